@@ -46,7 +46,7 @@ from leafgate_convert.repair.usefulness import rows_at
 LEVELS = 8
 """So many levels of scores are told apart, with about as many people each."""
 
-PEOPLE_TIMES = (4, 10, 1, 25, 2)
+PEOPLE_TIMES = (1, 4, 10, 2, 25)
 """Groups are grown with so many times the people that the limits ask for: larger ones often predict others better."""
 
 FORMAT = "distilled"

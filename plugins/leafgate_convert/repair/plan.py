@@ -318,13 +318,14 @@ class _Plan:
         self._scrubbed()
         if any(map(self._is_as_good, self.trials)) and not self.bench.has_sampled_limits:
             return
+        anew = self.fit_anew and bool(self.model.given.classes)
+        if anew:
+            self._distilled()
         if alone:
             self._for_each_level(self._solve_or_search)
-        if self.fit_anew and self.model.given.classes:
-            self._distilled()
-        if not alone:
+        else:
             self._expanded()
-        if self.fit_anew and self.model.given.classes:
+        if anew:
             self._refitted()
         if not alone:
             self._for_each_level(self._search_all)
@@ -427,7 +428,7 @@ class _Plan:
         self.trials += [] if trial is None else [trial]
         return trial
 
-    def _tried(self, model: ModelIR, step: Step, words: str, loss: int | None = None) -> Trial | None:
+    def _tried(self, model: ModelIR, step: Step, words: str) -> Trial | None:
         """A model of its own with the most on its leaves that passes; the last one that was tried where none does."""
         found = None
         for leaves in self._levels_within(model):
@@ -435,15 +436,32 @@ class _Plan:
                 continue
             is_label = leaves == "labels" and self.bench.goal == "balanced_accuracy" and model.counted == "exact"
             own = balanced(model) if is_label and model.values == "counts" else model
-            found = self._kept(self.bench.trial(own, leaves, step, words, loss))
+            found = self._kept(self._tried_at(own, leaves, step, words))
             if found is None:
                 continue
             broken = [finding for finding in found.report.findings if finding.fails]
             if any(map(is_of_file, broken)):
-                self.told.add((leaves, model.values))
+                self.told |= set() if _lists_people(found) else {(leaves, model.values)}
             elif found.passes or not self._limits(leaves).hides_composition:
                 return found
         return found
+
+    def _tried_at(self, model: ModelIR, leaves: LeafContent, step: Step, words: str) -> Trial | None:
+        """The model with this on its leaves; where its file names values of a few people, without these."""
+        found = self.bench.trial(model, leaves, step, words)
+        if found is None or not _lists_people(found) or not any(map(is_of_file, filter(_fails, found.report.findings))):
+            return found
+        least = minimise(model, leaves, self.bench.name, None, merge=False, kept=self.bench.encoding)
+        merged = merge_rare_values(model, least, self.bench.people, dummies=self.bench.is_neutral)
+        if not merged.columns:
+            return found
+        table, whole = self.bench.session.table, merged.model
+        if model.values == "counts" and len(model.trees) == 1:
+            try:
+                whole = recounted(whole, rows_for(whole, table, self.bench.encoding, self._names(), self.name))
+            except LeafgateError:
+                return found
+        return self.bench.trial(whole, leaves, step, words) or found
 
     def _levels_within(self, model: ModelIR) -> list[LeafContent]:
         """What may stand on a model's leaves: no more than is published, nor than it has; the most first."""
@@ -576,14 +594,13 @@ class _Plan:
     def _distilled(self) -> None:
         """Trees that keep the limits on groups by construction, by the classes and by the given model's scores."""
         bench, table, names = self.bench, self.bench.session.table, self._names()
-        levels = self._scores.levels
         prunes = bench.goal in {"accuracy", "balanced_accuracy"}
         for grower in growers(bench.session.plugins, self._metrics, table.people, prune=prunes):
-            for of_scores in (False, True) if levels is not None else (False,):
+            for of_scores in (False, True):
                 if bench.out_of_time:
                     return
-                chosen = levels if of_scores else None
-                release = grower.grown(table, chosen)
+                chosen = self._scores.levels if of_scores else None
+                release = None if of_scores and chosen is None else grower.grown(table, chosen)
                 if release is None or not set(release.classes) <= names.keys():
                     continue
                 words = grower.words + (", by the model's scores" if of_scores else "")
@@ -724,6 +741,16 @@ class _Plan:
         model = self.model.pruned([cut], as_given=self.bench.keeps_features)
         for leaves in levels[::-1]:
             self._kept(self.bench.trial(model, leaves, "pruning", "a single leaf"))
+
+
+def _fails(finding: Finding) -> bool:
+    return finding.fails
+
+
+def _lists_people(trial: Trial) -> bool:
+    """Does the candidate's file name values that a few people have?"""
+    file = None if trial.release is None else trial.release.file
+    return file is not None and any(item.kind == "people_listed" for item in file.discloses)
 
 
 def _can_have(model: ModelIR, leaves: LeafContent, place: str) -> bool:

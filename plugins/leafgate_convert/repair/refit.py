@@ -24,7 +24,7 @@ from leafgate.app import (
 )
 from leafgate_convert.scrub import leaves_of
 
-LEAVES_TIMES = (4, 10, 1, 25, 2)
+LEAVES_TIMES = (4, 10, 2, 1, 25)
 """Leaves have so many times the people that the limits ask for."""
 
 TREES = (1, 2, 3, 5, 10)

@@ -132,8 +132,8 @@ class Workbench:
 
     @property
     def out_of_time(self) -> bool:
-        """Is the time over in which candidates are looked for?"""
-        return self.until is not None and time.monotonic() >= self.until
+        """Is the time over in which candidates are looked for? All of it, as long as none passes."""
+        return self.until is not None and time.monotonic() >= self.until and (self.best is not None or self.at_end)
 
     @property
     def at_end(self) -> bool:
