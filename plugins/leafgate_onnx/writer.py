@@ -244,8 +244,13 @@ def _asked(model: ModelIR) -> dict[Question, Asked]:
         origin = origins[each.feature]
         if isinstance(origin, Numeric) and origin.zero_is_missing and _sends_zero_apart(model, each.feature, origin):
             found[each] = replace(one, sparse=origin)
-    texts |= {each.column for each in found.values() if each.coding is not None}
-    named = {Question(i): Asked(one.column) for i, one in enumerate(origins) if one == Numeric(model.features[i])}
+    texts |= {each.column for each in found.values() if each.coding is not None and not each.coding.seen}
+    looked_up = {each.column for each in found.values() if each.coding is not None and each.coding.seen}
+    named = {
+        Question(i): Asked(name)
+        for i, (name, one) in enumerate(zip(model.features, origins, strict=True))
+        if one == Numeric(name) or (isinstance(one, Numeric) and one.column == name and name in looked_up)
+    }
     found |= {each: one for each, one in named.items() if one.column not in texts and each not in found}
     found = dict(sorted(found.items(), key=lambda pair: pair[0].order))
     return dict(sorted(found.items(), key=lambda pair: pair[1].coding is not None))
@@ -285,9 +290,10 @@ def _feature(question: Question, origin: Origin, texts: Collection[str]) -> Aske
         return _of_codes(origin) if chosen is None else Asked(origin.column, _of_set(origin, chosen, question))
     if isinstance(origin, Numeric) and chosen is not None and all(isinstance(each, str) for each in chosen):
         return Asked(origin.column, _of_set(CategoryCodes(origin.column), chosen, question))
+    if isinstance(origin, Numeric) and chosen is not None:
+        return Asked(origin.column, _of_numbers(origin, chosen, question))
     if chosen is not None:
-        why = "asks about sets of codes, and which values these stand for is not in its file"
-        raise ReleaseError(why, place=PLACE, remedy=OTHER_FORMAT)
+        raise ReleaseError("asks about sets of what is no column", place=PLACE, remedy=OTHER_FORMAT)
     if isinstance(origin, MissingIndicator) and origin.column in texts:
         return Asked(origin.column, Coding({}, 1.0, 0.0))
     if isinstance(origin, Numeric | MissingIndicator):
@@ -319,6 +325,17 @@ def _of_set(origin: CategoryCodes, chosen: frozenset[str | float], question: Que
     other = 0.0 if origin.otherwise is None else float(split.low(origin.otherwise))
     missing = other if origin.missing is None else float(split.low(origin.missing))
     return Coding(texts, missing, other, origin.lookup_precision)
+
+
+def _of_numbers(origin: Numeric, chosen: frozenset[str | float], question: Question) -> Coding:
+    """1 for the numbers of a set, which are codes that the file does not explain; a policy does."""
+    numbers = sorted(each for each in chosen if not isinstance(each, str))
+    exact = len(numbers) == len(chosen) and all(float(np.float32(each)) == each for each in numbers)
+    if origin.steps or origin.zero_is_missing or not exact:
+        raise ReleaseError("asks about sets of numbers that are no codes", place=PLACE, remedy=OTHER_FORMAT)
+    missing = question.missing_low if origin.fill is None else origin.fill in chosen
+    texts = {f"{each:.0f}" if each.is_integer() else str(np.float32(each)): 1.0 for each in numbers}
+    return Coding(texts, float(missing), 0.0, "single")
 
 
 def _known(origin: CategoryCodes) -> Iterator[tuple[str, float]]:
@@ -384,22 +401,18 @@ def _add_sparse(columns: Columns, origin: Numeric, proto: Any, helper: Any) -> s
 def _add_encoder(columns: Columns, column: str, coding: Coding, proto: Any, helper: Any) -> str:
     """Adds the operators that give the values of a column their numbers; the name of these."""
     given = columns.given(column, proto.STRING if not coding.seen else proto.DOUBLE)
+    texts = {text: number for text, number in coding.texts.items() if not _same(number, coding.other)}
+    if coding.seen and not _same(coding.missing, coding.other):
+        given = _add_fill(columns, given, coding, proto, helper)
+    elif not coding.seen and (not texts or not _same(coding.missing, coding.other)):
+        texts[MISSING_TEXT] = coding.missing
     for kind, precisions in ((proto.FLOAT, ("single", "single_whole")), (proto.INT64, ("whole", "single_whole"))):
         if coding.seen in precisions:
             seen = columns.fresh("seen")
             columns.operators.append(helper.make_node("Cast", [given], [seen], to=kind))
             given = seen
     made = columns.fresh("coded")
-    texts = {text: number for text, number in coding.texts.items() if not _same(number, coding.other)}
-    if not coding.seen and (not texts or not _same(coding.missing, coding.other)):
-        texts[MISSING_TEXT] = coding.missing
-    keys, missing = _keys(coding, texts), coding.missing
-    if coding.seen and not _same(missing, coding.other):
-        raise ReleaseError(
-            "has a code of its own for missing cells of a column whose numbers are rounded before they are looked up",
-            place=PLACE,
-            remedy=OTHER_FORMAT,
-        )
+    keys = _keys(coding, texts)
     encoder = helper.make_node(
         "LabelEncoder",
         [given],
@@ -411,6 +424,22 @@ def _add_encoder(columns: Columns, column: str, coding: Coding, proto: Any, help
     )
     columns.operators.append(encoder)
     return made
+
+
+def _add_fill(columns: Columns, given: str, coding: Coding, proto: Any, helper: Any) -> str:
+    """Adds the operators that put a number with the code of a missing one in its place; the name of the numbers."""
+    alike = [text for text, number in coding.texts.items() if _same(number, coding.missing)]
+    if not alike:
+        raise ReleaseError(
+            "has a code of its own for missing cells of a column whose numbers are rounded before they are looked up",
+            place=PLACE,
+            remedy=OTHER_FORMAT,
+        )
+    constant, absent, filled = (columns.fresh(name) for name in ("constant", "absent", "filled"))
+    columns.constants.append(helper.make_tensor(constant, proto.DOUBLE, [1], [float(alike[0])]))
+    columns.operators.append(helper.make_node("IsNaN", [given], [absent]))
+    columns.operators.append(helper.make_node("Where", [absent, constant, given], [filled]))
+    return filled
 
 
 def _keys(coding: Coding, texts: Iterable[str]) -> dict[str, Any]:
