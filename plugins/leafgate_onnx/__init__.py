@@ -1,7 +1,8 @@
 """ONNX files: `wire` parses protocol buffers, `graph` the operators, `reader` builds the model.
 
 `preprocessing` and `operators*` trace features back to columns, `ensemble*` reads the trees, `postprocessing` checks
-what follows them, `unread` records the rest. `writer` writes any model's trees as such a file.
+what follows them, `unread` records the rest. `writer` writes models as such files: their trees, over
+`written_features`, which it makes of columns.
 """
 
 from __future__ import annotations

@@ -169,7 +169,8 @@ def _chosen_number(asked: Cell, cell: Cell, number: float, op: Operator, place: 
     if isinstance(origin, Numeric) and isinstance(asked.origin, Numeric) and origin.fill is None and not cell.asks:
         if asked.asks == "zero" and math.isnan(number) and asked.origin == origin and not origin.zero_is_missing:
             return replace(cell, origin=replace(origin, zero_is_missing=True))
-        if asked.asks == "missing" and math.isfinite(number) and number and asked.origin == Numeric(origin.column):
+        fills = math.isfinite(number) and (number or not origin.zero_is_missing)
+        if asked.asks == "missing" and fills and asked.origin == Numeric(origin.column):
             return replace(cell, origin=replace(origin, fill=number))
     raise refuse(op, "chooses in a way that is not read here", place)
 

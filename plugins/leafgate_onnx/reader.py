@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from leafgate.api import ModelIR, Numeric, ReleaseError, distinct_names
+from leafgate.api import CategoryCodes, ModelIR, Numeric, ReleaseError, distinct_names
+from leafgate_onnx import LABELS_PRODUCER, PRODUCER
 from leafgate_onnx.ensembles import KINDS, model_of
 from leafgate_onnx.graph import Operator, graph_of
 from leafgate_onnx.postprocessing import check_around
 from leafgate_onnx.preprocessing import features_of
-from leafgate_onnx.symbolic import Wire
+from leafgate_onnx.symbolic import Wire, wire
 from leafgate_onnx.unread import category_lists, unread_content
 from leafgate_onnx.wire import DOUBLE, Tensor
 
@@ -28,7 +29,7 @@ def read(content: bytes, place: str) -> ModelIR:
     model, width = model_of(found[0], graph, roles, place)
     asked = features_of(graph, found[0], width, place)
     _check_precision(found[0], asked, place)
-    model = _of_columns(model, asked)
+    model = _of_columns(model, asked if graph.producer not in {PRODUCER, LABELS_PRODUCER} else _named_by_sets(asked))
     disclosed, texts = unread_content(content, graph, found[0], place, model.classes)
     return replace(
         model,
@@ -45,6 +46,20 @@ def _check_precision(ensemble: Operator, asked: Wire, place: str) -> None:
     as_tensors = [result for result in ensemble.attributes.values() if isinstance(result, Tensor) and result.numeric]
     if any((outcome.kind == DOUBLE) != (asked.kind == DOUBLE) for outcome in as_tensors):
         raise ReleaseError("compares numbers of one precision with those of another", place=place)
+
+
+def _named_by_sets(asked: Wire) -> Wire:
+    """The features of a file that leafgate wrote: what is looked up of numbers has a name that is not its column's.
+
+    A policy that explains the numbers of the column explains the column, and not what is made of it.
+    """
+    cells = [
+        replace(cell, name=f"{cell.name} looked up")
+        if isinstance(cell.origin, CategoryCodes) and cell.origin.lookup_precision
+        else cell
+        for cell in asked.cells.tolist()
+    ]
+    return wire(asked.kind, cells, asked.cells.shape)
 
 
 def _of_columns(model: ModelIR, asked: Wire) -> ModelIR:

@@ -29,7 +29,7 @@ from leafgate.api import (
     ReleaseError,
     TreeIR,
 )
-from leafgate.app import lower_model, model_as_file, rows_of
+from leafgate.app import Encoding, lower_model, model_as_file, rows_of
 from leafgate.types.schema import Column, bin_names
 from leafgate.types.table import Table
 from leafgate_convert.scrub import predicted
@@ -186,8 +186,31 @@ def test_numbers_that_are_rounded_before_they_are_looked_up_are_rounded_there(se
     assert label.tolist() == ["a", "b", "a"]
 
 
+@pytest.mark.parametrize("fill", [None, 0.0, 4.0])
+@pytest.mark.parametrize("missing_low", [False, True])
+def test_a_set_of_codes_is_explained_by_the_policy(fill: float | None, missing_low: bool) -> None:
+    codes = {job: float(code) for code, job in enumerate(JOBS)}
+    model = alone(Numeric("job", fill=fill), chosen={0.0, 3.0}, missing_low=missing_low)
+    content = model_as_file(model, b"", "new.onnx", READERS)
+    again = read_foreign(content, "new")
+    assert again.features == ("job", "job looked up")
+    people = table(("a", "b"))
+    encodings = {"job": Encoding(codes=codes, missing=fill)}
+    found = [
+        predict(lower_model(each, b"", people.schema, encodings, "m").release, people).tolist()
+        for each in (model, again)
+    ]
+    assert found[0] == found[1]
+    label, _ = session(content).run(None, {"job": np.array([[codes.get(cells[0] or "", NAN)] for cells in CELLS])})
+    assert label.tolist() == np.array(["a", "b"])[found[0]][order(people)].tolist()
+
+
 REFUSED: dict[str, tuple[Origin, dict[str, Any], str]] = {
-    "sets of numbers": (Numeric("job"), {"chosen": {1.0}}, "which values these stand for"),
+    "sets of scaled numbers": (
+        Numeric("job", (ArithmeticStep("minus", 1.0),)),
+        {"chosen": {1.0}},
+        "asks about sets of numbers that are no codes",
+    ),
     "bounds and zeros": (
         Numeric("job", (ArithmeticStep("at_least", 0.0),), zero_is_missing=True),
         {"at": 1.0},
@@ -195,7 +218,7 @@ REFUSED: dict[str, tuple[Origin, dict[str, Any], str]] = {
     ),
     "infinity": (CategoryCodes("job", {"clerk": math.inf, "nurse": 0.0}, 0.0), {"at": 1.0}, "infinite codes"),
     "gaps of rounded numbers": (
-        CategoryCodes("job", {"1": 2.0}, 0.0, 2.0, "single"),
+        CategoryCodes("job", {"1": 2.0}, 0.0, 3.0, "single"),
         {"at": 1.0},
         "a code of its own for missing cells",
     ),

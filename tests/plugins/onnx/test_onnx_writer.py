@@ -271,8 +271,8 @@ def one_tree() -> tuple[ModelIR, TreeIR]:
 
 REFUSED: dict[str, tuple[Any, str]] = {
     "sets": (
-        lambda m, t: replace(m, trees=(replace(t, subsets={0: frozenset({1.0})}),)),
-        "asks about sets of codes",
+        lambda m, t: replace(m, trees=(replace(t, subsets={0: frozenset({0.1})}),)),
+        "asks about sets of numbers that are no codes",
     ),
     "sums": (lambda m, t: replace(m, trees=(t, t), values="counts", combine="sum"), "adds up counts"),
     "a function": (lambda m, t: replace(m, origins=(Unresolved("x0", "is made"),) * 3), "made in a way that is not"),

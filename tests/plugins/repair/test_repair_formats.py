@@ -242,24 +242,47 @@ def test_several_features_of_an_explained_column_are_of_that_column(tmp_path: Pa
     assert len(set(answers[0])) == 2
 
 
+def test_a_model_over_codes_that_the_policy_explains_is_written_as_onnx(tmp_path: Path) -> None:
+    table = people(4, 600, gaps=False)
+    coded = table[:400].assign(job=table["job"].map(JOBS.index))
+    boosted = LGBMClassifier(n_estimators=2, min_child_samples=5, min_data_per_group=2, n_jobs=1, verbose=-1)
+    boosted.fit(coded[["job", "age"]], coded["ill"] == "yes", categorical_feature=["job"])
+    boosted.booster_.save_model(tmp_path / "model.txt")
+    jobs = {job: code for code, job in enumerate(JOBS)}
+    codes = {"job": {"codes": jobs}, "ill": {"codes": {"no": 0, "yes": 1}}}
+    policy = policy_in(tmp_path, table, leaves="counts", encoding=codes)
+    change_limits(tmp_path, [{"use": "smallest_leaf", "groups": "each_tree", "at_least": 30}])
+    ended = repaired(tmp_path, "model.txt", "new.onnx")
+    assert (ended.code, ended.err) == (0, "")
+    content = (tmp_path / "new.onnx").read_bytes()
+    assert any(name.endswith("looked up") for name in read_foreign(content, "new").features)
+    session = open_session(policy)
+    encodings = {name: Encoding(**each) for name, each in codes.items()}
+    release = lower_model(read_foreign(content, "new"), content, session.table.schema, encodings, "new").release
+    frame = session.table.frame.assign(job=session.table.frame["job"].map(jobs).astype(float))
+    expected = np.array([["no", "yes"].index(release.classes[i]) for i in predict(release, session.table)])
+    assert (answered_by_onnxruntime(content, frame).astype(int) == expected).all()
+
+
 def test_a_format_that_cannot_hold_the_given_model_is_refused_before_the_search(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = people(4, 300, gaps=False)
-    coded = table[:200].assign(job=table["job"].map(JOBS.index))
-    boosted = LGBMClassifier(n_estimators=3, min_child_samples=5, min_data_per_group=2, n_jobs=1, verbose=-1)
-    boosted.fit(coded[["job", "age"]], coded["ill"] == "yes", categorical_feature=["job"])
-    model = read_foreign(boosted.booster_.model_to_string().encode(), "m")
-    assert any(tree.subsets for tree in model.trees)
-    (tmp_path / "model.json").write_bytes(written(model))
-    codes = {"job": {"codes": {job: code for code, job in enumerate(JOBS)}}, "ill": {"codes": {"no": 0, "yes": 1}}}
-    policy_in(tmp_path, table, encoding=codes)
+    policy_in(tmp_path, people(4, 300, gaps=False), leaves="labels")
+    change_limits(tmp_path, [{"use": "k_anonymity", "at_least": 190}])
+    tree = TreeIR(
+        feature=np.array([0, LEAF, LEAF]),
+        threshold=np.array([30.0, math.nan, math.nan]),
+        low=np.array([1, LEAF, LEAF]),
+        high=np.array([2, LEAF, LEAF]),
+        values=np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]),
+    )
+    (tmp_path / "model.json").write_bytes(written(ModelIR("made", ("age",), ILL, (tree,), "labels", discloses=())))
     searched: list[str] = []
     monkeypatch.setattr("leafgate_convert.repair.plan._Plan.run", lambda plan: searched.append(plan.name))
     ended = repaired(tmp_path, "model.json", "new.onnx")
     assert ended.code == 2
     assert ended.err.startswith("leafgate: new.onnx: files that end so cannot hold the given model: ")
-    assert "asks about sets of codes" in ended.err
+    assert "has a leaf that says no class" in ended.err
     assert "end the new file's name in .json)" in ended.err
     assert not searched
     assert not (tmp_path / "new.onnx").exists()

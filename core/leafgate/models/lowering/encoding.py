@@ -158,7 +158,8 @@ def origins_of(
     An encoding of a feature that the model does not have is refused too. Features in `unasked` are the model's, though
     no tree asks about them any more: the policy may say what they are.
     """
-    found = [_origin(feature, _declared(feature, encodings), schema) for feature in features]
+    explained = [_explained(feature, encodings) for feature in features]
+    found = [_origin(feature, _declared(feature, encodings), schema) for feature in explained]
     idle = _idle(encodings, {feature.name for feature in features} | set(unasked), schema)
     unknown = dict.fromkeys(one for one in found if isinstance(one, Unresolved))
     problems = [Problem(place, f"{one.column!r}: {one.why}", one.remedy or REMEDY) for one in unknown]
@@ -174,6 +175,22 @@ REMEDY = "say what it is under `build: {encoding: ...}`, or give the column a ro
 def _idle(declared: Mapping[str, Encoding], features: Collection[str], schema: Schema) -> Iterator[str]:
     targets = {column.name for column in schema.having("class")}
     return (name for name in declared if name not in features and name not in targets)
+
+
+def _explained(feature: Feature, encodings: Mapping[str, Encoding]) -> Feature:
+    """The feature; made of the values that the policy names, where a file looks up the numbers that stand for them."""
+    made = feature.origin
+    if not isinstance(made, CategoryCodes) or not made.lookup_precision or feature.name in encodings:
+        return feature
+    of_column = encodings.get(made.column)
+    if of_column is None or of_column.codes is None:
+        return feature
+    see = LOOKUP_ROUNDING[made.lookup_precision]
+    looked_up = {see(parse_number(text)): code for text, code in made.codes.items()}
+    codes = {value: looked_up.get(see(number), made.otherwise) for value, number in of_column.codes.items()}
+    absent = looked_up.get(see(of_column.missing), made.otherwise) if of_column.missing is not None else made.missing
+    taken = {value: code for value, code in codes.items() if code is not None}
+    return replace(feature, origin=CategoryCodes(of_column.column or made.column, taken, None, absent))
 
 
 def _declared(feature: Feature, encodings: Mapping[str, Encoding]) -> Encoding | None:
