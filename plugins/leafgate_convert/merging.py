@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from leafgate.api import LEAF, CategoryCodes, ModelIR, TreeIR
+from leafgate.api import LEAF, CategoryCodes, Ids, ModelIR, TreeIR
 from leafgate.app import Split, topological_order
 
 Codes = Mapping[int, frozenset[float | None]]
@@ -36,22 +36,32 @@ def _without_idle_tests(model: ModelIR, tree: TreeIR) -> TreeIR:
         target[node] = target[child]
     if (target == np.arange(tree.nodes)).all():
         return tree
-    moved = replace(
-        tree,
-        feature=tree.feature[target],
-        threshold=tree.threshold[target],
-        low=tree.low[target],
-        high=tree.high[target],
-        values=tree.values[target],
-        strict=tree.flag("strict")[target],
-        float32=tree.flag("float32")[target],
-        missing_low=tree.flag("missing_low")[target],
-        counts=None,
-        size=None,
-        numbers=(),
-    )
+    return moved(replace(tree, counts=None, size=None, numbers=()), target)
+
+
+def moved(tree: TreeIR, target: Ids) -> TreeIR:
+    """The tree in which other nodes stand in place of some, without those that nobody reaches any more.
+
+    Args:
+        tree: without `numbers` and `size`.
+        target: shape (n_nodes,), the node that stands in place of each.
+    """
     sets = {node: tree.subsets[old] for node, old in enumerate(target.tolist()) if old in tree.subsets}
-    return compact(replace(moved, subsets=sets))
+    return compact(
+        replace(
+            tree,
+            feature=tree.feature[target],
+            threshold=tree.threshold[target],
+            low=tree.low[target],
+            high=tree.high[target],
+            values=tree.values[target],
+            strict=tree.flag("strict")[target],
+            float32=tree.flag("float32")[target],
+            missing_low=tree.flag("missing_low")[target],
+            subsets=sets,
+            counts=None if tree.counts is None else tree.counts[target],
+        )
+    )
 
 
 def _only_children(model: ModelIR, tree: TreeIR) -> list[tuple[int, int]]:

@@ -280,7 +280,9 @@ def _people_with_few(people: TableOfPolicy, *columns: str) -> dict[str, list[Any
 def _answers(model: ModelIR, cells: Mapping[str, list[Any]], people: TableOfPolicy) -> Floats | NDArray[np.int64]:
     """What the model predicts of these people."""
     origins = people.origins(model)
-    known = replace(model, origins=tuple(origins.get(i) for i in range(len(model.features))))
+    numbers = range(len(model.features))
+    names = tuple(name if i in origins else f"not asked {i}" for i, name in enumerate(model.features))
+    known = replace(model, features=names, origins=tuple(origins.get(i) for i in numbers))
     rows = rows_of(known, cells)
     if not len(next(iter(cells.values()), ())):
         return np.zeros(0)

@@ -21,6 +21,7 @@ from leafgate.api import (
     LEAF,
     CategoricalSplit,
     CategoryCodes,
+    Column,
     Floats,
     Ids,
     InconclusiveError,
@@ -49,7 +50,18 @@ LEVELS = 8
 PEOPLE_TIMES = (1, 4, 10, 2, 25)
 """Groups are grown with so many times the people that the limits ask for: larger ones often predict others better."""
 
+BRANCHES_TIMES = (1, 4)
+"""With so many times the people tests with a branch for each value of a category are tried, too."""
+
 FORMAT = "distilled"
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A tree that was grown, and the rank of each value of the columns that were ranked for it."""
+
+    release: Release
+    ranks: Mapping[str, Mapping[str | None, int]]
 
 
 @dataclass(frozen=True)
@@ -59,21 +71,55 @@ class Grower:
     Attributes:
         builder: The builder.
         words: Its settings, in words.
+        ranks: Are values of categories ranked, and cut as numbers are? A test with a branch for each value needs a
+            whole group in every branch, which columns with rare values never have.
     """
 
     builder: TreeBuilder
     words: str
+    ranks: bool
 
-    def grown(self, table: Table, levels: Ids | None) -> Release | None:
-        """The release, with tests for the classes or for levels of scores; None where there is none."""
+    def grown(self, table: Table, levels: Ids | None) -> Grown | None:
+        """The tree, with tests for the classes or for levels of scores; None where there is none."""
         rng = np.random.default_rng(0)
+        ranks: Mapping[str, Mapping[str | None, int]] = {}
+        if self.ranks:
+            own = table.codes(table.schema.target.name) if levels is None else levels
+            table, ranks = ranked(table, own)
         try:
             if levels is not None:
-                return self.builder.distilled(table, rng, levels)
+                release = self.builder.distilled(table, rng, levels)
+                return None if release is None else Grown(release, ranks)
             built = self.builder.build(table, rng)
         except LeafgateError:
             return None
-        return built if isinstance(built, Release) else built.release
+        return Grown(built if isinstance(built, Release) else built.release, ranks)
+
+
+def ranked(table: Table, levels: Ids) -> tuple[Table, dict[str, dict[str | None, int]]]:
+    """The table with a number in place of each category: its place by the mean level of the people who have it.
+
+    The best cut of values in two by two classes is one of this order. Secrets stay as they are.
+
+    Source: Breiman, Friedman, Olshen, Stone, "Classification and Regression Trees", 1984, section 4.2.2.
+    """
+    frame, columns, ranks = table.frame.copy(deep=False), [], {}
+    for column in table.schema.columns:
+        if column.holds_numbers or column.roles & {"class", "sensitive", "key", "weight"}:
+            columns.append(column)
+            continue
+        codes = table.codes(column.name)
+        people = np.bincount(codes, weights=table.weight, minlength=len(column.domain))
+        total = np.bincount(codes, weights=table.weight * levels, minlength=len(column.domain))
+        mean = np.where(people > 0, total / np.maximum(people, 1), np.average(levels, weights=table.weight))
+        rank = np.argsort(np.argsort(mean, kind="stable"), kind="stable")
+        ranks[column.name] = {value: int(place) for value, place in zip(column.domain, rank, strict=True)}
+        frame[column.name] = rank[codes].astype(np.float64)
+        bounds = (0.0, float(max(len(column.domain) - 1, 1)))
+        columns.append(Column(column.name, column.roles, bounds=bounds))
+    names = [column.name for column in columns]
+    order = Schema(tuple(columns), dropped=table.schema.dropped)
+    return replace(table, schema=order, frame=frame[names], incomplete=None, _codes={}), ranks
 
 
 def growers(plugins: Plugins, metrics: Sequence[Metric], people: int, *, prune: bool) -> Iterator[Grower]:
@@ -91,10 +137,14 @@ def growers(plugins: Plugins, metrics: Sequence[Metric], people: int, *, prune: 
             if any(size > people // 2 for size in more.values()) and times > 1:
                 continue
             words = ", ".join(f"{name} {size}" for name, size in more.items())
+            words = f"{kind.model_fields['use'].default}, {words}"
             for pruned in ((False, True) if prune else (False,)) if "prune" in kind.model_fields else (None,):
                 options = more if pruned is None else {**more, "prune": pruned}
                 after = ", pruned" if pruned else ""
-                yield Grower(builder.model_copy(update=options), f"{kind.model_fields['use'].default}, {words}{after}")
+                grown = builder.model_copy(update=options)
+                if times in BRANCHES_TIMES:
+                    yield Grower(grown, words + after, ranks=False)
+                yield Grower(grown, f"{words}{after}, categories ranked", ranks=True)
 
 
 def _keeping(kind: type, metrics: Sequence[Metric]) -> TreeBuilder | None:
@@ -206,20 +256,21 @@ class _Growing:
         return self.low[at], self.high[at]
 
 
-def model_of(
-    release: Release, classes: Mapping[str, str], explained: Collection[str], *, float32: bool = False
-) -> ModelIR:
-    """A release's only tree as a model over the policy's columns, with counts on its leaves.
+def model_of(grown: Grown, classes: Mapping[str, str], explained: Collection[str], *, float32: bool = False) -> ModelIR:
+    """A grown tree as a model over the policy's columns, with counts on its leaves.
 
     Args:
-        release: of one tree with counts; a leaf that nobody reaches is left out where others stand beside it.
+        grown: a release of one tree with counts; a leaf that nobody reaches is left out where others stand beside it.
         classes: the model's class for each value of the release's class.
         explained: names of features that the policy's `encoding` explains; they stay names of features.
         float32: are numbers rounded to single precision before they are compared, as scikit-learn does?
     """
+    release = grown.release
     [tree] = release.trees
     names = list(dict.fromkeys(_asked(tree)))
-    codes = {name: _codes_of(release.schema, name) for name in names if not release.schema[name].holds_numbers}
+    codes: dict[str, Mapping[str | None, int]] = {
+        name: _codes_of(release.schema, name) for name in names if not release.schema[name].holds_numbers
+    }
     growing = _Growing({name: i for i, name in enumerate(names)}, codes, [], [], [], [], [], [])
     waiting = [(growing.node(), tree)]
     while waiting:
@@ -235,10 +286,15 @@ def model_of(
         [[(leaf.counts or {}).get(value, 0) if leaf else 0 for value in release.classes] for leaf in growing.leaf],
         dtype=np.float64,
     )
-    feature = np.array(growing.feature, dtype=np.int64)
+    feature, threshold = np.array(growing.feature, dtype=np.int64), np.array(growing.threshold)
+    for name in set(names) & grown.ranks.keys():
+        own = feature == growing.position[name]
+        cuts = np.unique(threshold[own])
+        threshold[own] = np.searchsorted(cuts, threshold[own]) + 0.5
+        codes[name] = {value: int(np.searchsorted(cuts, rank)) for value, rank in grown.ranks[name].items()}
     arrays = TreeIR(
         feature,
-        np.array(growing.threshold),
+        threshold,
         np.array(growing.low, dtype=np.int64),
         np.array(growing.high, dtype=np.int64),
         counts,
@@ -247,11 +303,11 @@ def model_of(
         counts=np.where((feature == LEAF)[:, None], counts, np.nan),
     )
     origins: list[Origin | None] = [_origin(name, codes.get(name)) for name in names]
-    own = [f"column {name}" if name in explained else name for name in names]
-    idle = [name for name in sorted(explained) if name not in own]
+    own_names = [f"column {name}" if name in explained else name for name in names]
+    idle = [name for name in sorted(explained) if name not in own_names]
     return ModelIR(
         FORMAT,
-        (*own, *idle),
+        (*own_names, *idle),
         tuple(classes[value] for value in release.classes),
         (arrays,),
         "counts",

@@ -323,7 +323,9 @@ class _Plan:
             self._distilled()
         if alone:
             self._for_each_level(self._solve_or_search)
-        else:
+        if anew:
+            self._fitted_trees()
+        if not alone:
             self._expanded()
         if anew:
             self._refitted()
@@ -388,6 +390,8 @@ class _Plan:
     def ranked(self) -> list[Trial]:
         """The candidates that pass, the most useful first; of equals the least change, and the most on the leaves.
 
+        Of two that seem equally useful the one comes first of which more is known: half a standard error counts.
+
         Without people outside the table the use of what was cut is known on its own people alone, which flatters. It
         comes after what was fitted anew, whose use is cross-fitted; what predicts as the given model does comes first.
         """
@@ -398,7 +402,7 @@ class _Plan:
             nodes = sum(tree.nodes for tree in trial.model.trees)
             cut = blind and trial.step not in FITTED_ANEW and trial.step != "scrub"
             order = STEPS.index(trial.step), FINEST_FIRST.index(trial.leaves), nodes
-            return is_constant(trial.model), cut, -round(trial.value, 4), *order
+            return is_constant(trial.model), cut, -round(trial.sure, 4), *order
 
         return sorted(passing, key=place)
 
@@ -600,11 +604,11 @@ class _Plan:
                 if bench.out_of_time:
                     return
                 chosen = self._scores.levels if of_scores else None
-                release = None if of_scores and chosen is None else grower.grown(table, chosen)
-                if release is None or not set(release.classes) <= names.keys():
+                grown = None if of_scores and chosen is None else grower.grown(table, chosen)
+                if grown is None or not set(grown.release.classes) <= names.keys():
                     continue
                 words = grower.words + (", by the model's scores" if of_scores else "")
-                model = model_of(release, names, bench.encoding, float32=bench.name.lower().endswith(".skops"))
+                model = model_of(grown, names, bench.encoding, float32=bench.name.lower().endswith(".skops"))
                 found = self._tried(model, "distillation", words)
                 self._fits_by(found, partial(self._grown, grower, of_scores))
 
@@ -613,22 +617,32 @@ class _Plan:
         levels = self._within[number] if of_scores else None
         if of_scores and levels is None:
             return None
-        return grower.grown(rows_at(self.bench.session.table, self._fold != number), levels)
+        bench, names = self.bench, self._names()
+        grown = grower.grown(rows_at(bench.session.table, self._fold != number), levels)
+        if grown is None:
+            return None
+        model = model_of(grown, names, bench.encoding)
+        return lower_model(model, b"", bench.session.table.schema, bench.encoding, self.name).release
 
-    def _refitted(self) -> None:
-        """Single trees over the model's features, by classes and by scores, and the model's own estimator."""
-        rows, bench = self._rows, self.bench
+    def _fitted_trees(self) -> None:
+        """Single trees over the model's features, by classes and by scores."""
+        rows = self._rows
         if rows is None:
             return
-        levels, least = self._scores.levels, self._least()
-        for settings in tree_settings(least):
-            for labels in (rows.classes, levels):
-                if labels is None or bench.out_of_time:
+        for settings in tree_settings(self._least()):
+            for labels in (rows.classes, self._scores.levels):
+                if labels is None or self.bench.out_of_time:
                     continue
                 by = "" if labels is rows.classes else ", by the model's scores"
                 self._fitted_tree(settings, rows, labels, settings.words + by)
+
+    def _refitted(self) -> None:
+        """The model's own estimator with fewer trees and larger leaves."""
+        rows, bench = self._rows, self.bench
         learner = None if bench.given is None else bench.given.learner
-        for settings in () if learner is None else settings_for(learner, least):
+        if rows is None or learner is None:
+            return
+        for settings in settings_for(learner, self._least()):
             if bench.out_of_time:
                 return
             model = fitted(settings, self.model.given, rows, bench.session.plugins.readers)
@@ -641,9 +655,10 @@ class _Plan:
         model = fitted(settings, self.model.given, rows, self.bench.session.plugins.readers, labels)
         if model is None:
             return
-        known = len(self.trials)
+        known, number = len(self.trials), len(model.trees[0].leaves)
         self._pruned_exactly(model, "distillation", words)
-        for found in self.trials[known:]:
+        whole = [one for one in self.trials[known:] if len(one.model.trees[0].leaves) == number]
+        for found in whole:  # what was pruned further is another tree than one that is fitted on a part of the table
             self._fits_by(found, partial(self._fitted_release, settings, rows, labels))
 
     def _fitted_release(self, settings: Settings, rows: Rows, labels: Ids | None, number: int) -> Release | None:

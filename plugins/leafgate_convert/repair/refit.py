@@ -11,7 +11,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from leafgate.api import NO_SAMPLING, Floats, Ids, LeafgateError, Learner, Mask, ModelIR, ModelReader, Table, TreeIR
+from leafgate.api import (
+    LEAF,
+    NO_SAMPLING,
+    Floats,
+    Ids,
+    LeafgateError,
+    Learner,
+    Mask,
+    ModelIR,
+    ModelReader,
+    Table,
+    TreeIR,
+)
 from leafgate.app import (
     Encoding,
     asked_features,
@@ -20,8 +32,10 @@ from leafgate.app import (
     object_as_file,
     read_foreign,
     rows_of,
+    topological_order,
     with_resolved_origins,
 )
+from leafgate_convert.merging import moved
 from leafgate_convert.scrub import leaves_of
 
 LEAVES_TIMES = (4, 10, 2, 1, 25)
@@ -219,4 +233,16 @@ def _recounted(tree: TreeIR, features: Floats, rows: Rows, classes: int) -> Tree
     known = rows.classes >= 0
     counts = np.zeros((tree.nodes, classes))
     np.add.at(counts, (leaves_of(tree, features)[known], rows.classes[known]), rows.weight[known])
-    return replace(tree, values=counts, counts=counts, size=None, numbers=())
+    return _without_empty(replace(tree, values=counts, counts=counts, size=None, numbers=()))
+
+
+def _without_empty(tree: TreeIR) -> TreeIR:
+    """The tree without leaves that nobody reaches: what stands beside one takes the place of the test above both."""
+    people, target = tree.values.sum(axis=1), np.arange(tree.nodes)
+    for node in topological_order(tree)[::-1].tolist():
+        if tree.feature[node] != LEAF:
+            sides = int(tree.low[node]), int(tree.high[node])
+            people[node] = people[list(sides)].sum()
+            if people[list(sides)].min() <= 0:
+                target[node] = target[sides[int(people[sides[0]] <= 0)]]
+    return moved(tree, target)

@@ -39,7 +39,7 @@ from leafgate_convert.scrub import LeafContent, minimise, with_leaves
 UNITS = (100, 10)
 """Shares are tried in multiples of 1 / units, two digits and one: with fewer people may no longer follow from them."""
 NEUTRAL_SUFFIX = ".json"
-SEARCHED = 0.7
+SEARCHED = 0.6
 """So much of the time candidates are looked for; in the rest the best of them are compared further."""
 
 Step = Literal["scrub", "coarser leaves", "pruning", "fewer trees", "distillation", "refit"]
@@ -86,6 +86,11 @@ class Trial:
     def value(self) -> float:
         """Its usefulness as a number; below all others where it is not known."""
         return float("-inf") if self.use is None else self.use.value
+
+    @property
+    def sure(self) -> float:
+        """Its usefulness less half of its standard error."""
+        return float("-inf") if self.use is None else self.use.value - self.use.error / 2
 
 
 @dataclass(eq=False)
