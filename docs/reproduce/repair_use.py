@@ -110,18 +110,19 @@ def lines(rows: Sequence[Row]) -> Iterator[str]:
 
 def verdicts(cells: Sequence[Cell], over: Sequence[OverCells]) -> Iterator[str]:
     """How many cells fail and which, and the mean differences of the data sets."""
-    failing = [cell for cell in cells if cell.fails]
+    known = [cell for cell in cells if cell.is_judged]
     splits = sorted({len(cell.rows[REPAIR]) for cell in cells})
     words = " to ".join(str(each) for each in dict.fromkeys((splits[0], splits[-1]))) if splits else "no"
-    yield f"{len(failing)} of {len(cells)} cells fail, of {words} split(s) each.\n"
+    yield f"Of {len(cells)} cells, of {words} split(s) each, {len(known)} can be judged: it takes two splits."
+    yield f"Of these, {sum(cell.fails for cell in known)} fail.\n"
     body = []
     for policy in POLICIES:
         for kind in KINDS:
-            here = [cell for cell in cells if (cell.policy, cell.kind) == (policy, kind)]
+            here = [cell for cell in known if (cell.policy, cell.kind) == (policy, kind)]
             names = ", ".join(DATA[cell.data].name for cell in here if cell.fails)
             if here:
                 body.append([f"`{policy}`", KINDS[kind].name, str(len(here)), names or "none"])
-    yield from table(("policy", "model", "data sets", "cells that fail"), body, "llrl")
+    yield from table(("policy", "model", "data sets judged", "cells that fail"), body, "llrl")
     yield ""
     body = [
         [

@@ -57,6 +57,11 @@ class Cell:
     differences: Mapping[str, Difference]
 
     @property
+    def is_judged(self) -> bool:
+        """Are there two splits or more, so that noise can be told apart?"""
+        return len(self.rows[REPAIR]) > 1
+
+    @property
     def fails(self) -> bool:
         """Is the repair worse than kADET or a refit by more than the margin, or than a constant, and not by noise?"""
         least = {KADET: -MARGIN, REFIT: -MARGIN, CONSTANT: 0.0}
