@@ -436,7 +436,7 @@ class _Plan:
         """A model of its own with the most on its leaves that passes; the last one that was tried where none does."""
         found = None
         for leaves in self._levels_within(model):
-            if (leaves, model.values) in self.told or self.bench.out_of_time:
+            if (leaves, model.values) in self.told or self.bench.at_end:
                 continue
             is_label = leaves == "labels" and self.bench.goal == "balanced_accuracy" and model.counted == "exact"
             own = balanced(model) if is_label and model.values == "counts" else model
@@ -596,21 +596,29 @@ class _Plan:
             return None
 
     def _distilled(self) -> None:
-        """Trees that keep the limits on groups by construction, by the classes and by the given model's scores."""
-        bench, table, names = self.bench, self.bench.session.table, self._names()
+        """Trees that keep the limits on groups by construction, by the classes and by the given model's scores.
+
+        Those by the classes are quick, and are tried whatever time the given model has taken.
+        """
+        bench = self.bench
         prunes = bench.goal in {"accuracy", "balanced_accuracy"}
-        for grower in growers(bench.session.plugins, self._metrics, table.people, prune=prunes):
-            for of_scores in (False, True):
-                if bench.out_of_time:
+        kinds = list(growers(bench.session.plugins, self._metrics, bench.session.table.people, prune=prunes))
+        for of_scores in (False, True):
+            for grower in kinds:
+                if bench.at_end or (of_scores and bench.out_of_time):
                     return
-                chosen = self._scores.levels if of_scores else None
-                grown = None if of_scores and chosen is None else grower.grown(table, chosen)
-                if grown is None or not set(grown.release.classes) <= names.keys():
-                    continue
-                words = grower.words + (", by the model's scores" if of_scores else "")
-                model = model_of(grown, names, bench.encoding, float32=bench.name.lower().endswith(".skops"))
-                found = self._tried(model, "distillation", words)
-                self._fits_by(found, partial(self._grown, grower, of_scores))
+                self._grown_tree(grower, of_scores=of_scores)
+
+    def _grown_tree(self, grower: Grower, *, of_scores: bool) -> None:
+        """A tree that a builder grows of the table, as a candidate."""
+        bench, names = self.bench, self._names()
+        levels = self._scores.levels if of_scores else None
+        grown = None if of_scores and levels is None else grower.grown(bench.session.table, levels)
+        if grown is None or not set(grown.release.classes) <= names.keys():
+            return
+        words = grower.words + (", by the model's scores" if of_scores else "")
+        model = model_of(grown, names, bench.encoding, float32=bench.name.lower().endswith(".skops"))
+        self._fits_by(self._tried(model, "distillation", words), partial(self._grown, grower, of_scores))
 
     def _grown(self, grower: Grower, of_scores: bool, number: int) -> Release | None:
         """What a builder grows on all but one fold."""
