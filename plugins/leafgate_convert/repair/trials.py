@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -66,6 +66,7 @@ class Trial:
         release: What the audit made of these bytes.
         use: How useful it is to the people that candidates are chosen by; None where that is not known.
         loss: What an exact solution lost on the training people; None for other candidates.
+        fit: Gives what is fitted in the same way on all but one fold of the table; None where that is not done.
     """
 
     step: Step
@@ -77,6 +78,7 @@ class Trial:
     release: Release | None
     use: Usefulness | None = None
     loss: int | None = None
+    fit: Callable[[int], Release | None] | None = field(default=None, repr=False)
 
     @property
     def passes(self) -> bool:

@@ -278,7 +278,7 @@ def test_a_format_that_cannot_hold_the_given_model_is_refused_before_the_search(
     )
     (tmp_path / "model.json").write_bytes(written(ModelIR("made", ("age",), ILL, (tree,), "labels", discloses=())))
     searched: list[str] = []
-    monkeypatch.setattr("leafgate_convert.repair.plan._Plan.run", lambda plan: searched.append(plan.name))
+    monkeypatch.setattr("leafgate_convert.repair.ladder.Ladder.run", lambda plan: searched.append(plan.name))
     ended = repaired(tmp_path, "model.json", "new.onnx")
     assert ended.code == 2
     assert ended.err.startswith("leafgate: new.onnx: files that end so cannot hold the given model: ")

@@ -245,6 +245,7 @@ def test_what_no_prediction_needs_goes_first_and_the_model_stays(tmp_path: Path)
     assert [len(tree.leaves) for tree in outcome.best.model.trees] == [len(tree.leaves) for tree in outcome.model.trees]
 
 
+@pytest.mark.thorough
 def test_without_other_people_what_is_fitted_anew_is_cross_fitted_and_cuts_come_after(tmp_path: Path) -> None:
     fit_in(tmp_path, rare(0, 900, 0.3), DecisionTreeClassifier(random_state=0))
     policy_file(tmp_path, K10)
@@ -295,6 +296,7 @@ def test_a_limit_on_membership_is_judged_by_control_people_that_chose_nothing(tm
     assert abs(first.people - last.people) < 120
 
 
+@pytest.mark.thorough
 def test_candidates_are_a_table_and_a_picture_for_the_owner() -> None:
     table, test = rare(0, 700, 0.3), rare(1, 700, 0.3)
     features, label = table.drop(columns="class"), table["class"]

@@ -1,0 +1,442 @@
+"""The ladder: changes of the given model, the least first, of which each becomes a file that is audited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+
+from leafgate.api import Ids, LeafgateError, Metric, ModelIR, Release, ReleaseError
+from leafgate.app import Finding, Report, lower_model
+from leafgate_convert.rare_cells import merge_rare_values
+from leafgate_convert.repair.distil import Grower, growers, model_of
+from leafgate_convert.repair.exact import NodeLimits, PersonLimits, Solution, person_limits
+from leafgate_convert.repair.expansion import expansions
+from leafgate_convert.repair.pruning import PrunableModel, prunable
+from leafgate_convert.repair.refit import (
+    Rows,
+    Settings,
+    balanced,
+    fitted,
+    recounted,
+    rows_for,
+    settings_for,
+    tree_settings,
+)
+from leafgate_convert.repair.search import Cuts, Search, few_leaves
+from leafgate_convert.repair.teacher import Teacher
+from leafgate_convert.repair.trials import LEVELS, Step, Trial, Workbench, is_of_file, person_metrics
+from leafgate_convert.repair.usefulness import rows_at
+from leafgate_convert.scrub import LeafContent, minimise, with_leaves
+
+WITHIN: dict[str, tuple[LeafContent, ...]] = {
+    "counts": LEVELS,
+    "shares": LEVELS[1:],
+    "error_rates": LEVELS[2:],
+    "labels": LEVELS[2:],
+}
+"""What a file may have on its leaves where a policy publishes so much; no file of a model has error rates."""
+
+SAME_USE = 0.005
+"""A model that differs from the given one in its use by less predicts as well as that."""
+
+
+@dataclass(eq=False)
+class Ladder:
+    """The candidates and the exact solutions of one repair.
+
+    Attributes:
+        bench: Where candidates are audited.
+        model: The given model, ready to be pruned.
+        given: The audit of its file.
+        teacher: Its scores.
+        name: What errors call its file.
+        fit_anew: May trees be grown and estimators fitted on the table?
+        trials: Every candidate that was audited.
+        solutions: The exact solutions of the given tree.
+        proves: Do they prove anything?
+        broken_by_root: Limits that even a single leaf breaks, by the ids of their findings.
+        told: What may not stand on leaves, by the kind of the leaves' values, because the file then tells too much.
+        stopped: Did the time limit end the search?
+    """
+
+    bench: Workbench
+    model: PrunableModel
+    given: Report
+    teacher: Teacher
+    name: str
+    fit_anew: bool
+    trials: list[Trial] = field(default_factory=list)
+    solutions: list[Solution] = field(default_factory=list)
+    proves: bool = True
+    broken_by_root: tuple[str, ...] = ()
+    told: set[tuple[LeafContent, str]] = field(default_factory=set)
+    stopped: bool = False
+
+    def run(self) -> None:
+        """Try the ladder: what keeps the predictions first, then what is quick, then what is searched."""
+        alone = self._is_separable(self.model)
+        self._scrubbed()
+        if any(map(self._is_as_good, self.trials)) and not self.bench.has_sampled_limits:
+            return
+        anew = self.fit_anew and bool(self.model.given.classes)
+        if anew:
+            self._distilled()
+        if alone:
+            self._for_each_level(self._solve_or_search)
+        if anew:
+            self._fitted_trees()
+        if not alone:
+            self._expanded()
+        if anew:
+            self._refitted()
+        if not alone:
+            self._for_each_level(self._search_all)
+        self.stopped = self.bench.out_of_time
+        if not any(trial.passes for trial in self.trials):
+            self._single_leaf(self._levels())
+
+    def _is_as_good(self, trial: Trial) -> bool:
+        """Does what is left of the given model pass, and predict as well as it does?"""
+        people = self.bench.parts.choosing or self.bench.session.table
+        release = self.teacher.release
+        given = None if release is None else self.bench.use_of(release, people)
+        return trial.passes and (trial.step == "scrub" or (given is not None and trial.value >= given.value - SAME_USE))
+
+    def _for_each_level(self, search: Callable[[LeafContent], None]) -> None:
+        """Search with one kind of leaves after another, until leaves that say less can gain nothing."""
+        for leaves in self._levels():
+            search(leaves)
+            if any(trial.passes for trial in self.trials) and not self._limits(leaves).hides_composition:
+                return
+
+    def _search_all(self, leaves: LeafContent) -> None:
+        self._search([tree.nothing_pruned() for tree in self.model.trees], leaves)
+        self._single_tree(leaves)
+
+    def is_proved(self, best: Trial | None) -> bool:
+        """Is there no better pruning of the given tree, by the exact solutions?"""
+        bounds = [solution.at_least for solution in self.solutions]
+        return best is not None and best.loss is not None and self.proves and bool(bounds) and best.loss <= min(bounds)
+
+    def _scrubbed(self) -> None:
+        """The given model without what no prediction needs, and with coarser leaves.
+
+        Not where a limit on the size of groups is broken: leaves that say less make no group larger, unless they say
+        the same as their neighbours.
+        """
+        limited = {metric.called for metric in person_metrics(self.bench.session.policy.metrics) if metric.groups_only}
+        if any(finding.fails and finding.metric in limited for finding in self.given.findings):
+            return
+        model = self.model.given if self.bench.keeps_features else self.model.plain
+        for leaves in self._levels():
+            if not self.bench.out_of_time:
+                step: Step = "scrub" if leaves == model.leaf_level else "coarser leaves"
+                found = self._kept(self.bench.trial(model, leaves, step, leaves))
+                if found is not None and found.passes:
+                    return
+
+    def _kept(self, trial: Trial | None) -> Trial | None:
+        self.trials += [] if trial is None else [trial]
+        return trial
+
+    def _tried(self, model: ModelIR, step: Step, words: str) -> Trial | None:
+        """A model of its own with the most on its leaves that passes; the last one that was tried where none does."""
+        found = None
+        for leaves in self._levels_within(model):
+            if (leaves, model.values) in self.told or self.bench.at_end:
+                continue
+            is_label = leaves == "labels" and self.bench.goal == "balanced_accuracy" and model.counted == "exact"
+            own = balanced(model) if is_label and model.values == "counts" else model
+            found = self._kept(self._tried_at(own, leaves, step, words))
+            if found is None:
+                continue
+            broken = [finding for finding in found.report.findings if finding.fails]
+            if any(map(is_of_file, broken)):
+                self.told |= set() if _lists_people(found) else {(leaves, model.values)}
+            elif found.passes or not self._limits(leaves).hides_composition:
+                return found
+        return found
+
+    def _tried_at(self, model: ModelIR, leaves: LeafContent, step: Step, words: str) -> Trial | None:
+        """The model with this on its leaves; where its file names values of a few people, without these."""
+        found = self.bench.trial(model, leaves, step, words)
+        if found is None or not _lists_people(found) or not any(map(is_of_file, filter(_fails, found.report.findings))):
+            return found
+        least = minimise(model, leaves, self.bench.name, None, merge=False, kept=self.bench.encoding)
+        merged = merge_rare_values(model, least, self.bench.people, dummies=self.bench.is_neutral)
+        if not merged.columns:
+            return found
+        table, whole = self.bench.session.table, merged.model
+        if model.values == "counts" and len(model.trees) == 1:
+            try:
+                whole = recounted(whole, rows_for(whole, table, self.bench.encoding, self._names(), self.name))
+            except LeafgateError:
+                return found
+        return self.bench.trial(whole, leaves, step, words) or found
+
+    def _levels_within(self, model: ModelIR) -> list[LeafContent]:
+        """What may stand on a model's leaves: no more than is published, nor than it has; the most first."""
+        policy = self.bench.session.policy
+        claim = "counts" if policy.publish is None else policy.publish.leaves
+        possible = [leaves for leaves in WITHIN[claim] if _can_have(model, leaves, self.name)]
+        return possible or [leaves for leaves in LEVELS[::-1] if _can_have(model, leaves, self.name)][:1]
+
+    def _levels(self) -> list[LeafContent]:
+        """The same of the given model; without those by which the file tells too much, unless there is no other."""
+        possible = self._levels_within(self.model.given)
+        kept = [leaves for leaves in possible[:-1] if not self._tells_too_much(leaves)]
+        return [*kept, *possible[-1:]]
+
+    def _tells_too_much(self, leaves: LeafContent) -> bool:
+        """Does a file with few leaves break a limit on what files tell already?"""
+        key = leaves, self.model.given.values
+        if key in self.told or key in self._asked:
+            return key in self.told
+        self._asked.add(key)
+        try:
+            _, content = self.bench.written(self._small(), leaves)
+        except ReleaseError:
+            return False
+        metrics = [one for one in self.bench.session.policy.metrics if one.use == "file_disclosure"]
+        if any(is_of_file(one) and one.fails for one in self.bench.findings_of(content, metrics, ())):
+            self.told.add(key)
+        return key in self.told
+
+    _asked: set[tuple[LeafContent, str]] = field(default_factory=set)
+
+    def _small(self) -> ModelIR:
+        """The given model with few leaves in each tree."""
+        cuts = [few_leaves(tree) for tree in self.model.trees]
+        return self.model.pruned(cuts, as_given=self.bench.keeps_features)
+
+    def _is_separable(self, model: PrunableModel) -> bool:
+        """Is it one tree over public columns, whose leaves predict by themselves?"""
+        given = model.given
+        return model.is_public and len(given.trees) == 1 and not given.base and given.values != "scores"
+
+    def _limits(self, leaves: LeafContent) -> PersonLimits:
+        metrics = person_metrics(self.bench.searched_policy.metrics)
+        return person_limits(metrics, self.given.findings, leaves)
+
+    def _solve(self, model: PrunableModel, leaves: LeafContent) -> Solution:
+        return NodeLimits(self.bench, model, leaves, self._limits(leaves)).solve()
+
+    def _solve_or_search(self, leaves: LeafContent) -> None:
+        """The exact solution, and a search where it does not pass or proves nothing."""
+        solution = self._solve(self.model, leaves)
+        if not solution.separable:
+            self.proves = False
+            self._search([tree.nothing_pruned() for tree in self.model.trees], leaves)
+            return
+        if solution.cut is None:
+            self.broken_by_root = tuple(sorted({*self.broken_by_root, *solution.broken_by_root}))
+            return
+        self.solutions.append(solution)
+        pruned = self.model.pruned([solution.cut], as_given=self.bench.keeps_features)
+        found = self._kept(self.bench.trial(pruned, leaves, "pruning", leaves, solution.loss))
+        if found is None or not found.passes:
+            self._search([solution.cut], leaves)
+
+    def _search(self, base: Cuts, leaves: LeafContent) -> None:
+        self.trials += Search(self.bench, self.model, base, leaves).run()
+
+    def _single_tree(self, leaves: LeafContent) -> None:
+        """The best pruning of the best tree of a forest, as a further candidate."""
+        trees = self.model.trees
+        if len(trees) == 1 or self.bench.out_of_time:
+            return
+        model = self.model.alone(min(range(len(trees)), key=lambda i: trees[i].given_loss))
+        if self._is_separable(model):
+            solution = self._solve(model, leaves)
+            if solution.cut is not None:
+                pruned = model.pruned([solution.cut], as_given=self.bench.keeps_features)
+                self._kept(self.bench.trial(pruned, leaves, "fewer trees", "one tree"))
+
+    def _expanded(self) -> None:
+        """The first trees as one tree, with the people of each class on its leaves, pruned exactly."""
+        if not self.model.given.classes:
+            return
+        rows = self._rows
+        for one in expansions(self.model, list(map(few_leaves, self.model.trees)), self.bench.session.table.persons):
+            if self.bench.out_of_time:
+                return
+            counted = one if rows is None else recounted(one, rows)
+            words = "one tree of the first trees"
+            self._pruned_exactly(counted, "fewer trees", words)
+            if rows is not None and self.bench.goal != "auc":
+                self._pruned_exactly(one, "fewer trees", words)
+
+    def _pruned_exactly(self, model: ModelIR, step: Step, words: str) -> None:
+        """One tree, pruned so far that limits on people hold, as a candidate."""
+        leaves = next((one for one in self._levels_within(model) if (one, model.values) not in self.told), None)
+        if leaves == "labels" and self.bench.goal == "balanced_accuracy" and model.values == "counts":
+            model = balanced(model)
+        try:
+            whole = prunable(model, self.bench.session.table, self.bench.encoding, self.name, self.bench.goal)
+        except LeafgateError:
+            return
+        if leaves is None or not self._is_separable(whole):
+            self._tried(model, step, words)
+            return
+        solution = self._solve(whole, leaves)
+        if solution.cut is not None:
+            self._tried(whole.pruned([solution.cut], as_given=self.bench.keeps_features), step, words)
+
+    @property
+    def _metrics(self) -> Sequence[Metric]:
+        return self.bench.session.policy.metrics
+
+    def _names(self) -> Mapping[str, str]:
+        """The model's class for each value of the policy's class."""
+        given = self.bench.given
+        if given is not None and given.reading is not None and given.reading.classes:
+            return dict(given.reading.classes)
+        return {value: value for value in self.model.given.classes}
+
+    @cached_property
+    def _rows(self) -> Rows | None:
+        """The table's people as the given model's features; None where they cannot be told."""
+        bench = self.bench
+        try:
+            return rows_for(self.model.given, bench.session.table, bench.encoding, self._names(), self.name)
+        except LeafgateError:
+            return None
+
+    def _distilled(self) -> None:
+        """Trees that keep the limits on groups by construction, by the classes and by the given model's scores.
+
+        Those by the classes are quick, and are tried whatever time the given model has taken.
+        """
+        bench = self.bench
+        prunes = bench.goal in {"accuracy", "balanced_accuracy"}
+        kinds = list(growers(bench.session.plugins, self._metrics, bench.session.table.people, prune=prunes))
+        for of_scores in (False, True):
+            for grower in kinds:
+                if bench.at_end or (of_scores and bench.out_of_time):
+                    return
+                self._grown_tree(grower, of_scores=of_scores)
+
+    @property
+    def _explained(self) -> list[str]:
+        """The names of features that the policy explains, without that of the class."""
+        targets = {column.name for column in self.bench.session.table.schema.having("class")}
+        return [name for name in self.bench.encoding if name not in targets]
+
+    def _grown_tree(self, grower: Grower, *, of_scores: bool) -> None:
+        """A tree that a builder grows of the table, as a candidate."""
+        bench, names = self.bench, self._names()
+        levels = self.teacher.levels if of_scores else None
+        grown = None if of_scores and levels is None else grower.grown(bench.session.table, levels)
+        if grown is None or not set(grown.release.classes) <= names.keys():
+            return
+        words = grower.words + (", by the model's scores" if of_scores else "")
+        model = model_of(grown, names, self._explained, float32=bench.name.lower().endswith(".skops"))
+        self._fits_by(self._tried(model, "distillation", words), partial(self._grown, grower, of_scores))
+
+    def _grown(self, grower: Grower, of_scores: bool, number: int) -> Release | None:
+        """What a builder grows on all but one fold."""
+        levels = self.teacher.within[number] if of_scores else None
+        if of_scores and levels is None:
+            return None
+        bench, names = self.bench, self._names()
+        grown = grower.grown(rows_at(bench.session.table, self.teacher.fold != number), levels)
+        if grown is None:
+            return None
+        model = model_of(grown, names, self._explained)
+        return lower_model(model, b"", bench.session.table.schema, bench.encoding, self.name).release
+
+    def _fitted_trees(self) -> None:
+        """Single trees over the model's features, by classes and by scores."""
+        rows = self._rows
+        if rows is None:
+            return
+        for settings in tree_settings(self._least()):
+            for labels in (rows.classes, self.teacher.levels):
+                if labels is None or self.bench.out_of_time:
+                    continue
+                by = "" if labels is rows.classes else ", by the model's scores"
+                self._fitted_tree(settings, rows, labels, settings.words + by)
+
+    def _refitted(self) -> None:
+        """The model's own estimator with fewer trees and larger leaves."""
+        rows, bench = self._rows, self.bench
+        learner = None if bench.given is None else bench.given.learner
+        if rows is None or learner is None:
+            return
+        for settings in settings_for(learner, self._least()):
+            if bench.out_of_time:
+                return
+            model = fitted(settings, self.model.given, rows, bench.session.plugins.readers)
+            if model is not None:
+                found = self._tried(model, "refit", settings.words)
+                self._fits_by(found, partial(self._fitted_release, settings, rows, None))
+
+    def _fitted_tree(self, settings: Settings, rows: Rows, labels: Ids, words: str) -> None:
+        """A tree over the model's features with people of each class on its leaves, pruned where a limit asks it."""
+        model = fitted(settings, self.model.given, rows, self.bench.session.plugins.readers, labels)
+        if model is None:
+            return
+        known, number = len(self.trials), len(model.trees[0].leaves)
+        self._pruned_exactly(model, "distillation", words)
+        whole = [one for one in self.trials[known:] if len(one.model.trees[0].leaves) == number]
+        for found in whole:  # what was pruned further is another tree than one that is fitted on a part of the table
+            self._fits_by(found, partial(self._fitted_release, settings, rows, labels))
+
+    def _fitted_release(self, settings: Settings, rows: Rows, labels: Ids | None, number: int) -> Release | None:
+        """What is fitted on all but one fold, over the policy's columns."""
+        bench, readers = self.bench, self.bench.session.plugins.readers
+        part = self.teacher.fold != number
+        some = None if labels is None else labels[part]
+        if labels is not None and labels is self.teacher.levels:
+            some = self.teacher.within[number]
+            if some is None:
+                return None
+        model = fitted(settings, self.model.given, rows.at(part), readers, some)
+        if model is None:
+            return None
+        return lower_model(model, b"", bench.session.table.schema, bench.encoding, self.name).release
+
+    def _least(self) -> int:
+        """People that each leaf must have by the limits on groups; 5 where there are none."""
+        sizes = [
+            getattr(grower.builder, name)
+            for grower in growers(
+                self.bench.session.plugins, self._metrics, self.bench.session.table.people, prune=False
+            )
+            for name in grower.builder.stricter_more
+        ]
+        return max(min(sizes, default=5), 2)
+
+    def _fits_by(self, trial: Trial | None, fit: Callable[[int], Release | None]) -> None:
+        """Note how a candidate was fitted: `fit` gives what is fitted on all but one fold.
+
+        None where tests were chosen by scores that know that fold's classes.
+        """
+        self.trials = [replace(each, fit=fit) if each is trial else each for each in self.trials]
+
+    def _single_leaf(self, levels: Sequence[LeafContent]) -> None:
+        """The root alone, as a last resort."""
+        tree = self.model.trees[0]
+        cut = tree.root_alone()
+        model = self.model.pruned([cut], as_given=self.bench.keeps_features)
+        for leaves in levels[::-1]:
+            self._kept(self.bench.trial(model, leaves, "pruning", "a single leaf"))
+
+
+def _fails(finding: Finding) -> bool:
+    return finding.fails
+
+
+def _lists_people(trial: Trial) -> bool:
+    """Does the candidate's file name values that a few people have?"""
+    file = None if trial.release is None else trial.release.file
+    return file is not None and any(item.kind == "people_listed" for item in file.discloses)
+
+
+def _can_have(model: ModelIR, leaves: LeafContent, place: str) -> bool:
+    try:
+        with_leaves(model, leaves, place, None)
+    except ReleaseError:
+        return False
+    return True
