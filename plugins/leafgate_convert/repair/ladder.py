@@ -343,8 +343,7 @@ class Ladder:
         grown = grower.grown(rows_at(bench.session.table, self.teacher.fold != number), levels)
         if grown is None:
             return None
-        model = model_of(grown, names, self._explained)
-        return lower_model(model, b"", bench.session.table.schema, bench.encoding, self.name).release
+        return self._released(model_of(grown, names, self._explained))
 
     def _fitted_trees(self) -> None:
         """Single trees over the model's features, by classes and by scores."""
@@ -385,17 +384,21 @@ class Ladder:
 
     def _fitted_release(self, settings: Settings, rows: Rows, labels: Ids | None, number: int) -> Release | None:
         """What is fitted on all but one fold, over the policy's columns."""
-        bench, readers = self.bench, self.bench.session.plugins.readers
         part = self.teacher.fold != number
         some = None if labels is None else labels[part]
         if labels is not None and labels is self.teacher.levels:
             some = self.teacher.within[number]
             if some is None:
                 return None
-        model = fitted(settings, self.model.given, rows.at(part), readers, some)
-        if model is None:
+        model = fitted(settings, self.model.given, rows.at(part), self.bench.session.plugins.readers, some)
+        return None if model is None else self._released(model)
+
+    def _released(self, model: ModelIR) -> Release | None:
+        """The model over the policy's columns; None where these do not express it."""
+        try:
+            return lower_model(model, b"", self.bench.session.table.schema, self.bench.encoding, self.name).release
+        except LeafgateError:
             return None
-        return lower_model(model, b"", bench.session.table.schema, bench.encoding, self.name).release
 
     def _least(self) -> int:
         """People that each leaf must have by the limits on groups; 5 where there are none."""

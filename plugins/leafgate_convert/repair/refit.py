@@ -14,6 +14,7 @@ import numpy as np
 from leafgate.api import (
     LEAF,
     NO_SAMPLING,
+    CategoryCodes,
     Floats,
     Ids,
     LeafgateError,
@@ -21,6 +22,7 @@ from leafgate.api import (
     Mask,
     ModelIR,
     ModelReader,
+    Origin,
     Table,
     TreeIR,
 )
@@ -68,16 +70,19 @@ class Rows:
         chosen: shape (n_chosen,), their positions in the model.
         classes: shape (n_records,), the position of each record's class in the model; -1 for one it does not know.
         weight: shape (n_records,), the people of each record.
+        origins: what each feature of the model is made of; of categories that the model takes as texts, their codes
+            here.
     """
 
     features: Floats
     chosen: Ids
     classes: Ids
     weight: Ids
+    origins: tuple[Origin | None, ...]
 
     def at(self, part: Mask) -> Rows:
         """Some of the people."""
-        return Rows(self.features[part], self.chosen, self.classes[part], self.weight[part])
+        return replace(self, features=self.features[part], classes=self.classes[part], weight=self.weight[part])
 
 
 def rows_for(
@@ -109,9 +114,13 @@ def rows_for(
     target = table.schema.target
     position = {name: i for i, name in enumerate(model.classes)}
     of_value = np.array([position.get(names.get(str(value), ""), -1) for value in target.domain], dtype=np.int64)
-    return Rows(
-        rows_of(some, cells), np.array(chosen, dtype=np.int64), of_value[table.codes(target.name)], table.persons
+    given = model.origins or (None,) * len(model.features)
+    origins = tuple(
+        other if one is None and isinstance(other, CategoryCodes) else one
+        for one, other in zip(given, known_origins(resolved), strict=True)
     )
+    numbers = of_value[table.codes(target.name)]
+    return Rows(rows_of(some, cells), np.array(chosen, dtype=np.int64), numbers, table.persons, origins)
 
 
 def settings_for(learner: Learner, least: int) -> Iterator[Settings]:
@@ -199,7 +208,7 @@ def fitted(
         new,
         format=model.format,
         features=model.features,
-        origins=model.origins,
+        origins=rows.origins,
         classes=model.classes,
         trees=tuple(_over_all(tree, rows.chosen) for tree in trees),
         category_lists=(),
