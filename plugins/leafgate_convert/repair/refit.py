@@ -69,7 +69,8 @@ class Rows:
         features: shape (n_records, n_chosen), of the features with a known origin.
         chosen: shape (n_chosen,), their positions in the model.
         classes: shape (n_records,), the position of each record's class in the model; -1 for one it does not know.
-        weight: shape (n_records,), the people of each record.
+        weight: shape (n_records,), the people of each record as leaves count them.
+        persons: shape (n_records,), the rows of the table that each record stands for.
         origins: what each feature of the model is made of; of categories that the model takes as texts, their codes
             here.
     """
@@ -78,11 +79,18 @@ class Rows:
     chosen: Ids
     classes: Ids
     weight: Ids
+    persons: Ids
     origins: tuple[Origin | None, ...]
 
     def at(self, part: Mask) -> Rows:
         """Some of the people."""
-        return replace(self, features=self.features[part], classes=self.classes[part], weight=self.weight[part])
+        return replace(
+            self,
+            features=self.features[part],
+            classes=self.classes[part],
+            weight=self.weight[part],
+            persons=self.persons[part],
+        )
 
 
 def rows_for(
@@ -120,7 +128,7 @@ def rows_for(
         for one, other in zip(given, known_origins(resolved), strict=True)
     )
     numbers = of_value[table.codes(target.name)]
-    return Rows(rows_of(some, cells), np.array(chosen, dtype=np.int64), numbers, table.persons, origins)
+    return Rows(rows_of(some, cells), np.array(chosen, dtype=np.int64), numbers, table.weight, table.persons, origins)
 
 
 def settings_for(learner: Learner, least: int) -> Iterator[Settings]:
@@ -190,7 +198,7 @@ def fitted(
     found, classes = np.unique(learned[known], return_inverse=True)
     if len(found) < 2 or (labels is None and len(found) != len(model.classes)):
         return None
-    times = rows.weight[known]
+    times = rows.persons[known]
     features = np.repeat(rows.features[known], times, axis=0)
     try:
         written = object_as_file(reader.fit(settings.learner, features, np.repeat(classes, times), 0), readers)

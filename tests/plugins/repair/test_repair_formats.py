@@ -116,6 +116,7 @@ def fitted(table: pd.DataFrame, estimator: Any) -> Any:
 
 
 @pytest.mark.parametrize(("name", "leaves"), [*((name, "shares") for name in ESTIMATORS), ("forest", "labels")])
+@pytest.mark.thorough
 def test_a_repaired_pipeline_loads_in_scikit_learn_and_predicts_what_was_audited(
     name: str, leaves: str, tmp_path: Path
 ) -> None:
@@ -132,6 +133,7 @@ def test_a_repaired_pipeline_loads_in_scikit_learn_and_predicts_what_was_audited
 
 
 @pytest.mark.parametrize("name", ["tree", "forest"])
+@pytest.mark.thorough
 def test_a_repaired_pipeline_over_missing_categories_is_written_as_onnx(name: str, tmp_path: Path) -> None:
     table = people(2, 900, gaps=True)
     (tmp_path / "model.skops").write_bytes(skops_bytes(fitted(table[:600], ESTIMATORS[name])))
@@ -145,6 +147,7 @@ def test_a_repaired_pipeline_over_missing_categories_is_written_as_onnx(name: st
 
 
 @pytest.mark.parametrize("name", ["tree", "forest"])
+@pytest.mark.thorough
 def test_the_script_beside_a_repaired_file_predicts_what_was_audited(name: str, tmp_path: Path) -> None:
     table = people(2, 900, gaps=True)
     (tmp_path / "model.skops").write_bytes(skops_bytes(fitted(table[:600], ESTIMATORS[name])))
@@ -160,6 +163,7 @@ def test_the_script_beside_a_repaired_file_predicts_what_was_audited(name: str, 
 
 
 @pytest.mark.parametrize("library", ["lightgbm", "scikit-learn"])
+@pytest.mark.thorough
 def test_repaired_boosting_over_sets_of_categories_is_written_as_onnx(library: str, tmp_path: Path) -> None:
     table = people(3, 900, gaps=True)
     typed = table[:600].drop(columns="ill").astype({"job": "category", "town": "category"})
@@ -214,6 +218,7 @@ def change_limits(folder: Path, metrics: list[dict[str, Any]]) -> None:
     (folder / "policy.yaml").write_text(json.dumps(document))
 
 
+@pytest.mark.thorough
 def test_several_features_of_an_explained_column_are_of_that_column(tmp_path: Path) -> None:
     """Each set of categories that a test asks about is a feature of the ONNX file; the policy explains the column."""
     table = people(6, 600, gaps=True)
@@ -242,6 +247,7 @@ def test_several_features_of_an_explained_column_are_of_that_column(tmp_path: Pa
     assert len(set(answers[0])) == 2
 
 
+@pytest.mark.thorough
 def test_a_model_over_codes_that_the_policy_explains_is_written_as_onnx(tmp_path: Path) -> None:
     table = people(4, 600, gaps=False)
     coded = table[:400].assign(job=table["job"].map(JOBS.index))

@@ -32,6 +32,7 @@ from leafgate_convert.repair.pruning import prunable
 from leafgate_convert.repair.trials import Workbench
 from leafgate_convert.repair.usefulness import Goal, folds_of, parts_of, usefulness
 from repairs import every_pruning, fit_in, people, policy_file
+from sklearn_zoo import skops_bytes
 
 K10 = [{"use": "k_anonymity", "at_least": 10}]
 STRICT = [
@@ -322,3 +323,32 @@ def test_folds_have_as_many_of_each_class_whatever_the_order_of_rows(tmp_path: P
     for value in (0, 1):
         counts = np.bincount(fold[table.codes("class") == value], minlength=3)
         assert counts.max() - counts.min() <= 1
+
+
+@pytest.mark.parametrize("counts", ["people", "rows"])
+@pytest.mark.thorough
+def test_trees_that_are_grown_anew_count_people_as_the_table_does(counts: str, tmp_path: Path) -> None:
+    table, rng = rare(0, 500, 0.3), np.random.default_rng(0)
+    fit_in(tmp_path, table, DecisionTreeClassifier(random_state=0))
+    table["people"] = rng.integers(1, 4, len(table))
+    features = ["age", "zip", "sex"]
+    many = table.loc[table.index.repeat(table["people"])] if counts == "people" else table
+    weights = None if counts == "people" else table["people"]
+    model = DecisionTreeClassifier(random_state=0).fit(many[features], many["class"], sample_weight=weights)
+    (tmp_path / "model.skops").write_bytes(skops_bytes(model))
+    table.to_csv(tmp_path / "people.csv", index=False)
+    path = policy_file(tmp_path, K10)
+    policy = json.loads(path.read_text())
+    said = {"reason": "each row is several alike people"} if counts == "people" else {}
+    policy["data"]["columns"]["people"] = {"role": "weight", "counts": counts} | said
+    path.write_text(json.dumps(policy))
+    outcome, bench = outcome_in(tmp_path)
+    grown = [one for one in outcome.trials if one.step == "distillation"]
+    assert any(one.passes for one in grown)
+    for trial in grown:
+        assert not [one.id for one in trial.report.findings if one.fails and "count" in one.id]
+        assert trial.release is not None
+        groups = np.bincount(
+            route(trial.release.trees[0], bench.session.table).leaf, weights=bench.session.table.persons
+        )
+        assert trial.passes == bool(groups[groups > 0].min() >= 10)
