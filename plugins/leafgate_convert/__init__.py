@@ -3,7 +3,7 @@
 `neutral` reads and writes them, `unread` finds what of one is no part of the model. `command` has the commands:
 `pickles` opens what its owner trusts; `scrub` leaves of a model what may be disclosed, with `rounding` and `merging` of
 leaves, and compares predictions on points (`sampling`) and on a policy's table (`equivalence`). `repair/` writes the
-most accurate model below a given one that keeps a policy's limits.
+most useful model in place of a given one that keeps a policy's limits.
 """
 
 from __future__ import annotations

@@ -179,7 +179,7 @@ class Remedy:
 
 
 REPAIR = ("leafgate", "repair", "MODEL", "--policy", "POLICY", "--out", "NEW")
-"""The words of the command that looks for the most accurate model below an audited one that passes."""
+"""The words of the command that looks for the most useful model in place of an audited one that passes."""
 
 
 @dataclass(frozen=True, repr=False)
