@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from leafgate.api import ModelIR, Release
+from leafgate.api import Release
 from leafgate_convert.repair.teacher import FOLDS, Teacher
-from leafgate_convert.repair.trials import FITTED_ANEW, LEVELS, STEPS, Trial, Workbench
+from leafgate_convert.repair.trials import FITTED_ANEW, LEVELS, STEPS, Trial, Workbench, is_constant
 from leafgate_convert.repair.usefulness import Usefulness, joint_use, mean_use, rows_at
 
 MOST_CROSS_FITTED = 12
@@ -81,19 +81,15 @@ def ranked(trials: Sequence[Trial], bench: Workbench) -> list[Trial]:
     return sorted((trial for trial in trials if trial.passes), key=place)
 
 
-def is_constant(model: ModelIR) -> bool:
-    """Does the model predict the same for everybody?"""
-    return all(tree.nodes == 1 for tree in model.trees)
-
-
 def cross_fitted(trials: Sequence[Trial], teacher: Teacher, bench: Workbench) -> list[Trial]:
     """The candidates, those fitted anew with their use to people of the table whom they were not fitted on.
 
     Beside people outside the table it is one more estimate for those that seem best by these; without such people it is
-    the only honest one.
+    the only honest one, and of what cannot be fitted on parts of the table nothing is known.
     """
-    blind, known = bench.parts.choosing is None, list(trials)
-    order = sorted((trial for trial in trials if trial.passes and trial.fit is not None), key=lambda one: -one.value)
+    blind = bench.parts.choosing is None
+    known = [replace(one, use=None) if blind and one.step in FITTED_ANEW and one.fit is None else one for one in trials]
+    order = sorted((trial for trial in known if trial.passes and trial.fit is not None), key=lambda one: -one.value)
     for trial in order if blind else order[:MOST_CROSS_FITTED]:
         within = None if bench.at_end or trial.fit is None else _use_across(trial.fit, teacher, bench)
         use = within if blind else joint_use(trial.use, within)

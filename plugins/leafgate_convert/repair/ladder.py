@@ -137,14 +137,16 @@ class Ladder:
                     return
 
     def _kept(self, trial: Trial | None) -> Trial | None:
-        self.trials += [] if trial is None else [trial]
+        """The candidate, which is kept unless an earlier one has the same file."""
+        if trial is not None and all(each.content != trial.content for each in self.trials):
+            self.trials.append(trial)
         return trial
 
     def _tried(self, model: ModelIR, step: Step, words: str) -> Trial | None:
         """A model of its own with the most on its leaves that passes; the last one that was tried where none does."""
         found = None
         for leaves in self._levels_within(model):
-            if (leaves, model.values) in self.told or self.bench.at_end:
+            if (leaves, model.values) in self.told or (self.bench.at_end and self.bench.best is not None):
                 continue
             is_label = leaves == "labels" and self.bench.goal == "balanced_accuracy" and model.counted == "exact"
             own = balanced(model) if is_label and model.values == "counts" else model
@@ -306,14 +308,14 @@ class Ladder:
     def _distilled(self) -> None:
         """Trees that keep the limits on groups by construction, by the classes and by the given model's scores.
 
-        Those by the classes are quick, and are tried whatever time the given model has taken.
+        Those by the classes are quick, and are tried whatever time the given model has taken, until one passes.
         """
         bench = self.bench
         prunes = bench.goal in {"accuracy", "balanced_accuracy"}
         kinds = list(growers(bench.session.plugins, self._metrics, bench.session.table.people, prune=prunes))
         for of_scores in (False, True):
             for grower in kinds:
-                if bench.at_end or (of_scores and bench.out_of_time):
+                if (bench.at_end and bench.best is not None) or (of_scores and bench.out_of_time):
                     return
                 self._grown_tree(grower, of_scores=of_scores)
 

@@ -26,11 +26,11 @@ from leafgate.app import (
     write_file,
 )
 from leafgate_convert.rare_cells import MergedModel, merge_rare_values
-from leafgate_convert.repair.choice import chosen, is_constant
+from leafgate_convert.repair.choice import chosen
 from leafgate_convert.repair.ladder import Ladder
 from leafgate_convert.repair.pruning import prunable
 from leafgate_convert.repair.teacher import Teacher
-from leafgate_convert.repair.trials import FITTED_ANEW, Trial, Workbench, is_of_file
+from leafgate_convert.repair.trials import FITTED_ANEW, Trial, Workbench, is_constant, is_of_file
 from leafgate_convert.repair.usefulness import (
     Usefulness,
     goal_of,

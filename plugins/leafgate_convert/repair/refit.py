@@ -22,6 +22,7 @@ from leafgate.api import (
     Mask,
     ModelIR,
     ModelReader,
+    Numeric,
     Origin,
     Table,
     TreeIR,
@@ -124,11 +125,16 @@ def rows_for(
     of_value = np.array([position.get(names.get(str(value), ""), -1) for value in target.domain], dtype=np.int64)
     given = model.origins or (None,) * len(model.features)
     origins = tuple(
-        other if one is None and isinstance(other, CategoryCodes) else one
-        for one, other in zip(given, known_origins(resolved), strict=True)
+        other if one is None and name not in encoding and _is_more(name, other) else one
+        for name, one, other in zip(model.features, given, known_origins(resolved), strict=True)
     )
     numbers = of_value[table.codes(target.name)]
     return Rows(rows_of(some, cells), np.array(chosen, dtype=np.int64), numbers, table.weight, table.persons, origins)
+
+
+def _is_more(name: str, origin: Origin) -> bool:
+    """Does the origin say more of a feature than its name: codes, or a column that is spelled otherwise?"""
+    return isinstance(origin, CategoryCodes) or (isinstance(origin, Numeric) and origin.column != name)
 
 
 def settings_for(learner: Learner, least: int) -> Iterator[Settings]:

@@ -39,7 +39,7 @@ from leafgate_convert.scrub import LeafContent, minimise, with_leaves
 UNITS = (100, 10)
 """Shares are tried in multiples of 1 / units, two digits and one: with fewer people may no longer follow from them."""
 NEUTRAL_SUFFIX = ".json"
-SEARCHED = 0.6
+SEARCHED = 0.7
 """So much of the time candidates are looked for; in the rest the best of them are compared further."""
 
 Step = Literal["scrub", "coarser leaves", "pruning", "fewer trees", "distillation", "refit"]
@@ -301,6 +301,8 @@ class Workbench:
             except ReleaseError as error:
                 self.problem = error
                 return None
+            if is_constant(less) and not is_constant(model):
+                return None  # no digit is left of what its leaves say
             path = self.folder / self.name
             write_file(path, content, OWNER_ONLY)
             report, release = self._audit(path, self.searched_policy)
@@ -334,6 +336,11 @@ class Workbench:
             return None, None
         first = (record_hashes(control) & 1).astype(bool)
         return rows_at(control, first), rows_at(control, ~first)
+
+
+def is_constant(model: ModelIR) -> bool:
+    """Does the model predict the same for everybody?"""
+    return all(tree.nodes == 1 for tree in model.trees)
 
 
 def person_metrics(metrics: Sequence[Metric]) -> list[PersonMetric]:

@@ -28,8 +28,8 @@ WORDS: dict[Goal, str] = {
 LEAST_OF_CLASS = 10
 """So many people of each class has each half at least of the people that a model is chosen by and reported on."""
 
-QUANTILE = 1.6448536269514722
-"""Of the normal distribution: a bound below which the value lies in 5 % of samples."""
+QUANTILE = 1.2815515655446004
+"""Of the normal distribution: a bound below which the value lies in 10 % of samples."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Usefulness:
 
     @property
     def least(self) -> float:
-        """The lower bound of its value, which is below it in 95 % of samples."""
+        """The lower bound of its value, which is below it in 90 % of samples."""
         return self.value - QUANTILE * self.error
 
     @property

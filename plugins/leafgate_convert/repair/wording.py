@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -13,7 +12,6 @@ import numpy as np
 
 from leafgate.api import CategoryCodes, ModelIR, Table
 from leafgate.app import (
-    MAX_ROUNDING_BASE,
     STAND_INS,
     JsonDocument,
     RepairCandidate,
@@ -28,12 +26,15 @@ from leafgate.app import (
     round_coarsely,
 )
 from leafgate_convert.repair.plan import Outcome
-from leafgate_convert.repair.trials import FITTED_ANEW, STEPS, Trial, Workbench
+from leafgate_convert.repair.trials import FITTED_ANEW, STEPS, Trial, Workbench, is_constant
 from leafgate_convert.repair.usefulness import WORDS, Goal, Usefulness
+
+FINEST = 0.01
+"""Numbers about people are told to so much."""
 
 
 def use_words(use: Usefulness | None, people: Table, goal: Goal, smallest: int) -> str:
-    """How useful a release is to people, rounded so that fewer than the smallest cell do not move it by a step."""
+    """How useful a release is to people, in two digits; not told of fewer than the smallest cell of a class."""
     if use is None:
         return "unknown"
     counts = np.bincount(people.codes(people.schema.target.name), weights=people.weight)
@@ -42,17 +43,18 @@ def use_words(use: Usefulness | None, people: Table, goal: Goal, smallest: int) 
 
 
 def number_of_people_words(value: float, people: int, smallest: int) -> str:
-    """A number that one of so many people moves by at most 1 / people, rounded so that few do not move it by a step.
+    """A number about people of whom the rarest class has so many: to two digits, of fewer than the smallest cell none.
 
     >>> number_of_people_words(0.789, 1000, 10), number_of_people_words(0.789, 1000, 1)
     ('about 0.79', '0.789')
     >>> number_of_people_words(1 / 3, 9, 10)
     'not told of so few people'
     """
-    base = 0.0 if smallest == 1 else 10.0 ** math.ceil(math.log10(smallest / people))
-    if base > MAX_ROUNDING_BASE:
+    if smallest == 1:
+        return number_words(float(value))
+    if people < smallest:
         return "not told of so few people"
-    return f"{'about ' if base else ''}{number_words(float(round_coarsely(value, base) if base else value))}"
+    return f"about {number_words(float(round_coarsely(value, FINEST)))}"
 
 
 def success_lines(outcome: Outcome, best: Trial, new: ModelIR, bench: Workbench) -> Iterator[str]:
@@ -71,6 +73,7 @@ def success_lines(outcome: Outcome, best: Trial, new: ModelIR, bench: Workbench)
         yield f"  {proof}"
     if outcome.stopped:
         yield "  the time limit ended the search (--time-limit); with more time a better one may be found"
+    yield from question_lines(bench.session)
     sampled = [one.id for one in best.report.findings if one.passed and one.evidence.get("judged_by") == "interval"]
     if sampled and not outcome.judged_last:
         yield (
@@ -127,9 +130,11 @@ def _ladder(outcome: Outcome, best: Trial, bench: Workbench) -> Iterator[str]:
         trials = [trial for trial in outcome.trials if trial.step == step]
         if not trials:
             continue
-        passing = [trial for trial in trials if trial.passes]
-        if passing:
-            top = max(passing, key=lambda trial: trial.value)
+        passing = [trial for trial in trials if trial.passes and not is_constant(trial.model)]
+        if not passing and any(trial.passes for trial in trials):
+            yield f"    {step}: what passes predicts the same for everybody, {len(trials):,} tried"
+        elif passing:
+            top = max(passing, key=lambda trial: trial.sure)
             flatters = ", its own people, which flatters"
             own = flatters if bench.parts.choosing is None and step not in FITTED_ANEW else ""
             use = use_words(top.use, whose, bench.goal, smallest)
@@ -248,6 +253,8 @@ def failure_lines(outcome: Outcome, bench: Workbench) -> Iterator[str]:
     """What the candidate that comes nearest to passing breaks, which limits it keeps instead, and what to do."""
     if outcome.only_constant:
         yield "  nothing useful passes: the best that does is no better than the same prediction for everybody"
+        if bench.goal != "auc" and outcome.model.classes:
+            yield f"  it was looked for by {WORDS[bench.goal]}; of a rare class try `--keep auc`: who is likelier to have it"
     if outcome.stopped:
         yield "  the time limit ended the search (--time-limit)"
     if outcome.broken_by_root:
