@@ -103,6 +103,10 @@ class Ladder:
         given = None if release is None else self.bench.use_of(release, people)
         return trial.passes and (trial.step == "scrub" or (given is not None and trial.value >= given.value - SAME_USE))
 
+    def refuse_telling_format(self) -> None:
+        """ReleaseError where the new file's format keeps something by which every model in it tells too much."""
+        self.bench.refuse_telling_format(self._small(), self._levels_within(self.model.given)[-1])
+
     def _for_each_level(self, search: Callable[[LeafContent], None]) -> None:
         """Search with one kind of leaves after another, until leaves that say less can gain nothing."""
         for leaves in self._levels():

@@ -167,6 +167,7 @@ def repaired(bench: Workbench, model: ModelIR, path: Path, *, fit_anew: bool = T
     whole = prunable(merged.model, bench.session.table, bench.encoding, path.name, bench.goal)
     teacher = Teacher(bench, release)
     ladder = Ladder(bench, whole, given, teacher, path.name, fit_anew)
+    ladder.refuse_telling_format()
     ladder.run()
     if not ladder.trials and bench.problem is not None:
         raise bench.problem

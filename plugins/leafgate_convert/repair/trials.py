@@ -204,6 +204,36 @@ class Workbench:
         self.given, self.given_findings = audited.artifact, audited.report.findings
         return audited.report, None if audited.artifact is None else audited.artifact.release
 
+    def refuse_telling_format(self, model: ModelIR, leaves: LeafContent) -> None:
+        """Refuse a format that keeps something of the given file by which every model in it tells too much.
+
+        Args:
+            model: One of few leaves, made of the given model.
+            leaves: What stands on them.
+
+        Raises ReleaseError: what is kept, and which formats keep nothing.
+        """
+        metrics = tuple(one for one in self.session.policy.metrics if one.use == "file_disclosure")
+        if not self.keeps_features or not metrics:
+            return
+        try:
+            content = self.written(model, leaves)[1]
+        except ReleaseError:
+            return
+        path = self.folder / self.name
+        write_file(path, content, OWNER_ONLY)
+        less = self.session.policy.model_copy(update={"metrics": metrics, "attacks": (), "waivers": ()})
+        report, release = self._audit(path, less)
+        if release is None or release.file is None or not any(is_of_file(one) and one.fails for one in report.findings):
+            return
+        kept = "; ".join(dict.fromkeys(item.says for item in release.file.discloses if item.severity == "high"))
+        others = [each for each in writable_suffixes(self.session.plugins.readers) if each != Path(self.name).suffix]
+        raise ReleaseError(
+            f"files that end so keep of the given file what the policy limits: {kept or 'see leafgate audit'}",
+            place=self.name,
+            remedy=f"end the new file's name in {' or '.join(others)}",
+        )
+
     def findings_of(self, content: bytes, metrics: Sequence[Metric], attacks: Collection[str]) -> Sequence[Finding]:
         """The findings of these metrics alone on a neutral file, by the attacks of these names."""
         path = self.folder / "part.json"

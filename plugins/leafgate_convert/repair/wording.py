@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 
 from leafgate.api import CategoryCodes, ModelIR, Table
 from leafgate.app import (
+    MAX_ROUNDING_BASE,
     STAND_INS,
     JsonDocument,
     RepairCandidate,
@@ -30,31 +32,40 @@ from leafgate_convert.repair.trials import FITTED_ANEW, STEPS, Trial, Workbench,
 from leafgate_convert.repair.usefulness import WORDS, Goal, Usefulness
 
 FINEST = 0.01
-"""Numbers about people are told to so much."""
+"""An AUC is told to so much."""
 
 
 def use_words(use: Usefulness | None, people: Table, goal: Goal, smallest: int) -> str:
-    """How useful a release is to people, in two digits; not told of fewer than the smallest cell of a class."""
+    """How useful a release is to people, in so many digits that they are no count of a few.
+
+    An AUC has two digits where each class has as many people as the smallest cell: it compares pairs of people, and
+    says of no one of them who is right. Other numbers are rounded so that fewer do not move them by a step.
+    """
     if use is None:
         return "unknown"
     counts = np.bincount(people.codes(people.schema.target.name), weights=people.weight)
-    moved_by = people.people if goal in {"accuracy", "loss"} else int(counts[counts > 0].min(initial=people.people))
-    return number_of_people_words(use.value, moved_by, smallest)
+    rarest = int(counts[counts > 0].min(initial=people.people))
+    if goal == "auc" and smallest > 1:
+        told = rarest >= smallest
+        return f"about {number_words(float(round_coarsely(use.value, FINEST)))}" if told else TOO_FEW
+    return number_of_people_words(use.value, rarest if goal == "balanced_accuracy" else people.people, smallest)
+
+
+TOO_FEW = "not told of so few people"
 
 
 def number_of_people_words(value: float, people: int, smallest: int) -> str:
-    """A number about people of whom the rarest class has so many: to two digits, of fewer than the smallest cell none.
+    """A number that one of so many people moves by at most 1 / people, rounded so that few do not move it by a step.
 
     >>> number_of_people_words(0.789, 1000, 10), number_of_people_words(0.789, 1000, 1)
     ('about 0.79', '0.789')
     >>> number_of_people_words(1 / 3, 9, 10)
     'not told of so few people'
     """
-    if smallest == 1:
-        return number_words(float(value))
-    if people < smallest:
-        return "not told of so few people"
-    return f"about {number_words(float(round_coarsely(value, FINEST)))}"
+    base = 0.0 if smallest == 1 else 10.0 ** math.ceil(math.log10(smallest / people))
+    if base > MAX_ROUNDING_BASE:
+        return TOO_FEW
+    return f"{'about ' if base else ''}{number_words(float(round_coarsely(value, base) if base else value))}"
 
 
 def success_lines(outcome: Outcome, best: Trial, new: ModelIR, bench: Workbench) -> Iterator[str]:
@@ -254,7 +265,7 @@ def failure_lines(outcome: Outcome, bench: Workbench) -> Iterator[str]:
     if outcome.only_constant:
         yield "  nothing useful passes: the best that does is no better than the same prediction for everybody"
         if bench.goal != "auc" and outcome.model.classes:
-            yield f"  it was looked for by {WORDS[bench.goal]}; of a rare class try `--keep auc`: who is likelier to have it"
+            yield f"  looked for by {WORDS[bench.goal]}; for a rare class try `--keep auc`, which ranks people"
     if outcome.stopped:
         yield "  the time limit ended the search (--time-limit)"
     if outcome.broken_by_root:
