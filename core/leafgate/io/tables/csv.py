@@ -132,6 +132,8 @@ def _plain_cells(
         refuse_wide(len(first), place)
         if check is not None:
             check(first)
+        if any(map(_is_number, first)):
+            return None  # pandas makes numbers of a column that has nothing else, and of its name, such as a class 0
         frame: pd.DataFrame = pd.read_csv(
             io.BytesIO(content),
             sep=options.delimiter,
@@ -146,6 +148,14 @@ def _plain_cells(
     return pd.DataFrame(
         {name: frame[name].cat.set_categories(frame[name].cat.categories.astype(object)) for name in frame}
     )
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def first_record(content: bytes, options: CsvOptions, place: str) -> list[str]:

@@ -48,6 +48,16 @@ def test_both_readers_return_the_same_cells_or_the_same_error(file: tuple[list[s
     assert outcome(content, names, 0) == outcome(content, names, 10**9)
 
 
+def test_a_column_whose_name_is_a_number_keeps_it_in_a_large_file() -> None:
+    """pandas makes 0.0 of the name of a column of numbers that is called 0, as the score of a class may be."""
+    content = b"age,0,1\n" + b"".join(b"%d,0.25,0.75\n" % age for age in range(40))
+    assert outcome(content, ["age", "0", "1"], 0) == outcome(content, ["age", "0", "1"], 10**9)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_reading, "PLAIN_BYTES", 0)
+        cells = csv_reading.read_cells(content, CsvOptions(), "answers.csv")
+    assert list(cells.iloc[0]) == ["age", "0", "1"]
+
+
 @pytest.mark.parametrize(
     ("content", "plain"),
     [
