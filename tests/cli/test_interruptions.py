@@ -15,6 +15,8 @@ import pytest
 
 from cases import more
 from command_line import leafgate, process, start
+from leafgate.console.exit_codes import exit_code_of
+from leafgate.errors import ExitCode
 from stranger import install
 from survey import survey
 
@@ -217,3 +219,25 @@ def test_a_stdout_closed_before_the_start_is_an_internal_error(tmp_path: Path) -
     ended = subprocess.run(f"{command} >&-", shell=True, capture_output=True, text=True, check=False)
     assert ended.returncode == 4
     assert "Traceback" not in ended.stderr
+
+
+def test_an_interruption_that_a_library_made_an_error_of_is_one_all_the_same(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """As pydantic does where a signal arrives while it compiles a schema."""
+
+    def interrupted() -> int:
+        raise TypeError("Error building 'model' validator:\n  KeyboardInterrupt: ")
+
+    def caught() -> int:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as error:
+            raise ValueError("not built") from error
+
+    def broken() -> int:
+        raise ValueError("not built")
+
+    codes = [exit_code_of(each, as_json=False) for each in (interrupted, caught, broken)]
+    assert codes == [ExitCode.INTERRUPTED, ExitCode.INTERRUPTED, ExitCode.INTERNAL]
+    assert "internal error: ValueError" in capsys.readouterr().err

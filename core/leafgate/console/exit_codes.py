@@ -56,12 +56,24 @@ def exit_code_of(command: Callable[[], object], *, as_json: bool) -> int:
     except SystemExit:  # typer ends so where nobody reads stdout any more
         return print_problems([], as_json=False, code=ExitCode.INTERNAL)
     except Exception as error:
+        if _was_interrupted(error):
+            return ExitCode.INTERRUPTED
         if hasattr(error, "format_message"):
             return _print_usage_error(error.format_message(), as_json=as_json)
         return print_problems(
             [Problem("", _internal(error), "please report it")], as_json=as_json, code=ExitCode.INTERNAL
         )
     return code if isinstance(code, int) else ExitCode.PASS
+
+
+def _was_interrupted(error: BaseException) -> bool:
+    """Did a library turn the interruption of the process into an error of its own, as pydantic does in its compiler?"""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, KeyboardInterrupt) or KeyboardInterrupt.__name__ in str(seen):
+            return True
+        seen = seen.__cause__ or seen.__context__
+    return False
 
 
 def _print_usage_error(message: str, *, as_json: bool) -> int:
