@@ -105,7 +105,8 @@ class Ladder:
 
     def refuse_telling_format(self) -> None:
         """ReleaseError where the new file's format keeps something by which every model in it tells too much."""
-        self.bench.refuse_telling_format(self._small(), self._levels_within(self.model.given)[-1])
+        least = self.model.pruned([self.model.trees[0].root_alone()], as_given=self.bench.keeps_features)
+        self.bench.refuse_telling_format(least, self._levels_within(self.model.given)[-1])
 
     def _for_each_level(self, search: Callable[[LeafContent], None]) -> None:
         """Search with one kind of leaves after another, until leaves that say less can gain nothing."""

@@ -208,8 +208,8 @@ class Workbench:
         """Refuse a format that keeps something of the given file by which every model in it tells too much.
 
         Args:
-            model: One of few leaves, made of the given model.
-            leaves: What stands on them.
+            model: A single leaf, made of the given model.
+            leaves: What stands on it.
 
         Raises ReleaseError: what is kept, and which formats keep nothing.
         """
