@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leafgate.app import DataRoot, RepairResult, guarded
+from leafgate.app import DataRoot, guarded
 from leafgate_convert.command import WithScript, refuse_script, write_script
+
+if TYPE_CHECKING:
+    from leafgate.app import RepairResult
 
 app = typer.Typer()
 

@@ -196,6 +196,7 @@ def columns_and_people(seed: int) -> tuple[Schema, pd.DataFrame]:
 
 @given(st.integers(0, 10_000))
 @settings(max_examples=25, deadline=None)
+@pytest.mark.thorough
 def test_a_grown_tree_is_the_same_model_over_its_columns(seed: int) -> None:
     from leafgate.api.registry import load_plugins
 
@@ -271,6 +272,7 @@ def test_without_other_people_what_is_fitted_anew_is_cross_fitted_and_cuts_come_
     assert "its own people, which flatters" in ended.out
 
 
+@pytest.mark.thorough
 def test_the_time_limit_ends_the_search_with_the_best_so_far(tmp_path: Path) -> None:
     rare_files(tmp_path, RandomForestClassifier(20, random_state=0))
     ended = leafgate(
@@ -281,6 +283,7 @@ def test_the_time_limit_ends_the_search_with_the_best_so_far(tmp_path: Path) -> 
     assert "the time limit ended the search (--time-limit)" in ended.out
 
 
+@pytest.mark.thorough
 def test_a_limit_on_membership_is_judged_by_control_people_that_chose_nothing(tmp_path: Path) -> None:
     table = rare(0, 800, 0.4)
     fit_in(tmp_path, table, DecisionTreeClassifier(random_state=0))
@@ -361,6 +364,7 @@ def test_trees_that_are_grown_anew_count_people_as_the_table_does(counts: str, t
         assert trial.passes == bool(groups[groups > 0].min() >= 10)
 
 
+@pytest.mark.thorough
 def test_a_format_that_keeps_what_the_policy_limits_is_refused_before_the_search(tmp_path: Path) -> None:
     """The median that fills gaps is one person's number, and a skops file keeps it whatever the trees are."""
     rng = np.random.default_rng(0)
