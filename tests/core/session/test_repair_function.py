@@ -44,6 +44,7 @@ def test_a_repaired_model_passes_and_is_what_the_command_line_writes(tmp_path: P
     )
 
 
+@pytest.mark.thorough
 def test_a_repaired_model_can_be_loaded_and_its_audit_repeated(tmp_path: Path) -> None:
     repair = leafgate.repair(audited(DecisionTreeClassifier(random_state=0)))
     assert repair.content is not None

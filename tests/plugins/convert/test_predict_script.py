@@ -82,6 +82,7 @@ NOT_ROUTED = "takes 0 for missing"
 
 
 @pytest.mark.parametrize("producer", PRODUCERS, ids=lambda producer: producer.name)
+@pytest.mark.thorough
 def test_the_script_answers_as_leafgate_for_every_file_of_the_producer_matrix(
     producer: Producer, tmp_path: Path
 ) -> None:

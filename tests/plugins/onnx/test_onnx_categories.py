@@ -142,6 +142,7 @@ def test_an_encoder_names_the_values_that_tests_part_from_others_and_no_word_for
     assert again == CategoryCodes("job", {"nurse": 1.0}, 0.0, 1.0)
 
 
+@pytest.mark.thorough
 def test_a_column_may_be_asked_about_many_sets() -> None:
     values = [f"v{i}" for i in range(11)]
     origin = CategoryCodes("job", {value: float(i) for i, value in enumerate(values)}, -1.0, -1.0)

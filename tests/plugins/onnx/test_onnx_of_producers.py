@@ -19,6 +19,7 @@ REFUSED = ("asks about nothing", "has a leaf that says no class")
 
 
 @pytest.mark.parametrize("producer", PRODUCERS, ids=lambda producer: producer.name)
+@pytest.mark.thorough
 def test_files_of_the_producer_matrix_answer_alike_as_onnx(producer: Producer) -> None:
     archive = producer.archives[-1]
     refused, compared = 0, 0

@@ -195,6 +195,7 @@ def boosted(seed: int, classes: int, outputs: int, low: float, high: float) -> M
 @pytest.mark.parametrize(("classes", "outputs"), [(2, 1), (2, 2), (3, 1), (3, 3)])
 @pytest.mark.parametrize(("low", "high"), [(-1.0, 1.0), (0.0, 1.0), (0.0, 0.01), (-1.0, 0.0)])
 @pytest.mark.parametrize("link", ["softmax", "other"])
+@pytest.mark.thorough
 def test_scores_are_added_up_as_in_the_model(classes: int, outputs: int, low: float, high: float, link: Any) -> None:
     for seed in range(3):
         model = replace(boosted(seed, classes, outputs, low, high), link=link)

@@ -232,6 +232,7 @@ def test_a_limit_that_even_a_single_leaf_breaks_is_named(tmp_path: Path) -> None
     assert not (tmp_path / "new.json").exists()
 
 
+@pytest.mark.thorough
 def test_a_model_that_predicts_the_same_for_everybody_is_no_repair(tmp_path: Path) -> None:
     """In groups of more than half of the people only the root passes: the output names what stands in the way."""
     fit_in(tmp_path, people(1, 100), DecisionTreeClassifier(random_state=0))

@@ -189,6 +189,7 @@ def test_repaired_boosting_over_sets_of_categories_is_written_as_onnx(library: s
 
 
 @pytest.mark.parametrize("ending", ["json", "onnx", "skops"])
+@pytest.mark.thorough
 def test_a_feature_that_the_policy_explains_stays_though_no_tree_asks_about_it_any_more(
     ending: str, tmp_path: Path
 ) -> None:
