@@ -22,9 +22,9 @@ from leafgate.app import object_as_file, read_foreign
 from leafgate.errors import LeafgateError
 from leafgate.io.tables.reader import read_table
 from leafgate.session.run import Session, open_session
+from leafgate_convert.repair.people import parts_of
 from leafgate_convert.repair.plan import repair_file
 from leafgate_convert.repair.trials import Workbench
-from leafgate_convert.repair.usefulness import parts_of
 from leafgate_convert.scrub import LeafContent, with_leaves
 from leafgate_kadet.builder import Kadet
 from repair_use_data import KINDS, POLICIES, Draw, Kind, Sizes

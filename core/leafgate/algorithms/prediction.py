@@ -288,22 +288,3 @@ def classes_at_leaves(
         return _winners(votes_at_leaves(release, leaf_of_tree(), n_rows))
     except InconclusiveError:
         return _winners(votes_at_leaves(replace(release, combine="vote"), leaf_of_tree(), n_rows))
-
-
-def balanced_accuracy(release: Release, table: Table) -> float | None:
-    """The share of people predicted rightly, as the mean over the classes that people of the table have.
-
-    A constant has one over the number of these classes, however rare some of them are.
-
-    Returns:
-        From 0 to 1; None where the release predicts numbers, or what it publishes predicts nothing.
-    """
-    if release.predicts_numbers:
-        return None
-    try:
-        right = predict(release, table) == table.codes(release.target)
-    except InconclusiveError:
-        return None
-    rows = [table.codes(release.target) == label for label in range(len(release.classes))]
-    shares = [np.average(right[each], weights=table.persons[each]) for each in rows if table.persons[each].sum()]
-    return float(np.mean(shares)) if shares else None

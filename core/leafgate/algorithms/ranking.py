@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.algorithms.prediction import class_votes
-from leafgate.errors import InconclusiveError
 from leafgate.types.arrays import Floats
 from leafgate.types.release import Release
 from leafgate.types.table import Table
@@ -60,24 +59,6 @@ def _variance_of_mean(placements: Floats, people: Floats) -> float:
         return math.inf
     mean = (people * placements).sum() / n
     return float((people * (placements - mean) ** 2).sum() / (n - 1) / n)
-
-
-def area_of_release(release: Release, table: Table) -> float | None:
-    """The area under the ROC curve of a release's scores for a table's people; of a constant it is 0.5.
-
-    Returns:
-        From 0 to 1; None where it publishes labels alone, predicts numbers, or people have other than two classes.
-    """
-    if release.predicts_numbers or release.publish.leaves not in {"counts", "shares"} or len(release.classes) != 2:
-        return None
-    second = table.codes(release.target) == 1
-    people = table.persons * second, table.persons * ~second
-    if not all(each.sum() for each in people):
-        return None
-    try:
-        return area_under_curve(second_class_ranking(release, table), *people).value
-    except InconclusiveError:
-        return None
 
 
 def second_class_ranking(release: Release, table: Table) -> Floats:

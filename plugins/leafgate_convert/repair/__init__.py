@@ -2,7 +2,7 @@
 
 `command` reads the arguments and prints the outcome, `wording` puts it into sentences that disclose no more than a
 public report. `plan` says what is done in which order: `ladder` makes candidates, `trials` writes each as a file and
-audits these bytes, `usefulness` measures them on people, `choice` chooses.
+audits these bytes, `people` says whose use of it counts, `choice` chooses.
 
 The rungs: `pruning` turns subtrees into leaves, `exact` solves one tree over public columns by a dynamic programme over
 its subtrees (`fronts`), `search` tries nested prunings of everything else, `expansion` makes one tree of several,

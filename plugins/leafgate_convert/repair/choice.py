@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from leafgate.algorithms.usefulness import Usefulness, joint_use, mean_use
 from leafgate.api import Release
+from leafgate_convert.repair.people import rows_at
 from leafgate_convert.repair.teacher import FOLDS, Teacher
 from leafgate_convert.repair.trials import FITTED_ANEW, LEVELS, STEPS, Trial, Workbench, is_constant
-from leafgate_convert.repair.usefulness import Usefulness, joint_use, mean_use, rows_at
 
 MOST_CROSS_FITTED = 12
 """So many candidates are fitted on parts of the table, too, where others are at hand to choose by."""

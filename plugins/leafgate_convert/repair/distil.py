@@ -42,7 +42,7 @@ from leafgate.api import (
     TreeIR,
 )
 from leafgate.app import Plugins
-from leafgate_convert.repair.usefulness import rows_at
+from leafgate_convert.repair.people import rows_at
 
 LEVELS = 8
 """So many levels of scores are told apart, with about as many people each."""

@@ -12,6 +12,7 @@ from leafgate_convert.rare_cells import merge_rare_values
 from leafgate_convert.repair.distil import Grower, growers, model_of
 from leafgate_convert.repair.exact import NodeLimits, PersonLimits, Solution, person_limits
 from leafgate_convert.repair.expansion import expansions
+from leafgate_convert.repair.people import rows_at
 from leafgate_convert.repair.pruning import PrunableModel, prunable
 from leafgate_convert.repair.refit import (
     Rows,
@@ -26,7 +27,6 @@ from leafgate_convert.repair.refit import (
 from leafgate_convert.repair.search import Cuts, Search, few_leaves
 from leafgate_convert.repair.teacher import Teacher
 from leafgate_convert.repair.trials import LEVELS, Step, Trial, Workbench, is_of_file, person_metrics
-from leafgate_convert.repair.usefulness import rows_at
 from leafgate_convert.scrub import LeafContent, minimise, with_leaves
 
 WITHIN: dict[str, tuple[LeafContent, ...]] = {

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import get_args
 
+from leafgate.algorithms.usefulness import Goal, Usefulness
 from leafgate.api import (
     InconclusiveError,
     InvalidError,
@@ -31,10 +33,6 @@ from leafgate_convert.repair.ladder import Ladder
 from leafgate_convert.repair.pruning import prunable
 from leafgate_convert.repair.teacher import Teacher
 from leafgate_convert.repair.trials import FITTED_ANEW, Trial, Workbench, is_constant, is_of_file
-from leafgate_convert.repair.usefulness import (
-    Usefulness,
-    goal_of,
-)
 from leafgate_convert.scrub import LeafContent, minimise
 
 TIME_LIMIT = 60.0
@@ -81,6 +79,25 @@ class Outcome:
     reported: Usefulness | None = None
     stopped: bool = False
     judged_last: bool = False
+
+
+def goal_of(policy: Policy, keep: str | None, *, of_numbers: bool) -> Goal:
+    """The goal of a repair: the one that is asked for, or the one that fits what the policy publishes.
+
+    Raises InvalidError for a goal that there is not, or that does not fit what the model predicts.
+    """
+    goals: tuple[Goal, ...] = get_args(Goal)
+    fitting = goals[-1:] if of_numbers else goals[:-1]
+    if keep is None:
+        labels = policy.publish is not None and policy.publish.leaves in {"labels", "error_rates"}
+        return "loss" if of_numbers else "balanced_accuracy" if labels else "auc"
+    for goal in fitting:
+        if goal == keep:
+            return goal
+    what = "numbers" if of_numbers else "classes"
+    raise InvalidError(
+        f"no model of {what} is kept for this", place="--keep", remedy=f"choose from {', '.join(fitting)}"
+    )
 
 
 def repair_file(

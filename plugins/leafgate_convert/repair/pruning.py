@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from leafgate.algorithms.routing import NOWHERE, route
+from leafgate.algorithms.usefulness import Goal
 from leafgate.api import LEAF, Floats, Ids, Mask, ModelIR, NodeNumbers, Table, TreeIR, bin_of, columns_asked
 from leafgate.app import Encoding, lower_model, topological_order
 from leafgate_convert.merging import compact
-from leafgate_convert.repair.usefulness import Goal
 from leafgate_convert.scrub import folded
 
 

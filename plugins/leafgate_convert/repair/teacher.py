@@ -11,8 +11,8 @@ from functools import cached_property
 
 from leafgate.api import Floats, Ids, Learner, Release
 from leafgate_convert.repair.distil import given_scores, levels_of, scores_across
+from leafgate_convert.repair.people import folds_of, rows_at
 from leafgate_convert.repair.trials import Workbench
-from leafgate_convert.repair.usefulness import folds_of, rows_at
 
 FOLDS = 3
 """What is fitted anew is fitted on all but one of so many parts of the table, and asked about that one."""

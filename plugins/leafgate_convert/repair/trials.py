@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from leafgate.algorithms.sampling import record_hashes
+from leafgate.algorithms.usefulness import Goal, Usefulness, usefulness
 from leafgate.api import InconclusiveError, Metric, ModelIR, PersonMetric, Problem, Release, ReleaseError, Table
 from leafgate.app import (
     OWNER_ONLY,
@@ -33,7 +33,7 @@ from leafgate.app import (
     write_file,
 )
 from leafgate_convert.rare_cells import TableOfPolicy, complete_public_lists, move_rare_thresholds
-from leafgate_convert.repair.usefulness import Goal, Parts, Usefulness, parts_of, rows_at, usefulness
+from leafgate_convert.repair.people import Parts, folds_of, parts_of, rows_at
 from leafgate_convert.scrub import LeafContent, minimise, with_leaves
 
 UNITS = (100, 10)
@@ -364,7 +364,7 @@ class Workbench:
         control = self.session.control
         if control is None:
             return None, None
-        first = (record_hashes(control) & 1).astype(bool)
+        first = folds_of(control, 2) == 0
         return rows_at(control, first), rows_at(control, ~first)
 
 

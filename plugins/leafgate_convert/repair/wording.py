@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from leafgate.algorithms.usefulness import Goal, Usefulness
 from leafgate.api import CategoryCodes, ModelIR, Table
 from leafgate.app import (
     MAX_ROUNDING_BASE,
@@ -29,7 +30,13 @@ from leafgate.app import (
 )
 from leafgate_convert.repair.plan import Outcome
 from leafgate_convert.repair.trials import FITTED_ANEW, STEPS, Trial, Workbench, is_constant
-from leafgate_convert.repair.usefulness import WORDS, Goal, Usefulness
+
+WORDS: dict[Goal, str] = {
+    "auc": "AUC",
+    "balanced_accuracy": "balanced accuracy",
+    "accuracy": "accuracy",
+    "loss": "explained variance",
+}
 
 FINEST = 0.01
 """An AUC is told to so much."""

@@ -25,15 +25,16 @@ from leafgate import repair as repair_model
 from leafgate.algorithms.prediction import class_scores, predict
 from leafgate.algorithms.ranking import area_under_curve
 from leafgate.algorithms.routing import route
+from leafgate.algorithms.usefulness import Goal, usefulness
 from leafgate.app import lower_model
 from leafgate.session.run import open_session
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import make_table
 from leafgate_convert.repair.distil import growers, model_of, ranked
+from leafgate_convert.repair.people import folds_of, parts_of, rows_at
 from leafgate_convert.repair.plan import Outcome, opened_model, repaired
 from leafgate_convert.repair.pruning import prunable
 from leafgate_convert.repair.trials import FITTED_ANEW, Workbench
-from leafgate_convert.repair.usefulness import Goal, folds_of, parts_of, usefulness
 from repairs import every_pruning, fit_in, people, policy_file
 from sklearn_zoo import skops_bytes
 
@@ -127,11 +128,17 @@ def test_people_choose_or_are_reported_on_and_never_both(tmp_path: Path) -> None
     assert parts.choosing is not None
     assert parts.reporting is not None
     assert (parts.choosing.people + parts.reporting.people, parts.whose) == (session.test.people, "data.test")
-    each = [part.frame.astype(str).agg("|".join, axis=1) for part in (parts.choosing, parts.reporting)]
-    assert not set(each[0]) & set(each[1])
+    each = [set(part.frame.astype(str).agg("|".join, axis=1)) for part in (parts.choosing, parts.reporting)]
+    assert not each[0] & each[1]
     carriers = [int(part.weight[part.codes("class") == 1].sum()) for part in (parts.choosing, parts.reporting)]
     assert abs(carriers[0] - carriers[1]) <= 6
     assert parts_of(replace(session, control=session.test)).choosing is None
+    some = rows_at(session.test, np.arange(len(session.test)) % 3 == 0)  # another file with some of the same people
+    beside = parts_of(replace(session, control=some)).choosing
+    assert beside is not None
+    assert set(beside.frame.astype(str).agg("|".join, axis=1)) == each[0] - set(
+        some.frame.astype(str).agg("|".join, axis=1)
+    )
     assert parts_of(replace(session, test=None)).reporting is None
 
 

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from leafgate.algorithms.prediction import balanced_accuracy
 from leafgate.algorithms.pruned_release import is_constant, largest_leaf_count
-from leafgate.algorithms.ranking import area_of_release
+from leafgate.algorithms.usefulness import Goal, usefulness
 from leafgate.api.plan import AuditPlan
-from leafgate.errors import LeafgateError
+from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.release_codec import ReleaseArtifact
-from leafgate.types.release import Release
 from leafgate.types.report import Finding, Report
 
 if TYPE_CHECKING:
     from leafgate.types.table import Table
 
-MEASURES = (
-    "The area under the ROC curve (0.5 for a constant)",
-    "The share of people predicted rightly, as the mean over the classes (one over their number for a constant),",
-)
+MEASURES: dict[Goal, str] = {
+    "auc": "The area under the ROC curve (0.5 for a constant)",
+    "balanced_accuracy": "The share of people predicted rightly, as the mean over the classes (one over their number "
+    "for a constant),",
+}
 """How well a release predicts, by what it publishes: scores, or labels alone. Neither flatters a constant."""
 OWN_PEOPLE = "of the table's own people, which flatters what was learned from them"
 STEPS = (1, 2, 5)
@@ -58,7 +56,10 @@ def has_own_command(finding: Finding) -> bool:
 
 @dataclass
 class Trials:
-    """The trials of one search, on the tables of one audit; `tried` says in words what was tried."""
+    """The trials of one search, on the tables of one audit.
+
+    `tried` says in words what was tried, and `use_now` how useful the audited release is to the table's people.
+    """
 
     plan: AuditPlan
     table: Table
@@ -66,6 +67,7 @@ class Trials:
     artifact: ReleaseArtifact | None
     run: Run
     tried: list[str] = field(default_factory=list)
+    use_now: dict[Goal, float] = field(default_factory=dict)
 
     @property
     def failed(self) -> list[Finding]:
@@ -149,17 +151,18 @@ class Trials:
         """How well a trial's release predicts beside the audited one; nothing where either is not known."""
         if trial.artifact is None or self.artifact is None:
             return
-        for what, after, now in zip(MEASURES, self._use_of(trial.artifact.release), self._use_now, strict=True):
-            if after is not None and now is not None:
-                yield f"{what} would be {after:.3g}, and is {now:.3g} now: {OWN_PEOPLE}."
-                return
-
-    def _use_of(self, release: Release) -> tuple[float | None, float | None]:
-        return area_of_release(release, self.table), balanced_accuracy(release, self.table)
-
-    @cached_property
-    def _use_now(self) -> tuple[float | None, float | None]:
-        return (None, None) if self.artifact is None else self._use_of(self.artifact.release)
+        releases = trial.artifact.release, self.artifact.release
+        if any(release.predicts_numbers for release in releases):
+            return
+        scored = all(release.publish.leaves in {"counts", "shares"} for release in releases)
+        goal: Goal = "auc" if scored else "balanced_accuracy"
+        try:
+            if goal not in self.use_now:
+                self.use_now[goal] = usefulness(self.artifact.release, self.table, goal).value
+            after, now = usefulness(trial.artifact.release, self.table, goal).value, self.use_now[goal]
+        except InconclusiveError:
+            return
+        yield f"{MEASURES[goal]} would be {after:.3g}, and is {now:.3g} now: {OWN_PEOPLE}."
 
 
 def leaves_of(trial: Trial) -> int:
