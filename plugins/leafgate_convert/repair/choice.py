@@ -69,15 +69,16 @@ def ranked(trials: Sequence[Trial], bench: Workbench) -> list[Trial]:
     Of two that seem equally useful the one comes first of which more is known: half a standard error counts.
 
     Without people outside the table the use of what was cut is known on its own people alone, which flatters. It comes
-    after what was fitted anew, whose use is cross-fitted; what predicts as the given model does comes first.
+    after what was fitted anew and cross-fitted; what predicts as the given model does comes first, and what nothing is
+    known of last.
     """
     blind = bench.parts.choosing is None
 
     def place(trial: Trial) -> tuple[bool, bool, float, int, int, int]:
         nodes = sum(tree.nodes for tree in trial.model.trees)
-        cut = blind and trial.step not in FITTED_ANEW and trial.step != "scrub"
+        unsure = blind and trial.step != "scrub" and (trial.use is None or trial.step not in FITTED_ANEW)
         order = STEPS.index(trial.step), LEVELS.index(trial.leaves), nodes
-        return is_constant(trial.model), cut, -round(trial.sure, 4), *order
+        return is_constant(trial.model), unsure, -round(trial.sure, 4), *order
 
     return sorted((trial for trial in trials if trial.passes), key=place)
 

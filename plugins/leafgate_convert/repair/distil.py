@@ -14,23 +14,17 @@ from typing import Any
 import numpy as np
 
 from leafgate.algorithms.induction.encoding import categorical_feature
-from leafgate.algorithms.prediction import predict
-from leafgate.algorithms.ranking import second_class_ranking
 from leafgate.api import (
     COUNTS_DISCLOSURE,
     LEAF,
     CategoricalSplit,
     CategoryCodes,
     Column,
-    Floats,
     Ids,
-    InconclusiveError,
     Leaf,
     LeafgateError,
-    Learner,
     Metric,
     ModelIR,
-    ModelReader,
     Node,
     Numeric,
     NumericSplit,
@@ -42,10 +36,6 @@ from leafgate.api import (
     TreeIR,
 )
 from leafgate.app import Plugins
-from leafgate_convert.repair.people import rows_at
-
-LEVELS = 8
-"""So many levels of scores are told apart, with about as many people each."""
 
 PEOPLE_TIMES = (1, 4, 10, 2, 25)
 """Groups are grown with so many times the people that the limits ask for: larger ones often predict others better."""
@@ -152,78 +142,6 @@ def _keeping(kind: type, metrics: Sequence[Metric]) -> TreeBuilder | None:
         return kind.keeping(metrics) if issubclass(kind, TreeBuilder) else None
     except LeafgateError:
         return None
-
-
-def levels_of(scores: Floats, table: Table) -> Ids | None:
-    """The level of each record's scores: of two classes of the second one's, of more the class with the largest.
-
-    Args:
-        scores: shape (n_records, n_classes).
-        table: the people.
-
-    Returns:
-        Whole numbers from 0; None where the scores tell apart no more than the classes do.
-    """
-    levels = _quantile_levels(scores[:, 1], table.weight) if scores.shape[1] == 2 else scores.argmax(axis=1)
-    found = np.unique(levels, return_inverse=True)[1]
-    classes = table.codes(table.schema.target.name)
-    pairs = len(set(zip(found.tolist(), classes.tolist(), strict=True)))
-    return found if found.max(initial=0) > 0 and pairs > len(np.unique(classes)) else None
-
-
-def given_scores(release: Release, table: Table) -> Floats | None:
-    """The scores that the given model gives the people; None where it cannot be asked."""
-    try:
-        if len(release.classes) == 2:
-            second = second_class_ranking(release, table)
-            return np.column_stack([-second, second])
-        labels = predict(release, table)[:, None] == np.arange(len(release.classes))
-        return np.asarray(labels, dtype=np.float64)
-    except InconclusiveError:
-        return None
-
-
-MOST_TREES = 30
-"""So many trees has the given model's estimator where it is fitted on parts of the table to score the others."""
-
-
-def scores_across(learner: Learner, readers: Sequence[ModelReader], table: Table, part: Ids) -> Floats | None:
-    """The scores that the given model's estimator gives people whom it was not fitted on.
-
-    Args:
-        learner: the estimator and its parameters.
-        readers: the readers in use, of which one fits the estimator.
-        table: the people.
-        part: shape (n_records,), whole numbers: each part is scored by an estimator that is fitted on all others.
-
-    Returns:
-        Shape (n_records, n_classes); None where the estimator cannot be fitted.
-    """
-    reader = next((one for one in readers if one.train and learner.estimator.startswith(one.trains)), None)
-    if reader is None or reader.train is None or learner.unknown:
-        return None
-    trees = {
-        name: min(int(value), MOST_TREES)
-        for name, value in learner.parameters.items()
-        if name in {"n_estimators", "max_iter"} and isinstance(value, int)
-    }
-    less = replace(learner, parameters={**learner.parameters, **trees}) if "Forest" in learner.estimator else learner
-    scores = np.zeros((len(table), len(table.schema.classes)))
-    try:
-        for number in np.unique(part):
-            own, asked = rows_at(table, part != number), rows_at(table, part == number)
-            scores[part == number] = reader.train(less, own, asked, 0)
-    except LeafgateError:
-        return None
-    return scores
-
-
-def _quantile_levels(scores: Floats, weight: Ids) -> Ids:
-    """Levels with about as many people each; equal scores have one level."""
-    place = np.unique(scores, return_inverse=True)[1]
-    people = np.cumsum(np.bincount(place, weights=weight))
-    middle = people - np.bincount(place, weights=weight) / 2
-    return np.asarray((LEVELS * middle / people[-1]).astype(np.int64)[place])
 
 
 @dataclass

@@ -56,7 +56,7 @@ class Ladder:
         solutions: The exact solutions of the given tree.
         proves: Do they prove anything?
         broken_by_root: Limits that even a single leaf breaks, by the ids of their findings.
-        told: What may not stand on leaves, by the kind of the leaves' values, because the file then tells too much.
+        told: Does a file tell too much with this on its leaves, by the kind of the leaves' values? As far as is known.
         stopped: Did the time limit end the search?
     """
 
@@ -70,7 +70,7 @@ class Ladder:
     solutions: list[Solution] = field(default_factory=list)
     proves: bool = True
     broken_by_root: tuple[str, ...] = ()
-    told: set[tuple[LeafContent, str]] = field(default_factory=set)
+    told: dict[tuple[LeafContent, str], bool] = field(default_factory=dict)
     stopped: bool = False
 
     def run(self) -> None:
@@ -105,8 +105,15 @@ class Ladder:
 
     def refuse_telling_format(self) -> None:
         """ReleaseError where the new file's format keeps something by which every model in it tells too much."""
-        least = self.model.pruned([self.model.trees[0].root_alone()], as_given=self.bench.keeps_features)
-        self.bench.refuse_telling_format(least, self._levels_within(self.model.given)[-1])
+        if not self.bench.keeps_features:
+            return
+        least = self._cut(self.model, [self.model.trees[0].root_alone()])
+        if kept := self.bench.told_by(least, self._levels_within(self.model.given)[-1]):
+            raise ReleaseError(
+                f"files that end so keep of the given file what the policy limits: {kept}",
+                place=self.bench.name,
+                remedy=f"end the new file's name in {' or '.join(self.bench.other_endings)}",
+            )
 
     def _for_each_level(self, search: Callable[[LeafContent], None]) -> None:
         """Search with one kind of leaves after another, until leaves that say less can gain nothing."""
@@ -151,16 +158,14 @@ class Ladder:
         """A model of its own with the most on its leaves that passes; the last one that was tried where none does."""
         found = None
         for leaves in self._levels_within(model):
-            if (leaves, model.values) in self.told or (self.bench.at_end and self.bench.best is not None):
+            if self.told.get((leaves, model.values)) or (self.bench.at_end and self.bench.best is not None):
                 continue
-            is_label = leaves == "labels" and self.bench.goal == "balanced_accuracy" and model.counted == "exact"
-            own = balanced(model) if is_label and model.values == "counts" else model
-            found = self._kept(self._tried_at(own, leaves, step, words))
+            found = self._kept(self._tried_at(self._labelled(model, leaves), leaves, step, words))
             if found is None:
                 continue
             broken = [finding for finding in found.report.findings if finding.fails]
             if any(map(is_of_file, broken)):
-                self.told |= set() if _lists_people(found) else {(leaves, model.values)}
+                self.told[leaves, model.values] = not _lists_people(found)
             elif found.passes or not self._limits(leaves).hides_composition:
                 return found
         return found
@@ -198,24 +203,19 @@ class Ladder:
     def _tells_too_much(self, leaves: LeafContent) -> bool:
         """Does a file with few leaves break a limit on what files tell already?"""
         key = leaves, self.model.given.values
-        if key in self.told or key in self._asked:
-            return key in self.told
-        self._asked.add(key)
-        try:
-            _, content = self.bench.written(self._small(), leaves)
-        except ReleaseError:
-            return False
-        metrics = [one for one in self.bench.session.policy.metrics if one.use == "file_disclosure"]
-        if any(is_of_file(one) and one.fails for one in self.bench.findings_of(content, metrics, ())):
-            self.told.add(key)
-        return key in self.told
+        if key not in self.told:
+            cuts = [few_leaves(tree) for tree in self.model.trees]
+            self.told[key] = bool(self.bench.told_by(self._cut(self.model, cuts), leaves))
+        return self.told[key]
 
-    _asked: set[tuple[LeafContent, str]] = field(default_factory=set)
+    def _cut(self, model: PrunableModel, cuts: Cuts) -> ModelIR:
+        """A model pruned, over the features that the new file has."""
+        return model.pruned(cuts, as_given=self.bench.keeps_features)
 
-    def _small(self) -> ModelIR:
-        """The given model with few leaves in each tree."""
-        cuts = [few_leaves(tree) for tree in self.model.trees]
-        return self.model.pruned(cuts, as_given=self.bench.keeps_features)
+    def _labelled(self, model: ModelIR, leaves: LeafContent) -> ModelIR:
+        """The model; where labels of a rare class are to be found, with classes weighed alike."""
+        is_rare = leaves == "labels" and self.bench.goal == "balanced_accuracy"
+        return balanced(model) if is_rare and model.values == "counts" and model.counted == "exact" else model
 
     def _is_separable(self, model: PrunableModel) -> bool:
         """Is it one tree over public columns, whose leaves predict by themselves?"""
@@ -240,7 +240,7 @@ class Ladder:
             self.broken_by_root = tuple(sorted({*self.broken_by_root, *solution.broken_by_root}))
             return
         self.solutions.append(solution)
-        pruned = self.model.pruned([solution.cut], as_given=self.bench.keeps_features)
+        pruned = self._cut(self.model, [solution.cut])
         found = self._kept(self.bench.trial(pruned, leaves, "pruning", leaves, solution.loss))
         if found is None or not found.passes:
             self._search([solution.cut], leaves)
@@ -257,8 +257,7 @@ class Ladder:
         if self._is_separable(model):
             solution = self._solve(model, leaves)
             if solution.cut is not None:
-                pruned = model.pruned([solution.cut], as_given=self.bench.keeps_features)
-                self._kept(self.bench.trial(pruned, leaves, "fewer trees", "one tree"))
+                self._kept(self.bench.trial(self._cut(model, [solution.cut]), leaves, "fewer trees", "one tree"))
 
     def _expanded(self) -> None:
         """The first trees as one tree, with the people of each class on its leaves, pruned exactly."""
@@ -276,9 +275,8 @@ class Ladder:
 
     def _pruned_exactly(self, model: ModelIR, step: Step, words: str) -> None:
         """One tree, pruned so far that limits on people hold, as a candidate."""
-        leaves = next((one for one in self._levels_within(model) if (one, model.values) not in self.told), None)
-        if leaves == "labels" and self.bench.goal == "balanced_accuracy" and model.values == "counts":
-            model = balanced(model)
+        leaves = next((one for one in self._levels_within(model) if not self.told.get((one, model.values))), None)
+        model = model if leaves is None else self._labelled(model, leaves)
         try:
             whole = prunable(model, self.bench.session.table, self.bench.encoding, self.name, self.bench.goal)
         except LeafgateError:
@@ -288,7 +286,7 @@ class Ladder:
             return
         solution = self._solve(whole, leaves)
         if solution.cut is not None:
-            self._tried(whole.pruned([solution.cut], as_given=self.bench.keeps_features), step, words)
+            self._tried(self._cut(whole, [solution.cut]), step, words)
 
     @property
     def _metrics(self) -> Sequence[Metric]:

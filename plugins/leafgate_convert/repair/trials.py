@@ -204,44 +204,41 @@ class Workbench:
         self.given, self.given_findings = audited.artifact, audited.report.findings
         return audited.report, None if audited.artifact is None else audited.artifact.release
 
-    def refuse_telling_format(self, model: ModelIR, leaves: LeafContent) -> None:
-        """Refuse a format that keeps something of the given file by which every model in it tells too much.
+    def told_by(self, model: ModelIR, leaves: LeafContent) -> str:
+        """What the file of a model tells that breaks a limit on what files tell; empty where nothing does.
 
-        Args:
-            model: A single leaf, made of the given model.
-            leaves: What stands on it.
-
-        Raises ReleaseError: what is kept, and which formats keep nothing.
+        It is empty, too, where the model cannot be written so, which its candidate will show.
         """
-        metrics = tuple(one for one in self.session.policy.metrics if one.use == "file_disclosure")
-        if not self.keeps_features or not metrics:
-            return
+        metrics = [one for one in self.session.policy.metrics if one.use == "file_disclosure"]
         try:
             content = self.written(model, leaves)[1]
         except ReleaseError:
-            return
-        path = self.folder / self.name
-        write_file(path, content, OWNER_ONLY)
-        less = self.session.policy.model_copy(update={"metrics": metrics, "attacks": (), "waivers": ()})
-        report, release = self._audit(path, less)
+            return ""
+        report, release = self._audited_part(content, metrics, ())
         if release is None or release.file is None or not any(is_of_file(one) and one.fails for one in report.findings):
-            return
-        kept = "; ".join(dict.fromkeys(item.says for item in release.file.discloses if item.severity == "high"))
-        others = [each for each in writable_suffixes(self.session.plugins.readers) if each != Path(self.name).suffix]
-        raise ReleaseError(
-            f"files that end so keep of the given file what the policy limits: {kept or 'see leafgate audit'}",
-            place=self.name,
-            remedy=f"end the new file's name in {' or '.join(others)}",
-        )
+            return ""
+        items = [item.says for item in release.file.discloses if item.severity == "high"]
+        return "; ".join(dict.fromkeys(items)) or "see leafgate audit"
+
+    @property
+    def other_endings(self) -> list[str]:
+        """The endings of the other formats that are written."""
+        return [each for each in writable_suffixes(self.session.plugins.readers) if each != Path(self.name).suffix]
 
     def findings_of(self, content: bytes, metrics: Sequence[Metric], attacks: Collection[str]) -> Sequence[Finding]:
-        """The findings of these metrics alone on a neutral file, by the attacks of these names."""
+        """The findings of these metrics alone on a file, by the attacks of these names."""
+        return self._audited_part(content, metrics, attacks)[0].findings
+
+    def _audited_part(
+        self, content: bytes, metrics: Sequence[Metric], attacks: Collection[str]
+    ) -> tuple[Report, Release | None]:
+        """The audit of a file by some metrics and attacks, whatever format it has."""
         path = self.folder / "part.json"
         write_file(path, content, OWNER_ONLY)
         policy = self.session.policy
         chosen = tuple(attack for attack in policy.attacks if attack.called in attacks)
         less = policy.model_copy(update={"metrics": tuple(metrics), "attacks": chosen, "waivers": ()})
-        return self._audit(path, less)[0].findings
+        return self._audit(path, less)
 
     def _audit(
         self, path: Path, policy: Policy, witness: Path | None = None, control: Table | None = None
@@ -287,8 +284,7 @@ class Workbench:
         problem = self._problem_of_format(model, self.name)
         if problem is None:
             return
-        endings = (each for each in writable_suffixes(self.session.plugins.readers) if each != Path(self.name).suffix)
-        others = [each for each in endings if self._problem_of_format(model, f"new{each}") is None]
+        others = [each for each in self.other_endings if self._problem_of_format(model, f"new{each}") is None]
         remedy = f"end the new file's name in {' or '.join(others)}" if others else problem.hint
         why = replace(problem, hint="")
         raise ReleaseError(f"files that end so cannot hold the given model: {why}", place=self.name, remedy=remedy)

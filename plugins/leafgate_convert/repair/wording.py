@@ -112,6 +112,8 @@ def choice_words(outcome: Outcome, best: Trial, bench: Workbench) -> str:
         return "it predicts as the given model does, so nothing was chosen"
     if chosen is not None:
         return f"chosen of {number} on {chosen.people:,} people of data.test; they influenced the model"
+    if best.step in FITTED_ANEW and best.use is None:
+        return f"of {number}, and how well it predicts others is not known: name people in `data.test`"
     if best.step in FITTED_ANEW:
         return f"chosen of {number} within the table: each was fitted on parts of it and asked about the rest"
     return f"chosen of {number} by the training people: name people in `data.test`"

@@ -30,11 +30,13 @@ from leafgate.app import lower_model
 from leafgate.session.run import open_session
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import make_table
+from leafgate_convert.repair.choice import ranked as in_order
 from leafgate_convert.repair.distil import growers, model_of, ranked
 from leafgate_convert.repair.people import folds_of, parts_of, rows_at
 from leafgate_convert.repair.plan import Outcome, opened_model, repaired
 from leafgate_convert.repair.pruning import prunable
 from leafgate_convert.repair.trials import FITTED_ANEW, Workbench
+from leafgate_convert.repair.wording import choice_words
 from repairs import every_pruning, fit_in, people, policy_file
 from sklearn_zoo import skops_bytes
 
@@ -385,3 +387,16 @@ def test_a_format_that_keeps_what_the_policy_limits_is_refused_before_the_search
         repair_model(audit, out=tmp_path / "new.skops")
     repair = repair_model(audit, time_limit=5)
     assert (repair.found, repair.name) == (True, "repaired.json")
+
+
+@pytest.mark.thorough
+def test_of_what_was_not_cross_fitted_in_time_nothing_is_claimed(tmp_path: Path) -> None:
+    """Trees that are fitted anew come after cuts then, and the output says that nothing is known of them."""
+    fit_in(tmp_path, rare(0, 900, 0.3), DecisionTreeClassifier(random_state=0))
+    policy_file(tmp_path, K10)
+    outcome, bench = outcome_in(tmp_path)
+    unknown = [replace(one, use=None, fit=None) for one in outcome.trials if one.step in FITTED_ANEW and one.passes]
+    cut = [one for one in outcome.trials if one.step == "pruning" and one.passes]
+    assert unknown
+    assert in_order([*unknown, *cut], bench)[0] is cut[0]
+    assert choice_words(outcome, unknown[0], bench).endswith("is not known: name people in `data.test`")
