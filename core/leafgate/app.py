@@ -192,7 +192,8 @@ if TYPE_CHECKING:
     from leafgate.session.proposals import SecretShares as SecretShares
     from leafgate.session.proposals import propose as propose
     from leafgate.session.proposals import smallest_group as smallest_group
-    from leafgate.session.repair import RepairCandidate as RepairCandidate
+    from leafgate.session.repair import CANDIDATE_COLUMNS as CANDIDATE_COLUMNS
+    from leafgate.session.repair import TIME_LIMIT as TIME_LIMIT
     from leafgate.session.repair import RepairFunction as RepairFunction
     from leafgate.session.repair import RepairResult as RepairResult
     from leafgate.session.report_formats import chosen_formats as chosen_formats
@@ -283,7 +284,7 @@ __getattr__ = lazy_exports(
         "leafgate.session.expected_run": "ExpectedRun",
         "leafgate.session.proposals": "CONFIDENCE MODEL_GROUP Proposal propose SecretShares smallest_group",
         "leafgate.session.audit": "Audit",
-        "leafgate.session.repair": "RepairCandidate RepairFunction RepairResult",
+        "leafgate.session.repair": "CANDIDATE_COLUMNS TIME_LIMIT RepairFunction RepairResult",
         "leafgate.session.report_formats": "chosen_formats result_files",
         "leafgate.session.results": "write_results",
         "leafgate.session.run": "audit_inputs_sha256 audit_policy fitting_classes open_session read_undeclared_table "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -26,37 +26,23 @@ NEUTRAL = ".json"
 """The ending of neutral files, which every model that is read can be written as."""
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class RepairCandidate:
-    """One model that a repair tried, with exact numbers, for the data's owner. Its repr says none.
+TIME_LIMIT = 60.0
+"""Seconds after which a repair ends with the best so far, unless it is told otherwise."""
 
-    Attributes:
-        step: what was done to the given model: scrub, coarser leaves, pruning, fewer trees, distillation, refit;
-            `given` for itself.
-        words: how.
-        trees: how many trees it has.
-        leaves: how many leaves they have together.
-        chosen_by: its use (AUC, for example) to the people that candidates were chosen by, or where it was fitted anew
-            and nobody outside the table was at hand to parts of the table that it was not fitted on; of a cut model
-            then to its own people, which flatters. None where it is not known.
-        reported: its use to people whom nothing was chosen by; None where there are none, or where it does not pass.
-        verdict: of its audit, by the limits that candidates are chosen by.
-        breaks: the findings that do not pass, by their ids.
-        headroom: by what factor the tightest limit on people holds; below 1 where it is broken.
-    """
+CANDIDATE_COLUMNS = ["step", "words", "trees", "leaves", "chosen_by", "reported", "verdict", "breaks", "headroom"]
+"""The columns of the table of candidates, a row for each model that a repair tried, the given one first.
 
-    step: str
-    words: str
-    trees: int
-    leaves: int
-    chosen_by: float | None
-    reported: float | None
-    verdict: str
-    breaks: tuple[str, ...]
-    headroom: float | None
-
-    def __repr__(self) -> str:
-        return f"RepairCandidate(step={self.step!r}, verdict={self.verdict!r})"
+step       what was done to it: scrub, coarser leaves, pruning, fewer trees, distillation, refit; `given` for itself
+words      how
+trees      how many trees it has
+leaves     how many leaves they have together
+chosen_by  its use (AUC, for example) to those whom candidates were chosen by; where nobody outside the table was at
+           hand, to parts of the table that it was not fitted on, and of a cut model to its own people, which flatters
+reported   its use to people whom nothing was chosen by; of what does not pass it is missing
+verdict    of its audit, by the limits that candidates are chosen by
+breaks     the findings that do not pass, by their ids
+headroom   by what factor the tightest limit on people holds; below 1 where it is broken
+"""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -68,14 +54,14 @@ class RepairResult:
         content: the new file; None where there is none.
         passes_already: does the given file pass as it is?
         lines: what was changed, or what stands in the way, a line each.
-        candidates: every model that was tried, the given one first.
+        candidates: the table of every model that was tried (CANDIDATE_COLUMNS); None where none was looked for.
     """
 
     report: Report
     content: bytes | None = field(default=None, repr=False)
     passes_already: bool = False
     lines: tuple[str, ...] = ()
-    candidates: tuple[RepairCandidate, ...] = ()
+    candidates: pd.DataFrame | None = field(default=None, repr=False, compare=False)
 
 
 class RepairFunction(Protocol):
@@ -88,7 +74,7 @@ class RepairFunction(Protocol):
         name: str,
         *,
         keep: str | None = None,
-        seconds: float | None = 60.0,
+        seconds: float | None = TIME_LIMIT,
         fit_anew: bool = True,
     ) -> RepairResult: ...
 
@@ -104,7 +90,8 @@ class Repair:
         path: where it was written; None where `out` was not given.
         sentences: what was changed, how accurate the model is now, and what is known of better ones; or what stands in
             the way.
-        tried: every model that was tried, the given one first.
+        candidates: every model that was tried, with its use in exact numbers, for the data's owner: a row for each
+            (CANDIDATE_COLUMNS), the given one first; None where nothing was tried.
     """
 
     audit: Audit
@@ -112,7 +99,7 @@ class Repair:
     name: str = ""
     path: Path | None = None
     sentences: tuple[str, ...] = ()
-    tried: tuple[RepairCandidate, ...] = field(default=(), repr=False)
+    candidates: pd.DataFrame | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         return f"Repair(found={self.found}, verdict={self.audit.verdict!r})"
@@ -122,14 +109,6 @@ class Repair:
         """Is there a new model, which passes?"""
         return self.content is not None
 
-    @property
-    def candidates(self) -> pd.DataFrame:
-        """Every model that was tried, with its use in exact numbers: a row for each, the given one first."""
-        import pandas as pd
-
-        rows = [{**vars(one), "breaks": ", ".join(one.breaks)} for one in self.tried]
-        return pd.DataFrame(rows, columns=[each.name for each in fields(RepairCandidate)])
-
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the use of each candidate against its tightest limit on people.
 
@@ -138,8 +117,11 @@ class Repair:
 
         Raises:
             ImportError: matplotlib is not installed.
+            InvalidError: nothing was tried.
         """
-        return draw_candidates(self.tried, ax)
+        if self.candidates is None:
+            raise InvalidError("nothing was tried, so there is nothing to draw", place="plot")
+        return draw_candidates(self.candidates, ax)
 
     def show(self) -> None:
         """Print what was changed, or what stands in the way."""
@@ -154,7 +136,7 @@ def repair(
     *,
     out: str | Path | None = None,
     keep: str | None = None,
-    time_limit: float | None = 60.0,
+    time_limit: float | None = TIME_LIMIT,
     fit_anew: bool = True,
     **options: Any,
 ) -> Repair:
@@ -199,15 +181,16 @@ def repair(
     suffixes = writable_suffixes(plugins.readers)
     names = _names(given.files.model, suffixes) if target is None else [target.name]
     name, result = _repaired(given.files, names, keep, time_limit, fit_anew=fit_anew)
-    tried = result.candidates
     if result.content is None:
         lines = "The model passes already." if result.passes_already else "No useful model was found to pass."
-        return Repair(audit=given, sentences=(lines, *map(_sentence, result.lines)), tried=tried)
+        return Repair(audit=given, sentences=(lines, *map(_sentence, result.lines)), candidates=result.candidates)
     if target is not None:
         write_file(target, result.content, EVERYONE)
     again = run_files(_with_model(given.files, name, result.content))
     sentences = tuple(map(_sentence, result.lines))
-    return Repair(audit=again, content=result.content, name=name, path=target, sentences=sentences, tried=tried)
+    return Repair(
+        audit=again, content=result.content, name=name, path=target, sentences=sentences, candidates=result.candidates
+    )
 
 
 def _sentence(line: str) -> str:
@@ -247,7 +230,7 @@ def _with_model(files: AuditFiles, name: str, content: bytes) -> AuditFiles:
     return replace(files, policy=text, contents={**contents, name: content}, model=name)
 
 
-def draw_candidates(candidates: Sequence[RepairCandidate], ax: Axes | None = None) -> Axes:
+def draw_candidates(candidates: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the use of each candidate against its tightest limit on people; left of the line it is broken."""
     try:
         from matplotlib import pyplot
@@ -255,21 +238,16 @@ def draw_candidates(candidates: Sequence[RepairCandidate], ax: Axes | None = Non
         raise ImportError('a picture needs matplotlib: pip install "leafgate[docs]"') from None
     if ax is None:
         ax = pyplot.figure(figsize=(6, 4)).subplots()
-    known = [one for one in candidates if one.headroom is not None and one.chosen_by is not None]
-    for step in dict.fromkeys(one.step for one in known):
-        own = [one for one in known if one.step == step]
-        places = [max(one.headroom or 0.0, LEAST_HEADROOM) for one in own]
-        ax.scatter(
-            places,
-            [one.chosen_by or 0.0 for one in own],
-            label=step,
-            s=[40 if one.verdict == "pass" else 12 for one in own],
-        )
+    known = candidates.dropna(subset=["headroom", "chosen_by"])
+    for step, own in known.groupby("step", sort=False):
+        places = own["headroom"].clip(lower=LEAST_HEADROOM)
+        sizes = own["verdict"].eq("pass").map({True: 40, False: 12})
+        ax.scatter(places, own["chosen_by"], s=sizes, label=str(step))
     ax.axvline(1.0, color="0.4", linewidth=1)
     ax.set_xscale("log")
     ax.set_xlabel("tightest limit on people: by what factor it holds")
     ax.set_ylabel("use to the people that it was chosen by")
-    if known:
+    if len(known):
         ax.legend(fontsize=8)
     return ax
 

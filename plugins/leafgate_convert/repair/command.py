@@ -30,8 +30,8 @@ def repair(
         typer.Option(metavar="GOAL", help="What to keep: auc, balanced_accuracy, accuracy, or loss of numbers."),
     ] = None,
     time_limit: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0, help="When to stop and take the best so far.")
-    ] = 60.0,
+        float | None, typer.Option(metavar="SECONDS", min=0, help="When to stop; 60 seconds where nothing is said.")
+    ] = None,
     only_cut: Annotated[bool, typer.Option("--only-cut", help="Cut the given model; fit nothing anew.")] = False,
     candidates: Annotated[
         Path | None,
@@ -43,6 +43,7 @@ def repair(
     from leafgate.app import (
         EVERYONE,
         OWNER_ONLY,
+        TIME_LIMIT,
         Plugins,
         Policy,
         clear_file,
@@ -57,7 +58,7 @@ def repair(
         write_file,
     )
     from leafgate_convert.repair.plan import refuse_other_builders, repair_file, with_witness
-    from leafgate_convert.repair.wording import candidates_csv, policy_line
+    from leafgate_convert.repair.wording import policy_line
 
     def check(read: Policy, plugins: Plugins) -> None:
         refuse_other_builders(read)
@@ -73,9 +74,10 @@ def repair(
             refuse_same(given, written)
     make_folder(out.parent)
     session = with_witness(open_session(policy, None, root, before_data=check), witness)
-    result = repair_file(session, model, out.name, keep=keep, seconds=time_limit, fit_anew=not only_cut)
-    if candidates is not None:
-        write_file(candidates, candidates_csv(result.candidates), OWNER_ONLY)
+    seconds = TIME_LIMIT if time_limit is None else time_limit
+    result = repair_file(session, model, out.name, keep=keep, seconds=seconds, fit_anew=not only_cut)
+    if candidates is not None and result.candidates is not None:
+        write_file(candidates, result.candidates.to_csv(index=False, lineterminator="\n").encode(), OWNER_ONLY)
     if result.content is None:
         return _nothing_written(model, result)
     write_file(out, result.content, EVERYONE)

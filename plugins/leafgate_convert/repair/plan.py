@@ -16,6 +16,7 @@ from leafgate.api import (
 )
 from leafgate.app import (
     OWNER_ONLY,
+    TIME_LIMIT,
     Finding,
     Policy,
     RepairResult,
@@ -34,9 +35,6 @@ from leafgate_convert.repair.pruning import prunable
 from leafgate_convert.repair.teacher import Teacher
 from leafgate_convert.repair.trials import FITTED_ANEW, Trial, Workbench, is_constant, is_of_file
 from leafgate_convert.scrub import LeafContent, minimise
-
-TIME_LIMIT = 60.0
-"""Seconds that a repair takes by default before it ends with the best so far."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +123,7 @@ def repair_file(
         ReleaseError: the model cannot be told in the policy's columns, or no model below it written as such a file.
         InconclusiveError: the model is not of this table's people, or a limit on people could not be judged.
     """
-    from leafgate_convert.repair.wording import candidate_rows, failure_lines, question_lines, success_lines
+    from leafgate_convert.repair.wording import candidates_table, failure_lines, question_lines, success_lines
 
     refuse_other_builders(session.policy)
     whole = opened_model(path, session)
@@ -140,7 +138,7 @@ def repair_file(
         outcome = without_constant(repaired(bench, whole, path, fit_anew=fit_anew))
         if outcome.given.verdict == "pass":
             return RepairResult(report=outcome.given, passes_already=True)
-        candidates = candidate_rows(outcome, bench)
+        candidates = candidates_table(outcome, bench)
         if outcome.best is None:
             report = outcome.given if outcome.nearest is None else outcome.nearest.report
             lines = (*failure_lines(outcome, bench), *question_lines(session))

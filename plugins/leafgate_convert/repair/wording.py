@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from leafgate.algorithms.usefulness import Goal, Usefulness
 from leafgate.api import CategoryCodes, ModelIR, Table
 from leafgate.app import (
+    CANDIDATE_COLUMNS,
     MAX_ROUNDING_BASE,
     STAND_INS,
     JsonDocument,
-    RepairCandidate,
     Report,
     Session,
     document,
@@ -164,40 +162,30 @@ def _ladder(outcome: Outcome, best: Trial, bench: Workbench) -> Iterator[str]:
             yield f"    {step}: none of {len(trials):,} passes; broken: {', '.join(ids)}"
 
 
-def candidate_rows(outcome: Outcome, bench: Workbench) -> tuple[RepairCandidate, ...]:
+def candidates_table(outcome: Outcome, bench: Workbench) -> pd.DataFrame:
     """Every candidate with what it is and what it is worth, the given model first, for the data's owner."""
-    people = bench.parts
-    rows = []
+    parts, rows = bench.parts, []
     if outcome.release is not None:
-        given = outcome.model
         chosen, reported = (
-            None if part is None else bench.use_of(outcome.release, part)
-            for part in (people.choosing, people.reporting)
+            None if part is None else bench.use_of(outcome.release, part) for part in (parts.choosing, parts.reporting)
         )
-        rows.append(_row("given", "", given, outcome.given, chosen, reported))
+        rows.append(_row("given", "", outcome.model, outcome.given, chosen, reported))
     for trial in outcome.trials:
         reported = None
-        if trial.passes and people.reporting is not None and trial.release is not None:
-            reported = bench.use_of(trial.release, people.reporting)
+        if trial.passes and parts.reporting is not None and trial.release is not None:
+            reported = bench.use_of(trial.release, parts.reporting)
         rows.append(_row(trial.step, trial.words, trial.model, trial.report, trial.use, reported))
-    return tuple(rows)
+    return pd.DataFrame(rows, columns=CANDIDATE_COLUMNS)
 
 
 def _row(
     step: str, words: str, model: ModelIR, report: Report, chosen: Usefulness | None, reported: Usefulness | None
-) -> RepairCandidate:
-    broken = [one.id for one in report.findings if one.needs_action]
-    return RepairCandidate(
-        step=step,
-        words=words,
-        trees=len(model.trees),
-        leaves=sum(len(tree.leaves) for tree in model.trees),
-        chosen_by=None if chosen is None else chosen.value,
-        reported=None if reported is None else reported.value,
-        verdict=report.verdict,
-        breaks=tuple(broken),
-        headroom=_headroom(report),
-    )
+) -> tuple[object, ...]:
+    """A row of the table, in the order of its columns."""
+    leaves = sum(len(tree.leaves) for tree in model.trees)
+    uses = [np.nan if use is None else use.value for use in (chosen, reported)]
+    broken = " ".join(one.id for one in report.findings if one.needs_action)
+    return step, words, len(model.trees), leaves, *uses, report.verdict, broken, _headroom(report)
 
 
 def _headroom(report: Report) -> float | None:
@@ -211,17 +199,6 @@ def _headroom(report: Report) -> float | None:
         elif one.limit.direction == "at_most" and one.value > 0:
             found.append(one.bound / one.value)
     return min(found, default=None)
-
-
-def candidates_csv(candidates: Sequence[RepairCandidate]) -> bytes:
-    """The candidates as a table, a row for each."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([each.name for each in fields(RepairCandidate)])
-    writer.writerows(
-        [*(value if name != "breaks" else " ".join(value) for name, value in vars(one).items())] for one in candidates
-    )
-    return text.getvalue().encode()
 
 
 def question_lines(session: Session) -> Iterator[str]:

@@ -327,10 +327,10 @@ def test_candidates_are_a_table_and_a_picture_for_the_owner() -> None:
     repair = repair_model(audit)
     assert repair.found
     tried = repair.candidates
+    assert tried is not None
     assert tried["step"].iloc[0] == "given"
     assert tried.loc[tried["verdict"] == "pass", "breaks"].eq("").all()
     assert "0." not in repr(repair)
-    assert "0." not in repr(repair.tried[0])
     pytest.importorskip("matplotlib").use("agg")
     assert repair.plot().get_xscale() == "log"
 
