@@ -17,6 +17,7 @@ from leafgate.algorithms.induction.feature_matrix import (
     fit_and_score,
     not_installed,
     plain_data,
+    probabilities_of,
 )
 from leafgate.api import Learner
 
@@ -86,15 +87,10 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
     """
     parameters = chosen_parameters(learner, {"XGBClassifier": PARAMETERS}, COMPUTED)
 
-    def scorer(data: TrainingData) -> Scores:
-        classifier = _fitted(parameters, data, seed)
+    def fitted(data: TrainingData) -> Scores:
+        return probabilities_of(_fitted(parameters, data, seed))
 
-        def scores(features: FeatureMatrix) -> NDArray[np.float64]:
-            return np.asarray(classifier.predict_proba(features), dtype=np.float64)
-
-        return scores
-
-    return fit_and_score(learner, own, asked, scorer)
+    return fit_and_score(learner, own, asked, fitted)
 
 
 def fit(learner: Learner, features: FeatureMatrix, classes: NDArray[np.int64], seed: int) -> Any:

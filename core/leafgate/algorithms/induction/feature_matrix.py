@@ -48,6 +48,15 @@ Scores = Callable[[FeatureMatrix], NDArray[np.float64]]
 """The score of each class with people, shape (n_rows, n), for rows of features."""
 
 
+def probabilities_of(classifier: Any) -> Scores:
+    """What a fitted classifier with `predict_proba` answers, in double precision."""
+
+    def scores(features: FeatureMatrix) -> NDArray[np.float64]:
+        return np.asarray(classifier.predict_proba(features), dtype=np.float64)
+
+    return scores
+
+
 def fit_and_score(
     learner: Learner,
     own: Table,
