@@ -28,6 +28,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
+from data_sets import german, lending, nursery
 from leafgate.algorithms.certainty import certain_values
 from leafgate.algorithms.prediction import class_scores
 from leafgate.api import leaves, lenient
@@ -35,7 +36,6 @@ from leafgate.app import SecretShares, open_session, propose
 from leafgate.session.run import build_release
 from leafgate_scaffold.policy import first_policy
 from membership_setting import adult, credit
-from repair_data import german, lending, nursery
 from writing import count, fixed, put, read_rows, section, table, write_csv
 
 DOCS = Path(__file__).resolve().parents[1]

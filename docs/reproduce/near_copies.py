@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from data_sets import german, nursery
 from leafgate.algorithms.near_copies import near_copies
 from leafgate.api import Column, Schema, Table, make_table
 from membership_setting import adult, credit
-from repair_data import german, nursery
 from writing import put, read_rows, section, table, write_csv
 
 DOCS = Path(__file__).resolve().parents[1]

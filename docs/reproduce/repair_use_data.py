@@ -14,10 +14,10 @@ import pandas as pd
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from data_sets import lending, nursery
 from leafgate.session.proposals import SecretShares, propose
 from leafgate_convert.scrub import LeafContent
 from membership_setting import adult, credit
-from repair_data import lending, nursery
 
 THINNING_SEED, SPLIT_SEED, SETTINGS_SEED = 29, 31, 37
 """Seeds: of who is left of the rarer class, of the splits, and of the settings of refits."""
