@@ -170,6 +170,8 @@ if TYPE_CHECKING:
     from leafgate.policy.sources import PolicyDocument as PolicyDocument
     from leafgate.policy.sources import component_name as component_name
     from leafgate.policy.sources import display_path as display_path
+    from leafgate.policy.sources import files_named as files_named
+    from leafgate.policy.sources import files_read as files_read
     from leafgate.policy.sources import read_policy_lines as read_policy_lines
     from leafgate.policy.strictness import PolicyChange as PolicyChange
     from leafgate.policy.strictness import compare_policies as compare_policies
@@ -276,7 +278,8 @@ __getattr__ = lazy_exports(
         "read_partial_policy",
         "leafgate.policy.models": "CsvOptions Data Policy",
         "leafgate.policy.repository": "Repository RepositoryEntry",
-        "leafgate.policy.sources": "component_name display_path PolicyDocument read_policy_lines",
+        "leafgate.policy.sources": "component_name display_path files_named files_read PolicyDocument "
+        "read_policy_lines",
         "leafgate.policy.strictness": "compare_policies line_of_value PolicyChange",
         "leafgate.progress": "progress_step",
         "leafgate.session.domains": "bounds_domain is_long_list list_domain number_domain rare_values round_bounds",

@@ -207,6 +207,21 @@ def load_extends_chain(path: Path, orgs: Sequence[Path] = ()) -> Chain:
     return Chain(alone[::-1], [list(held.values())[::-1] for held in organisations])
 
 
+def files_named(value: object) -> Iterator[Path]:
+    """Yield each path that a policy, or a part of one, names."""
+    if isinstance(value, Path):
+        yield value
+    elif isinstance(value, BaseModel):
+        for _, inner in value:
+            yield from files_named(inner)
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from files_named(inner)
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for inner in value:
+            yield from files_named(inner)
+
+
 def files_read(path: Path) -> set[Path]:
     """Every file that a policy is written in, resolved: its own, those it extends, their lists beside them.
 

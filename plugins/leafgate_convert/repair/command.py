@@ -48,6 +48,8 @@ def repair(
         Policy,
         clear_file,
         document,
+        files_named,
+        files_read,
         make_folder,
         model_writer,
         open_session,
@@ -65,13 +67,13 @@ def repair(
         model_writer(out.name, plugins.readers)
         if script:
             refuse_script(out)
-        data = read.data
-        inputs = [path for path in (data.path, data.test, data.control, data.population, read.knows.people) if path]
-        clear_file(out, [model, policy, *inputs])
+        named = {*files_read(policy), *files_named(read), *([] if witness is None else [witness])}
+        audited = getattr(read.build, "path", None)  # which may name the new file already
+        clear_file(out, {model, *(named - {audited})})
+        if candidates is not None:
+            refuse_same(out, candidates)
+            clear_file(candidates, {model, *named})
 
-    for given in (model, policy):
-        for written in (out, *([] if candidates is None else [candidates])):
-            refuse_same(given, written)
     make_folder(out.parent)
     session = with_witness(open_session(policy, None, root, before_data=check), witness)
     seconds = TIME_LIMIT if time_limit is None else time_limit

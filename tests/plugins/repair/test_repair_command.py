@@ -300,26 +300,46 @@ def with_people_elsewhere(folder: Path) -> None:
     (folder / "policy.yaml").write_text(json.dumps(policy))
 
 
-WRONG: list[tuple[str, Callable[[Path], object], str, str]] = [
-    ("the model itself", lambda folder: None, "model.skops", "is a file that this command reads"),
-    ("the policy", lambda folder: None, "policy.yaml", "is a file that this command reads"),
-    ("the people", with_people_elsewhere, "p.json", "is a file that this command reads"),
-    ("an ending that nobody writes", lambda folder: None, "new.txt", "no installed plugin writes"),
-    ("no model", lambda folder: (folder / "model.skops").write_text("{}"), "new.json", "is no model"),
-    ("no file", lambda folder: (folder / "model.skops").unlink(), "new.json", "cannot be read"),
-    ("another builder", with_other_builder, "new.json", "needs `published`"),
+def with_a_waiver_file(folder: Path) -> None:
+    policy = json.loads((folder / "policy.yaml").read_text())
+    (folder / "waivers.yaml").write_text("waivers: []")
+    (folder / "policy.yaml").write_text(json.dumps(policy | {"waivers": "waivers.yaml"}))
+
+
+def with_a_witness(folder: Path) -> None:
+    (folder / "witness.csv").write_bytes((folder / "people.csv").read_bytes())
+    policy = json.loads((folder / "policy.yaml").read_text())
+    policy["build"]["witness"] = "witness.csv"
+    (folder / "policy.yaml").write_text(json.dumps(policy))
+
+
+READ = "is a file that this command reads"
+WRONG: list[tuple[str, Callable[[Path], object], dict[str, str], str]] = [
+    ("the model itself", lambda folder: None, {"out": "model.skops"}, READ),
+    ("the policy for candidates", lambda folder: None, {"candidates": "policy.yaml"}, READ),
+    ("the people", with_people_elsewhere, {"out": "p.json"}, READ),
+    ("the model for candidates", lambda folder: None, {"candidates": "model.skops"}, READ),
+    ("the people for candidates", lambda folder: None, {"candidates": "people.csv"}, READ),
+    ("a list of waivers for candidates", with_a_waiver_file, {"candidates": "waivers.yaml"}, READ),
+    ("a witness for candidates", with_a_witness, {"candidates": "witness.csv"}, READ),
+    ("one file for both", lambda folder: None, {"candidates": "new.json"}, READ),
+    ("an ending that nobody writes", lambda folder: None, {"out": "new.txt"}, "no installed plugin writes"),
+    ("no model", lambda folder: (folder / "model.skops").write_text("{}"), {}, "is no model"),
+    ("no file", lambda folder: (folder / "model.skops").unlink(), {}, "cannot be read"),
+    ("another builder", with_other_builder, {}, "needs `published`"),
 ]
 
 
-@pytest.mark.parametrize(("spoil", "out", "message"), [each[1:] for each in WRONG], ids=[each[0] for each in WRONG])
+@pytest.mark.parametrize(("spoil", "files", "message"), [each[1:] for each in WRONG], ids=[each[0] for each in WRONG])
 def test_what_cannot_be_repaired_ends_in_one_error(
-    spoil: Callable[[Path], object], out: str, message: str, tmp_path: Path
+    spoil: Callable[[Path], object], files: dict[str, str], message: str, tmp_path: Path
 ) -> None:
     fit_in(tmp_path, people(1, 60), DecisionTreeClassifier())
     policy_file(tmp_path, K10)
     spoil(tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    ended = repaired(tmp_path, out)
+    others = ["--candidates", tmp_path / files["candidates"]] if "candidates" in files else []
+    ended = repaired(tmp_path, files.get("out", "new.json"), *others)
     assert ended.code == 2
     assert message in ended.err
     assert len(ended.err.splitlines()) == 1
