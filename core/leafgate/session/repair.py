@@ -237,20 +237,28 @@ def draw_candidates(candidates: pd.DataFrame, ax: Axes | None = None) -> Axes:
     except ImportError:
         raise ImportError('a picture needs matplotlib: pip install "leafgate[docs]"') from None
     if ax is None:
-        ax = pyplot.figure(figsize=(6, 4)).subplots()
+        ax = pyplot.figure(figsize=(6, 4), layout="constrained").subplots()
     known = candidates.dropna(subset=["headroom", "chosen_by"])
     for step, own in known.groupby("step", sort=False):
         places = own["headroom"].clip(lower=LEAST_HEADROOM)
         sizes = own["verdict"].eq("pass").map({True: 40, False: 12})
-        ax.scatter(places, own["chosen_by"], s=sizes, label=str(step))
+        is_given = step == "given"
+        ax.scatter(
+            *(places, own["chosen_by"]),
+            s=120 if is_given else sizes,
+            marker="*" if is_given else "o",
+            zorder=3 if is_given else 2,
+            label=str(step),
+        )
     ax.axvline(1.0, color="0.4", linewidth=1)
     ax.set_xscale("log")
-    ax.set_xlabel("tightest limit on people: by what factor it holds")
+    ax.set_xlim(left=LEAST_HEADROOM * 0.9)
+    ax.set_xlabel(f"tightest limit on people: by what factor it holds ({LEAST_HEADROOM:g}: that or less)")
     ax.set_ylabel("use to the people that it was chosen by")
     if len(known):
-        ax.legend(fontsize=8)
+        ax.legend(fontsize=8, title="large: passes", title_fontsize=8)
     return ax
 
 
-LEAST_HEADROOM = 1e-3
+LEAST_HEADROOM = 0.1
 """Where a candidate stands in the picture whose tightest limit is broken by more."""
