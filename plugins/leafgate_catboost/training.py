@@ -133,7 +133,7 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
                 allow_writing_files=False,
                 cat_features=categories or None,
             )
-            classifier.fit(given(data.features), data.classes)
+            classifier.fit(given(data.features), data.target)
         except (ValueError, TypeError, catboost.CatBoostError) as error:
             raise cannot_be_fitted("CatBoostClassifier", error) from None
 

@@ -1,4 +1,4 @@
-"""Trains LightGBM's classifiers on other people: what its files say of how they were trained, and fitting."""
+"""Trains LightGBM's estimators on other people: what its files say of how they were trained, and fitting."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
     from leafgate.api import Table
 
-CLASSIFIER = "lightgbm.LGBMClassifier"
+CLASSIFIER, REGRESSOR = "lightgbm.LGBMClassifier", "lightgbm.LGBMRegressor"
+SQUARED_ERROR = "regression"
+"""What LGBMRegressor learns by."""
 NAMES: Mapping[str, str] = {
     "boosting": "boosting_type",
     "bagging_fraction": "subsample",
@@ -77,12 +79,12 @@ WORD = re.compile(r"[a-z_]{1,20}")
 def learner_of(
     settings: Mapping[str, str], objective: str, rounds: int, categories: frozenset[str], *, weighted: bool
 ) -> Learner | None:
-    """The classifier that was fitted, as far as a file tells; None where the file has no parameters.
+    """The estimator that was fitted, as far as a file tells; None where the file has no parameters.
 
     `categories` are the names of the features that are categories; `weighted`: rows or classes had weights, which a
     file does not hold.
     """
-    if "num_leaves" not in settings or objective not in {"binary", "multiclass", "multiclassova"}:
+    if "num_leaves" not in settings or objective not in {SQUARED_ERROR, "binary", "multiclass", "multiclassova"}:
         return None
     if any(settings.get(name) for name in LISTS) or settings.get("linear_tree", "0") != "0":
         return None
@@ -93,6 +95,8 @@ def learner_of(
             if value is None:
                 return None
             found[NAMES.get(name, name)] = value == 1 if name in SWITCHES else value
+    if objective == SQUARED_ERROR:
+        return Learner(REGRESSOR, found, unknown=("sample_weight",) if weighted else (), categories=categories)
     return Learner(CLASSIFIER, found, unknown=("class_weight",) if weighted else (), categories=categories)
 
 
@@ -127,38 +131,38 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
     parameters = chosen_parameters(learner, {"LGBMClassifier": PARAMETERS}, COMPUTED)
 
     def fitted(data: TrainingData) -> Scores:
-        return probabilities_of(_fitted(parameters, data, seed))
+        return probabilities_of(_fitted("LGBMClassifier", parameters, data, seed))
 
     return fit_and_score(learner, own, asked, fitted, np.float64)
 
 
-def fit(learner: Learner, features: FeatureMatrix, classes: NDArray[np.int64], seed: int) -> Any:
-    """Fit the classifier on features and classes and return it.
+def fit(learner: Learner, features: FeatureMatrix, target: NDArray[Any], seed: int) -> Any:
+    """Fit the estimator on features and return it.
 
     Args:
-        learner: `lightgbm.LGBMClassifier`, and parameters of it; those left out have their defaults.
+        learner: `lightgbm.LGBMClassifier` or `LGBMRegressor`, and parameters of it; those left out have their defaults.
         features: shape (n_people, n_features).
-        classes: shape (n_people,), whole numbers from 0.
-        seed: `random_state` of the classifier.
+        target: shape (n_people,), whole numbers from 0 of a classifier, of a regressor any numbers.
+        seed: `random_state` of the estimator.
 
     Raises:
         InconclusiveError: LightGBM is not installed, the class is none that is fitted here, or it cannot be fitted on
             these people with these parameters.
     """
-    return _fitted(
-        chosen_parameters(learner, {"LGBMClassifier": PARAMETERS}, COMPUTED), plain_data(features, classes), seed
-    )
+    known = {"LGBMClassifier": PARAMETERS, "LGBMRegressor": PARAMETERS}
+    kind = learner.estimator.rpartition(".")[2]
+    return _fitted(kind, chosen_parameters(learner, known, COMPUTED), plain_data(features, target), seed)
 
 
-def _fitted(parameters: Mapping[str, Any], data: TrainingData, seed: int) -> Any:
-    """The fitted classifier."""
+def _fitted(kind: str, parameters: Mapping[str, Any], data: TrainingData, seed: int) -> Any:
+    """The fitted estimator."""
     try:
         import lightgbm
     except ImportError:
         raise not_installed("LightGBM", "lightgbm") from None
     categories: list[int] = np.flatnonzero(data.native).tolist()
     try:
-        classifier = lightgbm.LGBMClassifier(**parameters, random_state=seed, n_jobs=1, verbosity=-1)
-        return classifier.fit(data.features, data.classes, categorical_feature=categories or "auto")
+        estimator = getattr(lightgbm, kind)(**parameters, random_state=seed, n_jobs=1, verbosity=-1)
+        return estimator.fit(data.features, data.target, categorical_feature=categories or "auto")
     except (ValueError, TypeError, lightgbm.basic.LightGBMError) as error:
-        raise cannot_be_fitted("LGBMClassifier", error) from None
+        raise cannot_be_fitted(kind, error) from None

@@ -1,4 +1,4 @@
-"""Trains scikit-learn's classifiers on other people: what their files say of how they were trained, and fitting."""
+"""Trains scikit-learn's estimators on other people: what their files say of how they were trained, and fitting."""
 
 from __future__ import annotations
 
@@ -53,10 +53,19 @@ PARAMETERS: Mapping[str, frozenset[str]] = {
 """The classifiers that are fitted here, and the parameters of each that are part of a model: not those that say how it
 is computed, nor the seed. A forest of `BaggingClassifier` is one of its default, decision trees."""
 
+ESTIMATORS: Mapping[str, frozenset[str]] = {
+    **PARAMETERS,
+    **{
+        name.replace("Classifier", "Regressor"): known - {"class_weight"} | {"alpha", "quantile"}
+        for name, known in PARAMETERS.items()
+    },
+}
+"""The same with the regressors, which are fitted on features alone."""
+
 
 def learner_of(estimator: ObjectView) -> Learner | None:
     """The estimator that was fitted, with its parameters; None where these are more than numbers and texts."""
-    known = PARAMETERS.get(estimator.kind)
+    known = ESTIMATORS.get(estimator.kind)
     if known is None:
         return None
     found = {name: estimator.get(name) for name in sorted(known & estimator.names)}
@@ -66,7 +75,8 @@ def learner_of(estimator: ObjectView) -> Learner | None:
 
 
 def _module(kind: str) -> str:
-    return "tree" if kind in {"DecisionTreeClassifier", "ExtraTreeClassifier"} else "ensemble"
+    stem = kind.removesuffix("Classifier").removesuffix("Regressor")
+    return "tree" if stem in {"DecisionTree", "ExtraTree"} else "ensemble"
 
 
 def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
@@ -110,14 +120,14 @@ COMPUTED = frozenset({"n_jobs", "oob_score", "random_state", "verbose", "warm_st
 """Parameters that say how a model is computed; they are not used."""
 
 
-def fit(learner: Learner, features: FeatureMatrix, classes: NDArray[np.int64], seed: int) -> Any:
-    """Fit the classifier on features and classes and return it.
+def fit(learner: Learner, features: FeatureMatrix, target: NDArray[Any], seed: int) -> Any:
+    """Fit the estimator on features and return it.
 
     Args:
-        learner: the name of a class in PARAMETERS, and parameters of it.
+        learner: the name of a class in ESTIMATORS, and parameters of it.
         features: shape (n_people, n_features).
-        classes: shape (n_people,), whole numbers from 0.
-        seed: `random_state` of the classifier.
+        target: shape (n_people,), whole numbers from 0 of a classifier, of a regressor any numbers.
+        seed: `random_state` of the estimator.
 
     Raises:
         InconclusiveError: scikit-learn is not installed, the class is none that is fitted here, or it cannot be fitted
@@ -126,11 +136,11 @@ def fit(learner: Learner, features: FeatureMatrix, classes: NDArray[np.int64], s
     kind = learner.estimator.rpartition(".")[2]
     if kind in WITHOUT_GAPS and np.isnan(features).any():
         raise InconclusiveError(f"scikit-learn's {kind} takes no missing numbers")
-    return _fitted(kind, chosen_parameters(learner, PARAMETERS, COMPUTED), plain_data(features, classes), seed)
+    return _fitted(kind, chosen_parameters(learner, ESTIMATORS, COMPUTED), plain_data(features, target), seed)
 
 
 def _fitted(kind: str, parameters: Mapping[str, Any], data: TrainingData, seed: int) -> Any:
-    """The fitted classifier."""
+    """The fitted estimator."""
     given = dict(parameters, random_state=seed)
     if data.native.any():
         if not kind.startswith("Hist"):
@@ -141,15 +151,15 @@ def _fitted(kind: str, parameters: Mapping[str, Any], data: TrainingData, seed: 
     except ImportError:
         raise not_installed("scikit-learn", "sklearn") from None
     try:
-        classifier = getattr({"tree": tree, "ensemble": ensemble}[_module(kind)], kind)(**given)
+        estimator = getattr({"tree": tree, "ensemble": ensemble}[_module(kind)], kind)(**given)
         with _one_thread(kind):
-            return classifier.fit(data.features, data.classes)
+            return estimator.fit(data.features, data.target)
     except (ValueError, TypeError) as error:
         raise cannot_be_fitted(kind, error) from None
 
 
-WITHOUT_GAPS = frozenset({"GradientBoostingClassifier"})
-"""Classifiers that take no missing numbers, so that something before them has filled them."""
+WITHOUT_GAPS = frozenset({"GradientBoostingClassifier", "GradientBoostingRegressor"})
+"""Estimators that take no missing numbers, so that something before them has filled them."""
 
 
 def _medians(features: FeatureMatrix) -> FeatureMatrix:

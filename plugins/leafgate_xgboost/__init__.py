@@ -77,11 +77,11 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
     return training.train(learner, own, asked, seed)
 
 
-def fit(learner: Learner, features: NDArray[np.float64], classes: NDArray[np.int64], seed: int) -> Any:
-    """An estimator that is fitted on features and classes; see `training.fit`."""
+def fit(learner: Learner, features: NDArray[np.float64], target: NDArray[Any], seed: int) -> Any:
+    """An estimator that is fitted on features; see `training.fit`."""
     from leafgate_xgboost import training
 
-    return training.fit(learner, features, classes, seed)
+    return training.fit(learner, features, target, seed)
 
 
 XGBOOST = ModelReader(

@@ -1,4 +1,4 @@
-"""Trains XGBoost's classifiers on other people: what its files say of how they were trained, and fitting."""
+"""Trains XGBoost's estimators on other people: what its files say of how they were trained, and fitting."""
 
 from __future__ import annotations
 
@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 
     from leafgate.api import Table
 
-CLASSIFIER = "xgboost.XGBClassifier"
+CLASSIFIER, REGRESSOR = "xgboost.XGBClassifier", "xgboost.XGBRegressor"
 OBJECTIVES = ("binary:logistic", "multi:softprob", "multi:softmax")
 """What XGBClassifier chooses by the number of classes: the first for two, the others for more."""
+SQUARED_ERROR = "reg:squarederror"
+"""What XGBRegressor learns by."""
 
 NOT_IN_FILES = ("learning_rate", "max_depth", "min_child_weight", "subsample", "colsample_bytree", "reg_lambda")
 """Parameters that people set, and that a file does not hold."""
@@ -54,17 +56,20 @@ def learner_of(
     categories: frozenset[str],
     parameters: Mapping[str, Any] | None,
 ) -> Learner | None:
-    """The classifier that was fitted, as far as a file tells; None for what it is not fitted for.
+    """The estimator that was fitted, as far as a file tells; None for what it is not fitted for.
 
     `categories` are the names of the features that are categories, `parameters` the settings that the state of a
     Booster holds beside its model; None of a file that holds the model alone.
     """
-    if objective not in OBJECTIVES or (objective == OBJECTIVES[0]) != (classes == 2) or math.isnan(positive):
+    of_numbers = objective == SQUARED_ERROR
+    of_classes = objective in OBJECTIVES and (objective == OBJECTIVES[0]) == (classes == 2)
+    if not (of_numbers or of_classes) or math.isnan(positive):
         return None
+    estimator = REGRESSOR if of_numbers else CLASSIFIER
     found = {"n_estimators": int(rounds), "num_parallel_tree": parallel, "scale_pos_weight": positive}
     if parameters is not None:
-        return Learner(CLASSIFIER, {**parameters, **found}, categories=categories)
-    return Learner(CLASSIFIER, found, unknown=NOT_IN_FILES, categories=categories)
+        return Learner(estimator, {**parameters, **found}, categories=categories)
+    return Learner(estimator, found, unknown=NOT_IN_FILES, categories=categories)
 
 
 def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
@@ -88,38 +93,38 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
     parameters = chosen_parameters(learner, {"XGBClassifier": PARAMETERS}, COMPUTED)
 
     def fitted(data: TrainingData) -> Scores:
-        return probabilities_of(_fitted(parameters, data, seed))
+        return probabilities_of(_fitted("XGBClassifier", parameters, data, seed))
 
     return fit_and_score(learner, own, asked, fitted)
 
 
-def fit(learner: Learner, features: FeatureMatrix, classes: NDArray[np.int64], seed: int) -> Any:
-    """Fit the classifier on features and classes and return it.
+def fit(learner: Learner, features: FeatureMatrix, target: NDArray[Any], seed: int) -> Any:
+    """Fit the estimator on features and return it.
 
     Args:
-        learner: `xgboost.XGBClassifier`, and parameters of it; those left out have their defaults.
+        learner: `xgboost.XGBClassifier` or `XGBRegressor`, and parameters of it; those left out have their defaults.
         features: shape (n_people, n_features).
-        classes: shape (n_people,), whole numbers from 0.
-        seed: `random_state` of the classifier.
+        target: shape (n_people,), whole numbers from 0 of a classifier, of a regressor any numbers.
+        seed: `random_state` of the estimator.
 
     Raises:
         InconclusiveError: XGBoost is not installed, the class is none that is fitted here, or it cannot be fitted on
             these people with these parameters.
     """
-    return _fitted(
-        chosen_parameters(learner, {"XGBClassifier": PARAMETERS}, COMPUTED), plain_data(features, classes), seed
-    )
+    known = {"XGBClassifier": PARAMETERS, "XGBRegressor": PARAMETERS}
+    kind = learner.estimator.rpartition(".")[2]
+    return _fitted(kind, chosen_parameters(learner, known, COMPUTED), plain_data(features, target), seed)
 
 
-def _fitted(parameters: Mapping[str, Any], data: TrainingData, seed: int) -> Any:
-    """The fitted classifier."""
+def _fitted(kind: str, parameters: Mapping[str, Any], data: TrainingData, seed: int) -> Any:
+    """The fitted estimator."""
     try:
         import xgboost
     except ImportError:
         raise not_installed("XGBoost", "xgboost") from None
     types = np.where(data.native, "c", "q").tolist() if data.native.any() else None
     try:
-        classifier = xgboost.XGBClassifier(
+        estimator = getattr(xgboost, kind)(
             **parameters,
             random_state=seed,
             n_jobs=1,
@@ -127,6 +132,6 @@ def _fitted(parameters: Mapping[str, Any], data: TrainingData, seed: int) -> Any
             enable_categorical=types is not None,
             feature_types=types,
         )
-        return classifier.fit(data.features, data.classes)
+        return estimator.fit(data.features, data.target)
     except (ValueError, TypeError) as error:
-        raise cannot_be_fitted("XGBClassifier", error) from None
+        raise cannot_be_fitted(kind, error) from None

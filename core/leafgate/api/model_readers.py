@@ -81,9 +81,10 @@ class ModelReader:
             in the order of the class's domain, for the rows of a second table: shape (n_rows, n_classes), rows sum
             to 1. The last argument is the seed. Raises InconclusiveError where the library is not installed, with the
             command that installs it, or the estimator is none that it may fit. None for a reader that fits nothing.
-        fit: Fits such an estimator on features, shape (n_people, n_features), and classes, whole numbers from 0, and
-            returns it, so that `to_file` writes it. The last argument is the seed. Raises as `train` does. None for a
-            reader that fits nothing, or whose estimators it cannot return.
+        fit: Fits such an estimator, or a regressor of the same library, on features, shape (n_people, n_features), and
+            classes, whole numbers from 0, or any numbers, and returns it, so that `to_file` writes it. The last
+            argument is the seed. Raises as `train` does. None for a reader that fits nothing, or whose estimators it
+            cannot return.
         read_with: Called in place of `read` for files that hold models of other readers, in their words; the third
             argument is what texts may consist of, by all readers in use.
         file_format: What reports call the format of such a file, whose models name the format they came from; empty
@@ -117,7 +118,7 @@ class ModelReader:
     to_file_with: Callable[[Any, Any], tuple[str, bytes] | None] | None = None
     trains: tuple[str, ...] = ()
     train: Callable[[Learner, Table, Table, int], NDArray[np.float64]] | None = None
-    fit: Callable[[Learner, NDArray[np.float64], NDArray[np.int64], int], Any] | None = None
+    fit: Callable[[Learner, NDArray[np.float64], NDArray[Any], int], Any] | None = None
     read_with: Callable[[bytes, str, Vocabulary], ModelIR] | None = None
     file_format: str = ""
     write: Callable[[ModelIR, bytes], bytes] | None = None

@@ -79,8 +79,8 @@ class Ladder:
         self._scrubbed()
         if any(map(self._is_as_good, self.trials)) and not self.bench.has_sampled_limits:
             return
-        anew = self.fit_anew and bool(self.model.given.classes)
-        if anew:
+        anew = self.fit_anew
+        if anew and self.model.given.classes:
             self._distilled()
         if alone:
             self._for_each_level(self._solve_or_search)
@@ -351,15 +351,18 @@ class Ladder:
         return self._released(model_of(grown, names, self._explained))
 
     def _fitted_trees(self) -> None:
-        """Single trees over the model's features, by classes and by scores."""
-        rows = self._rows
+        """Single trees over the model's features, by classes and by scores, or by numbers."""
+        rows, of_numbers = self._rows, not self.model.given.classes
         if rows is None:
             return
-        for settings in tree_settings(self._least()):
-            for labels in (rows.classes, self.teacher.levels):
+        for settings in tree_settings(self._least(), of_numbers=of_numbers):
+            if of_numbers:
+                self._refit(settings, rows, "distillation")
+                continue
+            for labels in (rows.target, self.teacher.levels):
                 if labels is None or self.bench.out_of_time:
                     continue
-                by = "" if labels is rows.classes else ", by the model's scores"
+                by = ", by the model's scores" if labels is self.teacher.levels else ""
                 self._fitted_tree(settings, rows, labels, settings.words + by)
 
     def _refitted(self) -> None:
@@ -369,12 +372,16 @@ class Ladder:
         if rows is None or learner is None:
             return
         for settings in settings_for(learner, self._least()):
-            if bench.out_of_time:
-                return
-            model = fitted(settings, self.model.given, rows, bench.session.plugins.readers)
-            if model is not None:
-                found = self._tried(model, "refit", settings.words)
-                self._fits_by(found, partial(self._fitted_release, settings, rows, None))
+            self._refit(settings, rows, "refit")
+
+    def _refit(self, settings: Settings, rows: Rows, step: Step) -> None:
+        """An estimator as it is fitted, as a candidate."""
+        if self.bench.out_of_time:
+            return
+        model = fitted(settings, self.model.given, rows, self.bench.session.plugins.readers)
+        if model is not None:
+            found = self._tried(model, step, settings.words)
+            self._fits_by(found, partial(self._fitted_release, settings, rows, None))
 
     def _fitted_tree(self, settings: Settings, rows: Rows, labels: Ids, words: str) -> None:
         """A tree over the model's features with people of each class on its leaves, pruned where a limit asks it."""

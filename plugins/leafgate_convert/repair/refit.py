@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leafgate.api import (
     LEAF,
@@ -46,7 +48,7 @@ LEAVES_TIMES = (4, 10, 2, 1, 25)
 
 TREES = (1, 2, 3, 5, 10)
 ROUNDS = (3, 10, 30)
-TREE = "sklearn.tree.DecisionTreeClassifier"
+TREE, REGRESSION_TREE = "sklearn.tree.DecisionTreeClassifier", "sklearn.tree.DecisionTreeRegressor"
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,8 @@ class Rows:
     Attributes:
         features: shape (n_records, n_chosen), of the features with a known origin.
         chosen: shape (n_chosen,), their positions in the model.
-        classes: shape (n_records,), the position of each record's class in the model; -1 for one it does not know.
+        target: shape (n_records,), the position of each record's class in the model, -1 for one it does not know; where
+            it predicts numbers the number, NaN for none.
         weight: shape (n_records,), the people of each record as leaves count them.
         persons: shape (n_records,), the rows of the table that each record stands for.
         origins: what each feature of the model is made of; of categories that the model takes as texts, their codes
@@ -78,17 +81,22 @@ class Rows:
 
     features: Floats
     chosen: Ids
-    classes: Ids
+    target: NDArray[Any]
     weight: Ids
     persons: Ids
     origins: tuple[Origin | None, ...]
+
+    @property
+    def known(self) -> Mask:
+        """Who has a class that the model knows, or a number."""
+        return np.asarray(self.target >= 0 if self.target.dtype.kind == "i" else ~np.isnan(self.target))
 
     def at(self, part: Mask) -> Rows:
         """Some of the people."""
         return replace(
             self,
             features=self.features[part],
-            classes=self.classes[part],
+            target=self.target[part],
             weight=self.weight[part],
             persons=self.persons[part],
         )
@@ -100,10 +108,10 @@ def rows_for(
     """The table's people as the given model's features.
 
     Args:
-        model: A classifier.
+        model: The given model.
         table: The people.
         encoding: What the policy says of the model's features.
-        names: The model's class for each value of the policy's class.
+        names: The model's class for each value of the policy's class; of numbers nothing.
         place: What errors call the file.
 
     Raises ReleaseError for a feature that no column expresses.
@@ -120,16 +128,23 @@ def rows_for(
         features=tuple(resolved.features[i] for i in chosen),
         origins=tuple(known_origins(resolved)[i] for i in chosen),
     )
-    target = table.schema.target
-    position = {name: i for i, name in enumerate(model.classes)}
-    of_value = np.array([position.get(names.get(str(value), ""), -1) for value in target.domain], dtype=np.int64)
     given = model.origins or (None,) * len(model.features)
     origins = tuple(
         other if one is None and name not in encoding and _is_more(name, other) else one
         for name, one, other in zip(model.features, given, known_origins(resolved), strict=True)
     )
-    numbers = of_value[table.codes(target.name)]
-    return Rows(rows_of(some, cells), np.array(chosen, dtype=np.int64), numbers, table.weight, table.persons, origins)
+    target = _target(model, table, names)
+    return Rows(rows_of(some, cells), np.array(chosen, dtype=np.int64), target, table.weight, table.persons, origins)
+
+
+def _target(model: ModelIR, table: Table, names: Mapping[str, str]) -> NDArray[Any]:
+    """What each record's class is called by the model, as its position, or each record's number."""
+    target = table.schema.target
+    if not model.classes:
+        return table.numbers(target.name)
+    position = {name: i for i, name in enumerate(model.classes)}
+    of_value = np.array([position.get(names.get(str(value), ""), -1) for value in target.domain], dtype=np.int64)
+    return of_value[table.codes(target.name)]
 
 
 def _is_more(name: str, origin: Origin) -> bool:
@@ -146,25 +161,25 @@ def settings_for(learner: Learner, least: int) -> Iterator[Settings]:
         learner: the given model's estimator and its parameters.
         least: people that each leaf must have by the limits.
     """
-    kind = learner.estimator.rpartition(".")[2]
-    if kind in {"RandomForestClassifier", "ExtraTreesClassifier"}:
+    kind = learner.estimator.rpartition(".")[2].removesuffix("Classifier").removesuffix("Regressor")
+    if kind in {"RandomForest", "ExtraTrees"}:
         for size in (2 * least, 10 * least, 4 * least, 25 * least):
             yield from (_changed(learner, n_estimators=trees, min_samples_leaf=size) for trees in TREES[:4])
         return
     for leaves, size in ((4, 2 * least), (8, 4 * least), (2, least), (16, 10 * least)):
         for rounds in ROUNDS:
-            if kind == "HistGradientBoostingClassifier":
+            if kind == "HistGradientBoosting":
                 yield _changed(
                     learner, max_iter=rounds, max_leaf_nodes=max(leaves, 2), min_samples_leaf=size, learning_rate=0.3
                 )
-            elif kind == "GradientBoostingClassifier":
+            elif kind == "GradientBoosting":
                 yield _changed(
                     learner, n_estimators=rounds, max_leaf_nodes=leaves, min_samples_leaf=size, learning_rate=0.3
                 )
-            elif kind == "XGBClassifier":
+            elif kind == "XGB":
                 depth = leaves.bit_length() - 1
                 yield _changed(learner, n_estimators=rounds, max_depth=depth, learning_rate=0.3)
-            elif kind == "LGBMClassifier":
+            elif kind == "LGBM":
                 yield _changed(
                     learner, n_estimators=rounds, num_leaves=leaves, min_child_samples=size, learning_rate=0.3
                 )
@@ -176,9 +191,10 @@ def _changed(learner: Learner, **parameters: int | float) -> Settings:
     return Settings(replace(learner, parameters={**learner.parameters, **parameters}, unknown=()), f"{kind}, {words}")
 
 
-def tree_settings(least: int) -> Iterator[Settings]:
+def tree_settings(least: int, *, of_numbers: bool = False) -> Iterator[Settings]:
     """Single trees with leaves of so many people and more."""
-    yield from (_changed(Learner(TREE), min_samples_leaf=least * times) for times in LEAVES_TIMES)
+    learner = Learner(REGRESSION_TREE if of_numbers else TREE)
+    yield from (_changed(learner, min_samples_leaf=least * times) for times in LEAVES_TIMES)
 
 
 def fitted(
@@ -199,15 +215,16 @@ def fitted(
     )
     if reader is None or reader.fit is None:
         return None
-    learned = rows.classes if labels is None else np.where(rows.classes >= 0, labels, -1)
-    known = np.flatnonzero(learned >= 0)
-    found, classes = np.unique(learned[known], return_inverse=True)
-    if len(found) < 2 or (labels is None and len(found) != len(model.classes)):
+    known = np.flatnonzero(rows.known)
+    target = rows.target[known] if labels is None else labels[known]
+    found, positions = np.unique(target, return_inverse=True)
+    if len(found) < 2 or (labels is None and model.classes and len(found) != len(model.classes)):
         return None
     times = rows.persons[known]
-    features = np.repeat(rows.features[known], times, axis=0)
+    learned = np.repeat(positions if labels is not None or model.classes else target, times)
     try:
-        written = object_as_file(reader.fit(settings.learner, features, np.repeat(classes, times), 0), readers)
+        estimator = reader.fit(settings.learner, np.repeat(rows.features[known], times, axis=0), learned, 0)
+        written = object_as_file(estimator, readers)
         if written is None:
             return None
         name, content = written
@@ -253,9 +270,9 @@ def balanced(model: ModelIR) -> ModelIR:
 
 def _recounted(tree: TreeIR, features: Floats, rows: Rows, classes: int) -> TreeIR:
     """The tree with the people of each class on its leaves."""
-    known = rows.classes >= 0
+    known = rows.known
     counts = np.zeros((tree.nodes, classes))
-    np.add.at(counts, (leaves_of(tree, features)[known], rows.classes[known]), rows.weight[known])
+    np.add.at(counts, (leaves_of(tree, features)[known], rows.target[known]), rows.weight[known])
     return _without_empty(replace(tree, values=counts, counts=counts, size=None, numbers=()))
 
 

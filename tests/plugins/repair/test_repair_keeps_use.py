@@ -12,7 +12,13 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.impute import SimpleImputer
 from sklearn.metrics import balanced_accuracy_score, r2_score, roc_auc_score
 from sklearn.pipeline import make_pipeline
@@ -22,7 +28,7 @@ from command_line import leafgate
 from leafgate import LeafgateError
 from leafgate import audit as audit_model
 from leafgate import repair as repair_model
-from leafgate.algorithms.prediction import class_scores, predict
+from leafgate.algorithms.prediction import class_scores, predict, predicted_numbers
 from leafgate.algorithms.ranking import area_under_curve
 from leafgate.algorithms.routing import route
 from leafgate.algorithms.usefulness import Goal, usefulness
@@ -403,3 +409,44 @@ def test_of_what_was_not_cross_fitted_in_time_nothing_is_claimed(tmp_path: Path)
     assert unknown
     assert in_order([*unknown, *cut], bench)[0] is cut[0]
     assert choice_words(outcome, unknown[0], bench).endswith("is not known: name people in `data.test`")
+
+
+def incomes(seed: int, n: int) -> tuple[pd.DataFrame, pd.Series]:
+    """Numbers, and an income that follows from them with noise."""
+    rng = np.random.default_rng(seed)
+    rows = pd.DataFrame(
+        {"age": rng.integers(18, 80, n), "years": rng.integers(0, 8, n), "hours": rng.integers(5, 60, n)}
+    )
+    income = rows["age"] * 0.3 + rows["years"] * 5 + np.where(rows["hours"] > 30, 12, 0) + rng.normal(0, 5, n)
+    return rows, income.round(1).rename("income")
+
+
+REGRESSORS = {
+    "forest": lambda: RandomForestRegressor(8, random_state=0),
+    "histograms": lambda: HistGradientBoostingRegressor(max_iter=20, random_state=0),
+    "boosting": lambda: GradientBoostingRegressor(n_estimators=20, random_state=0),
+    "xgboost": lambda: pytest.importorskip("xgboost").XGBRegressor(n_estimators=20, n_jobs=1),
+    "lightgbm": lambda: pytest.importorskip("lightgbm").LGBMRegressor(n_estimators=20, n_jobs=1, verbosity=-1),
+}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", list(REGRESSORS))
+def test_a_model_of_numbers_is_fitted_anew_with_the_limits_and_keeps_its_use(kind: str) -> None:
+    """It is as good as scikit-learn's own tree with leaves as large, and its groups are counted by hand."""
+    (rows, income), test, (others, truth) = (incomes(seed, n) for seed, n in ((0, 800), (1, 800), (2, 2_000)))
+    model = REGRESSORS[kind]().fit(rows, income)
+    repair = repair_model(audit_model(model, rows, income, test=test, limits={"k_anonymity": 10}), time_limit=60)
+    assert repair.found
+    assert repair.candidates is not None
+    assert "refit" in set(repair.candidates["step"])
+    artifact = repair.audit.artifact
+    assert artifact is not None
+    release = artifact.release
+    table, unseen = (make_table(release.schema, x.assign(income=y)) for x, y in ((rows, income), (others, truth)))
+    groups = pd.DataFrame({i: route(tree, table).leaf for i, tree in enumerate(release.trees)})
+    assert table.weight.sum() == len(rows)
+    assert groups.assign(people=table.weight).groupby([*groups]).sum()["people"].min() >= 10
+    peer = DecisionTreeRegressor(min_samples_leaf=10, random_state=0).fit(rows, income)
+    own = r2_score(unseen.numbers("income"), predicted_numbers(release, unseen), sample_weight=unseen.weight)
+    assert own > r2_score(truth, peer.predict(others)) - 0.03

@@ -27,21 +27,20 @@ class TrainingData:
 
     Attributes:
         features: shape (n_people, n_features).
-        classes: shape (n_people,), whole numbers from 0 to n - 1, where n classes have people.
-        positions: shape (n,), the position of each of these in the class's domain.
+        target: shape (n_people,), whole numbers from 0 to n - 1, where n classes have people; of a regressor numbers.
+        positions: shape (n,), the position of each of these classes in the class's domain; empty where it is not asked.
         native: shape (n_features,), whether a feature has the codes of categories that the library itself tells apart.
     """
 
     features: FeatureMatrix
-    classes: NDArray[np.int64]
+    target: NDArray[Any]
     positions: NDArray[np.int64]
     native: NDArray[np.bool_]
 
 
-def plain_data(features: FeatureMatrix, classes: NDArray[np.int64]) -> TrainingData:
-    """Numbers and the classes of people, no feature of which has the codes of categories."""
-    known = np.arange(int(classes.max(initial=0)) + 1)
-    return TrainingData(features, classes, known, np.zeros(features.shape[1], dtype=np.bool_))
+def plain_data(features: FeatureMatrix, target: NDArray[Any]) -> TrainingData:
+    """Numbers with the classes of people or what a regressor learns; no feature has the codes of categories."""
+    return TrainingData(features, target, np.arange(0), np.zeros(features.shape[1], dtype=np.bool_))
 
 
 Scores = Callable[[FeatureMatrix], NDArray[np.float64]]

@@ -1,0 +1,54 @@
+"""A regressor that is fitted again, with what its file says of it, on the same people is the same model."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn import ensemble, tree
+
+from installed_readers import READERS, read_foreign
+from leafgate.app import object_as_file
+from leafgate_sklearn.training import COMPUTED, ESTIMATORS
+
+lightgbm, xgboost = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")
+SEED = 0
+REGRESSORS: dict[str, Callable[[], Any]] = {
+    "tree": lambda: tree.DecisionTreeRegressor(max_depth=4, criterion="absolute_error", random_state=SEED),
+    "random tree": lambda: tree.ExtraTreeRegressor(min_samples_leaf=4, random_state=SEED),
+    "forest": lambda: ensemble.RandomForestRegressor(5, max_samples=0.5, random_state=SEED),
+    "extra trees": lambda: ensemble.ExtraTreesRegressor(5, min_samples_leaf=3, random_state=SEED),
+    "boosting": lambda: ensemble.GradientBoostingRegressor(n_estimators=6, subsample=0.7, random_state=SEED),
+    "histograms": lambda: ensemble.HistGradientBoostingRegressor(max_iter=6, random_state=SEED),
+    "lightgbm": lambda: lightgbm.LGBMRegressor(n_estimators=6, num_leaves=7, random_state=SEED, n_jobs=1, verbosity=-1),
+    "xgboost": lambda: xgboost.XGBRegressor(n_estimators=6, n_jobs=1, random_state=SEED),  # files lack the rest
+}
+
+
+def rows() -> tuple[Any, Any]:
+    rng = np.random.default_rng(1)
+    features = rng.normal(size=(300, 4))
+    return features, features[:, 0] * features[:, 1] + rng.normal(0, 0.1, 300)
+
+
+@pytest.mark.parametrize("kind", list(REGRESSORS))
+def test_fitted_on_the_same_people_with_the_same_seed_it_is_the_same_model(kind: str) -> None:
+    features, numbers = rows()
+    model = REGRESSORS[kind]().fit(features, numbers)
+    written = object_as_file(model, READERS)
+    assert written is not None
+    learner = read_foreign(written[1], written[0]).learner
+    assert learner is not None
+    [reader] = [each for each in READERS if each.fit and each.trains and learner.estimator.startswith(each.trains)]
+    assert reader.fit is not None
+    again = reader.fit(replace(learner, unknown=()), features, numbers, SEED)
+    assert type(again) is type(model)
+    np.testing.assert_allclose(again.predict(features), model.predict(features), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in REGRESSORS if kind not in {"lightgbm", "xgboost"}])
+def test_every_parameter_of_scikit_learns_is_known(kind: str) -> None:
+    model = REGRESSORS[kind]()
+    known = ESTIMATORS[type(model).__name__] | COMPUTED
+    assert known >= model.get_params().keys() - {"categorical_features"}
