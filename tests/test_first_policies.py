@@ -39,6 +39,7 @@ def failures(found: Sequence[Outcome]) -> str:
     return "\n".join(str(outcome) for outcome in found if outcome.is_failure or outcome.is_oversight)
 
 
+@pytest.mark.thorough
 def test_nobody_is_exposed_by_what_passes_a_first_policy() -> None:
     found = outcomes(range(CASES))
     assert not failures(found)
@@ -71,6 +72,7 @@ def test_a_seed_decides_its_case() -> None:
     assert [run_case(seed) for seed in (3, 4)] == [run_case(seed) for seed in (3, 4)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("kind", "ways"),
     [

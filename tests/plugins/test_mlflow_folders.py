@@ -248,6 +248,7 @@ def test_a_folder_is_audited_by_the_digest_of_all_its_files(tmp_path: Path) -> N
     assert (ended.code, "is of another" in ended.err) == (2, True)
 
 
+@pytest.mark.thorough
 def test_commands_take_a_folder_as_they_take_a_file(tmp_path: Path) -> None:
     folder, data = folder_in(tmp_path, input_example_json=EXAMPLE), table_in(tmp_path)
     policy = tmp_path / "policy.yaml"

@@ -57,6 +57,7 @@ def each_version() -> list[Any]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "version"), each_version())
 def test_evaluators_answer_as_the_producers(name: str, version: str) -> None:
     kind, files = FORMATS[name], [file for file in files_of(name) if file.name.startswith(f"{version}/")]
@@ -70,6 +71,7 @@ def test_evaluators_answer_as_the_producers(name: str, version: str) -> None:
         assert as_the_producer_says(answers, archive.labels(case), scores), file.name
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["LightGBM", "XGBoost"])
 def test_numbers_of_people_in_a_file_are_those_that_the_model_was_trained_on(name: str) -> None:
     """Rows that were drawn at random are declared by a policy, where the file does not record it."""
@@ -89,6 +91,7 @@ def check(found: list[Outcome]) -> None:
     assert sum(each.witnessed for each in found) > len(found) / 20
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", FORMATS)
 def test_what_is_read_of_a_changed_file_answers_as_it_does_or_the_file_is_refused(name: str) -> None:
     check(changed_files(name, SOME))

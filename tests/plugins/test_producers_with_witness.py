@@ -63,6 +63,7 @@ def text(cell: Any) -> str:
     return "" if cell is None or np.isnan(cell) else repr(float(cell))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("producer", "archive", "name"), files())
 def test_what_is_written_answers_as_the_producer(
     producer: Producer, archive: Archive, name: str, tmp_path: Path

@@ -178,6 +178,7 @@ def fails(content, rows, frame):
 """
 
 
+@pytest.mark.thorough
 def test_the_process_has_neither_network_nor_folder_nor_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -274,6 +274,7 @@ POLICIES = sorted((Path(__file__).resolve().parents[3] / "policies").glob("*.yam
 ANY_ROLE = {"unlisted": ["quasi_identifier", "sensitive", "private", "ignored", "identifier", "key", "weight"]}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", POLICIES, ids=[path.stem for path in POLICIES])
 def test_an_example_policy_runs_under_an_organisations_policy_that_lists_no_columns(path: Path, tmp_path: Path) -> None:
     """Those that leave out people with missing cells need `reading: child`, and nothing else does."""

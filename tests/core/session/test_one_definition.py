@@ -75,6 +75,7 @@ def test_metric_builder_and_adversary_agree_on_two_thousand_groups(seed: int) ->
     assert finding["beyond"] == sum(exposed.values())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_repaired_tree_exposes_nobody_to_the_adversary(seed: int) -> None:
     tree = pytest.importorskip("sklearn.tree")

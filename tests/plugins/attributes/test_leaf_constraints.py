@@ -132,6 +132,7 @@ GAPPY = (
 )
 
 
+@pytest.mark.thorough
 @given(st.data())
 @settings(deadline=None)
 def test_possible_values_are_those_that_reach_a_leaf_with_the_class_in_every_tree(data: st.DataObject) -> None:
@@ -203,6 +204,7 @@ def literal_joint(release: Release, inside: Table, targets: Targets) -> NDArray[
     return result
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("class_known", [True, False])
 def test_values_by_counting_are_those_of_all_completions_with_the_counts(*, class_known: bool) -> None:
     """Of all completions of all people; the proofs by counting are more than those by single leaves."""

@@ -100,6 +100,7 @@ def test_a_witness_that_cannot_be_used_says_why(folder: Path, change: dict[str, 
     assert (ended.code, message in ended.err, (folder / "new.json").exists()) == (2, True, False)
 
 
+@pytest.mark.thorough
 def test_a_repair_begins_where_the_given_model_answers_as_the_witness(folder: Path) -> None:
     words = ("repair", folder / "model.skops", "--policy", folder / "policy.yaml", "--out", folder / "new.json")
     ended = leafgate(*words, "--witness", folder / "answers.csv")
@@ -110,6 +111,7 @@ def test_a_repair_begins_where_the_given_model_answers_as_the_witness(folder: Pa
     assert "is not repaired: the witness answers otherwise" in ended.err
 
 
+@pytest.mark.thorough
 def test_a_repair_says_that_the_policys_witness_is_of_the_given_model(folder: Path) -> None:
     policy = json.loads((folder / "policy.yaml").read_text())
     policy["build"]["witness"] = "answers.csv"

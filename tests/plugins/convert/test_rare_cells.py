@@ -361,6 +361,7 @@ def test_tests_that_send_the_codes_that_come_to_them_one_way_are_left_out() -> N
     assert less.values[less.leaves].argmax(axis=1).tolist() == [4, 2]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("ending", ["json", "skops", "onnx"])
 @pytest.mark.parametrize("encoder", [OneHotEncoder(), OrdinalEncoder()])
 def test_repair_writes_files_without_values_of_a_few_people(tmp_path: Path, encoder: Any, ending: str) -> None:

@@ -275,6 +275,7 @@ def test_the_expectation_under_the_claimed_noise_is_at_most_1(scale: float, peop
     assert expected <= 1 + 1e-9
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("people", "k", "beta", "trees"), [(200, 2, 0.25, 4), (2_000, 10, 0.1, 8), (20_000, 20, 0.075, 16)]
 )

@@ -76,6 +76,7 @@ def test_capped_prices_bound_every_belief_that_keeps_the_constraints(measure: st
     assert tried > 100
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("measure", ["gini", "gain"])
 def test_capped_prices_make_the_lagrangian_concave(measure: str) -> None:
     """Between any two points that keep the equalities it lies above the chord."""

@@ -346,6 +346,7 @@ def noisy(rng: np.random.Generator, leaks: np.ndarray) -> np.ndarray:
 BLUNT = (flipped, constant, shuffled, one_in_three, capped, noisy)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("use", RATES)
 @pytest.mark.parametrize("mutation", BLUNT)
 def test_a_blunted_attack_is_refused_a_pass_each_time(mutation: Any, use: str) -> None:

@@ -90,6 +90,7 @@ def test_tests_read_as_the_policy_speaks() -> None:
     assert all((at * 2).is_integer() for at in ages)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["one-hot", "ordinal", "zeros", "min and max"])
 def test_adult_is_predicted_as_onnxruntime_predicts_it(name: str) -> None:
     run = adult("adult-all")

@@ -67,6 +67,7 @@ def test_a_tree_that_would_be_too_large_is_none(tmp_path: Path, monkeypatch: pyt
     assert module.expansions(model, [tree.nothing_pruned() for tree in model.trees], persons) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("estimator", [ENSEMBLES[0], *more(*ENSEMBLES[1:])], ids=["boosting", "forest", "histograms"])
 def test_ensembles_are_repaired_where_a_limit_is_on_confidence(estimator: Any, tmp_path: Path) -> None:
     """No attack works out what sums of scores disclose, so that no pruning of boosting would keep the limit."""

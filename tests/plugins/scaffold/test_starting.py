@@ -51,6 +51,7 @@ def table(cells: list[str], *, head: str = "age,x,ill", sign: str = ",") -> str:
     return "\n".join([head, *rows]) + "\n"
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not DATA.exists(), reason="the benchmark data is not here")
 @pytest.mark.parametrize(
     ("name", "target", "people"),

@@ -52,6 +52,7 @@ def test_a_pipeline_in_the_policys_columns_predicts_what_it_predicts(name: str, 
             assert (predict(release, tried) == truth(model, name, tried)).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["one-hot", "ordinal", "scaled", "robust", "nested"])
 def test_adult_is_predicted_as_the_library_predicts_it(name: str) -> None:
     run = adult("adult-all")

@@ -78,6 +78,7 @@ def test_an_engine_counts_the_cells_of_every_column_as_the_core_does(
         assert [each.cell_counts[name].to_dict() for each in tables] == [expected, expected]  # type: ignore[union-attr]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("engine", ENGINES[:2])
 @pytest.mark.parametrize("on_missing", ["drop", "keep", None])
 @given(files())

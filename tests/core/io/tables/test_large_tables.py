@@ -240,6 +240,7 @@ def with_rare(builders: list[dict[str, Any]]) -> list[Any]:
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("build", BUILDERS, ids=json.dumps)
 @pytest.mark.parametrize(("on_missing", "seed", "most"), PEOPLE)
 def test_an_audit_in_blocks_writes_the_same_bytes(
@@ -254,6 +255,7 @@ WITHOUT_SECRETS = ["k_anonymity", "uniques", "reidentification_risk", "smallest_
 """Limits of policies without secrets."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("build", with_rare([each for each in BUILDERS if "require" not in each]), ids=json.dumps)
 @pytest.mark.parametrize(("on_missing", "seed", "most"), PEOPLE)
 def test_an_audit_in_blocks_of_a_public_class_writes_the_same_bytes(
@@ -276,6 +278,7 @@ PRIVATE_COLUMNS: list[dict[str, Any]] = [
 """Roles of columns that the adversary does not know."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("build", with_rare(BUILDERS), ids=json.dumps)
 @pytest.mark.parametrize(
     ("roles", "on_missing", "seed", "most"),
@@ -359,6 +362,7 @@ def audited(folder: Path, build: dict[str, Any], source: Any, most: int) -> tupl
     return ended.code, report.replace(json.loads(report)["policy"]["sha256"], ""), (out / "release.json").read_bytes()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("build", [BUILDERS[0], BUILDERS[4], BUILDERS[6]], ids=json.dumps)
 @pytest.mark.parametrize("source", [pytest.param(IN_SPARK, id="spark", marks=NEEDS_SPARK), "polars"])
 def test_an_audit_in_blocks_of_another_engine_writes_the_bytes_of_duckdb_in_memory(
@@ -407,6 +411,7 @@ def test_private_trees_of_a_known_seed_are_the_same_in_blocks(
     assert_same_bytes(tmp_path, private_policy(tmp_path, build | {"rehearsal": True}, on_missing))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("build", with_rare(PRIVATE), ids=json.dumps)
 def test_the_claim_of_private_trees_is_checked_against_blocks(tmp_path: Path, build: dict[str, Any]) -> None:
     files_of_people(tmp_path, 3)

@@ -21,6 +21,7 @@ def read(file: File) -> Table:
     return read_table(data, data.meaning(), DATA / file.path)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", FILES)
 def test_a_public_table_is_read_as_it_is(name: str) -> None:
     file = FILES[name]
