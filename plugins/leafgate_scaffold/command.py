@@ -53,6 +53,10 @@ def init(
     control: Annotated[
         Path | None, typer.Option(metavar="FILE", help="People who are not in the table: limit membership, too.")
     ] = None,
+    test: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Others who are not in the table: a repair is chosen and measured by them."),
+    ] = None,
 ) -> int:
     """Write a first policy for a table. Domains are filled in for you to check."""
     from leafgate.app import EVERYONE, print_document, say, write_file
@@ -68,12 +72,13 @@ def init(
         place = "--harmless" if harmless else "--control"
         remedy = "leave it out: the promise of differential privacy is about every value and everybody"
         raise InvalidError(f"is no part of a policy for {use}", place=place, remedy=remedy)
-    if control is not None and not control.is_file():
-        raise InvalidError("there is no such file", place="--control", remedy="name people who are not in the table")
+    for place, file in (("--control", control), ("--test", test)):
+        if file is not None and not file.is_file():
+            raise InvalidError("there is no such file", place=place, remedy="name people who are not in the table")
     if out is not None and out.exists():
         raise InvalidError("is there already", place=str(out), remedy="name another file, or move that one away")
     folder = None if out is None else out.parent
-    first = first_policy(data, target, header, model, folder, use, encoding, harmless or (), control)
+    first = first_policy(data, target, header, model, folder, use, encoding, harmless or (), control, test)
     text = first.text
     for note in first.notes:
         say(f"note: {note}", err=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -62,18 +62,27 @@ LAST_COLUMN = "the last column is taken for what is predicted; name another one:
 
 @dataclass(frozen=True)
 class Guess:
-    """What one column seems to be: how many people have each of its values, and fewer than `smallest_cell` are few."""
+    """What one column seems to be: how many people have each of its values, and fewer than `smallest_cell` are few.
+
+    `others` are values of people in other files, which a domain must hold, too.
+    """
 
     name: str
     people_with: Mapping[str, int]
     numeric: bool
     missing: frozenset[str]
     smallest_cell: int
+    others: frozenset[str] = frozenset()
 
     @property
     def values(self) -> tuple[str, ...]:
         """What occurs, in the order of texts."""
         return tuple(self.people_with)
+
+    @property
+    def possible(self) -> tuple[str, ...]:
+        """The values that a domain must hold, in the order of texts."""
+        return tuple(sorted({*self.values, *self.others}))
 
     @property
     def people(self) -> int:
@@ -133,6 +142,7 @@ def first_policy(
     encoding: str | None = None,
     harmless: Sequence[str] = (),
     control: Path | None = None,
+    test: Path | None = None,
 ) -> FirstPolicy:
     """YAML text: every column with a role and the domain that occurs, and one audit to start from.
 
@@ -144,7 +154,7 @@ def first_policy(
     policy will stand in.
     Without a model, `builder` is what makes the release: kadet, id3, c45 or one of `limits.PRIVATE`.
     `encoding` is that of a CSV file, UTF-8 if None. `harmless` are values of the class that may be known of anybody,
-    `control` a file of people who are not in the table.
+    `control` and `test` are files of people who are not in the table; domains hold their values, too.
     """
     cells, csv, source = read_undeclared_table(path, header, load_plugins(), encoding)
     names = [str(name) for name in cells.columns]
@@ -170,6 +180,7 @@ def first_policy(
         hints = placed if placed.by_position else hints
     predicted = target or names[-1]
     kept, classes = _people_kept(cells, guesses, predicted, hints)
+    guesses = _with_others(guesses, [file for file in (test, control) if file], csv, encoding)
     spec = _class_spec(next(guess for guess in guesses if guess.name == predicted), classes, hints)
     proposal = propose(
         _shares(classes, predicted, spec),
@@ -178,13 +189,14 @@ def first_policy(
         has_control=control is not None,
     )
     chosen = target is not None
-    lines = list(_lines(path, csv, source, guesses, predicted, hints, spec, control, kept=kept, chosen=chosen))
+    files = {"test": test, "control": control}
+    lines = list(_lines(path, csv, source, guesses, predicted, hints, spec, files, kept=kept, chosen=chosen))
     if hints is None or model is None:
         lines += limits_of(builder, proposal)
     else:
         codes = codes_of_classes(hints, next(guess.values for guess in guesses if guess.name == predicted))
         if codes is not None and not hints.unresolved_features:
-            alone = [*_lines(path, csv, source, guesses, predicted, hints, spec, None, kept=kept, chosen=chosen)]
+            alone = [*_lines(path, csv, source, guesses, predicted, hints, spec, {}, kept=kept, chosen=chosen)]
             alone += _limits_of_model(hints, predicted, codes, model, None, proposal)
             codes = codes.fitted("\n".join(alone), path, model)
         lines += _limits_of_model(hints, predicted, codes, model, folder, proposal)
@@ -257,6 +269,27 @@ def _guess(name: str, cells: pd.Series, smallest_cell: int, known: frozenset[str
     return Guess(name, people_with, numeric, missing, smallest_cell)
 
 
+OTHERS = {
+    "test": "other people: a model's use is measured by them, and a repair chosen",
+    "control": "people like these who are not in the table",
+}
+"""Files of other people, by their sections of the policy."""
+
+
+def _with_others(guesses: Sequence[Guess], files: Sequence[Path], csv: CsvOptions, encoding: str | None) -> list[Guess]:
+    """The columns with the values that people in other files have.
+
+    What is no number in a column of numbers, and a file without a column, is left for the audit to refuse.
+    """
+    others = {guess.name: set[str]() for guess in guesses}
+    for file in files:
+        cells = read_undeclared_table(file, csv.header, load_plugins(), encoding)[0]
+        for guess in guesses:
+            found = map(str, cells[guess.name].dropna().unique()) if guess.name in cells.columns else ()
+            others[guess.name] |= {text for text in found if not (guess.numeric and is_code(text))}
+    return [replace(guess, others=frozenset(others[guess.name] - {*MISSING})) for guess in guesses]
+
+
 def _lines(
     path: Path,
     csv: CsvOptions,
@@ -265,7 +298,7 @@ def _lines(
     predicted: str,
     hints: ModelHints | None,
     spec: Mapping[str, Any],
-    control: Path | None,
+    files: Mapping[str, Path | None],
     *,
     kept: bool,
     chosen: bool,
@@ -276,8 +309,9 @@ def _lines(
     yield ""
     yield "data:"
     yield f"  path: {yaml_text(path.name)}"
-    if control is not None:
-        yield f"  control: {yaml_text(control.name)}          # people like these who are not in the table"
+    for section, file in files.items():
+        if file is not None:
+            yield f"  {section}: {yaml_text(file.name)}          # {OTHERS[section]}"
     if source is not None:
         yield f"  source: {{use: {source.use}}}"
     missing = sorted(set().union(*(guess.missing for guess in guesses)))
@@ -306,12 +340,12 @@ def _column(guess: Guess, hints: ModelHints | None) -> str:
         return f"{{role: identifier}}{_check(_why_identifier(guess))}"
     many = len(guess.values) > FEW or any("." in text for text in guess.values)
     if guess.numeric and not as_values and (many or as_number):
-        domain = bounds_domain([float(text) for text in guess.values], guess.people)
+        domain = bounds_domain([float(text) for text in guess.possible], guess.people)
         check = "round bounds; are they what could occur?"
         if guess.nearly_unique:
             check = f"nearly every number is different: round them, or {{role: identifier}}; {check}"
         return f"{yaml_flow({'role': 'quasi_identifier', **domain})}{_check(check)}"
-    texts = sorted(guess.values, key=float) if guess.numeric else guess.values
+    texts = sorted(guess.possible, key=float) if guess.numeric else guess.possible
     values = list_domain(texts, list(guess.people_with.values()), guess.smallest_cell).get("values", [])
     listed = f", values: [{', '.join(map(yaml_text, values))}]" if values else ""
     return f"{{role: quasi_identifier{listed}}}{_check(_why_values(guess, values, as_values))}"
@@ -357,7 +391,7 @@ def _class_spec(guess: Guess, classes: pd.Series, hints: ModelHints | None) -> d
         raise PolicyError(
             f"more than {MANY} different values are no classes", place="--class", remedy="name another column"
         )
-    values = guess.values
+    values = guess.possible
     if not guess.missing or not values or hints is not None:
         return {"values": list(values)}
     none = next(word for word in (f"unknown{'_' * i}" for i in count()) if word not in values)
@@ -398,7 +432,7 @@ def _numbers_to_predict(guess: Guess, classes: pd.Series) -> dict[str, Any]:
         raise PolicyError(
             f"the model predicts numbers, and {guess.name!r} has none", place="--class", remedy="name another column"
         )
-    domain = number_domain(classes.astype(str).to_numpy(dtype=np.float64), [float(text) for text in guess.values])
+    domain = number_domain(classes.astype(str).to_numpy(dtype=np.float64), [float(text) for text in guess.possible])
     if not domain:
         why = f"the numbers of {guess.name!r} are too large, or too near each other, for round intervals"
         raise PolicyError(why, place="--class", remedy="write the policy by hand, or take a constant from the numbers")

@@ -45,6 +45,25 @@ def test_init_writes_a_policy_that_audits_the_model(folder: Path, name: str) -> 
     }
 
 
+@pytest.mark.parametrize("section", ["test", "control"])
+def test_domains_hold_the_values_of_people_who_are_not_in_the_table(folder: Path, section: str) -> None:
+    features, target = as_frame(people(2, gaps=False), each=True)
+    new = pd.DataFrame({"age": [119], "school": ["evening"], "job": ["x"], "pay": [9_999_999], "rich": ["no"]})
+    others = pd.concat([features.assign(rich=target), new]).assign(remark="none")
+    others.to_csv(folder / "others.csv", index=False)
+    model = PIPELINES["one-hot"]().fit(*as_frame(people(1, gaps=False), each=True))
+    (folder / "m.skops").write_bytes(skops_bytes(model))
+    words = ("--model", folder / "m.skops", f"--{section}", folder / "others.csv", "--out", folder / "p.yaml")
+    assert leafgate("init", folder / "people.csv", *words).code == 0
+    data = load_policy(folder / "p.yaml").policy.data
+    assert getattr(data, section) == folder / "others.csv"
+    assert "evening" in (data.columns["school"].values or ())
+    assert data.columns["pay"].bounds is not None
+    assert data.columns["pay"].bounds[1] > 9_999_999
+    ended = leafgate("audit", folder / "p.yaml")
+    assert (ended.code, ended.err) == (1, "")
+
+
 def test_what_the_file_does_not_say_is_left_for_its_owner_to_check(folder: Path) -> None:
     features, target = as_frame(people(1, gaps=False), each=True)
     coded = features.assign(school=pd.Categorical(features["school"]).codes, job=(features["job"] == "y").astype(int))
