@@ -13,7 +13,6 @@ from leafgate.api.plan import MOST_DAYS
 from leafgate.disclosure.intervals import range_of_value, share_range
 from leafgate.disclosure.schema import ReportDocument, WaiverDocument
 from leafgate.errors import Problem, ReportError, plain
-from leafgate.io.contacts import same_person
 from leafgate.io.files import read_bounded
 from leafgate.io.json import JsonDocument, JsonObject, canonical, parse_json
 from leafgate.io.release_codec import FORMAT as RELEASE_FORMAT
@@ -125,8 +124,6 @@ def _waiver_contradictions(finding: JsonObject, report: JsonObject, place: str) 
     of_limit = finding["metric"] and finding["limit"] and not finding["id"].startswith("guarantee:")
     if not (of_check or of_limit):
         yield Problem(place, "is waived, and is no limit of the policy or finding of a check")
-    if same_person(waiver["owner"], waiver["approved_by"]):
-        yield Problem(f"{place}.waiver", "its owner approves it")
     days = (date.fromisoformat(waiver["expires"]) - date.fromisoformat(waiver["issued"])).days
     if days > MOST_DAYS:
         yield Problem(f"{place}.waiver", f"lasts longer than {MOST_DAYS} days, which no policy allows")

@@ -1,6 +1,6 @@
 """Reading and writing files without trust: nothing here decides what is disclosed.
 
-`json`, `yaml` and `contacts` parse strictly, `text` makes what others wrote fit to print, `files` writes whole files or
+`json` and `yaml` parse strictly, `text` makes what others wrote fit to print, `files` writes whole files or
 none, and `locks` keeps other processes from a folder meanwhile. `tables` reads data files into Tables by the policy.
 `tree_codec` and `release_codec` convert trees and releases to their documents and back.
 """

@@ -13,7 +13,6 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_val
 from leafgate.api.metrics import Metric, PersonMetric
 from leafgate.api.options import STRICT, FiniteFloat, ShareBelowOne
 from leafgate.errors import Problem
-from leafgate.io.contacts import address_of, same_person, visible_text
 from leafgate.io.json import canonical
 
 MAX_DAYS = 90
@@ -76,7 +75,7 @@ class Waiver(BaseModel):
     @field_validator("id", "finding", "owner", "approved_by", "reason")
     @classmethod
     def _says_something(cls, words: str) -> str:
-        if not visible_text(words):
+        if not words.strip():
             raise ValueError("says nothing")
         return words
 
@@ -105,6 +104,35 @@ class Waiver(BaseModel):
         """The metric with this waiver's limit in place of the policy's."""
         fields = {} if self.limit is None else self.limit.model_dump(exclude_none=True)
         return metric.model_copy(update=fields)
+
+
+_ADDRESS = r"([^<>@\s,;]+@[^<>@\s,;]+)"
+ENTRY = re.compile(rf"[^<>@]*<{_ADDRESS}>|{_ADDRESS}")
+"""One address, alone or after a name."""
+
+
+def address_of(entry: str) -> str:
+    """The e-mail address in `dpo@example.org` or `Name <dpo@example.org>`, in small letters; empty where there is none.
+
+    >>> address_of("Jane Doe <Jane@Example.org>"), address_of("Jane Doe")
+    ('jane@example.org', '')
+    """
+    found = ENTRY.fullmatch(entry.strip())
+    return (found[1] or found[2]).casefold() if found else ""
+
+
+def same_person(entry: str, other: str) -> bool:
+    """Are two entries one person, by their addresses, or where one has none by their whole text?
+
+    >>> same_person("Jane <jane@example.org>", "JANE@EXAMPLE.ORG"), same_person("Jane Doe", "jane  doe")
+    (True, True)
+    >>> same_person("jane@example.org", "dpo@example.org")
+    False
+    """
+    addresses = address_of(entry), address_of(other)
+    if all(addresses):
+        return addresses[0] == addresses[1]
+    return entry.casefold().split() == other.casefold().split()
 
 
 def _an_address(text: str) -> str:
@@ -147,12 +175,12 @@ def waiver_problems(
     several with limits of their own would disclose the number that each public report hides. A release that is read
     from a file answers to two digests, so the waivers of one finding name files or releases, and not both.
     """
-    names = [visible_text(waiver.id) for waiver in waivers]
+    names = [waiver.id.strip() for waiver in waivers]
     waived = [(waiver.finding, waiver.file or waiver.release) for waiver in waivers]
     of_files = {waiver.finding for waiver in waivers if waiver.file is not None}
     for i, waiver in enumerate(waivers):
         place, days = f"waivers[{i}]", (waiver.expires - waiver.issued).days
-        if names.index(visible_text(waiver.id)) < i:
+        if names.index(waiver.id.strip()) < i:
             yield Problem(f"{place}.id", "another waiver has this id", "give each its own")
         if waived.index((waiver.finding, waiver.file or waiver.release)) < i:
             yield Problem(place, "this finding of this release has a waiver already", "replace that: so one is renewed")

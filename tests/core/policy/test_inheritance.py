@@ -65,7 +65,7 @@ TIGHTER: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"report": {"smallest_cell": 5}}, {"report": {"smallest_cell": 6}}),
     ({"max_waiver_days": 100}, {"max_waiver_days": 99}),
     ({}, {"approvals": {"reviewers": ["a@x.org"]}}),
-    ({"approvals": {"reviewers": ["a@x.org", "b@x.org"]}}, {"approvals": {"reviewers": ["B@x.org."]}}),
+    ({"approvals": {"reviewers": ["a@x.org", "b@x.org"]}}, {"approvals": {"reviewers": ["B@x.org"]}}),
     ({"publish": {"leaves": "shares"}}, {"publish": {"leaves": "labels"}}),
     ({"publish": {"leaves": "shares"}}, {"publish": {"measure": False}}),
     ({}, {"publish": {"leaves": "labels"}}),
