@@ -23,6 +23,7 @@ from leafgate.engine.audit import Audit
 from leafgate.errors import NoReleaseError
 from leafgate.session.run import Session
 from leafgate.types.schema import Column, Schema
+from leafgate.types.tables import Tables
 from leafgate.types.tree import Leaf, Node
 from leafgate_kadet.builder import Kadet
 
@@ -228,7 +229,7 @@ def with_private(run: Session, names: Collection[str]) -> Session:
         return replace(column, roles=frozenset({"private"}), hierarchy=None) if private else column
 
     schema = Schema(tuple(hidden(column) for column in run.table.schema.columns))
-    return replace(run, table=replace(run.table, schema=schema), test=None)
+    return replace(run, tables=Tables(replace(run.table, schema=schema)))
 
 
 def test_groups_can_keep_to_a_limit_while_what_is_derived_of_them_does_not() -> None:

@@ -12,6 +12,7 @@ import pytest
 from data_files import DATA
 from leafgate.engine.audit import Audit
 from leafgate.session.run import Session, open_session
+from leafgate.types.tables import Tables
 from leafgate_downgrading.components import Downgrading
 from leafgate_downgrading.grid import encode_cells, table_cells
 from leafgate_downgrading.naive_bayes import columns_by_information, pair_counts
@@ -63,7 +64,7 @@ def test_withholding_what_the_tree_asks_stops_the_tree_and_restoration_undoes_it
     """The party of a random third of the records is withheld."""
     marks = np.zeros(len(votes.table), dtype=np.bool_)
     marks[np.random.default_rng(0).choice(len(marks), len(marks) // 3, replace=False)] = True
-    votes = replace(votes, table=replace(votes.table, protected={"party": marks}))
+    votes = replace(votes, tables=Tables(replace(votes.table, protected={"party": marks})))
     open_table = audited(votes, tau=1.0, ramify=False)
     downgraded = audited(votes, ramify=False)
     before, after = (right(votes, audit, TreeInference()) for audit in (open_table, downgraded))

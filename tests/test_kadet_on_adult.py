@@ -34,9 +34,9 @@ def error(setting: str, k: int, *, prune: bool = True) -> float:
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_the_rows_without_unknowns_are_the_papers(setting: str) -> None:
     run = adult(setting)
-    assert run.test is not None
-    assert (run.table.people, run.test.people) == (30_162, 15_060)
-    assert (run.table.dropped, run.test.dropped) == (2_399, 1_221)
+    assert run.tables.test is not None
+    assert (run.table.people, run.tables.test.people) == (30_162, 15_060)
+    assert (run.table.dropped, run.tables.test.dropped) == (2_399, 1_221)
 
 
 def test_the_smallest_value_of_relationship_has_889_people() -> None:

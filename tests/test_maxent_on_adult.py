@@ -66,7 +66,7 @@ def attacked(
     builder = {"use": "id3", "measure": measure, "min_split": 6}
     run = published(builder, level, label_accuracies=label_accuracies)
     sealed = build_release(run.policy, run.plugins, run.table)
-    known = granted_knowledge(run.policy, MaxEnt(), run.table, sealed)
+    known = granted_knowledge(run.policy, MaxEnt(), run.tables, sealed)
     model = build_model(sealed.release, known, internal=internal)
     outcome = solve(model.problem, SolveSettings(starts=1, time_limit=3600))
     believed = posterior_of(model, outcome.people, known.schema["education"], known).to_numpy(dtype=float)
@@ -186,7 +186,7 @@ def test_every_start_ends_at_a_belief_for_small_nodes_by_information_gain() -> N
     """Nodes of fewer than five people are not split. A start used to end where a node of 25 people broke its choice."""
     run = published({"use": "id3", "measure": "gain", "min_split": 5}, "error_rates")
     sealed = build_release(run.policy, run.plugins, run.table)
-    known = granted_knowledge(run.policy, MaxEnt(), run.table, sealed)
+    known = granted_knowledge(run.policy, MaxEnt(), run.tables, sealed)
     problem = build_model(sealed.release, known, internal=True).problem
     outcome = solve(problem, SolveSettings(starts=2, time_limit=3600))
     assert len(outcome.optima) == 2

@@ -28,7 +28,7 @@ PRINTED = {1.7: 80.74, 1.3: 79.69, 1.0: 77.67, 0.5: 78.01}
 def shared() -> Session:
     """10,000 of Adult's people, by the policy that shares six of their numbers."""
     run = open_session(POLICIES / "adult-shared.yaml", root=data_root())
-    return replace(run, table=some(run.table, 10_000))
+    return replace(run, tables=replace(run.tables, people=some(run.table, 10_000)))
 
 
 def some(table: Table, people: int) -> Table:

@@ -35,7 +35,7 @@ def test_the_values_are_those_of_the_models(name: str, monkeypatch: pytest.Monke
     row = printed()[name]
     kind, options = next((kind, options) for each, kind, options in made.MODELS if each == name)
     result = {flag: row[flag] == "yes" for flag in FLAGS} | {"accuracy": None}
-    table, test = made._with_unknown(run.table), made._with_unknown(run.test)
+    table, test = made._with_unknown(run.table), made._with_unknown(run.tables.test)
     z, zy = made._numbers(test)
     result["accuracy"] = made.KINDS[kind](random_state=0, **options).fit(*made._numbers(table)).score(z, zy)
     found = asdict(made._row(name, kind, options, result, table, test))

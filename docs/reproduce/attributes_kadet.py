@@ -47,6 +47,6 @@ def audited(draw: Draw) -> Iterator[Row]:
             run = open_session(file)
             artifact = build_release(run.policy, run.plugins, run.table)
             plan = compile_plan(run.policy, table=run.table)
-            adversaries = Adversaries(plan, run.table, artifact, control=run.control, readers=run.plugins.readers)
+            adversaries = Adversaries(plan, run.tables, artifact, run.plugins.readers)
             assert len(run.table) <= PEOPLE[draw.data]
             yield scored(run, adversaries, run.policy.attacks[0], draw.secret, Row(draw.data, KADET, variant))

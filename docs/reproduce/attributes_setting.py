@@ -201,7 +201,7 @@ def attacked(draw: Draw, model: str, attacks: Attacks) -> Iterator[Row]:
         run = open_session(file)
         artifact = build_release(run.policy, run.plugins, run.table)
         plan = compile_plan(run.policy, table=run.table)
-        adversaries = Adversaries(plan, run.table, artifact, control=run.control, readers=run.plugins.readers)
+        adversaries = Adversaries(plan, run.tables, artifact, run.plugins.readers)
         for attack in run.policy.attacks:
             yield scored(run, adversaries, attack, draw.secret, Row(draw.data, model, attack.called))
 

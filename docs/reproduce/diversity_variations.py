@@ -95,5 +95,4 @@ def with_weight(setting: Setting) -> Setting:
     weight = policy.data.columns["fnlwgt"].model_copy(update={"role": ("quasi_identifier",)})
     data = policy.data.model_copy(update={"columns": {**policy.data.columns, "fnlwgt": weight}})
     policy = policy.model_copy(update={"data": data})
-    table, test, *_ = read_tables(policy)
-    return replace(setting, run=replace(setting.run, policy=policy, table=table, test=test))
+    return replace(setting, run=replace(setting.run, policy=policy, tables=read_tables(policy)))

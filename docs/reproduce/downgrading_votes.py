@@ -82,7 +82,7 @@ def judged(run: Session, sealed: ReleaseArtifact, attack: CellAttack, tau: float
     """The share of parties an attack guesses, and of those it believes with no more than tau."""
     beliefs = {
         belief.secret: belief
-        for belief in attack.infer(sealed.release, granted_knowledge(run.policy, attack, run.table, sealed))
+        for belief in attack.infer(sealed.release, granted_knowledge(run.policy, attack, run.tables, sealed))
     }
     belief = beliefs["party"]
     assert sealed.origins is not None

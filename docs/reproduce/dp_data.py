@@ -66,8 +66,8 @@ def loans(root: Path) -> Data:
 def adult_usual(root: Path) -> Data:
     """The usual split, incomplete people left out: the policy as it is."""
     run = open_session(POLICIES / "adult-all.yaml", root=root)
-    assert run.test is not None
-    return Data("Adult, usual split", run.table.schema, pd.DataFrame(), (run.table, run.test))
+    assert run.tables.test is not None
+    return Data("Adult, usual split", run.table.schema, pd.DataFrame(), (run.table, run.tables.test))
 
 
 def adult_whole(root: Path) -> Data:

@@ -416,7 +416,7 @@ def grown_tree(people: People, folder: Path, run: int, judged: str) -> Measured:
     release = build_release(session.policy, session.plugins, session.table).release
     tree_leaves = [leaf for tree in release.trees for leaf in leaves(tree)]
     counts = np.array([list(dict(leaf.counts or {}).values()) for leaf in tree_leaves], dtype=float)
-    test = session.test
+    test = session.tables.test
     assert test is not None
     rare = list(test.schema.target.domain).index(people.values[1])
     scores = np.nan_to_num(class_scores(release, test)[:, rare], nan=1 - people.frequent)

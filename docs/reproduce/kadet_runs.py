@@ -30,8 +30,8 @@ class Setting:
 
     @property
     def test(self) -> Table:
-        assert self.run.test is not None
-        return self.run.test
+        assert self.run.tables.test is not None
+        return self.run.tables.test
 
     def audit(self, build: Mapping[str, Any], k: int) -> Audit:
         """Another builder under the same policy; k is demanded, all else measured without a limit.

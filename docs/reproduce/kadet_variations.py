@@ -16,6 +16,7 @@ from leafgate.algorithms.routing import split_rows
 from leafgate.api import Release, Table
 from leafgate.types.arrays import Rows
 from leafgate.types.schema import Column, Hierarchy, Schema
+from leafgate.types.tables import Tables
 from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, children
 
 HIGHER = "Higher education"
@@ -27,7 +28,7 @@ def with_columns(setting: Setting, change: Callable[[tuple[Column, ...]], Sequen
     def changed(table: Table) -> Table:
         return replace(table, schema=Schema(tuple(change(table.schema.columns))))
 
-    run = replace(setting.run, table=changed(setting.table), test=changed(setting.test))
+    run = replace(setting.run, tables=Tables(changed(setting.table), changed(setting.test)))
     return replace(setting, run=run)
 
 

@@ -78,7 +78,7 @@ def _hiding(run: Session, names: Sequence[str]) -> Session:
         return replace(column, roles=frozenset({"private"})) if column.name in names else column
 
     schema = Schema(tuple(hidden(column) for column in run.table.schema.columns))
-    return replace(run, table=replace(run.table, schema=schema))
+    return replace(run, tables=replace(run.tables, people=replace(run.table, schema=schema)))
 
 
 def _attacked(run: Session, name: str, private: Sequence[str], builder: Mapping[str, Any]) -> Iterator[Hold]:

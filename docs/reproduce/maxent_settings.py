@@ -64,7 +64,7 @@ def released(run: Session, wanted: Wanted) -> tuple[Release, AdversaryKnowledge]
     knows = run.policy.knows.model_copy(update={"label_accuracies": wanted.label_accuracies})
     run = replace(run, policy=run.policy.model_copy(update={"knows": knows}))
     sealed = build_release(run.policy, run.plugins, run.table)
-    return sealed.release, granted_knowledge(run.policy, MaxEnt(), run.table, sealed)
+    return sealed.release, granted_knowledge(run.policy, MaxEnt(), run.tables, sealed)
 
 
 def true_shares(table: Table) -> Floats:

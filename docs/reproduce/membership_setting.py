@@ -205,7 +205,7 @@ def attacked(draw: Draw, model: str, number: int, attacks: Attacks) -> Iterator[
         run = open_session(file)
         artifact = build_release(run.policy, run.plugins, run.table)
         plan = compile_plan(run.policy, table=run.table)
-        adversaries = Adversaries(plan, run.table, artifact, control=run.control, readers=run.plugins.readers)
+        adversaries = Adversaries(plan, run.tables, artifact, run.plugins.readers)
         for attack in run.policy.attacks:
             yield scored(run, adversaries, attack, Row(draw.data, model, number, attack.called))
 

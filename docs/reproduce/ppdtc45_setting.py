@@ -51,8 +51,8 @@ class People:
 def read(root: Path) -> tuple[People, People]:
     """Everyone to learn from (32,561) and to test on (16,281)."""
     run = open_session(POLICY, root=root)
-    assert run.test is not None
-    return _people(run.table), _people(run.test)
+    assert run.tables.test is not None
+    return _people(run.table), _people(run.tables.test)
 
 
 def _people(table: Table) -> People:

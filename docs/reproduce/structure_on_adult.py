@@ -86,8 +86,8 @@ class Row:
 
 def main(root: Path, sacro: str) -> None:
     run = open_session(TOP / "policies" / "adult-all.yaml", root=root)
-    assert run.test is not None
-    table, test = _with_unknown(run.table), _with_unknown(run.test)
+    assert run.tables.test is not None
+    table, test = _with_unknown(run.table), _with_unknown(run.tables.test)
     x, y = _numbers(table)
     z, zy = _numbers(test)
     flags = _flags(sacro, x, y, z, zy)

@@ -137,7 +137,7 @@ class Auditor:
         make_folder(folder)
         remove_files(folder, (KEY, *result_files(plugins)))  # what has lost a file is no finished point any more
         try:
-            audited = audit_policy(policy, plugins, *read)
+            audited = audit_policy(policy, plugins, read)
         except InconclusiveError as error:
             return Result(point, None, name, str(error))
         if audited.artifact is not None and audited.artifact.release.claims_differential_privacy:

@@ -59,7 +59,7 @@ WORKS: dict[str, tuple[dict[str, Any], str]] = {
 def people_of(root: Path, people: int, numbers: bool) -> Table:
     """Adult as in the paper, or its numbers with income for the secret; `people` of them drawn, or all."""
     document = document_of(POLICIES / "adult-education.yaml") | {"attacks": [{"use": "linking"}]}
-    table = read_tables(policy_of(document, POLICIES, root).policy)[0]
+    table = read_tables(policy_of(document, POLICIES, root).policy).in_memory
     if numbers:
         return _numbers(root)
     return make_table(table.schema, drawn(table, people)[0]) if people else table

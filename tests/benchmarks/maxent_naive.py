@@ -62,7 +62,7 @@ class Measured:
 def released(root: Path, people: int, level: Level) -> tuple[Release, AdversaryKnowledge]:
     """An ID3 tree that tells education, of people drawn from Adult."""
     document = document_of(POLICIES / "adult-education.yaml") | {"attacks": [{"use": "linking"}]}
-    table = read_tables(policy_of(document, POLICIES, root).policy)[0]
+    table = read_tables(policy_of(document, POLICIES, root).policy).in_memory
     frame, schema = drawn(table, people)
     table = make_table(schema, frame)
     builder = Id3(measure="gain", min_split=6)

@@ -26,6 +26,7 @@ from leafgate.testing.scenarios.contexts import cells_case
 from leafgate.types.evidence import PeopleCount
 from leafgate.types.report import Finding, Report
 from leafgate.types.schema import Column
+from leafgate.types.tables import Tables
 from leafgate_divergence.metrics import Divergence, Gain
 from random_tables import categorical, table_of
 from scoring import scores_of_people
@@ -61,7 +62,7 @@ def audited(nosy: type[AttackModel], *metrics: Mapping[str, Any], **said: Any) -
     asked = {"data": {"columns": COLUMNS}, "build": {"use": "id3"}, "attacks": [{"use": "nosy"}]}
     result = policy_document(**asked | {"metrics": list(metrics)} | said)
     policy = policy_model(plugins).model_validate(result, context={"beside": Path(), "root": Path()}, strict=False)
-    return audit_policy(policy, plugins, table_of(policy.data.meaning().columns, PEOPLE, COUNTS)).report
+    return audit_policy(policy, plugins, Tables(table_of(policy.data.meaning().columns, PEOPLE, COUNTS))).report
 
 
 def only(report: Report) -> Finding:

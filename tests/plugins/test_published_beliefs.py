@@ -27,6 +27,7 @@ from leafgate.session.run import audit_policy
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Combine, Counted, Level, Publish, Records, Release
 from leafgate.types.table import Table
+from leafgate.types.tables import Tables
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node
 from leafgate_linking.components import Linking
 from leafgate_maxent.components import Counting, MaxEnt
@@ -76,7 +77,7 @@ def audited(release: Release, table: Table, folder: Path, *metrics: dict[str, An
     path.write_bytes(serialize(release).content)
     policy = policy_for_any_table([{"scored": "derived", **metric} for metric in metrics])
     changes = {"build": Published.model_construct(path=path), "publish": None, "attacks": (attack,)}
-    return audit_policy(policy.model_copy(update=changes), PLUGINS, table)
+    return audit_policy(policy.model_copy(update=changes), PLUGINS, Tables(table))
 
 
 def exposed(release: Release, table: Table, folder: Path, attack: AttackModel) -> bool | None:

@@ -132,7 +132,7 @@ def assert_released_alike(content: bytes, scores: Callable[[pd.DataFrame], Any])
     target = run.table.schema.target
     coded = {target.name: Encoding(codes={value: float(i) for i, value in enumerate(run.table.schema.classes)})}
     release = lower_model(model, content, run.table.schema, coded, "model").release
-    assert run.test is not None
-    for table in (run.table, run.test):
+    assert run.tables.test is not None
+    for table in (run.table, run.tables.test):
         said = np.asarray(scores(table.frame.drop(columns=target.name)))
         assert np.array_equal(predict(release, table), (said > 0).astype(int))

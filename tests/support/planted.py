@@ -6,6 +6,7 @@ from typing import Any
 from leafgate.policy.load import policy_of
 from leafgate.session.run import audit_policy
 from leafgate.types.report import Report
+from leafgate.types.tables import Tables
 from random_tables import table_of
 
 COLUMNS: dict[str, Any] = {
@@ -36,4 +37,6 @@ def of_planted(tmp_path: Path, **said: Any) -> Report:
         "metrics": METRICS,
     }
     loaded = policy_of(fields | said, tmp_path)
-    return audit_policy(loaded.policy, loaded.plugins, table_of(loaded.policy.data.meaning().columns, ROWS)).report
+    return audit_policy(
+        loaded.policy, loaded.plugins, Tables(table_of(loaded.policy.data.meaning().columns, ROWS))
+    ).report

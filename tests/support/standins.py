@@ -34,6 +34,7 @@ from leafgate.policy.models import Policy
 from leafgate.session.run import audit_policy
 from leafgate.types.release import Counted
 from leafgate.types.report import Finding, Limit, Report, Unit
+from leafgate.types.tables import Tables
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf
 from random_tables import table_of
 
@@ -187,7 +188,7 @@ def audited(*offers: type[Component], weight: Sequence[int] = WEIGHT, **said: An
     """The report on eight people (or others, by weight), with a stranger's classes at hand."""
     plugins = plugins_with(*offers)
     policy = policy_with(plugins, **said)
-    return audit_policy(policy, plugins, table_of(policy.data.meaning().columns, ROWS, weight)).report
+    return audit_policy(policy, plugins, Tables(table_of(policy.data.meaning().columns, ROWS, weight))).report
 
 
 def finding(report: Report, id: str) -> Finding:

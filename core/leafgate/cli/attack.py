@@ -46,8 +46,7 @@ def run_single_attack(run: Session, release: Path, use: str, secret: str | None)
         check_options(artifact.release, run.plugins, release.name)
     artifact = replace(artifact, release=with_policy_columns(artifact.release, run.table.schema))
     attack = _attack(run, use)
-    tables = (run.population, run.people, run.own_people, run.control, run.test)
-    known = granted_knowledge(run.policy, attack, run.table, artifact, *tables, readers=run.plugins.readers)
+    known = granted_knowledge(run.policy, attack, run.tables, artifact, readers=run.plugins.readers)
     with progress_step(f"attack {use}"):
         tried = run_attack(attack, artifact, known, run.plugins)
     if tried.problem:

@@ -153,9 +153,7 @@ def warnings_of_table(run: sessions.Session) -> list[str]:
     """What the table says of the limits before anything is built; of a table in memory alone."""
     from leafgate.session.limit_warnings import limits_against_table
 
-    if run.large is not None:
-        return []
-    return [str(problem) for problem in limits_against_table(run.policy, run.plugins, run.table)]
+    return [str(problem) for problem in limits_against_table(run.policy, run.plugins, run.tables.people)]
 
 
 def _opened_session(out: Path | None, formats: Collection[str], *given: Any) -> sessions.Session:
@@ -210,7 +208,7 @@ def build(
     make_folder(out.parent)
     run = sessions.open_session(policy, data, root, org=org, any_size_for="build")
     _refuse_second_draw(run.policy, out)
-    artifact = sessions.build_release(run.policy, run.plugins, run.any_table, run.test)
+    artifact = sessions.build_release(run.policy, run.plugins, run.tables.people, run.tables.test)
     rehearsed = run.policy.build.is_rehearsal
     with turn_in_folder(out.parent):
         _refuse_second_draw(run.policy, out)  # another build may have drawn for the same place meanwhile

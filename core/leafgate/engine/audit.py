@@ -25,7 +25,7 @@ from leafgate.engine.reading import reading_check
 from leafgate.engine.remedies.search import with_searched_remedies
 from leafgate.engine.remedies.static import from_error, with_static_remedies
 from leafgate.engine.remedies.trials import Trial, has_own_command
-from leafgate.engine.report_facts import files_about_people, files_of, report_of
+from leafgate.engine.report_facts import files_of, report_of
 from leafgate.engine.score import AuditState, comparisons, judge
 from leafgate.engine.waivers import SourceLocations, Waivers, apply_waivers, never, passes
 from leafgate.errors import InconclusiveError, NoReleaseError
@@ -37,6 +37,7 @@ from leafgate.types.large_table import LargeTable
 from leafgate.types.release import Release
 from leafgate.types.report import Finding, Remedy, Report
 from leafgate.types.table import Table
+from leafgate.types.tables import Tables
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,12 +58,7 @@ class Audit:
 def audit(
     plan: AuditPlan,
     plugins: Plugins,
-    data: Table | LargeTable,
-    test: Table | None = None,
-    population: Table | None = None,
-    people: Table | None = None,
-    own_people: Mapping[str, Table] | None = None,
-    control: Table | None = None,
+    tables: Tables,
     *,
     file_checks: ReleaseFileChecks,
     today: date | None = None,
@@ -71,10 +67,8 @@ def audit(
 ) -> Audit:
     """Build or load the release, attack it, and hold the scores against the policy's limits.
 
-    `data` are the people whom the release was learned from. Of a LargeTable, attacks and metrics get representatives,
-    one for all whom the trees treat alike; `records_needed_by` says who cannot do with these. No settings are searched.
-    `people` are those whose secrets the policy's `knows` names, `own_people` those of each attack that names a file in
-    a `knows` of its own, by the attack's name. `control` are people who are not in the table.
+    Where the people are a LargeTable, attacks and metrics get representatives, one for all whom the trees treat alike;
+    `records_needed_by` says who cannot do with these. No settings are searched.
     `file_checks` checks a release that was read from a file. `announce` is called with a line before an attack that
     forecasts how long it will take. `search_remedies`: where a limit fails, audit again with other settings, to say
     which passes.
@@ -82,17 +76,15 @@ def audit(
     Raises InvalidError for what the policy or data get wrong and InconclusiveError when the builder
     itself fails; a failing attack or metric is a finding and takes nothing else down.
     """
-    incomplete = data.incomplete
+    incomplete = tables.people.incomplete
     if incomplete is not None:
-        data = replace(data, incomplete=None)
-    tables = (test, population, people, own_people or {}, control)
-    check = ControlCheck()
+        tables = replace(tables, people=replace(tables.people, incomplete=None))
+    data, check = tables.people, ControlCheck()
     audited = _audited(
         plan,
         plugins,
-        data,
+        tables,
         incomplete,
-        *tables,
         check=check,
         file_checks=file_checks,
         today=today,
@@ -109,7 +101,7 @@ def audit(
         return replace(audited, report=_with_impossible(audited.report, impossible))
 
     def run(changed: AuditPlan) -> Trial:
-        tried = _audited(changed, plugins, data, incomplete, *tables, check=check, file_checks=file_checks, today=today)
+        tried = _audited(changed, plugins, tables, incomplete, check=check, file_checks=file_checks, today=today)
         return Trial(tried.report, tried.artifact)
 
     seconds = dict(audited.seconds)
@@ -138,13 +130,8 @@ def _with_impossible(report: Report, impossible: Sequence[UnkeepableLimit]) -> R
 def _audited(
     plan: AuditPlan,
     plugins: Plugins,
-    data: Table | LargeTable,
+    tables: Tables,
     incomplete: Table | None,
-    test: Table | None,
-    population: Table | None,
-    people: Table | None,
-    own_people: Mapping[str, Table],
-    control: Table | None,
     *,
     check: ControlCheck,
     file_checks: ReleaseFileChecks,
@@ -154,10 +141,10 @@ def _audited(
     """The audit without a search. What attacks believe is freed with its end: a search needs only what it returns."""
     seconds: dict[str, float] = {}
     locations = SourceLocations(plan)
-    files = files_of(plan, data, files_about_people(test, population, people, own_people, control))
+    data, files = tables.people, files_of(plan, tables)
     try:
         with _timed(seconds, "build"):
-            artifact = build(plan, plugins, data, test, file_checks=file_checks)
+            artifact = build(plan, plugins, data, tables.test, file_checks=file_checks)
     except NoReleaseError as error:
         refused = with_static_remedies(locations.of_build([_no_release(plan, plugins, error)]), plan, plugins, None)
         _, waivers = apply_waivers(plan, None, [], refused, never, today)
@@ -165,12 +152,8 @@ def _audited(
     if isinstance(data, LargeTable):
         announce("the distinct records do not fit into memory, so they are read block by block")
         with _timed(seconds, "route"):
-            table = _representatives(data, artifact.release)
-    else:
-        table = data
-    adversaries = Adversaries(
-        plan, table, artifact, population, people, own_people, control, test, plugins.readers, check
-    )
+            tables = replace(tables, people=_representatives(data, artifact.release))
+    adversaries = Adversaries(plan, tables, artifact, plugins.readers, check)
     results = []
     for number, attack in enumerate(plan.attacks, 1):
         with _timed(seconds, f"attack {attack.called}", f" ({number} of {len(plan.attacks)})"):
@@ -201,7 +184,7 @@ def _state(adversaries: Adversaries, results: Sequence[AttackResult], plugins: P
     plan, table, artifact = adversaries.plan, adversaries.table, adversaries.artifact
     return AuditState(
         table,
-        adversaries.test,
+        adversaries.tables.test,
         artifact.release,
         adversaries.default,
         results,

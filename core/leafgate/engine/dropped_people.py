@@ -32,6 +32,7 @@ from leafgate.types.release import Release
 from leafgate.types.report import Finding, Remedy
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
+from leafgate.types.tables import Tables
 from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, children
 
 MOST_COPIES = 200_000
@@ -128,16 +129,19 @@ class DroppedPeople:
             artifact = replace(artifact, release=with_policy_columns(artifact.release, schema))
         incomplete = all_ways(_with_columns(self.incomplete, schema), artifact.release)
         table = _joined(own.table, incomplete, schema)
-        people = {name: _with_columns(each, schema) for name, each in own.own_people.items()}
+        of_run = own.tables
+        tables = Tables(
+            table,
+            test=None if of_run.test is None else _with_columns(of_run.test, schema),
+            control=_with_their_own(of_run.test if of_run.control is None else of_run.control, schema),
+            population=_with_their_own(of_run.population, schema),
+            known=None if of_run.known is None else _with_columns(of_run.known, schema),
+            known_by_attack={name: _with_columns(each, schema) for name, each in of_run.known_by_attack.items()},
+        )
         return replace(
             own,
-            table=table,
+            tables=tables,
             artifact=replace(artifact, node_numbers=None),  # which are not those of these people
-            population=_with_their_own(own.population, schema),
-            people=None if own.people is None else _with_columns(own.people, schema),
-            own_people=people,
-            control=_with_their_own(own.test if own.control is None else own.control, schema),
-            test=None if own.test is None else _with_columns(own.test, schema),
             _drawn={},
             _asked={},
         )
@@ -148,7 +152,7 @@ class DroppedPeople:
         Raises InconclusiveError where the file was changed meanwhile.
         """
         own = self.adversaries
-        rebuilt = build(own.plan, self.plugins, table, own.test, file_checks=self.file_checks)
+        rebuilt = build(own.plan, self.plugins, table, own.tables.test, file_checks=self.file_checks)
         if rebuilt.audited_file != own.artifact.audited_file:
             raise InconclusiveError("the file was changed while it was audited", remedy="audit it again")
         return replace(rebuilt, unspecified_missing=own.artifact.unspecified_missing)

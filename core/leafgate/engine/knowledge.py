@@ -7,7 +7,7 @@ Who of the candidates and targets is in the table is drawn here too, and goes to
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -29,6 +29,7 @@ from leafgate.types.adversary import AdversaryKnowledge, Candidates, Membership,
 from leafgate.types.release import BuildResult, Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table, distinct_rows
+from leafgate.types.tables import Tables
 from leafgate.types.tree import columns_asked
 
 if TYPE_CHECKING:
@@ -76,29 +77,24 @@ class Adversaries:
 
     Attributes:
         plan: what each attack is granted.
-        table: the people whom the release was learned from.
+        tables: the people, in memory, and the others whom the policy names.
         artifact: the release as it is published.
-        population: the public columns of the population, where the policy names one.
-        people: the people in `table` whose secrets the file of the policy's `knows` lists.
-        own_people: the same of the files that attacks name in their own `knows`, by the names of these attacks.
-        control: people who are not in the table, where the policy names a file of them.
-        test: the test table, whose people are the control where the policy names none.
         readers: those of model files, some of which can fit the estimators whose files they read.
         check: whether the control are other people than those of the table; audits of one table share it.
     """
 
     plan: AuditPlan
-    table: Table
+    tables: Tables
     artifact: ReleaseArtifact
-    population: Table | None = None
-    people: Table | None = None
-    own_people: Mapping[str, Table] = field(default_factory=dict)
-    control: Table | None = None
-    test: Table | None = None
     readers: Sequence[ModelReader] = ()
     check: ControlCheck = field(default_factory=lambda: ControlCheck(), compare=False)
     _drawn: dict[int, tuple[Candidates, Membership]] = field(default_factory=dict, repr=False, compare=False)
     _asked: dict[Grants, tuple[dict[str, Targets], Membership]] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def table(self) -> Table:
+        """The people whom the release was learned from."""
+        return self.tables.in_memory
 
     def knowledge_of(self, attack: AttackModel) -> AdversaryKnowledge:
         """What an attack of the policy gets: by its own `knows` if it has one, else by the policy's.
@@ -106,7 +102,7 @@ class Adversaries:
         Raises InconclusiveError where it needs candidates or targets, and nobody is known who is not in the table.
         """
         own = attack.called in self.plan.own_grants
-        people = self.own_people.get(attack.called)
+        people = self.tables.known_by_attack.get(attack.called)
         known = self._granted(self.grant_of(attack), people) if own else self.default
         return self._limited(known, attack, self.grant_of(attack))
 
@@ -170,16 +166,17 @@ class Adversaries:
 
         Raises InconclusiveError where there are none, or where they are people of the table.
         """
-        if self.control is not None:
-            outside = self.control
-        elif self.test is None:
+        test = self.tables.test
+        if self.tables.control is not None:
+            outside = self.tables.control
+        elif test is None:
             raise InconclusiveError("there are no people who are not in the table", place=CONTROL, remedy=OTHER_PEOPLE)
         elif self.plan.builder.noisy_test:
             raise InconclusiveError("the test people's numbers have noise on them", place=CONTROL, remedy=OTHER_PEOPLE)
-        elif self.test.sha256 == self.table.sha256 != "":
+        elif test.sha256 == self.table.sha256 != "":
             raise InconclusiveError("the test table is the table itself", place=CONTROL, remedy=OTHER_PEOPLE)
         else:
-            outside = self.test
+            outside = test
         if shares_keys(self.table, outside):
             raise InconclusiveError(SHARED_KEYS, place=CONTROL, remedy=OTHER_KEYS)
         return outside, self.check.near_copies(self.table, outside, self.plan.seed)
@@ -187,7 +184,7 @@ class Adversaries:
     @cached_property
     def default(self) -> AdversaryKnowledge:
         """All that the policy's `knows` grants."""
-        return self._granted(self.plan.default_grant, self.people)
+        return self._granted(self.plan.default_grant, self.tables.known)
 
     def _granted(self, grant: KnowledgeGrant, people: Table | None) -> AdversaryKnowledge:
         seed, share = self.plan.seed, grant.grants.sample
@@ -218,7 +215,7 @@ class Adversaries:
             self.table,
             mechanism=mechanism if public else None,
             seed=_own_seed(self.plan.seed, 0),
-            population=self.population,
+            population=self.tables.population,
             release=self.artifact.release,
         )
         retrain, name = self._retrain(known.mechanism)

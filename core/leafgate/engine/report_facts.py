@@ -30,6 +30,7 @@ from leafgate.types.release import Release, covers_data
 from leafgate.types.report import Finding, Report
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
+from leafgate.types.tables import Tables
 
 KEY = "report.digest_key"
 MIN_KEY_BYTES = 16
@@ -77,13 +78,14 @@ class DataFiles:
         return hmac.new(key, "\n".join(lines).encode(), hashlib.sha256).hexdigest()
 
 
-def files_of(plan: AuditPlan, table: Table | LargeTable, others: Mapping[str, Table | None]) -> DataFiles:
+def files_of(plan: AuditPlan, tables: Tables) -> DataFiles:
     """The files that an audit reads people from.
 
     Raises PolicyError for a key that is none, and DataError for a file of an option that cannot be read.
     """
     key = None if plan.digest_key is None else read_key(plan.digest_key)
-    fields = {name: other.sha256 for name, other in others.items() if other is not None and other.sha256}
+    table = tables.people
+    fields = {name: other.sha256 for name, other in tables.others.items() if other is not None and other.sha256}
     fields |= {name: _digest(path, f"build.{name}") for name, path in plan.builder.people_files.items()}
     source = {} if plan.data_source is None else plan.data_source.people_files
     fields |= {f"data.source.{name}": _digest(path, f"data.source.{name}") for name, path in source.items()}
@@ -101,21 +103,6 @@ def _digest(path: Path, place: str) -> str:
         return digest(path)
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", place=place) from None
-
-
-def files_about_people(
-    test: Table | None,
-    population: Table | None,
-    people: Table | None,
-    own_people: Mapping[str, Table],
-    control: Table | None,
-) -> dict[str, Table | None]:
-    """The tables that an audit reads besides its own, by what they are for.
-
-    `own_people` has the people whom an attack knows by its own `knows`, by the attack's name.
-    """
-    own = {f"people@{name}": table for name, table in own_people.items()}
-    return {"test": test, "population": population, "people": people, "control": control, **own}
 
 
 def read_key(path: Path) -> bytes:

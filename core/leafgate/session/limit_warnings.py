@@ -10,6 +10,7 @@ from leafgate.disclosure.limit_query import SMALL, LimitQuery
 from leafgate.errors import Problem
 from leafgate.policy.models import Policy
 from leafgate.policy.waivers import metric_of
+from leafgate.types.large_table import LargeTable
 from leafgate.types.report import Limit
 
 if TYPE_CHECKING:
@@ -32,22 +33,24 @@ def small_limits(policy: Policy) -> Iterator[Problem]:
             yield Problem(place, asked.describe(SMALL, cell))
 
 
-def limits_against_table(policy: Policy, plugins: Plugins, table: Table) -> Iterator[Problem]:
+def limits_against_table(policy: Policy, plugins: Plugins, people: Table | LargeTable) -> Iterator[Problem]:
     """Every limit that no release of the table can keep, and each value of a secret that nearly everybody has.
 
-    Nothing of a builder's that promises differential privacy: its limits are no business of the table.
+    Nothing of a table that does not fit into memory, and nothing of a builder's that promises differential privacy: its
+    limits are no business of the table.
     """
     published = getattr(policy.build, "columns", None)  # of a builder that may leave the class out
     target = next((name for name, spec in policy.data.columns.items() if "class" in spec.role), None)
-    if policy.build.randomness == "system" or (published is not None and target not in published):
+    no_business = policy.build.randomness == "system" or (published is not None and target not in published)
+    if no_business or isinstance(people, LargeTable):
         return
     from leafgate.engine.keepable import frequent_values, unkeepable_limits  # loads pandas
 
-    impossible = unkeepable_limits(policy.metrics, plugins, table, of_model=policy.build.use == "published")
+    impossible = unkeepable_limits(policy.metrics, plugins, people, of_model=policy.build.use == "published")
     for limit in impossible:
         yield Problem(f"metrics[{limit.number}]", limit.message, limit.hint)
     if not impossible:
-        for frequent in frequent_values(table, policy.metrics):
+        for frequent in frequent_values(people, policy.metrics):
             yield Problem(f"data.columns.{frequent.secret}", frequent.question, frequent.hint)
 
 

@@ -235,7 +235,7 @@ def run_files(files: AuditFiles) -> Audit:
 
 def _warnings(session: Session) -> tuple[str, ...]:
     policy = session.policy
-    against = limits_against_table(policy, session.plugins, session.table) if session.large is None else ()
+    against = limits_against_table(policy, session.plugins, session.tables.people)
     return tuple(str(problem) for problem in (*small_limits(policy), *decimal_commas(policy), *against))
 
 

@@ -22,6 +22,7 @@ from leafgate.policy.models import CsvOptions, Policy
 from leafgate.policy.sources import shown_file
 from leafgate.progress import progress_step
 from leafgate.types.large_table import LargeTable
+from leafgate.types.tables import Tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from leafgate.types.table import Table
 
 
-PolicyTables = tuple["Table", "Table | None", "Table | None", "Table | None", Mapping[str, "Table"], "Table | None"]
-"""The table, the test table, the population, the known people, those of each attack by its name, and the control."""
 LargeTableUse = Literal["audit", "build"]
 """What can be done with a table that does not fit into memory."""
 
@@ -44,26 +43,20 @@ LargeTableUse = Literal["audit", "build"]
 class Session:
     """A policy with its plugins and tables, after the overrides of the command line.
 
-    `large` is the table where it does not fit into memory, which `open_session` allows by `any_size_for`; `table` then
-    has its columns and no rows, and the session can do no more than was named there.
+    The people may be a LargeTable where `open_session` allows it by `any_size_for`; the session can then do no more
+    than was named there.
     """
 
     policy: Policy
     plugins: Plugins
-    table: Table
-    test: Table | None
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    population: Table | None = None
-    people: Table | None = None
+    tables: Tables
     source: PolicyOrigin = IN_MEMORY
-    own_people: Mapping[str, Table] = field(default_factory=dict)
-    control: Table | None = None
-    large: LargeTable | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def any_table(self) -> Table | LargeTable:
-        """The table, whether it fits into memory or not."""
-        return self.large or self.table
+    def table(self) -> Table:
+        """The people; of those who do not fit into memory the columns, without rows."""
+        return self.tables.in_memory
 
     def audit(
         self,
@@ -73,11 +66,10 @@ class Session:
         search_remedies: bool = False,
     ) -> Audit:
         """Build, attack and judge as `audit_policy` does; the timings include the reading of the tables."""
-        tables = (self.any_table, self.test, self.population, self.people, self.own_people, self.control)
         audited = audit_policy(
             self.policy,
             self.plugins,
-            *tables,
+            self.tables,
             source=self.source,
             today=today,
             announce=announce,
@@ -89,12 +81,7 @@ class Session:
 def audit_policy(
     policy: Policy,
     plugins: Plugins,
-    table: Table | LargeTable,
-    test: Table | None = None,
-    population: Table | None = None,
-    people: Table | None = None,
-    own_people: Mapping[str, Table] | None = None,
-    control: Table | None = None,
+    tables: Tables,
     *,
     source: PolicyOrigin = IN_MEMORY,
     today: date | None = None,
@@ -106,12 +93,7 @@ def audit_policy(
     Args:
         policy: a valid policy.
         plugins: the plugins that the policy was read with.
-        table: the people whom the release is learned from.
-        test: the table for metrics of utility.
-        population: the public columns of the population.
-        people: the people whose secrets the adversary knows by the policy's `knows`.
-        own_people: the same of each attack that names a file in its own `knows`, by the attack's name.
-        control: people who are not in the table, with all its columns.
+        tables: the people, and the others whom the policy names.
         source: where the policy was read from.
         today: the day on which waivers are judged; the present day in UTC when left out.
         announce: is called with a line before an attack that forecasts a long run.
@@ -126,13 +108,11 @@ def audit_policy(
     from leafgate.models.checks import FILE_CHECKS
     from leafgate.session.audit import Audit
 
-    in_memory = None if isinstance(table, LargeTable) else table
-    plan = compile_plan(policy, source, table=in_memory)
-    tables = (table, test, population, people, own_people, control)
+    in_memory = None if isinstance(tables.people, LargeTable) else tables.people
     audited = audit(
-        plan,
+        compile_plan(policy, source, table=in_memory),
         plugins,
-        *tables,
+        tables,
         file_checks=FILE_CHECKS,
         today=today,
         announce=announce,
@@ -141,15 +121,15 @@ def audit_policy(
     return Audit.of(audited, policy.plugins)
 
 
-def audit_inputs_sha256(policy: Policy, plugins: Plugins, tables: PolicyTables, audience: str) -> str:
+def audit_inputs_sha256(policy: Policy, plugins: Plugins, tables: Tables, audience: str) -> str:
     """A digest of everything that the results of an audit depend on.
 
     It is for the owner of the data: whoever has it can confirm a guess of the data.
     """
-    from leafgate.engine.report_facts import files_about_people, files_of, versions_of
+    from leafgate.engine.report_facts import files_of, versions_of
 
     plan = compile_plan(policy)
-    files = files_of(plan, tables[0], files_about_people(*tables[1:]))
+    files = files_of(plan, tables)
     inputs = canonical([policy.sha256, files.keyed(files.key or b""), versions_of(plan, plugins), audience])
     return hashlib.sha256(inputs).hexdigest()
 
@@ -189,13 +169,8 @@ def fitting_classes(session: Session) -> Mapping[str, str] | None:
 def granted_knowledge(
     policy: Policy,
     attack: AttackModel,
-    table: Table,
+    tables: Tables,
     artifact: ReleaseArtifact,
-    population: Table | None = None,
-    people: Table | None = None,
-    own_people: Mapping[str, Table] | None = None,
-    control: Table | None = None,
-    test: Table | None = None,
     *,
     readers: Sequence[ModelReader] = (),
 ) -> AdversaryKnowledge:
@@ -211,8 +186,7 @@ def granted_knowledge(
     """
     from leafgate.engine.knowledge import Adversaries
 
-    plan = compile_plan(policy, table=table)
-    adversaries = Adversaries(plan, table, artifact, population, people, own_people or {}, control, test, readers)
+    adversaries = Adversaries(compile_plan(policy, table=tables.in_memory), tables, artifact, readers)
     known = adversaries.knowledge_of if attack in policy.attacks else adversaries.default_knowledge_of
     return known(attack)
 
@@ -276,12 +250,10 @@ def session_of(
     start = time.perf_counter()
     try:
         with progress_step("read"):
-            tables, large = _read_tables(policy, plugins, any_size_for=any_size_for)
+            tables = _read_tables(policy, plugins, any_size_for=any_size_for)
     except DataError as error:
         raise _naming_sources(error, policy, plugins) from None
-    seconds = {"read": time.perf_counter() - start}
-    table, test_table, population, people, own_people, control = tables
-    return Session(policy, plugins, table, test_table, seconds, population, people, source, own_people, control, large)
+    return Session(policy, plugins, tables, source, {"read": time.perf_counter() - start})
 
 
 def _naming_sources(error: DataError, policy: Policy, plugins: Plugins) -> LeafgateError:
@@ -315,27 +287,20 @@ def given_words(
             yield from (option, shown_file(path, policy, word))
 
 
-def read_tables(policy: Policy, plugins: Plugins | None = None) -> PolicyTables:
-    """The table, the test table, the population and the known people that a policy names.
+def read_tables(policy: Policy, plugins: Plugins | None = None) -> Tables:
+    """The tables that a policy names; a file that several sections name is read once.
 
-    Then come the known people of each attack whose own `knows` names a file; a file that several name is read once.
-    Last are the people who are not in the table. Large CSV and Parquet files are read by an engine of the plugins that
-    is installed, if there is one.
+    Large CSV and Parquet files are read by an engine of the plugins that is installed, if there is one.
 
     Raises:
         PolicyError: the policy names no table.
         DataError: a table does not fit the policy.
     """
-    return _read_tables(policy, plugins or Plugins(), any_size_for=None)[0]
+    return _read_tables(policy, plugins or Plugins(), any_size_for=None)
 
 
-def _read_tables(
-    policy: Policy, plugins: Plugins, *, any_size_for: LargeTableUse | None
-) -> tuple[PolicyTables, LargeTable | None]:
-    """The tables, and the first as a LargeTable where it does not fit into memory and need not for this use.
-
-    The table itself then has no rows.
-    """
+def _read_tables(policy: Policy, plugins: Plugins, *, any_size_for: LargeTableUse | None) -> Tables:
+    """The tables, the people as a LargeTable where they do not fit into memory and need not for this use."""
     data = policy.data
     from leafgate.algorithms.near_copies import shares_keys
     from leafgate.engine.large_tables import records_needed_by, records_needed_to_build
@@ -358,10 +323,9 @@ def _read_tables(
     except TooManyRecordsError as error:
         hint = f"{FEWER_RECORDS}; or do without what needs them in memory: {', '.join(needing)}"
         raise InconclusiveError.listing([replace(problem, hint=hint) for problem in error.problems]) from None
-    large = found if isinstance(found, LargeTable) else None
-    table = found.without_rows if isinstance(found, LargeTable) else found
-    _refuse_one_class(large or table)
-    table = protected(data.protect, table)
+    _refuse_one_class(found)
+    people = found if isinstance(found, LargeTable) else protected(data.protect, found)
+    table = Tables(people).in_memory
     schema = table.schema.boundless if policy.build.noisy_test else table.schema
     test = None if data.test is None else read_table(data, schema, data.test, "data.test", engine)
     population = None if data.population is None else read_population(data, table.schema, data.population, engine)
@@ -369,17 +333,17 @@ def _read_tables(
     for section, path in _people_files(policy).items():
         if path not in read:
             read[path] = read_people(data, table, path, f"{section}.people", engine)
-    people = None if policy.knows.people is None else read[policy.knows.people]
-    own_people = {name: read[path] for name, path in _own_people_files(policy).items()}
+    known = None if policy.knows.people is None else read[policy.knows.people]
+    known_by_attack = {name: read[path] for name, path in _own_people_files(policy).items()}
     control = None if data.control is None else read_table(data, table.schema, data.control, "data.control", engine)
-    if control is not None and control.sha256 == (large or table).sha256 != "":
+    if control is not None and control.sha256 == people.sha256 != "":
         remedy = "name a file of people who are not in the table"
         raise DataError("is the table itself", place="data.control", remedy=remedy)
     if control is not None and shares_keys(table, control):
         from leafgate.engine.knowledge import OTHER_KEYS, SHARED_KEYS
 
         raise DataError(SHARED_KEYS, place="data.control", remedy=OTHER_KEYS)
-    return (table, test, population, people, own_people, control), large
+    return Tables(people, test, control, population, known, known_by_attack)
 
 
 def _default_engine(plugins: Plugins) -> DataEngine | None:
@@ -405,9 +369,9 @@ def _people_files(policy: Policy) -> dict[str, Path]:
 class SharedTables:
     """The tables of several policies, read on first use; policies that read the same files alike share them."""
 
-    read: dict[bytes, PolicyTables] = field(default_factory=dict)
+    read: dict[bytes, Tables] = field(default_factory=dict)
 
-    def of(self, policy: Policy, plugins: Plugins | None = None) -> PolicyTables:
+    def of(self, policy: Policy, plugins: Plugins | None = None) -> Tables:
         key = _data_key(policy)
         if key not in self.read:
             self.read[key] = read_tables(policy, plugins)

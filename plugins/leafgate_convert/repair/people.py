@@ -36,7 +36,7 @@ def parts_of(session: Session) -> Parts:
     records that stand in the control, too, are only reported on. Where the people to choose by, or the others, have
     fewer than ten of a class, nothing is chosen by the test, and it is reported on as a whole.
     """
-    test, control = session.test, session.control
+    test, control = session.tables.test, session.tables.control
     if test is None:
         return Parts(None, control, "" if control is None else "data.control")
     choosing = folds_of(test, 2) == 0

@@ -250,8 +250,9 @@ class Workbench:
         """The audit of a file with the answers of its own model, which candidates have not."""
         self.audits += 1
         build = policy.build.model_copy(update={"path": path, "witness": witness})
-        session = replace(self.session, policy=policy.model_copy(update={"build": build}))
-        return (session if control is None else replace(session, control=control)).audit()
+        tables = self.session.tables
+        tables = tables if control is None else replace(tables, control=control)
+        return replace(self.session, policy=policy.model_copy(update={"build": build}), tables=tables).audit()
 
     def written(self, model: ModelIR, leaves: LeafContent) -> tuple[ModelIR, bytes]:
         """The model with no more than `leaves` on its leaves, and its file in the format of the new name.
@@ -357,7 +358,7 @@ class Workbench:
 
     def halves_of_control(self) -> tuple[Table | None, Table | None]:
         """The people of `data.control` in two halves, for a first look and for the last one."""
-        control = self.session.control
+        control = self.session.tables.control
         if control is None:
             return None, None
         first = folds_of(control, 2) == 0

@@ -24,6 +24,7 @@ from leafgate.policy.models import Policy
 from leafgate.session.run import audit_policy
 from leafgate.types.release import Counted, Level, Publish, Release
 from leafgate.types.table import Table
+from leafgate.types.tables import Tables
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf
 from leafgate_linking.components import Linking
 from leafgate_maxent.components import Counting, MaxEnt
@@ -140,7 +141,7 @@ def policy_on(release: Release, folder: Path, smallest: int, **changes: Any) -> 
 
 def public_report(policy: Policy, table: Table) -> dict[str, Any]:
     """What everybody may read, without what stands for the whole file: its digest and its distinct records."""
-    fields = document(audit_policy(policy, PLUGINS, table).report, "public")
+    fields = document(audit_policy(policy, PLUGINS, Tables(table)).report, "public")
     fields["data"] = {key: what for key, what in fields["data"].items() if key not in {"sha256", "distinct"}}
     return fields
 
@@ -207,7 +208,7 @@ def test_a_belief_about_a_tested_column_rests_on_how_often_labels_are_right(tmp_
     pair = tuple(table_of(columns, each) for each in (rows, mixed))
     release = Release({"use": "x"}, pair[0].schema, (tree,), publish=Publish("labels", measure=False))
     policy = policy_on(release, tmp_path, 3, attacks=(Linking(), MaxEnt(internal=False)))
-    beliefs = [audit_policy(policy, PLUGINS, table).report for table in pair]
+    beliefs = [audit_policy(policy, PLUGINS, Tables(table)).report for table in pair]
     values = [[f.value for f in report.findings if f.attack == "maxent" and f.secret == "ill"] for report in beliefs]
     assert values[0] != values[1]
     assert interfering(*(public_report(policy, table) for table in pair)) == []

@@ -33,6 +33,7 @@ from leafgate.session.run import audit_policy
 from leafgate.types.adversary import ACCESS_LEVELS, Access, QueryLog
 from leafgate.types.release import Combine, Records
 from leafgate.types.report import Report
+from leafgate.types.tables import Tables
 from leafgate.types.tree import Node
 from random_tables import table_of
 from standins import ROWS, WEIGHT, Stump, attack_that, even, finding, plugins_with, policy_document, policy_with
@@ -190,7 +191,7 @@ def audited_with(
 ) -> Report:
     plugins = plugins_with(attack_that(does, access_levels=levels))
     chosen = policy_with(plugins, attacks=[{"use": "nosy", **said}], **more)
-    return audit_policy(chosen, plugins, table_of(chosen.data.meaning().columns, ROWS, WEIGHT)).report
+    return audit_policy(chosen, plugins, Tables(table_of(chosen.data.meaning().columns, ROWS, WEIGHT))).report
 
 
 @pytest.mark.parametrize(
@@ -267,7 +268,7 @@ def test_an_attack_that_only_asks_takes_no_published_part_into_account() -> None
         table = table_of(chosen.data.meaning().columns, ROWS, WEIGHT)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Stump, "build", with_records)
-            return [each.id for each in audit_policy(chosen, plugins, table).report.findings]
+            return [each.id for each in audit_policy(chosen, plugins, Tables(table)).report.findings]
 
     assert "unread#records" in audit_by("labels")
     assert "unread#records" not in audit_by("file")

@@ -35,6 +35,7 @@ from leafgate.session.run import audit_policy
 from leafgate.types.adversary import Candidates, Membership
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.report import Report
+from leafgate.types.tables import Tables
 from random_tables import table_of
 from standins import ROWS, WEIGHT, attack_that, finding, plugins_with, policy_with
 
@@ -193,7 +194,7 @@ def listened(
     columns = chosen.data.meaning().columns
     table, others = table_of(columns, ROWS, WEIGHT), table_of(columns, OUTSIDE) if control else None
     tested = None if test is None else table_of(columns, test)
-    return given_to, audit_policy(chosen, plugins, table, tested, control=others).report
+    return given_to, audit_policy(chosen, plugins, Tables(table, test=tested, control=others)).report
 
 
 def test_an_attack_with_candidates_is_told_nobody_of_the_table() -> None:
@@ -245,7 +246,7 @@ def test_an_attack_writes_into_candidates_of_its_own() -> None:
     plugins = plugins_with(attack_that(spoil, needs=frozenset({"candidates"})))
     chosen = policy_with(plugins, attacks=[{"use": "nosy", "name": name} for name in ("a", "b")])
     columns = chosen.data.meaning().columns
-    audit_policy(chosen, plugins, table_of(columns, ROWS, WEIGHT), control=table_of(columns, OUTSIDE))
+    audit_policy(chosen, plugins, Tables(table_of(columns, ROWS, WEIGHT), control=table_of(columns, OUTSIDE)))
     first, second = seen
     pd.testing.assert_frame_equal(first, second)
 
@@ -257,7 +258,9 @@ def test_an_attack_with_candidates_cannot_speak_of_people_of_the_table() -> None
     plugins = plugins_with(attack_that(guess, needs=frozenset({"candidates"})))
     chosen = policy_with(plugins, attacks=[{"use": "nosy"}])
     columns = chosen.data.meaning().columns
-    report = audit_policy(chosen, plugins, table_of(columns, ROWS, WEIGHT), control=table_of(columns, OUTSIDE)).report
+    report = audit_policy(
+        chosen, plugins, Tables(table_of(columns, ROWS, WEIGHT), control=table_of(columns, OUTSIDE))
+    ).report
     assert "whom an attack with `candidates` cannot know" in finding(report, "attack:nosy").evidence["problem"]
 
 

@@ -31,6 +31,7 @@ from leafgate.types.release import Level, Publish
 from leafgate.types.report import Finding, Report, SecondaryScore
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
+from leafgate.types.tables import Tables
 from leafgate.types.tree import Node
 from leafgate_kadet.builder import Kadet
 from leafgate_linking.components import Linking
@@ -144,7 +145,7 @@ def of_mortgage(folder: Path, *metrics: Mapping[str, Any], smallest_cell: int = 
         "report": {"smallest_cell": smallest_cell},
     }
     loaded = policy_of(fields, folder)
-    return audit_policy(loaded.policy, loaded.plugins, table).report
+    return audit_policy(loaded.policy, loaded.plugins, Tables(table)).report
 
 
 def first(report: Report) -> Finding:
@@ -259,7 +260,7 @@ def test_a_number_of_people_that_is_derived_is_shown_like_any_other_count(tmp_pa
 def test_the_public_report_says_nothing_that_only_the_composition_tells(table: Table, k: int, most: float) -> None:
     metrics = [{"use": "confidence", "scored": "composition", "at_most": most, "name": "hidden"}]
     policy = policy_for_any_table(metrics).model_copy(update={"build": Kadet(k=k, prune=False)})
-    done = audit_policy(policy, PLUGINS, table)
+    done = audit_policy(policy, PLUGINS, Tables(table))
     if done.artifact is None:
         return
     shown = {result["id"]: result for result in document(done.report, "public")["findings"]}

@@ -23,6 +23,7 @@ from leafgate.engine.dropped_people import all_ways
 from leafgate.io.tables import reader, stored_records
 from leafgate.ir.model import LEAF, ModelIR, TreeIR
 from leafgate.session.run import open_session
+from leafgate.types.large_table import LargeTable
 from leafgate.types.release import Publish, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, typed_column
@@ -289,7 +290,7 @@ def test_dropped_people_of_a_table_in_blocks_are_people(
     assert (ended.code, "counted" in findings(ended)) == (3, True)
     ended = audited(tmp_path, HIGH_OR_MISSING, DOUBTED, data=data)
     assert (ended.code, findings(ended)[LIMIT]["passed"]) == (3, None)
-    assert open_session(tmp_path / "policy.yaml", any_size_for="audit").large is not None
+    assert isinstance(open_session(tmp_path / "policy.yaml", any_size_for="audit").tables.people, LargeTable)
     fair = [*COMPLETE, *dropped(40), *dropped(40, "well")]
     assert audited(tmp_path, HIGH_OR_MISSING, fair, data=data).code == 0
     assert audited(tmp_path, HIGH_OR_MISSING, fair, data=data, metrics=limits).code == 0

@@ -25,6 +25,7 @@ from leafgate.policy.load import policy_of
 from leafgate.session.run import audit_policy
 from leafgate.types.belief import secret_of
 from leafgate.types.report import Report
+from leafgate.types.tables import Tables
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf
 from random_tables import table_of
 from standins import ORIGIN, attack_that, audited, even, finding, metric_that, release_metric_that
@@ -64,7 +65,9 @@ def claiming(folder: Path, **claims: Any) -> Report:
     file.write_text(json.dumps(json.loads(file.read_text()) | {"guarantee": claims}))
     loaded = policy_of(POLICY, folder)
     columns = loaded.policy.data.meaning().columns
-    return audit_policy(loaded.policy, loaded.plugins, table_of(columns, [("1", "flu"), ("2", "cold")], (4, 2))).report
+    return audit_policy(
+        loaded.policy, loaded.plugins, Tables(table_of(columns, [("1", "flu"), ("2", "cold")], (4, 2)))
+    ).report
 
 
 def test_a_release_that_claims_nothing_is_judged_by_the_policy_alone(folder: Path) -> None:

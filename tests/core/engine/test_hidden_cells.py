@@ -20,6 +20,7 @@ from leafgate.policy.protection import protected
 from leafgate.session.run import audit_policy
 from leafgate.types.release import BuildResult, Records
 from leafgate.types.report import Limit, Report
+from leafgate.types.tables import Tables
 from leafgate_protection.metrics import Confidence, Exposure, KAnonymity
 from random_tables import table_of
 from standins import COLUMNS, ROWS, attack_that, finding, plugins_with, policy_with
@@ -60,7 +61,7 @@ def report_of(attack: type[AttackModel], *metrics: dict[str, Any], **build: Any)
     plugins = plugins_with(*offers)
     said = {"build": {"use": "withholding", **build}, "attacks": [{"use": "nosy"}], "metrics": list(metrics)}
     policy = policy_with(plugins, **said)
-    return audit_policy(policy, plugins, table_of(policy.data.meaning().columns, ROWS, (3, 1, 2, 2))).report
+    return audit_policy(policy, plugins, Tables(table_of(policy.data.meaning().columns, ROWS, (3, 1, 2, 2)))).report
 
 
 EXPOSURE = {"use": "exposure", "at_most": 0, "average": True}
@@ -189,7 +190,7 @@ def status_report(columns: dict[str, Any], protect: list[dict[str, Any]], cells:
     said = {"build": {"use": "hiding"}, "attacks": [{"use": "nosy"}], "metrics": [SURE]}
     policy = policy_with(plugins, data={"columns": columns, "protect": protect}, **said)
     table = table_of(policy.data.meaning().columns, ROWS, (3, 1, 2, 2))
-    return audit_policy(policy, plugins, protected(policy.data.protect, table)).report
+    return audit_policy(policy, plugins, Tables(protected(policy.data.protect, table))).report
 
 
 def test_the_people_behind_cells_stand_in_the_order_of_the_cells() -> None:

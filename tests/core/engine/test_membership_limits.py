@@ -25,6 +25,7 @@ from leafgate.api.context import Observation
 from leafgate.disclosure.document import document
 from leafgate.session.run import audit_policy
 from leafgate.types.report import Finding
+from leafgate.types.tables import Tables
 from random_tables import table_of
 from standins import (
     ROWS,
@@ -119,7 +120,9 @@ def comparisons_of(metrics: Sequence[dict[str, Any]], attacks: Sequence[str]) ->
     guessing = [{"use": "nosy", "name": name} for name in attacks]
     chosen = policy_with(plugins, attacks=[{"use": "calm"}, *guessing], metrics=list(metrics))
     columns = chosen.data.meaning().columns
-    report = audit_policy(chosen, plugins, table_of(columns, ROWS, WEIGHT), control=table_of(columns, OUTSIDE)).report
+    report = audit_policy(
+        chosen, plugins, Tables(table_of(columns, ROWS, WEIGHT), control=table_of(columns, OUTSIDE))
+    ).report
     return {found.evidence["limits"] for found in report.findings if "limits" in found.evidence}
 
 
@@ -267,7 +270,9 @@ def judged_by(said: dict[str, float]) -> dict[str, Finding]:
     attacks = [{"use": "nosy", "name": name} for name in said]
     chosen = policy_with(plugins, attacks=[{"use": "calm"}, *attacks], metrics=[{"use": "weak", "at_most": 0.5}])
     columns = chosen.data.meaning().columns
-    report = audit_policy(chosen, plugins, table_of(columns, ROWS, WEIGHT), control=table_of(columns, OUTSIDE)).report
+    report = audit_policy(
+        chosen, plugins, Tables(table_of(columns, ROWS, WEIGHT), control=table_of(columns, OUTSIDE))
+    ).report
     return {str(found.attack): found for found in report.findings if found.metric == "weak"}
 
 

@@ -21,6 +21,7 @@ from leafgate.policy.load import load_policy, waiver_terms
 from leafgate.policy.waivers import Waiver, metric_of
 from leafgate.session.run import Session, audit_policy, open_session
 from leafgate.types.report import Finding
+from leafgate.types.tables import Tables
 from leafgate_protection.metrics import KAnonymity
 from random_tables import table_of
 from standins import ROWS, attack_that, even, metric_that, plugins_with, policy_with
@@ -495,11 +496,11 @@ def test_a_weaker_limit_must_hold_for_every_belief_an_attack_found() -> None:
     said = {"attacks": [{"use": "nosy"}], "metrics": [{"use": "odd", "at_least": 0.6}]}
     policy = policy_with(plugins, **said)
     table = table_of(policy.data.meaning().columns, ROWS, (3, 1, 2, 2))
-    sealed = audit_policy(policy, plugins, table).artifact
+    sealed = audit_policy(policy, plugins, Tables(table)).artifact
     assert sealed is not None
     for limit, status in ((0.4, "broken_limit"), (0.1, "applied")):
         waiver = WAIVER | {"finding": "odd@nosy#ill", "release": sealed.sha256, "limit": {"at_least": limit}}
         waived = policy_with(plugins, **said, waivers=[waiver])
-        assert [result["status"] for result in audit_policy(waived, plugins, table, today=TODAY).report.waivers] == [
-            status
-        ]
+        assert [
+            result["status"] for result in audit_policy(waived, plugins, Tables(table), today=TODAY).report.waivers
+        ] == [status]

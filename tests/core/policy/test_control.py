@@ -169,14 +169,14 @@ def test_a_policy_that_extends_another_finds_its_control_beside_that(folder: Pat
     (folder / "others.csv").unlink()
     child = folder / "child.yaml"
     child.write_text("extends: general/parent.yaml\ndata: {path: people.csv}\n")
-    assert open_session(child, folder / "people.csv").control is not None
+    assert open_session(child, folder / "people.csv").tables.control is not None
 
 
 def test_policies_that_differ_in_the_control_are_read_apart(folder: Path) -> None:
     tables = SharedTables()
     plain, controlled = (load_policy(survey(folder, said)).policy for said in ({}, {"data.control": "others.csv"}))
-    assert tables.of(plain)[5] is None
-    assert tables.of(controlled)[5] is not None
+    assert tables.of(plain).control is None
+    assert tables.of(controlled).control is not None
 
 
 # --- Which policy is stricter ---

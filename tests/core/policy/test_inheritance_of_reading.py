@@ -292,4 +292,4 @@ def test_an_example_policy_runs_under_an_organisations_policy_that_lists_no_colu
         assert load_policy(path, root, org(tmp_path, strict))
     loaded = load_policy(path, root, org(tmp_path, leaving))
     if loaded.policy.data.path is not None and loaded.policy.data.path.exists():
-        assert read_tables(loaded.policy, loaded.plugins)[0].people
+        assert read_tables(loaded.policy, loaded.plugins).people.people

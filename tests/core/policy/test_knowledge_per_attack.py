@@ -22,6 +22,7 @@ from leafgate.io.tables import reader
 from leafgate.policy.load import compile_plan, load_policy, policy_of
 from leafgate.session.run import audit_policy, open_session
 from leafgate.types.adversary import NEEDS, limit_knowledge
+from leafgate.types.tables import Tables
 from random_tables import table_of
 from standins import ROWS, WEIGHT, attack_that, even, plugins_with, policy_with
 from stranger import install
@@ -155,7 +156,7 @@ def heard_by(needs: frozenset[str], granted: Mapping[str, Any] = GRANTED, **said
     plugins = plugins_with(attack_that(listen, needs=needs))
     chosen = policy_with(plugins, attacks=[{"use": "nosy", **said}], publish={"leaves": "labels"}, knows=granted)
     table = table_of(chosen.data.meaning().columns, ROWS, WEIGHT)
-    audit_policy(chosen, plugins, table, table, table.public[0])
+    audit_policy(chosen, plugins, Tables(table, test=table, population=table.public[0]))
     return heard[0]
 
 
@@ -254,7 +255,7 @@ def test_an_attack_does_not_see_its_own_section_of_the_policy() -> None:
     plugins = plugins_with(Curious)
     chosen = policy_with(plugins, attacks=[{"use": "curious", "knows": GRANTED}])
     assert chosen.attacks[0].knows is not None
-    audit_policy(chosen, plugins, table_of(chosen.data.meaning().columns, ROWS, WEIGHT))
+    audit_policy(chosen, plugins, Tables(table_of(chosen.data.meaning().columns, ROWS, WEIGHT)))
     chosen.attacks[0].without_knows.missing_requirements(compile_plan(chosen))
     assert seen == [None, None, None]
 
@@ -362,7 +363,7 @@ def test_a_file_that_several_attacks_name_is_read_once(insider: Path, monkeypatc
         for i, name in enumerate(["known.csv", "known.csv", "others.csv"])
     ]
     said = {"knows": {"people": "known.csv"}, "attacks": [{"use": "insider"}, *own]}
-    assert open_session(knowing(insider, said)).own_people.keys() == {"a0", "a1", "a2"}
+    assert open_session(knowing(insider, said)).tables.known_by_attack.keys() == {"a0", "a1", "a2"}
     assert sorted(read) == ["known.csv", "others.csv"]
 
 

@@ -25,6 +25,7 @@ from leafgate.session.run import audit_policy
 from leafgate.types.report import Finding, Report
 from leafgate.types.schema import Column, Hierarchy
 from leafgate.types.table import Table
+from leafgate.types.tables import Tables
 from leafgate_diversity.metrics import AlphaKAnonymity
 from random_tables import Cell, categorical, hierarchies, table_of
 from scoring import scores_of_people
@@ -436,7 +437,7 @@ def report(said: dict[str, Any], scores: Mapping[str, Any] | None = None, tmp_pa
     loaded = policy_of(fields, tmp_path)
     rows = [("Rome", "flu"), ("Bonn", "flu"), ("Bonn", "cold")]
     table = table_of(loaded.policy.data.meaning().columns, rows, [4, 1, 3])
-    return audit_policy(loaded.policy, loaded.plugins, table).report
+    return audit_policy(loaded.policy, loaded.plugins, Tables(table)).report
 
 
 def only(found: Report) -> Finding:

@@ -24,6 +24,7 @@ from leafgate.policy.load import Loaded, policy_of
 from leafgate.session.run import Session
 from leafgate.types.report import Finding
 from leafgate.types.table import Table
+from leafgate.types.tables import Tables
 from pycanon_peer import pycanon, told_by_pycanon
 from random_tables import table_of
 
@@ -88,7 +89,7 @@ def loaded(
 
 def findings(loaded: Loaded, table: Table) -> Found:
     """What an audit finds, by the metric's name."""
-    audit = Session(loaded.policy, loaded.plugins, table, None).audit()
+    audit = Session(loaded.policy, loaded.plugins, Tables(table)).audit()
     return {finding.metric: finding for finding in audit.report.findings}
 
 

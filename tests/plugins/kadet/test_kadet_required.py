@@ -26,6 +26,7 @@ from leafgate.errors import PolicyError
 from leafgate.session.run import audit_policy
 from leafgate.types.schema import Column, Hierarchy, Schema
 from leafgate.types.table import Table, make_table
+from leafgate.types.tables import Tables
 from leafgate.types.tree import CategoricalSplit, Node
 from leafgate_diversity.metrics import AlphaKAnonymity, DeltaDisclosure, LDiversity, TCloseness
 from leafgate_kadet.builder import Kadet
@@ -211,7 +212,7 @@ POLICY = policy_for_any_table([{"use": "k_anonymity", "at_least": 1}])
 
 def audited(table: Table, **options: Any) -> Audit:
     """The audit of the tree that these options grow."""
-    return audit_policy(POLICY.model_copy(update={"build": Kadet(**options)}), PLUGINS, table)
+    return audit_policy(POLICY.model_copy(update={"build": Kadet(**options)}), PLUGINS, Tables(table))
 
 
 def first_groups(table: Table) -> list[People]:
@@ -415,7 +416,7 @@ def test_a_limit_the_groups_keep_is_not_what_an_adversary_derives_from_pooled_le
     table = table_of((MARITAL_STATUS, SPORTS_CAR, RISK), rows)
     metrics = (Confidence(at_most=0.5), Confidence(name="true", scored="composition", at_most=0.5))
     building = {"build": Kadet(k=2, prune=False, require=(ConfidenceRequired(at_most=0.5),)), "metrics": metrics}
-    done = audit_policy(POLICY.model_copy(update=building), PLUGINS, table)
+    done = audit_policy(POLICY.model_copy(update=building), PLUGINS, Tables(table))
     assert done.artifact is not None
     assert done.artifact.release.trees == (
         fan("sports_car", yes=fan("marital_status", Unmarried=leaf(1, 1), Married=leaf(1, 0)), no=leaf(0, 1)),

@@ -38,6 +38,7 @@ from leafgate.session.run import audit_policy
 from leafgate.types.adversary import AdversaryKnowledge, QueryLog
 from leafgate.types.belief import MembershipBelief
 from leafgate.types.release import Level, Publish, Release
+from leafgate.types.tables import Tables
 from leafgate.types.tree import Leaf, leaves, map_leaves
 from leafgate_membership.exclusion import LeafExclusion, candidate_absence, excluding_trees
 from oracles import leaf_at, path_of, persons
@@ -443,7 +444,9 @@ def test_an_audit_of_a_skops_file_excludes_people_of_the_control(model: Any, tmp
     plugins = Plugins((*load_plugins().entries, Plugin("spies", "acme-spies", "1.2", (metric,))))
     folders = {"beside": tmp_path, "root": tmp_path}
     policy = policy_model(plugins).model_validate_json(json.dumps(POLICY), context=folders)
-    audit_policy(policy, plugins, table_of(schema, x[:200], y[:200]), control=table_of(schema, x[200:], y[200:]))
+    audit_policy(
+        policy, plugins, Tables(table_of(schema, x[:200], y[:200]), control=table_of(schema, x[200:], y[200:]))
+    )
     ((belief, member),) = heard
     assert (len(member), member.sum()) == (300, 150)
     if isinstance(model, DecisionTreeClassifier):

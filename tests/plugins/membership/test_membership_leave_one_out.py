@@ -31,6 +31,7 @@ from leafgate.types.evidence import AuditorOnly
 from leafgate.types.release import Release
 from leafgate.types.report import Finding
 from leafgate.types.table import Table
+from leafgate.types.tables import Tables
 from leafgate_membership.leave_one_out import (
     ALTERED_RECORDS,
     CONFIRMING_SEEDS,
@@ -404,7 +405,7 @@ def findings_of(build: dict[str, Any]) -> tuple[Finding, list[dict[str, Any]]]:
         },
         Path(),
     ).policy
-    report = audit_policy(policy, load_plugins(), table).report
+    report = audit_policy(policy, load_plugins(), Tables(table)).report
     shown = [each for each in document(report, "public")["findings"] if each["id"] == "leave_one_out"]
     return finding(report, "leave_one_out"), shown
 

@@ -96,8 +96,8 @@ def test_adult_is_predicted_as_onnxruntime_predicts_it(name: str) -> None:
     run = adult("adult-all")
     document = document_of(PIPELINES[name]().fit(*as_frame(run.table, each=True)), as_frame(run.table)[0])
     release = released(read(document), run.table.schema)
-    assert run.test is not None
-    check(document, release, run.table, run.test, at_the_edges(release, run.table))
+    assert run.tables.test is not None
+    check(document, release, run.table, run.tables.test, at_the_edges(release, run.table))
 
 
 @pytest.mark.parametrize("name", ["one-hot", "nested", "robust", "both ways"])

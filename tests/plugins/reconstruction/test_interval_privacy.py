@@ -19,6 +19,7 @@ from leafgate.session.run import audit_policy
 from leafgate.types.noise import Law, Noise, noise_with
 from leafgate.types.report import Report
 from leafgate.types.schema import Column
+from leafgate.types.tables import Tables
 from leafgate_linking.components import Linking
 from leafgate_protection.metrics import Confidence, Exposure
 from leafgate_reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter
@@ -180,7 +181,7 @@ def report_of(*metrics: dict[str, Any], **build: Any) -> Report:
     said = {"data": {"columns": columns}, "build": {"use": "sharing", **build}, "metrics": list(metrics)}
     said |= {"attacks": [{"use": attack.model_fields["use"].default} for attack in attacks]}
     policy = policy_with(plugins, **said)
-    return audit_policy(policy, plugins, table_of(policy.data.meaning().columns, WAGES)).report
+    return audit_policy(policy, plugins, Tables(table_of(policy.data.meaning().columns, WAGES))).report
 
 
 ALL = (

@@ -76,9 +76,9 @@ def repaired(folder: Path, model: str, new: str) -> Any:
 def audited(folder: Path, new: str) -> tuple[pd.DataFrame, np.ndarray]:
     """Every record of table and test, and the class that the routing of the audited file predicts for it."""
     session = open_session(folder / "policy.yaml")
-    assert session.test is not None
+    assert session.tables.test is not None
     frames, found = [], []
-    for table in (session.table, session.test):
+    for table in (session.table, session.tables.test):
         content = (folder / new).read_bytes()
         release = lower_model(read_foreign(content, new), content, table.schema, {}, new).release
         frames.append(table.frame)

@@ -132,22 +132,27 @@ def test_people_choose_or_are_reported_on_and_never_both(tmp_path: Path) -> None
     rare_files(tmp_path, DecisionTreeClassifier(random_state=0))
     session = open_session(tmp_path / "policy.yaml")
     parts = parts_of(session)
-    assert session.test is not None
+    assert session.tables.test is not None
     assert parts.choosing is not None
     assert parts.reporting is not None
-    assert (parts.choosing.people + parts.reporting.people, parts.whose) == (session.test.people, "data.test")
+    assert (parts.choosing.people + parts.reporting.people, parts.whose) == (
+        session.tables.test.people,
+        "data.test",
+    )
     each = [set(part.frame.astype(str).agg("|".join, axis=1)) for part in (parts.choosing, parts.reporting)]
     assert not each[0] & each[1]
     carriers = [int(part.weight[part.codes("class") == 1].sum()) for part in (parts.choosing, parts.reporting)]
     assert abs(carriers[0] - carriers[1]) <= 6
-    assert parts_of(replace(session, control=session.test)).choosing is None
-    some = rows_at(session.test, np.arange(len(session.test)) % 3 == 0)  # another file with some of the same people
-    beside = parts_of(replace(session, control=some)).choosing
+    assert parts_of(replace(session, tables=replace(session.tables, control=session.tables.test))).choosing is None
+    some = rows_at(
+        session.tables.test, np.arange(len(session.tables.test)) % 3 == 0
+    )  # another file with some of the same people
+    beside = parts_of(replace(session, tables=replace(session.tables, control=some))).choosing
     assert beside is not None
     assert set(beside.frame.astype(str).agg("|".join, axis=1)) == each[0] - set(
         some.frame.astype(str).agg("|".join, axis=1)
     )
-    assert parts_of(replace(session, test=None)).reporting is None
+    assert parts_of(replace(session, tables=replace(session.tables, test=None))).reporting is None
 
 
 @pytest.mark.parametrize("leaves", ["counts", "labels"])

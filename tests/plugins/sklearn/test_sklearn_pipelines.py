@@ -58,8 +58,8 @@ def test_adult_is_predicted_as_the_library_predicts_it(name: str) -> None:
     run = adult("adult-all")
     model = fit(name, run.table)
     release = released(read_foreign(skops_bytes(model), "model.skops"), run.table.schema)
-    assert run.test is not None
-    for tried in (run.table, run.test, at_the_edges(release, run.table)):
+    assert run.tables.test is not None
+    for tried in (run.table, run.tables.test, at_the_edges(release, run.table)):
         assert (predict(release, tried) == truth(model, name, tried)).all()
 
 

@@ -22,6 +22,7 @@ from leafgate.session.run import audit_policy
 from leafgate.types.release import Publish, Records, Release
 from leafgate.types.schema import Column, Hierarchy, Schema
 from leafgate.types.table import Table, make_table
+from leafgate.types.tables import Tables
 from leafgate.types.tree import leaves
 from leafgate_linking.attack import link
 from leafgate_linking.components import Linking
@@ -258,7 +259,7 @@ def test_an_audit_confirms_the_promise_and_every_count(table: Table, options: Td
     policy = policy_with(
         TOOLS, build=said, attacks=[{"use": "linking"}], metrics=[{"use": "k_anonymity", "at_least": options.k}]
     )
-    found = {finding.id: finding.passed for finding in audit_policy(policy, TOOLS, table).report.findings}
+    found = {finding.id: finding.passed for finding in audit_policy(policy, TOOLS, Tables(table)).report.findings}
     assert found["guarantee:k"] is True
     assert "counted" not in found
     assert set(found.values()) == {True}

@@ -20,6 +20,7 @@ from leafgate.policy.load import as_json, policy_model
 from leafgate.policy.models import Policy
 from leafgate.session.run import audit_policy
 from leafgate.types.report import Finding
+from leafgate.types.tables import Tables
 
 Metrics = Sequence[Mapping[str, Any]]
 LINKING = ({"use": "linking"},)
@@ -106,7 +107,7 @@ def audited(
 ) -> Outcome:
     """Audit what a builder makes of the people."""
     try:
-        found = audit_policy(policy_for(people, build, metrics, attacks, **more), _plugins(), people.table)
+        found = audit_policy(policy_for(people, build, metrics, attacks, **more), _plugins(), Tables(people.table))
     except LeafgateError as error:
         return Outcome("refused", error=f"{type(error).__name__}: {error}")
     findings = {finding.id: finding for finding in found.report.findings}
