@@ -143,7 +143,8 @@ class Ladder:
         model = self.model.given if self.bench.keeps_features else self.model.plain
         for leaves in self._levels():
             if not self.bench.out_of_time:
-                step: Step = "scrub" if leaves == model.leaf_level else "coarser leaves"
+                same = leaves == model.leaf_level and (bool(model.classes) or not self.bench.rounds_numbers)
+                step: Step = "scrub" if same else "coarser leaves"
                 found = self._kept(self.bench.trial(model, leaves, step, leaves))
                 if found is not None and found.passes:
                     return

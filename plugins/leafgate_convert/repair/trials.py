@@ -34,6 +34,7 @@ from leafgate.app import (
 )
 from leafgate_convert.rare_cells import TableOfPolicy, complete_public_lists, move_rare_thresholds
 from leafgate_convert.repair.people import Parts, folds_of, parts_of, rows_at
+from leafgate_convert.rounding import with_rounded_numbers
 from leafgate_convert.scrub import LeafContent, minimise, with_leaves
 
 UNITS = (100, 10)
@@ -197,6 +198,13 @@ class Workbench:
         """Is the new file made of the given one, whose features it keeps?"""
         return model_writer(self.name, self.session.plugins.readers).check_original is not None
 
+    @cached_property
+    def rounds_numbers(self) -> bool:
+        """Does the policy limit what files disclose, so that numbers on leaves need fewer digits?"""
+        policy = self.session.policy
+        limited = any(metric.use == "file_disclosure" for metric in policy.metrics)
+        return limited or (policy.publish is not None and policy.publish.leaves != "counts")
+
     def audit_given(self, path: Path) -> tuple[Report, Release | None]:
         """The audit of the given file by the whole policy, and the release that it made of the file."""
         witness = getattr(self.session.policy.build, "witness", None)
@@ -260,6 +268,7 @@ class Workbench:
         Its thresholds are no numbers of a few people, where others send everybody in the table the same way.
         Raises ReleaseError where the model cannot be written so.
         """
+        model = with_rounded_numbers(model) if self.rounds_numbers else model
         for units in UNITS if leaves == "shares" else UNITS[:1]:
             try:
                 if self.keeps_features:

@@ -28,6 +28,7 @@ from leafgate.app import (
 )
 from leafgate_convert.repair.plan import Outcome
 from leafgate_convert.repair.trials import FITTED_ANEW, STEPS, Trial, Workbench, is_constant
+from leafgate_convert.rounding import has_means
 
 WORDS: dict[Goal, str] = {
     "auc": "AUC",
@@ -78,6 +79,8 @@ def success_lines(outcome: Outcome, best: Trial, new: ModelIR, bench: Workbench)
     yield f"  {_step(best)}"
     yield f"  {_size(new)}; the given model has {_size(outcome.model)}"
     yield f"  on its leaves: {new.level}; the given file tells {outcome.model.level}"
+    if bench.rounds_numbers and has_means(new):
+        yield "  numbers on its leaves are rounded, so that no sums of people's follow from their last digits"
     yield f"  it names {_names(new)}; the given file {_names(outcome.model)}"
     if outcome.merged:
         few, columns = bench.session.policy.report.smallest_cell, " or ".join(map(repr, outcome.merged))
