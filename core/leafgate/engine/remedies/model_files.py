@@ -31,7 +31,7 @@ LEAF_PARAMETERS = {
 }
 """By library, the parameter that bounds a leaf from below, and what one person adds to it at most: XGBoost adds second
 derivatives, which are at most a quarter for the logistic loss, so that a sum of 50 needs 200 people; twice as much for
-several classes."""
+several classes, and 1 for the squared error of numbers."""
 MARGIN_STEPS = 2
 """By so many steps of the ladder leaves should be larger in training than those with which this model, cut back, keeps
 the limits: a new model divides people otherwise."""
@@ -257,11 +257,14 @@ class ModelFileSearch:
 
     def _leaf_parameter(self) -> tuple[str, float]:
         """The learner's parameter that bounds a leaf from below; empty where the learner is not known."""
-        learner = None if self.trials.artifact is None else self.trials.artifact.learner
-        library = "" if learner is None else learner.estimator.partition(".")[0]
+        artifact = self.trials.artifact
+        if artifact is None or artifact.learner is None:
+            return "", 1.0
+        library = artifact.learner.estimator.partition(".")[0]
         parameter, most = LEAF_PARAMETERS.get(library, ("", 1.0))
-        classes = 0 if self.trials.artifact is None else len(self.trials.artifact.release.classes)
-        return parameter, 2 * most if library == "xgboost" and classes > 2 else most
+        if artifact.release.predicts_numbers:
+            return parameter, 1.0
+        return parameter, 2 * most if library == "xgboost" and len(artifact.release.classes) > 2 else most
 
     def _given(self, release: Release) -> dict[str, Any]:
         """The changes of the plan by which a release is audited that the search made."""
