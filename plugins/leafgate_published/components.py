@@ -243,6 +243,12 @@ class FileDisclosure(ReleaseAtMost):
             leaves = "labels" if release.predicts_numbers or release.publish.leaves == "labels" else "shares"
             command = ("leafgate", "scrub", "MODEL", "NEW", "--leaves", leaves, "--policy", "POLICY")
             return Remedy(action="run", text=f"{CELLS_MENDED}: `{' '.join(command)}`; then audit NEW.", command=command)
+        if release.predicts_numbers:
+            if not self.holds(int(self.severity == "low")):  # without the numbers of its leaves nobody could predict
+                text = "No file of this model tells so little: train one that predicts labels, or publish no file."
+                return Remedy(action="advise", text=text)
+            text = f"Repair the model: `{' '.join(REPAIR)}`; then audit NEW. It has rounded numbers alone."
+            return Remedy(action="run", text=text, command=REPAIR)
         if release.decides_by_several_trees:
             why = (
                 "Its trees decide together, so `leafgate scrub` seldom writes a file that predicts the same and passes."
@@ -252,8 +258,6 @@ class FileDisclosure(ReleaseAtMost):
         left = SCRUBBED_SCORES if release.combine in {"sum", "boost"} else SCRUBBED_LEAVES
         betrayed = {"ratios", "scores_betray_counts", "scores_may_betray_counts"}
         high = {item.kind for item in items if item.severity == "high"}
-        if release.predicts_numbers and "ratios" in high:  # the model's predictions, which no scrubbing changes
-            left = {}
         for leaves, severities in left.items():
             kept = sum(order.index(severity) >= order.index(self.severity) for severity in severities)
             rounds = leaves == "shares" and release.combine == "vote"  # rounded shares may change a tree's vote
@@ -263,9 +267,6 @@ class FileDisclosure(ReleaseAtMost):
             also = " (labels where the policy publishes no more)" if leaves != "labels" and "labels" in left else ""
             text = f"Write the model anew with {leaves} on its leaves{also}: `{' '.join(command)}`; then audit NEW."
             return Remedy(action="run", text=text, command=command)
-        if release.predicts_numbers:  # without the numbers of its leaves nobody could predict
-            text = "No file of this model tells so little: train one that predicts labels, or publish no file."
-            return Remedy(action="advise", text=text)
         text = (
             f"No scrubbed file of this model tells so little. Repair the model: `{' '.join(REPAIR)}`; then audit NEW."
         )

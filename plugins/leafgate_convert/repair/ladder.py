@@ -145,7 +145,8 @@ class Ladder:
             if not self.bench.out_of_time:
                 same = leaves == model.leaf_level and (bool(model.classes) or not self.bench.rounds_numbers)
                 step: Step = "scrub" if same else "coarser leaves"
-                found = self._kept(self.bench.trial(model, leaves, step, leaves))
+                words = leaves if same or model.classes else "rounded numbers"
+                found = self._kept(self.bench.trial(model, leaves, step, words))
                 if found is not None and found.passes:
                     return
 

@@ -168,6 +168,23 @@ def test_a_regression_tree_is_repaired(tmp_path: Path) -> None:
     assert repaired(tmp_path, "new.json").err.startswith("leafgate: --keep: no model of numbers is kept for this")
 
 
+def test_a_file_of_numbers_that_tells_too_much_is_repaired_as_its_audit_says(tmp_path: Path) -> None:
+    table = people(1, 300)
+    table["class"] = table["age"] // 3 + table["zip"] + np.random.default_rng(0).integers(0, 4, 300)
+    fit_in(tmp_path, table, DecisionTreeRegressor(min_samples_leaf=10, random_state=0))
+    path = policy_file(tmp_path, [{"use": "file_disclosure", "at_most": 0}], leaves="labels")
+    policy = json.loads(path.read_text())
+    policy["data"]["columns"]["class"] = {"role": ["class", "sensitive"], "bins": [0, 8, 11, 14, 30]}
+    path.write_text(json.dumps(policy))
+    failing = [one for one in leafgate("audit", path, "--json").document["findings"] if not one["passed"]]
+    assert {one["id"] for one in failing} == {"published_file", "file_disclosure"}
+    assert all(one["remedies"][0]["command"][:2] == ["leafgate", "repair"] for one in failing)
+    ended = repaired(tmp_path, "new.json", "--keep", "loss")
+    assert (ended.code, ended.err) == (0, "")
+    assert "coarser leaves: rounded numbers" in ended.out
+    assert audited(tmp_path).code == 0
+
+
 def test_what_the_policy_says_of_features_holds_for_the_new_file(tmp_path: Path) -> None:
     """Pruning leaves no test of `noise`, of which the policy says what it is."""
     table = people(1, 300)
