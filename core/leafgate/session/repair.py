@@ -32,16 +32,16 @@ TIME_LIMIT = 60.0
 CANDIDATE_COLUMNS = ["step", "words", "trees", "leaves", "chosen_by", "reported", "verdict", "breaks", "headroom"]
 """The columns of the table of candidates, a row for each model that a repair tried, the given one first.
 
-step       what was done to it: scrub, coarser leaves, pruning, fewer trees, distillation, refit; `given` for itself
-words      how
-trees      how many trees it has
-leaves     how many leaves they have together
-chosen_by  its use (AUC, for example) to those whom candidates were chosen by; where nobody outside the table was at
-           hand, to parts of the table that it was not fitted on, and of a cut model to its own people, which flatters
-reported   its use to people whom nothing was chosen by; of what does not pass it is missing
-verdict    of its audit, by the limits that candidates are chosen by
-breaks     the findings that do not pass, by their ids
-headroom   by what factor the tightest limit on people holds; below 1 where it is broken
+- `step`: what was done to it (scrub, coarser leaves, pruning, fewer trees, distillation, refit); `given` for itself
+- `words`: how
+- `trees`: how many trees it has
+- `leaves`: how many leaves they have together
+- `chosen_by`: its use (AUC, for example) to those whom candidates were chosen by; where nobody outside the table was at
+  hand, to parts of the table that it was not fitted on, and of a cut model to its own people, which flatters
+- `reported`: its use to people whom nothing was chosen by; of what does not pass it is missing
+- `verdict`: of its audit, by the limits that candidates are chosen by
+- `breaks`: the findings that do not pass, by their ids
+- `headroom`: by what factor the tightest limit on people holds; below 1 where it is broken
 """
 
 
