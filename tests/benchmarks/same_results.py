@@ -1,12 +1,13 @@
 """Does a change of the code change a result? Records many audits, and compares two records.
 
-    python tests/benchmarks/same_results.py record FOLDER [--root DIR] [--random 300]
+    python tests/benchmarks/same_results.py record FOLDER [--root DIR] [--random 300] [--models BEFORE]
     python tests/benchmarks/same_results.py compare BEFORE AFTER
 
 FOLDER gets a JSON file for each audit: its exit code, its errors, both reports and the digest of the release. Audited
 are the example policies (those on the folders of DIR only where it is given), the demo, eight kinds of models that are
 fitted on made-up people, by a policy that `leafgate init` writes, and policies on made-up tables that are drawn by a
-seed. Everything goes through the command line, so that names within the code may change between two records.
+seed. Everything goes through the command line, so that names within the code may change between two records. Files of
+fitted models differ in some bytes each time, so a second record takes those of the first (`--models`).
 """
 
 from __future__ import annotations
@@ -84,11 +85,24 @@ def _document(content: bytes) -> Any:
 def examples(root: Path | None) -> Iterator[Case]:
     """The policies of the project, those on public tables only where the tables are."""
     for path in sorted((TOP / "policies").glob("*.yaml")):
-        data = yaml.safe_load(path.read_text())["data"]["path"]
+        data = _data_of(path)
+        if not data:  # it is there to be extended
+            continue
         if (path.parent / data).exists() and not path.stem.startswith("demo"):
             yield Case(path.stem, partial(_given, str(path)))
-        elif root is not None and (root / data).exists() and path.stem != "adult-model":
+        elif root is not None and (root / data).exists() and path.stem not in NOT_AS_IT_IS:
             yield Case(path.stem, partial(_given, str(path), "--root", str(root)))
+
+
+NOT_AS_IT_IS = {"adult-model", "adult-shared"}
+"""Needs a model; its noise is drawn by the operating system."""
+
+
+def _data_of(path: Path) -> str:
+    """The table that a policy names, itself or in one that it extends; empty where none does."""
+    document = yaml.safe_load(path.read_text())
+    named, parent = document.get("data", {}).get("path", ""), document.get("extends")
+    return str(named) if named or parent is None else _data_of(path.parent / parent)
 
 
 def _given(*words: Any) -> Sequence[str]:
@@ -103,7 +117,7 @@ def demos() -> Iterator[Case]:
         leafgate("demo", folder=folder)
         return [f"leafgate-demo/{name}.yaml"]
 
-    for name in ("unprotected", "protected"):
+    for name in ("unprotected", "kadet"):
         yield Case(f"demo-{name}", partial(prepare, name))
 
 
@@ -122,8 +136,8 @@ def people(seed: int, n: int) -> pd.DataFrame:
     return table.assign(ill=np.where(score > np.quantile(score, 0.8), "yes", "no"))
 
 
-def models() -> Iterator[Case]:
-    """Eight kinds of models by a policy that `init` writes."""
+def models(kept: Path) -> Iterator[Case]:
+    """Eight kinds of models by a policy that `init` writes; their files are kept in a folder, or taken from it."""
     import lightgbm
     import xgboost
     from sklearn import ensemble, tree
@@ -139,27 +153,31 @@ def models() -> Iterator[Case]:
         "lightgbm": lightgbm.LGBMClassifier(n_estimators=20, n_jobs=1, verbosity=-1),
     }
 
-    def prepare(model: Any, folder: Path) -> list[str]:
-        table = people(1, 800)
-        table.to_csv(folder / "people.csv", index=False)
-        features, target = table[["age", "income"]], (table["ill"] == "yes").astype(int)
-        fitted = model.fit(features, target)
+    def write(model: Any, table: pd.DataFrame, path: Path) -> None:
+        fitted = model.fit(table[["age", "income"]], (table["ill"] == "yes").astype(int))
         if isinstance(fitted, xgboost.XGBClassifier):
-            file = "model.json"
-            fitted.save_model(folder / file)
+            fitted.save_model(path)
         elif isinstance(fitted, lightgbm.LGBMClassifier):
-            file = "model.txt"
-            fitted.booster_.save_model(folder / file)
+            fitted.booster_.save_model(path)
         else:
             import skops.io
 
-            file = "model.skops"
-            (folder / file).write_bytes(skops.io.dumps(fitted))
+            path.write_bytes(skops.io.dumps(fitted))
+
+    def prepare(name: str, model: Any, folder: Path) -> list[str]:
+        table = people(1, 800)
+        table.to_csv(folder / "people.csv", index=False)
+        endings = {"xgboost": ".json", "lightgbm": ".txt"}
+        file = f"{name}{endings.get(name, '.skops')}"
+        kept.mkdir(parents=True, exist_ok=True)
+        if not (kept / file).exists():
+            write(model, table, kept / file)
+        (folder / file).write_bytes((kept / file).read_bytes())
         leafgate("init", "people.csv", "--model", file, "--class", "ill", "--out", "policy.yaml", folder=folder)
         return ["policy.yaml"]
 
     for name, model in kinds.items():
-        yield Case(f"model-{name}", partial(prepare, model))
+        yield Case(f"model-{name}", partial(prepare, name, model))
 
 
 def drawn(number: int) -> Case:
@@ -168,7 +186,7 @@ def drawn(number: int) -> Case:
     table, columns = drawn_table(rng)
     build = _some(rng, {"use": "kadet", "k": _some(rng, 2, 5, 10)}, {"use": "c45", "min_leaf": 5}, {"use": "id3"})
     if build["use"] == "id3":
-        columns = {name: {"role": "ignored"} if "bounds" in column else column for name, column in columns.items()}
+        columns = {name: {"role": "ignored"} if "values" not in column else column for name, column in columns.items()}
     attacks = [{"use": "linking"}]
     if "sensitive" in columns["class"]["role"] and rng.random() < 0.3:
         attacks.append({"use": "leaf_constraints"})
@@ -202,10 +220,12 @@ def drawn_table(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, Any]]
     n, names = int(rng.integers(30, 300)), [f"c{i}" for i in range(int(rng.integers(2, 6)))]
     table, columns = pd.DataFrame(index=range(n)), dict[str, Any]()
     for name in names:
-        role = _some(rng, "quasi_identifier", "quasi_identifier", "quasi_identifier", "private", "sensitive")
+        others = ("quasi_identifier", "quasi_identifier", "private", "sensitive")
+        role = _some(rng, *others) if len(columns) else "quasi_identifier"
         if rng.random() < 0.5:
             table[name] = rng.integers(0, _some(rng, 3, 12, 60), n)
-            columns[name] = {"role": role, "bounds": [0, 60]}
+            domain = {"bins": [0, 2, 10, 40, 60]} if role == "sensitive" else {"bounds": [0, 60]}
+            columns[name] = {"role": role, **domain}
         else:
             values = [f"v{i}" for i in range(int(rng.integers(2, 7)))]
             table[name] = rng.choice(values, n)
@@ -214,9 +234,9 @@ def drawn_table(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, Any]]
     classes = ["a", "b", "c"][: int(rng.integers(2, 4))]
     table["class"] = [classes[code % len(classes)] for code in codes]
     columns["class"] = {"role": _some(rng, ["class"], ["class", "sensitive"]), "values": classes}
-    if rng.random() < 0.5:
+    if rng.random() < 0.5 and columns[names[-1]]["role"] != "sensitive":
         table.loc[rng.random(n) < 0.05, names[-1]] = np.nan
-        table = table.astype({name: "Int64" for name in names if "bounds" in columns[name]})
+        table = table.astype({name: "Int64" for name in names if "values" not in columns[name]})
     return table, columns
 
 
@@ -230,10 +250,10 @@ def drawn_limits(rng: np.random.Generator, columns: dict[str, Any]) -> Iterator[
         yield {"use": "t_closeness", "at_most": _some(rng, 0.2, 0.5)}
 
 
-def record(folder: Path, root: Path | None, random: int) -> None:
+def record(folder: Path, root: Path | None, random: int, before: Path | None) -> None:
     """Audit every case, and write what came of it."""
     folder.mkdir(parents=True, exist_ok=True)
-    cases = [*examples(root), *demos(), *models(), *map(drawn, range(random))]
+    cases = [*examples(root), *demos(), *models((before or folder) / "models"), *map(drawn, range(random))]
     with ThreadPoolExecutor(WORKERS) as pool:
         for case, result in zip(cases, pool.map(recorded, cases), strict=True):
             text = json.dumps(result, indent=1, sort_keys=True)
@@ -255,7 +275,7 @@ def compare(before: Path, after: Path) -> int:
         for place, old, new in found:
             print(f"{name}{place}: {_short(old)} -> {_short(new)}")
     print(f"{len(names)} audits, {different} differ")
-    return int(different > 0)
+    return int(different > 0 or not names)
 
 
 def differences(old: Any, new: Any, place: str = "") -> Iterator[tuple[str, Any, Any]]:
@@ -282,13 +302,14 @@ def main() -> int:
     recording.add_argument("folder", type=Path)
     recording.add_argument("--root", type=Path, help="the folder of public tables")
     recording.add_argument("--random", type=int, default=300, help="how many policies are drawn")
+    recording.add_argument("--models", type=Path, help="an earlier record, whose fitted models are audited again")
     comparing = commands.add_parser("compare")
     comparing.add_argument("before", type=Path)
     comparing.add_argument("after", type=Path)
     options = parser.parse_args()
     if options.command == "compare":
         return compare(options.before, options.after)
-    record(options.folder, options.root, options.random)
+    record(options.folder, options.root, options.random, options.models)
     return 0
 
 
