@@ -129,12 +129,12 @@ def test_refits_have_the_settings_of_a_fixed_draw(scripts: Scripts) -> None:
 
 @pytest.mark.slow
 def test_a_cell_is_measured_once_and_again_where_it_is_asked(tmp_path: Path) -> None:
-    if not (DATA / "nursery").is_dir():
-        pytest.skip("set LEAFGATE_DATA to the folder that holds `nursery`")
+    if not (DATA / "adult").is_dir():
+        pytest.skip("set LEAFGATE_DATA to the folder that holds `adult`")
     page = tmp_path / "page.md"
     page.write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
     options = ["--root", str(DATA), "--out", str(tmp_path), "--page", str(page), "--people", "500", "400", "600"]
-    options += ["--data", "nursery", "--models", "tree", "--policies", "k20", "--splits", "1", "--workers", "1"]
+    options += ["--data", "adult", "--models", "tree", "--policies", "k20", "--splits", "1", "--workers", "1"]
     options += ["--time-limit", "60"]
 
     def run(*more: str) -> tuple[list[str], pd.DataFrame]:
@@ -147,7 +147,7 @@ def test_a_cell_is_measured_once_and_again_where_it_is_asked(tmp_path: Path) -> 
     use = first.set_index("method")["auc"]
     assert use["constant"] == 0.5
     assert use.drop("constant").gt(0.5).all()
-    assert "Nursery" in page.read_text(encoding="utf-8").partition("<!-- results -->")[2]
+    assert "Adult, `k20`" in page.read_text(encoding="utf-8").partition("<!-- results -->")[2]
     assert run()[0] == []
     printed, again = run("--again", "repair")
     assert len(printed) == 1

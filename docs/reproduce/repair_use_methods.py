@@ -156,7 +156,7 @@ class Split:
     def choosing(self) -> Table:
         """The people whom refits and kADET are chosen by."""
         choosing = parts_of(self.session).choosing
-        assert choosing is not None
+        assert choosing is not None, "each half of data.test needs ten people of each class"
         return choosing
 
     @cached_property
