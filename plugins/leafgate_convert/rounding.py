@@ -65,26 +65,38 @@ def with_rounded(model: ModelIR, units: int, place: str, *, merge: bool = True) 
 def with_rounded_numbers(model: ModelIR) -> ModelIR:
     """The model of numbers with those on its leaves rounded, so that people do not follow from their last digits.
 
-    They become multiples of a power of ten that is no more than a twentieth of their standard deviation, all moved by
-    one irrational part of it, so that none is a number that somebody has. That costs less than a thousandth of the
-    variance that the model explains. Where people can still be counted, it is a coarser power. Boosting, whose numbers
-    are no means of people, stays as it is.
+    They become multiples of a power of ten that is no more than a twentieth of the leaves' standard deviation; where
+    people can still be counted from these, of one that is no more than half of it. All are then moved by one
+    irrational part of the step, so that none is a number that somebody has. Boosting, whose numbers are no means of
+    people, stays as it is.
+
+    The step is coarse beside the leaves, not beside the people: where a few leaves lie far from all others, these say
+    little any more, which the use of the new file shows.
 
     >>> round_power(np.array([12_340.0, 38_190.0, 51_020.0]), 20)
     2
     """
     if not has_means(model):
         return model
-    numbers, less = np.concatenate([tree.values[tree.leaves, 0] for tree in model.trees]), model
+    numbers = np.concatenate([tree.values[tree.leaves, 0] for tree in model.trees])
     if not np.ptp(numbers) > 0:
         return model
-    for parts in PARTS:
-        step = 10.0 ** round_power(numbers, parts)
-        trees = (replace(tree, values=step * (np.round(tree.values / step - MOVED) + MOVED)) for tree in model.trees)
-        less = replace(model, trees=tuple(replace(tree, numbers=()) for tree in trees))
-        if with_implied_disclosures(less).level != "counts":
-            break
-    return less
+    steps = [10.0 ** round_power(numbers, parts) for parts in PARTS]
+    # whoever knows by how much they are moved moves them back, so the multiples themselves must not tell
+    step = next((each for each in steps if not _tells_counts(_on_grid(model, each, 0.0))), steps[-1])
+    return _on_grid(model, step, MOVED)
+
+
+def _tells_counts(model: ModelIR) -> bool:
+    """Do counts follow from the numbers on its leaves, whatever else its file tells?"""
+    return with_implied_disclosures(replace(model, discloses=())).level == "counts"
+
+
+def _on_grid(model: ModelIR, step: float, moved: float) -> ModelIR:
+    """The model with each number on the nearest multiple of a step, all moved by a part of it."""
+    values = (step * (np.round(tree.values / step - moved) + moved) for tree in model.trees)
+    trees = (replace(tree, values=each, numbers=()) for tree, each in zip(model.trees, values, strict=True))
+    return replace(model, trees=tuple(trees))
 
 
 def has_means(model: ModelIR) -> bool:

@@ -1,5 +1,7 @@
 """Numbers on leaves are rounded so far that nobody's number and no sum follows, and hardly any use is lost."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -33,6 +35,28 @@ def test_people_do_not_follow_from_rounded_means_of_whole_numbers(scale: float) 
     model = leafgate.from_sklearn(DecisionTreeRegressor(min_samples_leaf=10, random_state=0).fit(rows, people))
     assert minimise(model, "labels", "model").level == "counts"
     assert minimise(with_rounded_numbers(model), "labels", "model").level == "labels"
+
+
+def test_people_do_not_follow_from_numbers_that_are_moved_back() -> None:
+    """Of shares of yes and no in thousandths, .5 is of an even number of few people; so they are hundredths."""
+    rows = np.repeat([[0.0], [1.0], [2.0]], [6, 10, 11], axis=0)
+    people = np.concatenate([np.repeat([1.0, 0.0], sides) for sides in ((2, 4), (5, 5), (6, 5))])
+    model = leafgate.from_sklearn(DecisionTreeRegressor(random_state=0).fit(rows, people))
+    rounded = with_rounded_numbers(replace(model, discloses=()))
+    numbers = rounded.trees[0].values[rounded.trees[0].leaves, 0]
+    gaps = np.diff(np.sort(numbers))
+    assert np.allclose(gaps, np.round(gaps, 2), atol=1e-12)
+    assert minimise(rounded, "labels", "model").level == "labels"
+
+
+def test_as_few_digits_are_dropped_whatever_else_the_file_tells() -> None:
+    """The file of scikit-learn tells the people of each node, which a repair takes out."""
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 9, (400, 3))
+    model = leafgate.from_sklearn(DecisionTreeRegressor(min_samples_leaf=10).fit(rows, 100.5 * rows[:, 0]))
+    assert model.level == "counts"
+    before, after = (one.trees[0].values[one.trees[0].leaves, 0] for one in (model, with_rounded_numbers(model)))
+    assert np.abs(after - before).max() <= np.std(before) / 20
 
 
 def test_scores_of_boosting_are_not_rounded() -> None:
