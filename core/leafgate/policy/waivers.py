@@ -122,16 +122,18 @@ def address_of(entry: str) -> str:
 
 
 def same_person(entry: str, other: str) -> bool:
-    """Are two entries one person, by their addresses, or where one has none by their whole text?
+    """Have two entries an address in common, or where one has none, are they the same text?
 
-    >>> same_person("Jane <jane@example.org>", "JANE@EXAMPLE.ORG"), same_person("Jane Doe", "jane  doe")
-    (True, True)
+    >>> same_person("Jane <jane@example.org>", "dpo@example.org, JANE@EXAMPLE.ORG")
+    True
+    >>> same_person("Jane Doe", "jane  doe")
+    True
     >>> same_person("jane@example.org", "dpo@example.org")
     False
     """
-    addresses = address_of(entry), address_of(other)
-    if all(addresses):
-        return addresses[0] == addresses[1]
+    first, second = (set(re.findall(_ADDRESS, text.casefold())) for text in (entry, other))
+    if first and second:
+        return bool(first & second)
     return entry.casefold().split() == other.casefold().split()
 
 

@@ -92,6 +92,7 @@ MATRIX: list[tuple[dict[str, Any], str, int]] = [
     ({"approved_by": "jane@example.org"}, "its owner approves it", 2),
     ({"approved_by": " JANE@example.ORG\n"}, "its owner approves it", 2),
     ({"approved_by": "Jane Doe <jane@example.org>"}, "its owner approves it", 2),
+    ({"approved_by": "dpo@example.org, jane@example.org"}, "its owner approves it", 2),
     ({"owner": "Jane Doe", "approved_by": "jane  DOE "}, "its owner approves it", 2),
     ({"approved_by": "DPO"}, "applied", 0),
     ({"approved_by": ...}, "waivers[0].approved_by: is missing", 2),
