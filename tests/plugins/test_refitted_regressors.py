@@ -1,16 +1,21 @@
 """A regressor that is fitted again, with what its file says of it, on the same people is the same model."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn import ensemble, tree
 
+from command_line import leafgate
 from installed_readers import READERS, read_foreign
 from leafgate.app import object_as_file
 from leafgate_sklearn.training import COMPUTED, ESTIMATORS
+from sklearn_zoo import skops_bytes
 
 lightgbm, xgboost = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")
 SEED = 0
@@ -52,3 +57,32 @@ def test_every_parameter_of_scikit_learns_is_known(kind: str) -> None:
     model = REGRESSORS[kind]()
     known = ESTIMATORS[type(model).__name__] | COMPUTED
     assert known >= model.get_params().keys() - {"categorical_features"}
+
+
+def test_no_shadow_models_of_a_regressor_are_announced(tmp_path: Path) -> None:
+    """Attacks that train models ask them about classes, which a model of numbers has not."""
+    for name, seed in (("people", 1), ("control", 2)):
+        rng = np.random.default_rng(seed)
+        ages = rng.integers(18, 80, 200)
+        pd.DataFrame({"age": ages, "income": ages + rng.integers(0, 9, 200)}).to_csv(
+            tmp_path / f"{name}.csv", index=False
+        )
+    table = pd.read_csv(tmp_path / "people.csv")
+    model = tree.DecisionTreeRegressor(min_samples_leaf=10, random_state=SEED).fit(table[["age"]], table["income"])
+    (tmp_path / "model.skops").write_bytes(skops_bytes(model))
+    columns = {
+        "age": {"role": "quasi_identifier", "bounds": [0, 100]},
+        "income": {"role": ["class", "sensitive"], "bins": [0, 40, 60, 100]},
+    }
+    policy = {
+        "leafgate": 1,
+        "name": "numbers",
+        "data": {"path": "people.csv", "control": "control.csv", "columns": columns},
+        "build": {"use": "published", "path": "model.skops"},
+        "attacks": [{"use": "lira"}],
+        "metrics": [{"use": "membership_advantage", "at_most": 0.2}],
+    }
+    (tmp_path / "policy.yaml").write_text(json.dumps(policy))
+    ended = leafgate("audit", tmp_path / "policy.yaml")
+    assert (ended.code, ended.err) == (3, "")
+    assert "the model predicts numbers, so it has no scores of classes" in ended.out

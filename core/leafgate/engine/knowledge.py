@@ -227,7 +227,7 @@ class Adversaries:
         That is the estimator of a model's file, or the public algorithm.
         """
         learner = self.artifact.learner
-        if learner is not None:
+        if learner is not None and not self.artifact.release.predicts_numbers:
             for reader in self.readers:
                 if reader.train is not None and learner.estimator.startswith(reader.trains):
                     return partial(reader.train, learner), f"{learner.estimator} {learner.described()}"
