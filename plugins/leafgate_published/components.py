@@ -247,7 +247,8 @@ class FileDisclosure(ReleaseAtMost):
             if not self.holds(int(self.severity == "low")):  # without the numbers of its leaves nobody could predict
                 text = "No file of this model tells so little: train one that predicts labels, or publish no file."
                 return Remedy(action="advise", text=text)
-            text = f"Repair the model: `{' '.join(REPAIR)}`; then audit NEW. It has rounded numbers alone."
+            then = "It has the numbers that it predicts by and no others, means rounded"
+            text = f"Repair the model: `{' '.join(REPAIR)}`; then audit NEW. {then}."
             return Remedy(action="run", text=text, command=REPAIR)
         if release.decides_by_several_trees:
             why = (

@@ -62,7 +62,8 @@ def _remedy(release: Release, claim: Level) -> Remedy:
     `leafgate scrub` refuses to write it.
     """
     if release.predicts_numbers:
-        text = f"Repair the model (`{' '.join(REPAIR)}`), and audit the new file. It has rounded numbers alone."
+        then = "and audit the new file. It has the numbers that it predicts by and no others"
+        text = f"Repair the model (`{' '.join(REPAIR)}`), {then}."
         return Remedy(action="run", text=text, command=REPAIR)
     if release.decides_by_several_trees:
         then = f"and audit the new file. It has no more than {claim} on its leaves"

@@ -41,8 +41,9 @@ def limits_against_table(policy: Policy, plugins: Plugins, people: Table | Large
     """
     published = getattr(policy.build, "columns", None)  # of a builder that may leave the class out
     target = next((name for name, spec in policy.data.columns.items() if "class" in spec.role), None)
-    no_business = policy.build.randomness == "system" or (published is not None and target not in published)
-    if no_business or isinstance(people, LargeTable):
+    if policy.build.randomness == "system" or (published is not None and target not in published):
+        return
+    if isinstance(people, LargeTable):
         return
     from leafgate.engine.keepable import frequent_values, unkeepable_limits  # loads pandas
 

@@ -69,10 +69,10 @@ def repair(
             refuse_script(out)
         named = {*files_read(policy), *files_named(read), *([] if witness is None else [witness])}
         audited = getattr(read.build, "path", None)  # which may name the new file already
-        clear_file(out, {model, *(named - {audited})})
         if candidates is not None:
             refuse_same(out, candidates)
             clear_file(candidates, {model, *named})
+        clear_file(out, {model, *(named - {audited})})
 
     make_folder(out.parent)
     session = with_witness(open_session(policy, None, root, before_data=check), witness)

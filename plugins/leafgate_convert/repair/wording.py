@@ -78,9 +78,9 @@ def success_lines(outcome: Outcome, best: Trial, new: ModelIR, bench: Workbench)
     """What was done, how useful the new model is beside the given one, and what else was tried."""
     yield f"  {_step(best)}"
     yield f"  {_size(new)}; the given model has {_size(outcome.model)}"
-    yield f"  on its leaves: {new.level}; the given file tells {outcome.model.level}"
+    yield f"  on its leaves: {_level(new)}; the given file tells {_level(outcome.model)}"
     if bench.rounds_numbers and has_means(new):
-        yield "  numbers on its leaves are rounded, so that no sums of people's follow from their last digits"
+        yield "  numbers on its leaves are rounded: from means to the last digit people's sums follow"
     yield f"  it names {_names(new)}; the given file {_names(outcome.model)}"
     if outcome.merged:
         few, columns = bench.session.policy.report.smallest_cell, " or ".join(map(repr, outcome.merged))
@@ -208,6 +208,11 @@ def question_lines(session: Session) -> Iterator[str]:
     """What only the owner can decide, where one value of a secret is nearly everybody's."""
     for frequent in frequent_values(session.table, session.policy.metrics):
         yield f"  {frequent.question}: {frequent.hint}"
+
+
+def _level(model: ModelIR) -> str:
+    """The statistic on its leaves; of a model of numbers these."""
+    return "numbers" if not model.classes and model.level == "labels" else model.level
 
 
 def _size(model: ModelIR) -> str:
