@@ -1,7 +1,7 @@
 """Sphinx extension: the directive `public-names` documents the names that a module of leafgate exports.
 
     ```{public-names} leafgate.api
-    :from: leafgate.api.components leafgate.api.metrics
+    :from: leafgate.kernel.components leafgate.kernel.metrics
     ```
 
 It lists the names that come from these modules, or all of them; of a module that exports nothing from elsewhere its own

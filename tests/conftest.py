@@ -27,7 +27,7 @@ from hypothesis import HealthCheck, settings
 import leafgate.disclosure.document
 import remembered
 from leafgate.disclosure.masking import Audience
-from leafgate.types.report import Report
+from leafgate.kernel.findings import Report
 from subtraction import exact_counts, given_away
 
 _COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

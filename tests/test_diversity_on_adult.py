@@ -21,10 +21,10 @@ import pytest
 from adult import MEASURES, adult, data_root, value
 from leafgate.engine.audit import Audit
 from leafgate.errors import NoReleaseError
+from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.tables import Tables
+from leafgate.kernel.tree import Leaf, Node
 from leafgate.session.run import Session
-from leafgate.types.schema import Column, Schema
-from leafgate.types.tables import Tables
-from leafgate.types.tree import Leaf, Node
 from leafgate_kadet.builder import Kadet
 
 pytestmark = pytest.mark.slow

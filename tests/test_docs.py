@@ -14,14 +14,14 @@ import pytest
 
 from cases import more
 from leafgate import algorithms
-from leafgate.api.checks import AuditCheck
-from leafgate.api.components import AttackModel, Component, DataSource, TreeBuilder
-from leafgate.api.metrics import Metric, PersonMetric
 from leafgate.api.registry import Plugin, Plugins, load_plugins, use_of
 from leafgate.cli.app import COMMANDS
 from leafgate.console.describe import describe, explanation, kind_of, plugins_document, policy_example
 from leafgate.io import release_codec, tree_codec
 from leafgate.io.yaml import parse_yaml
+from leafgate.kernel.checks import AuditCheck
+from leafgate.kernel.components import AttackModel, Component, DataSource, TreeBuilder
+from leafgate.kernel.metrics import Metric, PersonMetric
 from leafgate.policy.load import policy_of
 from leafgate_convert import neutral
 from replay import replayed, without_skops_digests
@@ -161,7 +161,7 @@ def exported_names(module: str) -> dict[str, str]:
 
 def test_exported_names_are_those_of_the_module_and_their_homes() -> None:
     names = exported_names("leafgate.api")
-    assert (names["Metric"], names["TreeIR"]) == ("leafgate.api.metrics", "leafgate.ir.model")
+    assert (names["Metric"], names["TreeIR"]) == ("leafgate.kernel.metrics", "leafgate.ir.model")
     assert exported_names("leafgate.testing")["check_reader"] == "leafgate.testing"
     assert "route" in exported_names("leafgate.algorithms.routing")
 

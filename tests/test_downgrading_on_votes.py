@@ -11,8 +11,8 @@ import pytest
 
 from data_files import DATA
 from leafgate.engine.audit import Audit
+from leafgate.kernel.tables import Tables
 from leafgate.session.run import Session, open_session
-from leafgate.types.tables import Tables
 from leafgate_downgrading.components import Downgrading
 from leafgate_downgrading.grid import encode_cells, table_cells
 from leafgate_downgrading.naive_bayes import columns_by_information, pair_counts

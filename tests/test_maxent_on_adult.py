@@ -19,10 +19,10 @@ import pytest
 
 from adult import POLICIES, data_root, value
 from leafgate.engine.audit import Audit
+from leafgate.kernel.arrays import Floats
+from leafgate.kernel.release import Level
+from leafgate.kernel.table import Table
 from leafgate.session.run import Session, build_release, granted_knowledge, open_session
-from leafgate.types.arrays import Floats
-from leafgate.types.release import Level
-from leafgate.types.table import Table
 from leafgate_divergence.metrics import divergences
 from leafgate_maxent.attack import posterior_of
 from leafgate_maxent.components import MaxEnt

@@ -14,9 +14,9 @@ import pytest
 from adult import POLICIES, data_root, value
 from command_line import leafgate
 from leafgate.engine.audit import Audit
+from leafgate.kernel.schema import Schema
+from leafgate.kernel.table import Table
 from leafgate.session.run import Session, open_session
-from leafgate.types.schema import Schema
-from leafgate.types.table import Table
 
 pytestmark = pytest.mark.thorough
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from leafgate.errors import NoReleaseError as NoReleaseError
     from leafgate.errors import PolicyError as PolicyError
     from leafgate.errors import ReleaseError as ReleaseError
+    from leafgate.kernel.release import Release as Release
+    from leafgate.kernel.table import Table as Table
     from leafgate.models.reader import from_sklearn as from_sklearn
     from leafgate.policy.models import Policy as Policy
     from leafgate.session.audit import Audit as Audit
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
     from leafgate.session.model_audit import load_policy as load_policy
     from leafgate.session.repair import Repair as Repair
     from leafgate.session.repair import repair as repair
-    from leafgate.types.release import Release as Release
-    from leafgate.types.table import Table as Table
 
 __version__ = "0.1.0"
 
@@ -38,8 +38,8 @@ EXPORTS = {
     "leafgate.session.audit": "Audit",
     "leafgate.session.model_audit": "audit load_policy",
     "leafgate.session.repair": "Repair repair",
-    "leafgate.types.release": "Release",
-    "leafgate.types.table": "Table",
+    "leafgate.kernel.release": "Release",
+    "leafgate.kernel.table": "Table",
 }
 __getattr__ = lazy_exports(__name__, EXPORTS)
 """Imported on first use, because commands withdraw older verdicts before they import anything else."""

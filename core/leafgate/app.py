@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 from leafgate.lazy_loading import lazy_exports
 
 if TYPE_CHECKING:
-    from leafgate.api.options import ABOUT_PEOPLE as ABOUT_PEOPLE
-    from leafgate.api.options import UNREADABLE as UNREADABLE
     from leafgate.api.plan import SourceLine as SourceLine
     from leafgate.api.registry import Plugins as Plugins
     from leafgate.api.registry import load_plugins as load_plugins
@@ -121,6 +119,20 @@ if TYPE_CHECKING:
     from leafgate.io.yaml import yaml_text as yaml_text
     from leafgate.ir.features import known_by as known_by
     from leafgate.ir.model import topological_order as topological_order
+    from leafgate.kernel.findings import DIRECTIONS as DIRECTIONS
+    from leafgate.kernel.findings import EXIT_CODES as EXIT_CODES
+    from leafgate.kernel.findings import REPAIR as REPAIR
+    from leafgate.kernel.findings import Direction as Direction
+    from leafgate.kernel.findings import Finding as Finding
+    from leafgate.kernel.findings import Report as Report
+    from leafgate.kernel.findings import Verdict as Verdict
+    from leafgate.kernel.folders import FOLDER_HEAD as FOLDER_HEAD
+    from leafgate.kernel.folders import folder_files as folder_files
+    from leafgate.kernel.options import ABOUT_PEOPLE as ABOUT_PEOPLE
+    from leafgate.kernel.options import UNREADABLE as UNREADABLE
+    from leafgate.kernel.paths import DocumentPath as DocumentPath
+    from leafgate.kernel.paths import format_path as format_path
+    from leafgate.kernel.witness import Answers as Answers
     from leafgate.models.exposure.categories import drop_unused_categories as drop_unused_categories
     from leafgate.models.exposure.cells import ColumnCells as ColumnCells
     from leafgate.models.exposure.cells import column_cells as column_cells
@@ -210,23 +222,11 @@ if TYPE_CHECKING:
     from leafgate.session.run import read_undeclared_table as read_undeclared_table
     from leafgate.session.run import with_data_files as with_data_files
     from leafgate.session.stale_results import RELEASE as RELEASE
-    from leafgate.types.folders import FOLDER_HEAD as FOLDER_HEAD
-    from leafgate.types.folders import folder_files as folder_files
-    from leafgate.types.paths import DocumentPath as DocumentPath
-    from leafgate.types.paths import format_path as format_path
-    from leafgate.types.report import DIRECTIONS as DIRECTIONS
-    from leafgate.types.report import EXIT_CODES as EXIT_CODES
-    from leafgate.types.report import REPAIR as REPAIR
-    from leafgate.types.report import Direction as Direction
-    from leafgate.types.report import Finding as Finding
-    from leafgate.types.report import Report as Report
-    from leafgate.types.report import Verdict as Verdict
-    from leafgate.types.witness import Answers as Answers
 
 __getattr__ = lazy_exports(
     __name__,
     {
-        "leafgate.api.options": "ABOUT_PEOPLE UNREADABLE",
+        "leafgate.kernel.options": "ABOUT_PEOPLE UNREADABLE",
         "leafgate.api.plan": "SourceLine",
         "leafgate.api.registry": "load_plugins Plugins",
         "leafgate.console.exit_codes": "guarded",
@@ -293,9 +293,9 @@ __getattr__ = lazy_exports(
         "leafgate.session.run": "audit_inputs_sha256 audit_policy fitting_classes open_session read_undeclared_table "
         "Session SharedTables with_data_files",
         "leafgate.session.stale_results": "RELEASE",
-        "leafgate.types.folders": "FOLDER_HEAD folder_files",
-        "leafgate.types.paths": "DocumentPath format_path",
-        "leafgate.types.report": "Direction DIRECTIONS EXIT_CODES Finding REPAIR Report Verdict",
-        "leafgate.types.witness": "Answers",
+        "leafgate.kernel.folders": "FOLDER_HEAD folder_files",
+        "leafgate.kernel.paths": "DocumentPath format_path",
+        "leafgate.kernel.findings": "Direction DIRECTIONS EXIT_CODES Finding REPAIR Report Verdict",
+        "leafgate.kernel.witness": "Answers",
     },
 )

@@ -18,8 +18,6 @@ from typing import Any, cast, get_args
 import typer
 from pydantic import BaseModel
 
-from leafgate.api.components import AttackModel, Component, DataEngine, DataSource, TreeBuilder
-from leafgate.api.metrics import Metric, PersonMetric, ReleaseMetric
 from leafgate.api.registry import Plugins, load_plugins, use_of
 from leafgate.app import readable
 from leafgate.cli.app import app_for
@@ -34,9 +32,11 @@ from leafgate.console.describe import (
 )
 from leafgate.disclosure import schema as report_schema
 from leafgate.errors import ExitCode
+from leafgate.kernel.components import AttackModel, Component, DataEngine, DataSource, TreeBuilder
+from leafgate.kernel.metrics import Metric, PersonMetric, ReleaseMetric
+from leafgate.kernel.schema import Role
 from leafgate.policy.models import Policy
 from leafgate.session.report_formats import offered_formats
-from leafgate.types.schema import Role
 from leafgate_scaffold.json_schema import policy_schema
 
 FOLDER = Path(__file__).parent
@@ -258,7 +258,7 @@ def _sections_of(model: type[BaseModel]) -> frozenset[str]:
 
 def _roles() -> Iterator[str]:
     if set(ROLES) != set(get_args(Role)):
-        raise ValueError("ROLES does not list the roles of leafgate.types.schema.Role")
+        raise ValueError("ROLES does not list the roles of leafgate.kernel.schema.Role")
     yield "| role | meaning |"
     yield "| --- | --- |"
     yield from (f"| `{role}` | {_cell(meaning)} |" for role, meaning in ROLES.items())

@@ -14,7 +14,7 @@ from diversity_variations import Variation, as_it_is, variations
 from kadet_runs import K_GRID, Setting, open_setting, release_of
 from kadet_variations import asked, with_columns
 from leafgate.engine.audit import Audit
-from leafgate.types.schema import Column
+from leafgate.kernel.schema import Column
 
 ID3, ALL = "adult-id3", "adult-all"
 PRUNED = {ID3: (False, True), ALL: (True,)}

@@ -8,8 +8,8 @@ from typing import Any
 
 from kadet_runs import K_GRID, Setting
 from leafgate.engine.audit import Audit
-from leafgate.types.evidence import PeopleCount
-from leafgate.types.report import Finding
+from leafgate.kernel.evidence import PeopleCount
+from leafgate.kernel.findings import Finding
 
 Options = Mapping[str, Any]
 BUILDERS: Mapping[str, Options] = {

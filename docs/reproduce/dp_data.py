@@ -11,9 +11,9 @@ import pandas as pd
 
 from dp_domains import LOANS, MERGED, MUSHROOM, NURSERY, schema
 from leafgate.io.tables.reader import read_table
+from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.table import Table, make_table, typed_column
 from leafgate.session.run import open_session
-from leafgate.types.schema import Column, Schema
-from leafgate.types.table import Table, make_table, typed_column
 
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
 Split = tuple[Table, Table]

@@ -6,7 +6,7 @@ any loan of that lender; the bounds of `fico` are those of the score.
 
 from __future__ import annotations
 
-from leafgate.types.schema import Column, Schema
+from leafgate.kernel.schema import Column, Schema
 
 NURSERY = """
 parents usual pretentious great_pret

@@ -13,7 +13,7 @@ from dp_data import FRONTIER, PAPER, Data
 from dp_forests import DEPTHS, Cell, cells, same
 from dp_frontier import Point, points, summary
 from dp_scores import Mean, measured
-from leafgate.types.table import Table
+from leafgate.kernel.table import Table
 from leafgate_baselines.builders import C45
 
 RUNS = 20

@@ -15,8 +15,8 @@ import numpy as np
 from dp_data import Data, Split
 from dp_scores import Floats, Mean, Score, measured, of_votes
 from leafgate.algorithms.routing import route
-from leafgate.types.release import BuildResult
-from leafgate.types.tree import Node
+from leafgate.kernel.release import BuildResult
+from leafgate.kernel.tree import Node
 from leafgate_dp_random_trees.mechanisms import Key, sample_counts
 from leafgate_dp_random_trees.options import DpRandomTrees, RandomTrees
 from leafgate_dp_random_trees.structure import draw_random_trees

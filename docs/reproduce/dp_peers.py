@@ -12,7 +12,7 @@ import numpy as np
 
 from dp_data import Data, Split
 from dp_scores import Floats, Ids, Score
-from leafgate.types.table import Table
+from leafgate.kernel.table import Table
 
 HERE = Path(__file__).resolve().parent
 Found = tuple[str, float, Score]

@@ -18,9 +18,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate.algorithms.routing import route
-from leafgate.types.release import Release
-from leafgate.types.schema import Column, Schema
-from leafgate.types.table import Table, make_table
+from leafgate.kernel.release import Release
+from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.table import Table, make_table
 from leafgate_dp_random_trees.options import RandomTrees
 from leafgate_dp_random_trees.randomness import (
     LEVEL_OF_COUNTERS,

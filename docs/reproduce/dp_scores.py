@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.algorithms.prediction import class_votes
-from leafgate.types.release import Release
-from leafgate.types.table import Table
+from leafgate.kernel.release import Release
+from leafgate.kernel.table import Table
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]

@@ -18,7 +18,7 @@ from kadet_variations import (
     shifts,
     with_education,
 )
-from leafgate.types.tree import Node
+from leafgate.kernel.tree import Node
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any
 
 from leafgate.api import Release, Table
 from leafgate.engine.audit import Audit
+from leafgate.kernel.tree import columns_asked
 from leafgate.session.run import Session, open_session
-from leafgate.types.tree import columns_asked
 
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
 K_GRID = (2, 5, 10, 25, 50, 75, 100, 150, 200, 250, 500, 750, 889, 890, 1000)

@@ -14,10 +14,10 @@ from leafgate.algorithms.induction.encoding import encode
 from leafgate.algorithms.prediction import predict
 from leafgate.algorithms.routing import split_rows
 from leafgate.api import Release, Table
-from leafgate.types.arrays import Rows
-from leafgate.types.schema import Column, Hierarchy, Schema
-from leafgate.types.tables import Tables
-from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, children
+from leafgate.kernel.arrays import Rows
+from leafgate.kernel.schema import Column, Hierarchy, Schema
+from leafgate.kernel.tables import Tables
+from leafgate.kernel.tree import CategoricalSplit, Leaf, Node, NumericSplit, children
 
 HIGHER = "Higher education"
 

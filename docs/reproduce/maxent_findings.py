@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from leafgate.types.release import Level
+from leafgate.kernel.release import Level
 from maxent_kadet import Hold, holds
 from maxent_knowledge import Knowing, by_facts, by_people
 from maxent_runs import Attacked, in_a_child

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from leafgate.types.release import Level
+from leafgate.kernel.release import Level
 from maxent_findings import MEASURES, Findings
 from maxent_rows import CLEAR, NAMES, RATES, overall
 from maxent_settings import Measure

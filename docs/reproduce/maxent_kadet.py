@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kadet_runs import release_of
+from leafgate.kernel.evidence import AuditorOnly
+from leafgate.kernel.findings import Finding
+from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.tree import leaves
 from leafgate.session.run import Session
-from leafgate.types.evidence import AuditorOnly
-from leafgate.types.report import Finding
-from leafgate.types.schema import Column, Schema
-from leafgate.types.tree import leaves
 from maxent_settings import TIME_LIMIT, publishing
 
 KS = (2, 10, 50, 200)

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from kadet_picture import BLUE, ORANGE, STYLE
-from leafgate.types.release import Level
+from leafgate.kernel.release import Level
 from maxent_findings import MEASURES, Findings
 from maxent_knowledge import LEVELS
 from maxent_rows import NAMES, RATES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from leafgate.types.release import Level
+from leafgate.kernel.release import Level
 from maxent_runs import Attacked
 from writing import fixed
 

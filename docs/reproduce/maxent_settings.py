@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from kadet_runs import POLICIES
 from leafgate.api import AdversaryKnowledge, Release
+from leafgate.kernel.release import Level
+from leafgate.kernel.table import Table
 from leafgate.session.run import Session, build_release, granted_knowledge, open_session
-from leafgate.types.release import Level
-from leafgate.types.table import Table
 from leafgate_maxent.attack import posterior_of
 from leafgate_maxent.components import MaxEnt
 from leafgate_maxent.problem.build import Model

@@ -10,8 +10,8 @@ import numpy as np
 
 from leafgate.api import AttackModel, CellBelief
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.types.release import Release
-from leafgate.types.schema import Column, Schema
+from leafgate.kernel.release import Release
+from leafgate.kernel.schema import Column, Schema
 from leafgate_ppdtc45.shared import SharedRecords
 from leafgate_ppdtc45.split_methods import Learner, direct_tree, threshold_tree
 from leafgate_reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from leafgate.algorithms.deconvolution import cells_between, posterior, reconstructed
-from leafgate.types.release import Release
+from leafgate.kernel.release import Release
 from leafgate_ppdtc45.builder import naive_bayes
 from leafgate_ppdtc45.deconvolved_c45 import deconvolved_tree
 from leafgate_ppdtc45.growing import grow_by_probability

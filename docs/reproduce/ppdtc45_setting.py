@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.algorithms.prediction import predict
+from leafgate.kernel.noise import Law, Noise, noise_with
+from leafgate.kernel.release import Release
+from leafgate.kernel.schema import Schema
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import Node
 from leafgate.session.run import open_session
-from leafgate.types.noise import Law, Noise, noise_with
-from leafgate.types.release import Release
-from leafgate.types.schema import Schema
-from leafgate.types.table import Table
-from leafgate.types.tree import Node
 from leafgate_ppdtc45.shared import SharedRecords
 
 Floats = NDArray[np.float64]

@@ -19,13 +19,13 @@ import numpy as np
 import pandas as pd
 
 from leafgate.api import AttackModel
-from leafgate.api.context import ScoringContext
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.types.belief import secret_of
-from leafgate.types.noise import Law, Noise, noise_with
-from leafgate.types.release import Records, Release
-from leafgate.types.schema import Column, Schema
-from leafgate.types.table import Table
+from leafgate.kernel.belief import secret_of
+from leafgate.kernel.context import ScoringContext
+from leafgate.kernel.noise import Law, Noise, noise_with
+from leafgate.kernel.release import Records, Release
+from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.table import Table
 from leafgate_protection.metrics import Exposure
 from leafgate_reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter
 from leafgate_reconstruction.metrics import NormalisedRmse, intervals

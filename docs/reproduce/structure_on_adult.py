@@ -26,10 +26,10 @@ from sklearn.tree import DecisionTreeClassifier
 from leafgate import from_sklearn
 from leafgate.api import Metric, ScoringContext, Table
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.kernel.schema import Schema
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.session.run import open_session
-from leafgate.types.schema import Schema
 from leafgate_structure.metrics import (
     ClassDisclosure,
     GeneralisationGap,

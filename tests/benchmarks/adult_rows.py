@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leafgate.kernel.schema import Schema
+from leafgate.kernel.table import Table, make_table
 from leafgate.session.run import Session, open_session
-from leafgate.types.schema import Schema
-from leafgate.types.table import Table, make_table
 
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
 

@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from adult_rows import adult
 from leafgate.estimators import KAnonymousTreeClassifier
-from leafgate.types.table import Table
+from leafgate.kernel.table import Table
 from timing import Pair, command, markdown, paired
 
 START, END = "<!-- estimators -->", "<!-- /estimators -->"

@@ -24,11 +24,11 @@ import numpy as np
 from adult_rows import POLICIES, drawn
 from leafgate.algorithms.publication import published
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.kernel.knowledge import AdversaryKnowledge
+from leafgate.kernel.release import Level, Publish, Release
+from leafgate.kernel.table import make_table
 from leafgate.policy.load import document_of, policy_of
 from leafgate.session.run import read_tables
-from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.release import Level, Publish, Release
-from leafgate.types.table import make_table
 from leafgate_baselines.builders import Id3
 from leafgate_maxent.problem.build import build_model
 from naive_maxent import solve_naively

@@ -23,8 +23,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from adult_rows import adult, matrix
 from leafgate.api import AdversaryKnowledge, PredictionOracle, Table
-from leafgate.types.adversary import Candidates, QueryLog
-from leafgate.types.release import Learner
+from leafgate.kernel.knowledge import Candidates, QueryLog
+from leafgate.kernel.release import Learner
 from leafgate_membership.likelihood_ratios import RMIA, LiRA
 from leafgate_membership.score_attacks import LossThreshold
 from leafgate_membership.shadows import ShadowOptions

@@ -146,7 +146,7 @@ DICE = """
 from typing import Literal
 from leafgate.api import TreeBuilder, hookimpl
 leafgate_api = ">=2,<3"
-from leafgate.types.release import Release
+from leafgate.kernel.release import Release
 
 class Dice(TreeBuilder):
     use: Literal["dice"] = "dice"

@@ -82,7 +82,7 @@ def test_a_plugin_imports_public_modules_of_the_core_only(plugin: str) -> None:
 
 def test_a_private_import_is_seen_however_it_is_written(tmp_path: Path) -> None:
     file = tmp_path / "plugin.py"
-    for text in ("import leafgate.io.json", "from leafgate.types import tree", "x = lazy('leafgate.engine.audit')"):
+    for text in ("import leafgate.io.json", "from leafgate.kernel import tree", "x = lazy('leafgate.engine.audit')"):
         file.write_text(text)
         assert private_imports(file), text
 
@@ -134,7 +134,7 @@ def test_commands_that_touch_no_data_load_nothing_heavy(words: tuple[object, ...
     ("words", "needless"),
     [
         (("--version",), {"pydantic", "pluggy", "yaml", "leafgate.cli.audit", *PLUGINS}),
-        (("--help",), {"leafgate.api.components", "leafgate.types.table", "rich", *CLASSES}),
+        (("--help",), {"leafgate.kernel.components", "leafgate.kernel.table", "rich", *CLASSES}),
         (
             ("validate", TOP / "policies" / "mortgage.yaml"),
             {
@@ -155,7 +155,7 @@ def test_completion_in_a_shell_loads_what_the_help_does(monkeypatch: pytest.Monk
     monkeypatch.setenv("_LEAFGATE_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", "leafgate validate --")
     monkeypatch.setenv("COMP_CWORD", "2")
-    assert not loaded_by(RUN, among={"leafgate.api.components", "leafgate.types.table", "rich", *CLASSES, *HEAVY})
+    assert not loaded_by(RUN, among={"leafgate.kernel.components", "leafgate.kernel.table", "rich", *CLASSES, *HEAVY})
 
 
 def test_the_process_ends_without_a_search_for_unused_cycles() -> None:

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from leafgate.api.components import Component, DataSource
-from leafgate.api.metrics import Metric
 from leafgate.api.registry import load_plugins, use_of
 from leafgate.io.release_codec import serialize
+from leafgate.kernel.components import Component, DataSource
+from leafgate.kernel.metrics import Metric
+from leafgate.kernel.release import Release
+from leafgate.kernel.table import Table
 from leafgate.testing import Check, Scenario, conformance
 from leafgate.testing.scenarios import SETTINGS
 from leafgate.testing.scenarios.releases import DisclosureLevel
 from leafgate.testing.scenarios.tables import survey
 from leafgate.testing.subjects import MANY
-from leafgate.types.release import Release
-from leafgate.types.table import Table
 from leafgate_dp_random_trees.options import DpLaplaceTrees
 
 pytestmark = pytest.mark.thorough

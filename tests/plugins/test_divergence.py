@@ -20,13 +20,13 @@ from leafgate.disclosure.summary import summary
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import UnreadableError
 from leafgate.io.json import readable
+from leafgate.kernel.evidence import PeopleCount
+from leafgate.kernel.findings import Finding, Report
+from leafgate.kernel.schema import Column
+from leafgate.kernel.tables import Tables
 from leafgate.policy.load import policy_model
 from leafgate.session.run import audit_policy
 from leafgate.testing.scenarios.contexts import cells_case
-from leafgate.types.evidence import PeopleCount
-from leafgate.types.report import Finding, Report
-from leafgate.types.schema import Column
-from leafgate.types.tables import Tables
 from leafgate_divergence.metrics import Divergence, Gain
 from random_tables import categorical, table_of
 from scoring import scores_of_people

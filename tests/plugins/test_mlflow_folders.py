@@ -23,8 +23,8 @@ from command_line import leafgate as command
 from installed_readers import read_foreign
 from leafgate.api import ModelIR
 from leafgate.errors import InvalidError, ReleaseError
+from leafgate.kernel.folders import content_digest, folder_files, pack_folder
 from leafgate.models.reader import model_bytes
-from leafgate.types.folders import content_digest, folder_files, pack_folder
 from producer_archive import archives_in, case_of
 
 AGES = np.arange(400) % 60 + 20

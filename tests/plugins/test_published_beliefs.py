@@ -23,12 +23,12 @@ from leafgate.disclosure.document import document
 from leafgate.engine.audit import Audit
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.io.release_codec import serialize
+from leafgate.kernel.knowledge import AdversaryKnowledge
+from leafgate.kernel.release import Combine, Counted, Level, Publish, Records, Release
+from leafgate.kernel.table import Table
+from leafgate.kernel.tables import Tables
+from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, Node
 from leafgate.session.run import audit_policy
-from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.release import Combine, Counted, Level, Publish, Records, Release
-from leafgate.types.table import Table
-from leafgate.types.tables import Tables
-from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node
 from leafgate_linking.components import Linking
 from leafgate_maxent.components import Counting, MaxEnt
 from leafgate_published.components import Published

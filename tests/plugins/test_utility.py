@@ -19,9 +19,9 @@ from leafgate.api import InconclusiveError, ScoringContext
 from leafgate.disclosure.document import document
 from leafgate.disclosure.stored import contradictions
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.kernel.release import Combine, Publish, Release
+from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf
 from leafgate.session.run import open_session
-from leafgate.types.release import Combine, Publish, Release
-from leafgate.types.tree import Branch, CategoricalSplit, Leaf
 from leafgate_utility.metrics import AreaUnderCurve
 from random_tables import categorical, table_of
 from scoring import score_of_release

@@ -25,8 +25,8 @@ from leafgate.api.registry import Plugin, Plugins
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.score import AuditState, judge
-from leafgate.types.adversary import Membership, limit_knowledge
-from leafgate.types.report import Finding
+from leafgate.kernel.findings import Finding
+from leafgate.kernel.knowledge import Membership, limit_knowledge
 from leafgate_attributes import metrics
 from random_tables import table_of
 from standins import attack_that

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from leafgate.algorithms.publication import published
-from leafgate.api.components import TreeBuilder
-from leafgate.api.context import ScoringContext
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.release import BuildResult, Publish, Release
-from leafgate.types.schema import Column
-from leafgate.types.table import Table
+from leafgate.kernel.components import TreeBuilder
+from leafgate.kernel.context import ScoringContext
+from leafgate.kernel.knowledge import AdversaryKnowledge
+from leafgate.kernel.release import BuildResult, Publish, Release
+from leafgate.kernel.schema import Column
+from leafgate.kernel.table import Table
 from leafgate_dp_random_trees.mechanisms import Key, sample_counts
 from leafgate_dp_random_trees.options import DifferentialPrivacy, DpLaplaceTrees, DpRandomTrees
 from random_tables import categorical, numeric, table_of

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import strategies as st
 
 from leafgate.api import DataEngine
+from leafgate.kernel.table import Table
 from leafgate.policy.models import Data
-from leafgate.types.table import Table
 from leafgate_engines.spark import Spark
 
 NEEDS_SPARK = [

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from leafgate.algorithms.node_counts import FileNumbers
 from leafgate.api.registry import load_plugins
 from leafgate.engine.knowledge import draw_candidates
+from leafgate.kernel.belief import MembershipBelief
+from leafgate.kernel.knowledge import AdversaryKnowledge, Candidates, Membership
+from leafgate.kernel.release import Release
+from leafgate.kernel.schema import Schema
+from leafgate.kernel.table import Table, make_table
 from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import read_foreign
-from leafgate.types.adversary import AdversaryKnowledge, Candidates, Membership
-from leafgate.types.belief import MembershipBelief
-from leafgate.types.release import Release
-from leafgate.types.schema import Schema
-from leafgate.types.table import Table, make_table
 from leafgate_membership.exclusion import LeafExclusion
 from random_tables import categorical, numeric
 from sklearn_zoo import skops_bytes

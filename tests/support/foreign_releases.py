@@ -12,12 +12,12 @@ from data_files import DATA
 from leafgate.algorithms.feasible import largest_value_going_low
 from leafgate.io.release_codec import serialize
 from leafgate.ir.model import ModelIR
+from leafgate.kernel.release import Release
+from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.table import Table, make_table, typed_column
+from leafgate.kernel.tree import CategoricalSplit, NumericSplit, children
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
-from leafgate.types.release import Release
-from leafgate.types.schema import Column, Schema
-from leafgate.types.table import Table, make_table, typed_column
-from leafgate.types.tree import CategoricalSplit, NumericSplit, children
 from random_tables import categorical, numeric
 
 

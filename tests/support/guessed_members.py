@@ -23,9 +23,9 @@ from leafgate.api.registry import Plugin, Plugins
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.score import AuditState, score_beliefs
-from leafgate.types.adversary import Candidates, Membership, limit_knowledge
-from leafgate.types.evidence import PeopleCount
-from leafgate.types.report import Finding, Report
+from leafgate.kernel.evidence import PeopleCount
+from leafgate.kernel.findings import Finding, Report
+from leafgate.kernel.knowledge import Candidates, Membership, limit_knowledge
 from random_tables import table_of
 from standins import attack_that
 

@@ -10,9 +10,9 @@ from typing import Literal
 
 import numpy as np
 
-from leafgate.types.release import Release
-from leafgate.types.schema import Column
-from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, children
+from leafgate.kernel.release import Release
+from leafgate.kernel.schema import Column
+from leafgate.kernel.tree import CategoricalSplit, Leaf, Node, NumericSplit, children
 from oracles import Cell, Person, nodes, way
 
 Rows = tuple[int, ...]

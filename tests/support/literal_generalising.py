@@ -11,8 +11,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from leafgate.types.schema import Column, Schema
-from leafgate.types.table import Table
+from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.table import Table
 from oracles import Cell, People, Person, people_of
 from questions import NOTHING, Question, depth, impurity, size
 

@@ -13,9 +13,9 @@ import casadi
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.release import Release
-from leafgate.types.tree import Leaf
+from leafgate.kernel.knowledge import AdversaryKnowledge
+from leafgate.kernel.release import Release
+from leafgate.kernel.tree import Leaf
 from literal_maxent import Floats, Linear, Model
 from literal_starting import unknowns_of
 from maxent_questions import leaf_paths

@@ -9,8 +9,8 @@ from scipy import sparse as sp
 
 from leafgate.algorithms.publication import published
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.types.release import Publish
-from leafgate.types.table import Table
+from leafgate.kernel.release import Publish
+from leafgate.kernel.table import Table
 from leafgate_baselines.builders import Id3
 from leafgate_maxent.presolve.fixed_cells import fixed_cells
 from leafgate_maxent.presolve.reduce import ActiveSet, reduce_problem

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.algorithms.publication import published
-from leafgate.api.components import TreeBuilder
 from leafgate.errors import NoReleaseError, PolicyError
-from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.release import BuildResult, Level, Publish, Release
-from leafgate.types.table import Table
-from leafgate.types.tree import Leaf, Node, children
+from leafgate.kernel.components import TreeBuilder
+from leafgate.kernel.knowledge import AdversaryKnowledge
+from leafgate.kernel.release import BuildResult, Level, Publish, Release
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import Leaf, Node, children
 from leafgate_maxent.problem import build as modelling
 from leafgate_maxent.problem.problem import Outcome, Problem, SolveSettings
 from leafgate_maxent.solve.active_set import solve

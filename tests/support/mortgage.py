@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from leafgate.types.schema import Column
-from leafgate.types.table import Table
-from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node
+from leafgate.kernel.schema import Column
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, Node
 from random_tables import categorical, table_of
 
 MARITAL_STATUS = categorical("marital_status", "quasi_identifier", values=("Unmarried", "Married"))

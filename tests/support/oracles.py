@@ -13,10 +13,10 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.schema import Column, Schema
-from leafgate.types.table import Table
-from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, children
+from leafgate.kernel.knowledge import AdversaryKnowledge
+from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import CategoricalSplit, Leaf, Node, NumericSplit, children
 
 Cell = str | float | None
 Person = dict[str, Cell]

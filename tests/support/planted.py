@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+from leafgate.kernel.findings import Report
+from leafgate.kernel.tables import Tables
 from leafgate.policy.load import policy_of
 from leafgate.session.run import audit_policy
-from leafgate.types.report import Report
-from leafgate.types.tables import Tables
 from random_tables import table_of
 
 COLUMNS: dict[str, Any] = {

@@ -15,8 +15,8 @@ from leafgate.algorithms.prediction import class_scores, predict, predicted_numb
 from leafgate.errors import ReleaseError
 from leafgate.ir.features import CategoryCodes, OneHot
 from leafgate.ir.model import Floats, ModelIR, TreeIR
+from leafgate.kernel.schema import Column, bin_names
 from leafgate.models.lowering.release import lower_model
-from leafgate.types.schema import Column, bin_names
 from leafgate_convert.scrub import leaves_of, predicted, votes
 from producer_archive import NAMES, Archive, archives_in, case_of
 from random_tables import categorical, numeric, table_of

@@ -9,9 +9,9 @@ from typing import Literal
 
 import numpy as np
 
-from leafgate.types.schema import Column, Schema
-from leafgate.types.table import Table
-from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
+from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
 from oracles import Cell, People
 
 NOTHING = 1e-12

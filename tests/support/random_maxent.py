@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from leafgate.algorithms.publication import published
-from leafgate.api.components import TreeBuilder
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import NoReleaseError
-from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.release import BuildResult, Level, Publish, Release
-from leafgate.types.schema import Column
-from leafgate.types.table import Table
-from leafgate.types.tree import Leaf, Node, NumericSplit
+from leafgate.kernel.components import TreeBuilder
+from leafgate.kernel.knowledge import AdversaryKnowledge
+from leafgate.kernel.release import BuildResult, Level, Publish, Release
+from leafgate.kernel.schema import Column
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import Leaf, Node, NumericSplit
 from leafgate_baselines.builders import C45, Id3
 from leafgate_kadet.builder import Kadet
 from random_tables import categorical, hierarchies, numeric, records, table_of

@@ -20,7 +20,7 @@ from leafgate.api import (
     Origin,
     TreeIR,
 )
-from leafgate.types.table import Table
+from leafgate.kernel.table import Table
 from random_tables import categorical, numeric, table_of
 
 JOBS = ("clerk", "nurse", "smith", "tailor")

@@ -29,10 +29,10 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeClassifier
 
 from leafgate.algorithms.feasible import largest_value_going_low
-from leafgate.types.release import Release
-from leafgate.types.schema import Schema
-from leafgate.types.table import Table, make_table, typed_column
-from leafgate.types.tree import NumericSplit, children
+from leafgate.kernel.release import Release
+from leafgate.kernel.schema import Schema
+from leafgate.kernel.table import Table, make_table, typed_column
+from leafgate.kernel.tree import NumericSplit, children
 from random_tables import categorical, numeric
 
 NUMBERS, TEXTS, CODES = ["age", "pay"], ["job", "school"], ["region"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.release import Release
-from leafgate.types.schema import Column
-from leafgate.types.tree import Leaf
+from leafgate.kernel.knowledge import AdversaryKnowledge
+from leafgate.kernel.release import Release
+from leafgate.kernel.schema import Column
+from leafgate.kernel.tree import Leaf
 from oracles import Path, Person, leaf_at, lives, path_of
 
 

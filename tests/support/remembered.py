@@ -16,8 +16,8 @@ from typing import Any
 
 import leafgate.policy.load
 from leafgate.api import registry
-from leafgate.api.components import Component
 from leafgate.api.registry import Plugins, component_hooks
+from leafgate.kernel.components import Component
 from leafgate.policy.models import Policy
 
 _entry_points = vars(registry)["entry_points"]

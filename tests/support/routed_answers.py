@@ -12,8 +12,8 @@ from leafgate.algorithms.prediction import class_scores, predict, predicted_numb
 from leafgate.api import CategoryCodes, ModelIR, Numeric
 from leafgate.app import Encoding, known_origins, lower_model
 from leafgate.errors import InconclusiveError
-from leafgate.types.schema import Column, bin_names
-from leafgate.types.table import Table
+from leafgate.kernel.schema import Column, bin_names
+from leafgate.kernel.table import Table
 from leafgate_convert.sampling import random_cells
 from leafgate_convert.witness import with_coded_categories
 from random_tables import categorical, numeric, table_of

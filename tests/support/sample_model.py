@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from leafgate.ir.model import LEAF, ModelIR, TreeIR
-from leafgate.types.release import FileDisclosure
-from leafgate.types.schema import Schema
+from leafgate.kernel.release import FileDisclosure
+from leafgate.kernel.schema import Schema
 from random_tables import categorical, numeric
 
 SCHEMA = Schema(

@@ -7,9 +7,9 @@ from typing import Any
 
 from leafgate.algorithms.publication import published
 from leafgate.io.release_codec import serialize
-from leafgate.types.release import Level, Publish, Records, Release
-from leafgate.types.schema import Schema
-from leafgate.types.tree import Branch, CategoricalSplit, Leaf, NumericSplit
+from leafgate.kernel.release import Level, Publish, Records, Release
+from leafgate.kernel.schema import Schema
+from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, NumericSplit
 from random_tables import categorical, numeric
 
 SCHEMA = Schema(

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.types.noise import Noise
-from leafgate.types.schema import Column, Schema
+from leafgate.kernel.noise import Noise
+from leafgate.kernel.schema import Column, Schema
 from leafgate_ppdtc45.shared import SharedRecords
 
 CLASSES = ("no", "yes")

@@ -8,14 +8,14 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from leafgate.api.components import AttackModel
-from leafgate.api.context import ScoringContext
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.types.belief import CellBelief
-from leafgate.types.noise import Law, Noise, noise_with
-from leafgate.types.release import BuildResult, Records, Release
-from leafgate.types.schema import Column, Schema
-from leafgate.types.table import Table, make_table
+from leafgate.kernel.belief import CellBelief
+from leafgate.kernel.components import AttackModel
+from leafgate.kernel.context import ScoringContext
+from leafgate.kernel.noise import Law, Noise, noise_with
+from leafgate.kernel.release import BuildResult, Records, Release
+from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.table import Table, make_table
 
 PEOPLE = 20_000
 BINS = (-200, -20, -10, 0, 10, 20, 200)

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from leafgate.algorithms.publication import published
-from leafgate.api.context import ScoringContext
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.types.release import Counted, Publish, Release
-from leafgate.types.schema import Column, Schema
-from leafgate.types.table import Table, make_table
-from leafgate.types.tree import Leaf, Node, NumericSplit
+from leafgate.kernel.context import ScoringContext
+from leafgate.kernel.release import Counted, Publish, Release
+from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.table import Table, make_table
+from leafgate.kernel.tree import Leaf, Node, NumericSplit
 from random_tables import categorical, numeric
 
 SETTINGS = (

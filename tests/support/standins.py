@@ -27,15 +27,15 @@ from leafgate.api import (
     Table,
     TreeBuilder,
 )
-from leafgate.api.components import Component
 from leafgate.api.registry import Plugin, Plugins
+from leafgate.kernel.components import Component
+from leafgate.kernel.findings import Finding, Limit, Report, Unit
+from leafgate.kernel.release import Counted
+from leafgate.kernel.tables import Tables
+from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf
 from leafgate.policy.load import policy_model
 from leafgate.policy.models import Policy
 from leafgate.session.run import audit_policy
-from leafgate.types.release import Counted
-from leafgate.types.report import Finding, Limit, Report, Unit
-from leafgate.types.tables import Tables
-from leafgate.types.tree import Branch, CategoricalSplit, Leaf
 from random_tables import table_of
 
 C = TypeVar("C", bound=type[Component])

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from leafgate.io.tables.reader import read_table
+from leafgate.kernel.table import Table
 from leafgate.policy.models import Data
-from leafgate.types.table import Table
 
 PUBLIC = {"role": "quasi_identifier"}
 CLASS = {"role": "class"}

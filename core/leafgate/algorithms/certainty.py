@@ -16,12 +16,12 @@ import numpy as np
 
 from leafgate.algorithms.prediction import predicted_numbers
 from leafgate.algorithms.routing import route
-from leafgate.types.arrays import Floats, Ids, Mask
-from leafgate.types.release import Release
-from leafgate.types.schema import Column
-from leafgate.types.table import Table
-from leafgate.types.tree import columns_asked
-from leafgate.types.tree_arrays import tree_arrays
+from leafgate.kernel.arrays import Floats, Ids, Mask
+from leafgate.kernel.release import Release
+from leafgate.kernel.schema import Column
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import columns_asked
+from leafgate.kernel.tree_arrays import tree_arrays
 
 CERTAIN = 1 - 1e-9
 """A posterior probability from which a value counts as certain."""

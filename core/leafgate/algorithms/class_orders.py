@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.algorithms.prediction import predicted_classes
-from leafgate.types.release import Release
-from leafgate.types.table import Table
+from leafgate.kernel.release import Release
+from leafgate.kernel.table import Table
 
 Order = tuple[int, ...]
 """For each class of the model the position of the value that it stands for."""

@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from leafgate.algorithms.node_counts import Contradiction, FileNumbers, first_contradiction
 from leafgate.algorithms.publication import at_level
 from leafgate.algorithms.routing import route
-from leafgate.types.arrays import Floats, Ids, Mask
-from leafgate.types.noise import Noise
-from leafgate.types.release import FileDisclosure, Records, Release
-from leafgate.types.schema import Column, Schema
-from leafgate.types.table import Table, make_table, typed_column
-from leafgate.types.tree import Leaf, Node, columns_asked, leaves
-from leafgate.types.tree_arrays import TreeArrays, tree_arrays
+from leafgate.kernel.arrays import Floats, Ids, Mask
+from leafgate.kernel.noise import Noise
+from leafgate.kernel.release import FileDisclosure, Records, Release
+from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.table import Table, make_table, typed_column
+from leafgate.kernel.tree import Leaf, Node, columns_asked, leaves
+from leafgate.kernel.tree_arrays import TreeArrays, tree_arrays
 
 MAX_DECIMAL_PLACES = 3
 """Shares with more decimal places are taken to be unrounded."""

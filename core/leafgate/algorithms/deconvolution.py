@@ -11,8 +11,8 @@ from itertools import islice
 
 import numpy as np
 
-from leafgate.types.arrays import Floats
-from leafgate.types.noise import Noise
+from leafgate.kernel.arrays import Floats
+from leafgate.kernel.noise import Noise
 
 CELLS = 1024
 """At most so many cells of originals."""

@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from leafgate.algorithms.routing import NOWHERE, route
-from leafgate.api.context import Observation, ScoringContext
 from leafgate.errors import InconclusiveError
-from leafgate.types.arrays import Ids
-from leafgate.types.belief import AttributeBelief, MembershipBelief, SecretBelief, classes_of, secret_of
-from leafgate.types.release import Release
-from leafgate.types.schema import Column
-from leafgate.types.table import Table
-from leafgate.types.tree import Leaf, Node, columns_asked, leaves
+from leafgate.kernel.arrays import Ids
+from leafgate.kernel.belief import AttributeBelief, MembershipBelief, SecretBelief, classes_of, secret_of
+from leafgate.kernel.context import Observation, ScoringContext
+from leafgate.kernel.release import Release
+from leafgate.kernel.schema import Column
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import Leaf, Node, columns_asked, leaves
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from leafgate.api.components import AttackModel
-    from leafgate.api.metrics import Metric
+    from leafgate.kernel.components import AttackModel
+    from leafgate.kernel.metrics import Metric
 
 
 class RanAttack(Protocol):

@@ -21,11 +21,11 @@ import pandas as pd
 
 from leafgate.algorithms.feasible import Domain, Possible, branch_domains, unrouted_values
 from leafgate.algorithms.routing import Router, leaf_numbers
-from leafgate.types.arrays import CompactIds, Ids, Mask, Rows
-from leafgate.types.schema import Schema
-from leafgate.types.table import Table
-from leafgate.types.tree import Leaf, Node
-from leafgate.types.tree_arrays import TreeArrays, tree_arrays
+from leafgate.kernel.arrays import CompactIds, Ids, Mask, Rows
+from leafgate.kernel.schema import Schema
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import Leaf, Node
+from leafgate.kernel.tree_arrays import TreeArrays, tree_arrays
 
 NOWHERE = 0
 """The residual tree of people whose value no branch takes: a class of their own."""

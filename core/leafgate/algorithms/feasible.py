@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from leafgate.types.schema import Column, Schema, Value
-from leafgate.types.tree import CategoricalSplit, Node, NumericSplit
+from leafgate.kernel.schema import Column, Schema, Value
+from leafgate.kernel.tree import CategoricalSplit, Node, NumericSplit
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.types.table import Table, distinct_rows
+from leafgate.kernel.table import Table, distinct_rows
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

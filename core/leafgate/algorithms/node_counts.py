@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.ir.node_numbers import NO_SAMPLING, OF_PEOPLE, Hessians, NodeNumbers, Sampling
-from leafgate.types.arrays import Floats, Ids
+from leafgate.kernel.arrays import Floats, Ids
 
 if TYPE_CHECKING:
-    from leafgate.types.release import Release
-    from leafgate.types.table import Table
-    from leafgate.types.tree import Node
+    from leafgate.kernel.release import Release
+    from leafgate.kernel.table import Table
+    from leafgate.kernel.tree import Node
 
 Positions = NDArray[np.int32]
 Flags = NDArray[np.bool_]
@@ -200,7 +200,7 @@ class _Check:
 
     def _complete(self, node: Node, tree: TreeNumbers) -> Floats:
         """1 for the rows without a missing cell in the columns that the tree tests, else 0, where that matters."""
-        from leafgate.types.tree import columns_asked
+        from leafgate.kernel.tree import columns_asked
 
         complete = np.ones(len(self.table), dtype=np.float64)
         if any(result.kind == "parts" for result in tree.numbers):

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from leafgate.algorithms.routing import NOWHERE, route
 from leafgate.errors import InconclusiveError
-from leafgate.types.arrays import CompactIds
-from leafgate.types.release import Combine, NaiveBayes, Release
-from leafgate.types.schema import bin_of
-from leafgate.types.table import Table
-from leafgate.types.tree import Leaf
-from leafgate.types.tree_arrays import TreeArrays, leaf_arrays, tree_arrays
+from leafgate.kernel.arrays import CompactIds
+from leafgate.kernel.release import Combine, NaiveBayes, Release
+from leafgate.kernel.schema import bin_of
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import Leaf
+from leafgate.kernel.tree_arrays import TreeArrays, leaf_arrays, tree_arrays
 
 
 def predict(release: Release, table: Table) -> NDArray[np.int64]:

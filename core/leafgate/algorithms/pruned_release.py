@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from leafgate.algorithms.routing import NOWHERE, Router, keep_merged, route
-from leafgate.types.arrays import Floats, Ids, Mask
-from leafgate.types.tree import Branch, Leaf, Node, NumericSplit, children, leaves
-from leafgate.types.tree_arrays import TreeArrays, tree_arrays
+from leafgate.kernel.arrays import Floats, Ids, Mask
+from leafgate.kernel.tree import Branch, Leaf, Node, NumericSplit, children, leaves
+from leafgate.kernel.tree_arrays import TreeArrays, tree_arrays
 
 if TYPE_CHECKING:
-    from leafgate.types.release import Release
-    from leafgate.types.table import Table
+    from leafgate.kernel.release import Release
+    from leafgate.kernel.table import Table
 
 
 @dataclass(frozen=True, eq=False)

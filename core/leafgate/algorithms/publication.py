@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from leafgate.types.release import Level, Publish, Release
-from leafgate.types.tree import Leaf, Node, map_leaves
+from leafgate.kernel.release import Level, Publish, Release
+from leafgate.kernel.tree import Leaf, Node, map_leaves
 
 
 def published(draft: Release, publish: Publish, measure_options: frozenset[str]) -> Release:

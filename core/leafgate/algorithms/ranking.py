@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.algorithms.prediction import class_votes
-from leafgate.types.arrays import Floats
-from leafgate.types.release import Release
-from leafgate.types.table import Table
+from leafgate.kernel.arrays import Floats
+from leafgate.kernel.release import Release
+from leafgate.kernel.table import Table
 
 TIE_DECIMALS = 12
 """Numbers that agree to so many decimals are a tie."""

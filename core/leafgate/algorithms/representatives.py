@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from leafgate.algorithms.equivalence import ResidualTrees
 from leafgate.algorithms.routing import NOWHERE, route
 from leafgate.errors import InconclusiveError
-from leafgate.types.arrays import Ids
-from leafgate.types.release import Release
-from leafgate.types.schema import Schema
-from leafgate.types.table import Table, distinct_rows, make_table
-from leafgate.types.tree import Node, columns_asked
+from leafgate.kernel.arrays import Ids
+from leafgate.kernel.release import Release
+from leafgate.kernel.schema import Schema
+from leafgate.kernel.table import Table, distinct_rows, make_table
+from leafgate.kernel.tree import Node, columns_asked
 
 MOST_REPRESENTATIVES = 5_000_000
 """So many records of representatives fit into memory."""

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.types.arrays import CompactIds, Floats, Ids, Mask, Rows
-from leafgate.types.release import Release
-from leafgate.types.table import Table
-from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit
-from leafgate.types.tree_arrays import NO_FAN, Fan, TreeArrays, tree_arrays
+from leafgate.kernel.arrays import CompactIds, Floats, Ids, Mask, Rows
+from leafgate.kernel.release import Release
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import CategoricalSplit, Leaf, Node, NumericSplit
+from leafgate.kernel.tree_arrays import NO_FAN, Fan, TreeArrays, tree_arrays
 
 NOWHERE = -1
 

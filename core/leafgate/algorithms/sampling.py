@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.errors import DataError
-from leafgate.types.schema import Schema
-from leafgate.types.table import Table
+from leafgate.kernel.schema import Schema
+from leafgate.kernel.table import Table
 
 MAX_PEOPLE = 10**9
 """numpy draws samples only from fewer people."""

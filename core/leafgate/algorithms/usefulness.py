@@ -12,9 +12,9 @@ import numpy as np
 from leafgate.algorithms.prediction import class_scores, predict, predicted_numbers
 from leafgate.algorithms.ranking import area_under_curve, second_class_ranking
 from leafgate.errors import InconclusiveError
-from leafgate.types.arrays import Floats, Ids
-from leafgate.types.release import Release
-from leafgate.types.table import Table
+from leafgate.kernel.arrays import Floats, Ids
+from leafgate.kernel.release import Release
+from leafgate.kernel.table import Table
 
 Goal = Literal["auc", "balanced_accuracy", "accuracy", "loss"]
 """What a release is good for; of `loss` the share of the numbers' variance that is explained."""

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from leafgate.algorithms.prediction import class_scores, predict, predicted_numbers
 from leafgate.algorithms.routing import NOWHERE, route
 from leafgate.errors import InconclusiveError
-from leafgate.types.arrays import Floats
-from leafgate.types.release import Release
-from leafgate.types.table import Table
-from leafgate.types.witness import Answers
+from leafgate.kernel.arrays import Floats
+from leafgate.kernel.release import Release
+from leafgate.kernel.table import Table
+from leafgate.kernel.witness import Answers
 
 TOLERANCE = 1e-5
 """Scores of classes may differ by this much, and predicted numbers by this part of the largest: libraries add up in

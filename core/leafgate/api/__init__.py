@@ -29,46 +29,6 @@ from leafgate.lazy_loading import optional_module as optional_module
 from leafgate.lazy_loading import require_installed as require_installed
 
 if TYPE_CHECKING:
-    from leafgate.api.checks import AuditCheck as AuditCheck
-    from leafgate.api.checks import CheckContext as CheckContext
-    from leafgate.api.checks import CheckFinding as CheckFinding
-    from leafgate.api.components import ONLY_DERIVED as ONLY_DERIVED
-    from leafgate.api.components import AttackModel as AttackModel
-    from leafgate.api.components import DataEngine as DataEngine
-    from leafgate.api.components import DataLocation as DataLocation
-    from leafgate.api.components import DataSource as DataSource
-    from leafgate.api.components import SourceFile as SourceFile
-    from leafgate.api.components import Strict as Strict
-    from leafgate.api.components import TreeBuilder as TreeBuilder
-    from leafgate.api.context import ScoringContext as ScoringContext
-    from leafgate.api.hookspecs import hookimpl as hookimpl
-    from leafgate.api.metrics import ABOUT_GROUPS as ABOUT_GROUPS
-    from leafgate.api.metrics import ABOUT_SECRETS as ABOUT_SECRETS
-    from leafgate.api.metrics import AtLeast as AtLeast
-    from leafgate.api.metrics import AtMost as AtMost
-    from leafgate.api.metrics import Example as Example
-    from leafgate.api.metrics import Metric as Metric
-    from leafgate.api.metrics import PersonMetric as PersonMetric
-    from leafgate.api.metrics import ReleaseAtLeast as ReleaseAtLeast
-    from leafgate.api.metrics import ReleaseAtMost as ReleaseAtMost
-    from leafgate.api.metrics import ReleaseMetric as ReleaseMetric
-    from leafgate.api.metrics import Score as Score
-    from leafgate.api.metrics import ValueMetric as ValueMetric
-    from leafgate.api.model_readers import ModelReader as ModelReader
-    from leafgate.api.model_readers import ReaderTexts as ReaderTexts
-    from leafgate.api.model_readers import Vocabulary as Vocabulary
-    from leafgate.api.options import CacheFolder as CacheFolder
-    from leafgate.api.options import NonNegativeFloat as NonNegativeFloat
-    from leafgate.api.options import OpenProbability as OpenProbability
-    from leafgate.api.options import OwnersFile as OwnersFile
-    from leafgate.api.options import PeopleFile as PeopleFile
-    from leafgate.api.options import PolicyFile as PolicyFile
-    from leafgate.api.options import PositiveFloat as PositiveFloat
-    from leafgate.api.options import PositiveInt as PositiveInt
-    from leafgate.api.options import PositiveShare as PositiveShare
-    from leafgate.api.options import PruningConfidence as PruningConfidence
-    from leafgate.api.options import Share as Share
-    from leafgate.api.options import ShareBelowOne as ShareBelowOne
     from leafgate.api.plan import Declarations as Declarations
     from leafgate.api.plan import DeclaredColumn as DeclaredColumn
     from leafgate.api.report_formats import SWEEP_PICTURE as SWEEP_PICTURE
@@ -130,6 +90,9 @@ if TYPE_CHECKING:
     from leafgate.ir.model import ModelIR as ModelIR
     from leafgate.ir.model import TreeIR as TreeIR
     from leafgate.ir.model import boosted_model as boosted_model
+    from leafgate.ir.model_readers import ModelReader as ModelReader
+    from leafgate.ir.model_readers import ReaderTexts as ReaderTexts
+    from leafgate.ir.model_readers import Vocabulary as Vocabulary
     from leafgate.ir.node_numbers import NO_SAMPLING as NO_SAMPLING
     from leafgate.ir.node_numbers import Hessians as Hessians
     from leafgate.ir.node_numbers import NodeNumbers as NodeNumbers
@@ -145,89 +108,126 @@ if TYPE_CHECKING:
     from leafgate.ir.unread import number_array as number_array
     from leafgate.ir.unread import text_size as text_size
     from leafgate.ir.validate import MAX_FEATURES as MAX_FEATURES
+    from leafgate.kernel.arrays import Codes as Codes
+    from leafgate.kernel.arrays import CompactIds as CompactIds
+    from leafgate.kernel.arrays import Floats as Floats
+    from leafgate.kernel.arrays import Ids as Ids
+    from leafgate.kernel.arrays import Mask as Mask
+    from leafgate.kernel.arrays import Rows as Rows
+    from leafgate.kernel.belief import AttributeBelief as AttributeBelief
+    from leafgate.kernel.belief import Belief as Belief
+    from leafgate.kernel.belief import CellBelief as CellBelief
+    from leafgate.kernel.belief import Certainty as Certainty
+    from leafgate.kernel.belief import GroupBelief as GroupBelief
+    from leafgate.kernel.belief import MechanismBelief as MechanismBelief
+    from leafgate.kernel.belief import MembershipBelief as MembershipBelief
+    from leafgate.kernel.belief import PlantedLeak as PlantedLeak
+    from leafgate.kernel.belief import SecretBelief as SecretBelief
+    from leafgate.kernel.checks import AuditCheck as AuditCheck
+    from leafgate.kernel.checks import CheckContext as CheckContext
+    from leafgate.kernel.checks import CheckFinding as CheckFinding
+    from leafgate.kernel.components import ONLY_DERIVED as ONLY_DERIVED
+    from leafgate.kernel.components import AttackModel as AttackModel
+    from leafgate.kernel.components import DataEngine as DataEngine
+    from leafgate.kernel.components import DataLocation as DataLocation
+    from leafgate.kernel.components import DataSource as DataSource
+    from leafgate.kernel.components import SourceFile as SourceFile
+    from leafgate.kernel.components import Strict as Strict
+    from leafgate.kernel.components import TreeBuilder as TreeBuilder
+    from leafgate.kernel.context import ScoringContext as ScoringContext
+    from leafgate.kernel.evidence import AuditorOnly as AuditorOnly
+    from leafgate.kernel.evidence import PeopleCount as PeopleCount
+    from leafgate.kernel.evidence import ReleaseOnly as ReleaseOnly
+    from leafgate.kernel.findings import Remedy as Remedy
+    from leafgate.kernel.findings import Unit as Unit
+    from leafgate.kernel.findings import lenient as lenient
+    from leafgate.kernel.hookspecs import hookimpl as hookimpl
+    from leafgate.kernel.knowledge import AdversaryKnowledge as AdversaryKnowledge
+    from leafgate.kernel.knowledge import Between as Between
+    from leafgate.kernel.knowledge import Candidates as Candidates
+    from leafgate.kernel.knowledge import Fact as Fact
+    from leafgate.kernel.knowledge import Mechanism as Mechanism
+    from leafgate.kernel.knowledge import Membership as Membership
+    from leafgate.kernel.knowledge import PredictionOracle as PredictionOracle
+    from leafgate.kernel.knowledge import Targets as Targets
+    from leafgate.kernel.large_table import LargeTable as LargeTable
+    from leafgate.kernel.metrics import ABOUT_GROUPS as ABOUT_GROUPS
+    from leafgate.kernel.metrics import ABOUT_SECRETS as ABOUT_SECRETS
+    from leafgate.kernel.metrics import AtLeast as AtLeast
+    from leafgate.kernel.metrics import AtMost as AtMost
+    from leafgate.kernel.metrics import Example as Example
+    from leafgate.kernel.metrics import Metric as Metric
+    from leafgate.kernel.metrics import PersonMetric as PersonMetric
+    from leafgate.kernel.metrics import ReleaseAtLeast as ReleaseAtLeast
+    from leafgate.kernel.metrics import ReleaseAtMost as ReleaseAtMost
+    from leafgate.kernel.metrics import ReleaseMetric as ReleaseMetric
+    from leafgate.kernel.metrics import Score as Score
+    from leafgate.kernel.metrics import ValueMetric as ValueMetric
+    from leafgate.kernel.noise import Coins as Coins
+    from leafgate.kernel.noise import Law as Law
+    from leafgate.kernel.noise import Noise as Noise
+    from leafgate.kernel.noise import noise_with as noise_with
+    from leafgate.kernel.options import CacheFolder as CacheFolder
+    from leafgate.kernel.options import NonNegativeFloat as NonNegativeFloat
+    from leafgate.kernel.options import OpenProbability as OpenProbability
+    from leafgate.kernel.options import OwnersFile as OwnersFile
+    from leafgate.kernel.options import PeopleFile as PeopleFile
+    from leafgate.kernel.options import PolicyFile as PolicyFile
+    from leafgate.kernel.options import PositiveFloat as PositiveFloat
+    from leafgate.kernel.options import PositiveInt as PositiveInt
+    from leafgate.kernel.options import PositiveShare as PositiveShare
+    from leafgate.kernel.options import PruningConfidence as PruningConfidence
+    from leafgate.kernel.options import Share as Share
+    from leafgate.kernel.options import ShareBelowOne as ShareBelowOne
+    from leafgate.kernel.release import NOT_STATED as NOT_STATED
+    from leafgate.kernel.release import BuildResult as BuildResult
+    from leafgate.kernel.release import Claim as Claim
+    from leafgate.kernel.release import Combine as Combine
+    from leafgate.kernel.release import Counted as Counted
+    from leafgate.kernel.release import FileDisclosure as FileDisclosure
+    from leafgate.kernel.release import Learner as Learner
+    from leafgate.kernel.release import Level as Level
+    from leafgate.kernel.release import NaiveBayes as NaiveBayes
+    from leafgate.kernel.release import Records as Records
+    from leafgate.kernel.release import Release as Release
+    from leafgate.kernel.release import Severity as Severity
+    from leafgate.kernel.schema import Column as Column
+    from leafgate.kernel.schema import Hierarchy as Hierarchy
+    from leafgate.kernel.schema import Schema as Schema
+    from leafgate.kernel.schema import Value as Value
+    from leafgate.kernel.schema import bin_of as bin_of
+    from leafgate.kernel.schema import bins_between as bins_between
+    from leafgate.kernel.table import Table as Table
+    from leafgate.kernel.table import distinct_rows as distinct_rows
+    from leafgate.kernel.table import make_table as make_table
+    from leafgate.kernel.table import text_frame as text_frame
+    from leafgate.kernel.table import typed_column as typed_column
+    from leafgate.kernel.tree import MAX_DEPTH as MAX_DEPTH
+    from leafgate.kernel.tree import MAX_TREES as MAX_TREES
+    from leafgate.kernel.tree import Branch as Branch
+    from leafgate.kernel.tree import CategoricalSplit as CategoricalSplit
+    from leafgate.kernel.tree import Leaf as Leaf
+    from leafgate.kernel.tree import Node as Node
+    from leafgate.kernel.tree import NumericSplit as NumericSplit
+    from leafgate.kernel.tree import children as children
+    from leafgate.kernel.tree import columns_asked as columns_asked
+    from leafgate.kernel.tree import leaves as leaves
+    from leafgate.kernel.tree import map_leaves as map_leaves
     from leafgate.processes import worker_pool as worker_pool
     from leafgate.progress import report_progress as report_progress
-    from leafgate.types.adversary import AdversaryKnowledge as AdversaryKnowledge
-    from leafgate.types.adversary import Between as Between
-    from leafgate.types.adversary import Candidates as Candidates
-    from leafgate.types.adversary import Fact as Fact
-    from leafgate.types.adversary import Mechanism as Mechanism
-    from leafgate.types.adversary import Membership as Membership
-    from leafgate.types.adversary import PredictionOracle as PredictionOracle
-    from leafgate.types.adversary import Targets as Targets
-    from leafgate.types.arrays import Codes as Codes
-    from leafgate.types.arrays import CompactIds as CompactIds
-    from leafgate.types.arrays import Floats as Floats
-    from leafgate.types.arrays import Ids as Ids
-    from leafgate.types.arrays import Mask as Mask
-    from leafgate.types.arrays import Rows as Rows
-    from leafgate.types.belief import AttributeBelief as AttributeBelief
-    from leafgate.types.belief import Belief as Belief
-    from leafgate.types.belief import CellBelief as CellBelief
-    from leafgate.types.belief import Certainty as Certainty
-    from leafgate.types.belief import GroupBelief as GroupBelief
-    from leafgate.types.belief import MechanismBelief as MechanismBelief
-    from leafgate.types.belief import MembershipBelief as MembershipBelief
-    from leafgate.types.belief import PlantedLeak as PlantedLeak
-    from leafgate.types.belief import SecretBelief as SecretBelief
-    from leafgate.types.evidence import AuditorOnly as AuditorOnly
-    from leafgate.types.evidence import PeopleCount as PeopleCount
-    from leafgate.types.evidence import ReleaseOnly as ReleaseOnly
-    from leafgate.types.large_table import LargeTable as LargeTable
-    from leafgate.types.noise import Coins as Coins
-    from leafgate.types.noise import Law as Law
-    from leafgate.types.noise import Noise as Noise
-    from leafgate.types.noise import noise_with as noise_with
-    from leafgate.types.release import NOT_STATED as NOT_STATED
-    from leafgate.types.release import BuildResult as BuildResult
-    from leafgate.types.release import Claim as Claim
-    from leafgate.types.release import Combine as Combine
-    from leafgate.types.release import Counted as Counted
-    from leafgate.types.release import FileDisclosure as FileDisclosure
-    from leafgate.types.release import Learner as Learner
-    from leafgate.types.release import Level as Level
-    from leafgate.types.release import NaiveBayes as NaiveBayes
-    from leafgate.types.release import Records as Records
-    from leafgate.types.release import Release as Release
-    from leafgate.types.release import Severity as Severity
-    from leafgate.types.report import Remedy as Remedy
-    from leafgate.types.report import Unit as Unit
-    from leafgate.types.report import lenient as lenient
-    from leafgate.types.schema import Column as Column
-    from leafgate.types.schema import Hierarchy as Hierarchy
-    from leafgate.types.schema import Schema as Schema
-    from leafgate.types.schema import Value as Value
-    from leafgate.types.schema import bin_of as bin_of
-    from leafgate.types.schema import bins_between as bins_between
-    from leafgate.types.table import Table as Table
-    from leafgate.types.table import distinct_rows as distinct_rows
-    from leafgate.types.table import make_table as make_table
-    from leafgate.types.table import text_frame as text_frame
-    from leafgate.types.table import typed_column as typed_column
-    from leafgate.types.tree import MAX_DEPTH as MAX_DEPTH
-    from leafgate.types.tree import MAX_TREES as MAX_TREES
-    from leafgate.types.tree import Branch as Branch
-    from leafgate.types.tree import CategoricalSplit as CategoricalSplit
-    from leafgate.types.tree import Leaf as Leaf
-    from leafgate.types.tree import Node as Node
-    from leafgate.types.tree import NumericSplit as NumericSplit
-    from leafgate.types.tree import children as children
-    from leafgate.types.tree import columns_asked as columns_asked
-    from leafgate.types.tree import leaves as leaves
-    from leafgate.types.tree import map_leaves as map_leaves
 
 __getattr__ = lazy_exports(
     __name__,
     {
-        "leafgate.api.checks": "AuditCheck CheckContext CheckFinding",
-        "leafgate.api.components": "AttackModel DataEngine DataLocation DataSource ONLY_DERIVED SourceFile Strict "
+        "leafgate.kernel.checks": "AuditCheck CheckContext CheckFinding",
+        "leafgate.kernel.components": "AttackModel DataEngine DataLocation DataSource ONLY_DERIVED SourceFile Strict "
         "TreeBuilder",
-        "leafgate.api.context": "ScoringContext",
-        "leafgate.api.hookspecs": "hookimpl",
-        "leafgate.api.metrics": "ABOUT_GROUPS ABOUT_SECRETS AtLeast AtMost Example Metric PersonMetric "
+        "leafgate.kernel.context": "ScoringContext",
+        "leafgate.kernel.hookspecs": "hookimpl",
+        "leafgate.kernel.metrics": "ABOUT_GROUPS ABOUT_SECRETS AtLeast AtMost Example Metric PersonMetric "
         "ReleaseAtLeast ReleaseAtMost ReleaseMetric Score ValueMetric",
-        "leafgate.api.model_readers": "ModelReader ReaderTexts Vocabulary",
-        "leafgate.api.options": "CacheFolder NonNegativeFloat OpenProbability OwnersFile PeopleFile PolicyFile "
+        "leafgate.ir.model_readers": "ModelReader ReaderTexts Vocabulary",
+        "leafgate.kernel.options": "CacheFolder NonNegativeFloat OpenProbability OwnersFile PeopleFile PolicyFile "
         "PositiveFloat PositiveInt PositiveShare PruningConfidence Share ShareBelowOne",
         "leafgate.api.plan": "Declarations DeclaredColumn",
         "leafgate.api.report_formats": "ReportDocument ReportFormat SWEEP_PICTURE",
@@ -251,19 +251,19 @@ __getattr__ = lazy_exports(
         "leafgate.ir.validate": "MAX_FEATURES",
         "leafgate.processes": "worker_pool",
         "leafgate.progress": "report_progress",
-        "leafgate.types.adversary": "AdversaryKnowledge Between Candidates Fact Membership PredictionOracle Targets",
-        "leafgate.types.arrays": "Codes CompactIds Floats Ids Mask Rows",
-        "leafgate.types.belief": "AttributeBelief Belief CellBelief Certainty GroupBelief MechanismBelief "
+        "leafgate.kernel.knowledge": "AdversaryKnowledge Between Candidates Fact Membership PredictionOracle Targets",
+        "leafgate.kernel.arrays": "Codes CompactIds Floats Ids Mask Rows",
+        "leafgate.kernel.belief": "AttributeBelief Belief CellBelief Certainty GroupBelief MechanismBelief "
         "MembershipBelief PlantedLeak SecretBelief",
-        "leafgate.types.evidence": "AuditorOnly PeopleCount ReleaseOnly",
-        "leafgate.types.noise": "Coins Law Noise noise_with",
-        "leafgate.types.release": "BuildResult Claim Combine Counted FileDisclosure Learner Level NaiveBayes "
+        "leafgate.kernel.evidence": "AuditorOnly PeopleCount ReleaseOnly",
+        "leafgate.kernel.noise": "Coins Law Noise noise_with",
+        "leafgate.kernel.release": "BuildResult Claim Combine Counted FileDisclosure Learner Level NaiveBayes "
         "NOT_STATED Records Release Severity",
-        "leafgate.types.report": "lenient Remedy Unit",
-        "leafgate.types.schema": "bin_of bins_between Column Hierarchy Schema Value",
-        "leafgate.types.large_table": "LargeTable",
-        "leafgate.types.table": "distinct_rows make_table Table text_frame typed_column",
-        "leafgate.types.tree": "Branch CategoricalSplit children columns_asked Leaf leaves map_leaves MAX_DEPTH "
+        "leafgate.kernel.findings": "lenient Remedy Unit",
+        "leafgate.kernel.schema": "bin_of bins_between Column Hierarchy Schema Value",
+        "leafgate.kernel.large_table": "LargeTable",
+        "leafgate.kernel.table": "distinct_rows make_table Table text_frame typed_column",
+        "leafgate.kernel.tree": "Branch CategoricalSplit children columns_asked Leaf leaves map_leaves MAX_DEPTH "
         "MAX_TREES Node NumericSplit",
     },
 )

@@ -8,22 +8,22 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leafgate.api.knowledge import MAX_AUXILIARY, MAX_CANDIDATES
-from leafgate.types.paths import DocumentPath
-from leafgate.types.schema import bin_names
+from leafgate.kernel.knows import MAX_AUXILIARY, MAX_CANDIDATES
+from leafgate.kernel.paths import DocumentPath
+from leafgate.kernel.schema import bin_names
 
 if TYPE_CHECKING:
-    from leafgate.api.components import AttackModel, DataSource, TreeBuilder
-    from leafgate.api.metrics import Metric
     from leafgate.api.registry import Plugins
     from leafgate.ir.content import FileContent
-    from leafgate.types.adversary import Fact
-    from leafgate.types.large_table import LargeTable
-    from leafgate.types.release import FileDisclosure, Publish, Release
-    from leafgate.types.report import Finding
-    from leafgate.types.schema import Role, Schema
-    from leafgate.types.table import Table
-    from leafgate.types.witness import Witness
+    from leafgate.kernel.components import AttackModel, DataSource, TreeBuilder
+    from leafgate.kernel.findings import Finding
+    from leafgate.kernel.knowledge import Fact
+    from leafgate.kernel.large_table import LargeTable
+    from leafgate.kernel.metrics import Metric
+    from leafgate.kernel.release import FileDisclosure, Publish, Release
+    from leafgate.kernel.schema import Role, Schema
+    from leafgate.kernel.table import Table
+    from leafgate.kernel.witness import Witness
 
 
 @dataclass(frozen=True, kw_only=True)

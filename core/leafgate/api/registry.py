@@ -14,23 +14,24 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 import pluggy
 
-from leafgate.api import hookspecs, model_readers, report_formats
-from leafgate.api.model_readers import ModelReader
+from leafgate.api import report_formats
 from leafgate.api.report_formats import DrawAttachment, ReportFormat
 from leafgate.errors import InconclusiveError, PolicyError, Problem
+from leafgate.ir import model_readers
+from leafgate.ir.model_readers import ModelReader
+from leafgate.kernel import hookspecs
 from leafgate.lazy_loading import lazy
 
 if TYPE_CHECKING:
     import typer
     from typer.models import CommandInfo
 
-    from leafgate.api import checks, components, metrics
-    from leafgate.api.checks import AuditCheck
-    from leafgate.api.components import AttackModel, Component
-    from leafgate.types import adversary, belief, report
+    from leafgate.kernel import belief, checks, components, findings, knowledge, metrics
+    from leafgate.kernel.checks import AuditCheck
+    from leafgate.kernel.components import AttackModel, Component
 else:  # the help of commands needs none of them
-    checks, components, metrics = (lazy(f"leafgate.api.{name}") for name in ("checks", "components", "metrics"))
-    adversary, belief, report = (lazy(f"leafgate.types.{name}") for name in ("adversary", "belief", "report"))
+    checks, components, metrics = (lazy(f"leafgate.kernel.{name}") for name in ("checks", "components", "metrics"))
+    belief, findings, knowledge = (lazy(f"leafgate.kernel.{name}") for name in ("belief", "findings", "knowledge"))
 
 Entry: TypeAlias = tuple[EntryPoint, str, str]
 """An entry point, and the canonical name and version of its distribution."""
@@ -431,9 +432,9 @@ def _check_offer(component: object, base: type[Component], hook: str) -> None:
 
 
 def _check_metric(metric: type[metrics.Metric]) -> None:
-    if metric.unit not in set(report.Unit):
+    if metric.unit not in set(findings.Unit):
         raise TypeError(
-            f"{metric.__name__} has a unit that is none of {', '.join(repr(str(unit)) for unit in report.Unit)}"
+            f"{metric.__name__} has a unit that is none of {', '.join(repr(str(unit)) for unit in findings.Unit)}"
         )
     if getattr(metric, "direction", None) not in metric.model_fields:
         raise TypeError(f"{metric.__name__} needs a direction, at_least or at_most: derive it from AtLeast or AtMost")
@@ -449,13 +450,13 @@ def _check_metric(metric: type[metrics.Metric]) -> None:
 
 
 def _check_attack(attack: type[AttackModel]) -> None:
-    unknown = sorted(set(attack.needs) - adversary.NEEDS)
+    unknown = sorted(set(attack.needs) - knowledge.NEEDS)
     if unknown:
         raise TypeError(
-            f"{attack.__name__} needs {unknown[0]!r}, which is none of {', '.join(sorted(adversary.NEEDS))}"
+            f"{attack.__name__} needs {unknown[0]!r}, which is none of {', '.join(sorted(knowledge.NEEDS))}"
         )
-    if not attack.access_levels or not set(attack.access_levels) <= set(adversary.ACCESS_LEVELS):
-        raise TypeError(f"{attack.__name__} needs `access_levels`: one or more of {', '.join(adversary.ACCESS_LEVELS)}")
+    if not attack.access_levels or not set(attack.access_levels) <= set(knowledge.ACCESS_LEVELS):
+        raise TypeError(f"{attack.__name__} needs `access_levels`: one or more of {', '.join(knowledge.ACCESS_LEVELS)}")
     for drawn in {"candidates", "targets"} & set(attack.needs):
         if "people" in attack.needs:
             raise TypeError(f"{attack.__name__} needs `{drawn}`, so it cannot need `people`, who are in the table")

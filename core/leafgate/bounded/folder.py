@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from leafgate.errors import ReleaseError
-from leafgate.types.folders import pack_folder
+from leafgate.kernel.folders import pack_folder
 
 MODEL_FILE = "MLmodel"
 """A file that is in every folder of a model that MLflow saves."""

@@ -11,17 +11,12 @@ import numpy as np
 import pandas as pd
 from pydantic import ValidationError
 
-from leafgate.api.components import AttackModel
 from leafgate.engine.attack import run_attack
 from leafgate.engine.build import with_policy_columns
 from leafgate.errors import InconclusiveError, PolicyError, nearest_name
 from leafgate.io.json import readable
 from leafgate.io.release_codec import serialize
-from leafgate.models.load import check_options, load_release
-from leafgate.progress import progress_step
-from leafgate.session.run import Session, granted_knowledge
-from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.belief import (
+from leafgate.kernel.belief import (
     AttributeBelief,
     Belief,
     CellBelief,
@@ -32,7 +27,12 @@ from leafgate.types.belief import (
     SecretBelief,
     secret_of,
 )
-from leafgate.types.evidence import AuditorOnly, PeopleCount
+from leafgate.kernel.components import AttackModel
+from leafgate.kernel.evidence import AuditorOnly, PeopleCount
+from leafgate.kernel.knowledge import AdversaryKnowledge
+from leafgate.models.load import check_options, load_release
+from leafgate.progress import progress_step
+from leafgate.session.run import Session, granted_knowledge
 
 
 def run_single_attack(run: Session, release: Path, use: str, secret: str | None) -> tuple[Belief, AdversaryKnowledge]:

@@ -229,7 +229,7 @@ def attack(
     """Write what one attack believes of everybody, as CSV. Of an attack on the mechanism: its evidence as JSON."""
     make_folder(out.parent)
     from leafgate.cli.attack import belief_file, run_single_attack
-    from leafgate.types.belief import AttributeBelief, MembershipBelief, secret_of
+    from leafgate.kernel.belief import AttributeBelief, MembershipBelief, secret_of
 
     run = sessions.open_session(policy, data, root)
     belief, known = run_single_attack(run, release, use, secret)

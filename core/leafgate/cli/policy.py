@@ -16,7 +16,7 @@ from leafgate.errors import InvalidError, LeafgateError
 from leafgate.io.json import readable
 
 if TYPE_CHECKING:
-    from leafgate.api.components import TreeBuilder
+    from leafgate.kernel.components import TreeBuilder
 
 PolicyFiles = Annotated[list[Path], typer.Argument(metavar="POLICY...", help="The policies, YAML files.")]
 

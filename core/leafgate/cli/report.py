@@ -34,8 +34,8 @@ def report(
     """Show a stored report in another format. The exit code is that of its verdict, its waivers judged again."""
     from leafgate.api.registry import Plugins, load_plugins
     from leafgate.disclosure.stored import read_report
+    from leafgate.kernel.findings import EXIT_CODES
     from leafgate.session.report_formats import TEXT, chosen_formats, render
-    from leafgate.types.report import EXIT_CODES
 
     if out is not None:
         expectations = (expect_policy, expect_release, expect_file)

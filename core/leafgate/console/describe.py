@@ -9,13 +9,13 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from leafgate.api.checks import AuditCheck
-from leafgate.api.components import AttackModel, Component, DataEngine, DataSource, TreeBuilder
-from leafgate.api.metrics import Example, Metric, PersonMetric
-from leafgate.api.model_readers import ModelReader
-from leafgate.api.options import options, parts
 from leafgate.api.registry import OfferedFormat, Plugin, Plugins, command_name, use_of
-from leafgate.types.adversary import ACCESS_LEVELS, Need
+from leafgate.ir.model_readers import ModelReader
+from leafgate.kernel.checks import AuditCheck
+from leafgate.kernel.components import AttackModel, Component, DataEngine, DataSource, TreeBuilder
+from leafgate.kernel.knowledge import ACCESS_LEVELS, Need
+from leafgate.kernel.metrics import Example, Metric, PersonMetric
+from leafgate.kernel.options import options, parts
 
 KINDS: dict[type[Component], str] = {
     TreeBuilder: "builder",

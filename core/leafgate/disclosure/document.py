@@ -38,8 +38,8 @@ from leafgate.disclosure.schema import (
     ReportDocument,
 )
 from leafgate.io.json import JsonDocument
-from leafgate.types.evidence import AuditorOnly
-from leafgate.types.report import FORMAT, Finding, Remedy, Report, SecondaryScore, Unit
+from leafgate.kernel.evidence import AuditorOnly
+from leafgate.kernel.findings import FORMAT, Finding, Remedy, Report, SecondaryScore, Unit
 
 OUTSIDE_GUARANTEE = (
     "The release claims differential privacy. Whether limits hold was computed from the data: these answers are "

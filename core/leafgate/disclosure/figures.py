@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from leafgate.disclosure.masking import MAX_ROUNDING_BASE, Audience, CountMask, redact_object, round_coarsely
 from leafgate.disclosure.schema import AttackAccuracyDocument, BarDocument, NodeDocument, TreeDocument
-from leafgate.types.report import Report
+from leafgate.kernel.findings import Report
 
 
 def distributions(report: Report, mask: CountMask, audience: Audience) -> Iterator[tuple[BarDocument, ...]]:

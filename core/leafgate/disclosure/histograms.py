@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.disclosure.masking import edge_below, has_small_groups, width_at
-from leafgate.types.report import Finding, ScoredPeople, Unit
+from leafgate.kernel.findings import Finding, ScoredPeople, Unit
 
 STEPS = 10
 """About how many bars a histogram of scores has."""

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from leafgate.disclosure.schema import FewerThan, FromTo, MoreThan
 from leafgate.io.json import JsonObject
-from leafgate.types.report import Direction, lenient
+from leafgate.kernel.findings import Direction, lenient
 
 ROUNDING_ERROR = 1e-6
 """Masked shares are published with six digits."""

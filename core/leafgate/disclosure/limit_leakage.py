@@ -13,7 +13,7 @@ from dataclasses import replace
 from leafgate.disclosure.intervals import Range, range_of, share_range
 from leafgate.disclosure.limit_query import NARROW, SMALL, TEST, LimitQuery
 from leafgate.disclosure.schema import Count, FewerThan, FindingDocument, FromTo, MaskedScore, MoreThan
-from leafgate.types.report import Finding, Limit, Report, Unit
+from leafgate.kernel.findings import Finding, Limit, Report, Unit
 
 
 def leakage_notes(report: Report, published: Sequence[FindingDocument]) -> list[str]:

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 
 from leafgate.disclosure.text import limit_words
-from leafgate.types.report import Limit, Unit, lenient
+from leafgate.kernel.findings import Limit, Unit, lenient
 
 SMALL = (
     "whether {metric} is {limit} discloses groups of fewer than {cell} people, which public reports do not show: "

@@ -18,8 +18,8 @@ from pydantic import JsonValue
 
 from leafgate.disclosure.schema import Count, FewerThan, FromTo, MoreThan
 from leafgate.io.json import JsonDocument
-from leafgate.types.evidence import AuditorOnly, PeopleCount, ReleaseOnly
-from leafgate.types.report import Finding, Report, Unit
+from leafgate.kernel.evidence import AuditorOnly, PeopleCount, ReleaseOnly
+from leafgate.kernel.findings import Finding, Report, Unit
 
 Audience = Literal["public", "auditor"]
 MAX_ROUNDING_BASE = 0.1

@@ -26,9 +26,9 @@ from pydantic import (
     model_validator,
 )
 
-from leafgate.api.components import Strict
 from leafgate.io.json import JsonDocument
-from leafgate.types.report import RemedyAction, Verdict
+from leafgate.kernel.components import Strict
+from leafgate.kernel.findings import RemedyAction, Verdict
 
 
 class Document(Strict):

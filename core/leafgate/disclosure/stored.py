@@ -16,8 +16,8 @@ from leafgate.errors import Problem, ReportError, plain
 from leafgate.io.files import read_bounded
 from leafgate.io.json import JsonDocument, JsonObject, canonical, parse_json
 from leafgate.io.release_codec import FORMAT as RELEASE_FORMAT
-from leafgate.types.paths import format_path
-from leafgate.types.report import CHECK_PREFIX, Direction
+from leafgate.kernel.findings import CHECK_PREFIX, Direction
+from leafgate.kernel.paths import format_path
 
 MAX_BYTES = 64 * 1024 * 1024
 MESSAGES = {

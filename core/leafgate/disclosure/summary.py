@@ -27,7 +27,7 @@ from leafgate.disclosure.text import (
 )
 from leafgate.io.json import JsonObject
 from leafgate.io.text import LONGEST, clean, printable_line, shorten
-from leafgate.types.report import REPAIR
+from leafgate.kernel.findings import REPAIR
 
 FindingState = Literal["failed", "inconclusive", "waived", "passed"]
 FINDING_STATES: Sequence[FindingState] = ("failed", "inconclusive", "waived", "passed")

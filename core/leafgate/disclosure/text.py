@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from leafgate.io.json import JsonObject
 from leafgate.io.text import shorten
-from leafgate.types.report import DERIVED_ALONE, GROUPS_ALONE, HIDDEN_CELLS
+from leafgate.kernel.findings import DERIVED_ALONE, GROUPS_ALONE, HIDDEN_CELLS
 
 VERDICTS = {
     "pass": "PASS: every limit of the policy holds.",

@@ -10,13 +10,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from leafgate.algorithms.prediction import class_scores, predict
-from leafgate.api.components import AttackModel, Component
 from leafgate.api.registry import Plugins, use_of
 from leafgate.engine.remedies.static import from_error
 from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError, LeafgateError, NoReleaseError, PolicyError, ReleaseError
 from leafgate.io.release_codec import ReleaseArtifact
-from leafgate.types.adversary import (
+from leafgate.kernel.belief import Belief, CellBelief, GroupBelief, SecretBelief, secret_of
+from leafgate.kernel.components import AttackModel, Component
+from leafgate.kernel.evidence import AuditorOnly, PeopleCount
+from leafgate.kernel.findings import Remedy
+from leafgate.kernel.knowledge import (
     Access,
     AdversaryKnowledge,
     Membership,
@@ -24,17 +27,14 @@ from leafgate.types.adversary import (
     QueryLog,
     defensive_copy,
 )
-from leafgate.types.belief import Belief, CellBelief, GroupBelief, SecretBelief, secret_of
-from leafgate.types.evidence import AuditorOnly, PeopleCount
-from leafgate.types.report import Remedy
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from leafgate.algorithms.near_copies import NearCopies
-    from leafgate.types.release import Release
-    from leafgate.types.table import Table
+    from leafgate.kernel.release import Release
+    from leafgate.kernel.table import Table
 
 
 @dataclass(frozen=True)

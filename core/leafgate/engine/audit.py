@@ -11,7 +11,6 @@ from typing import Any
 
 from leafgate.algorithms.consistency import Consistency
 from leafgate.algorithms.representatives import representatives
-from leafgate.api.components import AttackModel
 from leafgate.api.plan import AuditPlan, ReleaseFileChecks
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult, announce_attack, run_attack
@@ -30,14 +29,15 @@ from leafgate.engine.score import AuditState, comparisons, judge
 from leafgate.engine.waivers import SourceLocations, Waivers, apply_waivers, never, passes
 from leafgate.errors import InconclusiveError, NoReleaseError
 from leafgate.io.release_codec import ReleaseArtifact
+from leafgate.kernel.components import AttackModel
+from leafgate.kernel.evidence import AuditorOnly, PeopleCount
+from leafgate.kernel.findings import Finding, Remedy, Report
+from leafgate.kernel.knowledge import limit_knowledge
+from leafgate.kernel.large_table import LargeTable
+from leafgate.kernel.release import Release
+from leafgate.kernel.table import Table
+from leafgate.kernel.tables import Tables
 from leafgate.progress import progress_step
-from leafgate.types.adversary import limit_knowledge
-from leafgate.types.evidence import AuditorOnly, PeopleCount
-from leafgate.types.large_table import LargeTable
-from leafgate.types.release import Release
-from leafgate.types.report import Finding, Remedy, Report
-from leafgate.types.table import Table
-from leafgate.types.tables import Tables
 
 
 @dataclass(frozen=True, repr=False)

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from leafgate.algorithms.publication import published
-from leafgate.api.components import TreeBuilder
 from leafgate.api.plan import AuditPlan, ReleaseFileChecks
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import isolate_plugin_errors
 from leafgate.errors import InconclusiveError, PolicyError, ReleaseError
 from leafgate.io.release_codec import LoadedRelease, ReleaseArtifact, serialize
-from leafgate.types.evidence import is_json_encodable
-from leafgate.types.large_table import LargeTable
-from leafgate.types.release import BuildResult, FileDisclosure, Publish, Release
-from leafgate.types.schema import Schema
-from leafgate.types.table import Table
+from leafgate.kernel.components import TreeBuilder
+from leafgate.kernel.evidence import is_json_encodable
+from leafgate.kernel.large_table import LargeTable
+from leafgate.kernel.release import BuildResult, FileDisclosure, Publish, Release
+from leafgate.kernel.schema import Schema
+from leafgate.kernel.table import Table
 
 
 def build(

@@ -15,9 +15,6 @@ from typing import Any
 from leafgate.algorithms.class_orders import Order, better_order, people_by_class
 from leafgate.algorithms.consistency import follows_from_records, is_exact_despite_label
 from leafgate.algorithms.node_counts import REMEDY
-from leafgate.api.checks import AuditCheck, CheckContext, CheckedData, CheckFinding
-from leafgate.api.components import AttackModel
-from leafgate.api.metrics import Metric, PersonMetric
 from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins, use_of
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
@@ -26,10 +23,13 @@ from leafgate.engine.remedies.static import as_sentence, from_error
 from leafgate.engine.score import AuditState, inconclusive, score_beliefs, score_one
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
 from leafgate.io.json import parse_number
-from leafgate.types.belief import CellBelief, MechanismBelief, MembershipBelief, SecretBelief
-from leafgate.types.evidence import RESERVED, AuditorOnly, PeopleCount, checked_evidence, is_json_encodable
-from leafgate.types.release import Claim
-from leafgate.types.report import CHECK_PREFIX, Finding, Remedy
+from leafgate.kernel.belief import CellBelief, MechanismBelief, MembershipBelief, SecretBelief
+from leafgate.kernel.checks import AuditCheck, CheckContext, CheckedData, CheckFinding
+from leafgate.kernel.components import AttackModel
+from leafgate.kernel.evidence import RESERVED, AuditorOnly, PeopleCount, checked_evidence, is_json_encodable
+from leafgate.kernel.findings import CHECK_PREFIX, Finding, Remedy
+from leafgate.kernel.metrics import Metric, PersonMetric
+from leafgate.kernel.release import Claim
 
 Attack = Callable[[AttackModel], AttackResult]
 WORST_FIRST = (False, None, True)

@@ -26,14 +26,14 @@ from leafgate.engine.knowledge import Adversaries
 from leafgate.engine.waivers import SourceLocations
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.release_codec import ReleaseArtifact
-from leafgate.types.arrays import Ids
-from leafgate.types.evidence import PeopleCount
-from leafgate.types.release import Release
-from leafgate.types.report import Finding, Remedy
-from leafgate.types.schema import Schema
-from leafgate.types.table import Table
-from leafgate.types.tables import Tables
-from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, children
+from leafgate.kernel.arrays import Ids
+from leafgate.kernel.evidence import PeopleCount
+from leafgate.kernel.findings import Finding, Remedy
+from leafgate.kernel.release import Release
+from leafgate.kernel.schema import Schema
+from leafgate.kernel.table import Table
+from leafgate.kernel.tables import Tables
+from leafgate.kernel.tree import CategoricalSplit, Leaf, Node, NumericSplit, children
 
 MOST_COPIES = 200_000
 """So many records at most stand for people whose missing cells can go several ways: more take minutes and gigabytes."""

@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 
 from leafgate.algorithms.derivable import group_shares_derivable, uses_background_knowledge
 from leafgate.algorithms.routing import NOWHERE, route
-from leafgate.api.context import ScoringContext
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.score import AuditState
 from leafgate.errors import InconclusiveError, UnreadableError
-from leafgate.types.belief import Belief, PosteriorBelief, SecretBelief, classes_of
-from leafgate.types.evidence import AuditorOnly, PeopleCount, ReleaseOnly
-from leafgate.types.release import Release
-from leafgate.types.report import AttackAccuracy, Finding, TreeView
-from leafgate.types.schema import Schema
-from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit
+from leafgate.kernel.belief import Belief, PosteriorBelief, SecretBelief, classes_of
+from leafgate.kernel.context import ScoringContext
+from leafgate.kernel.evidence import AuditorOnly, PeopleCount, ReleaseOnly
+from leafgate.kernel.findings import AttackAccuracy, Finding, TreeView
+from leafgate.kernel.release import Release
+from leafgate.kernel.schema import Schema
+from leafgate.kernel.tree import CategoricalSplit, Leaf, Node, NumericSplit
 
 WIDEST = 8
 """So many values of a way are named; of more, their number is said."""

@@ -10,18 +10,18 @@ import numpy as np
 import pandas as pd
 
 from leafgate.algorithms.certainty import RARELY, Window, Windows
-from leafgate.api.context import ScoringContext
-from leafgate.api.metrics import Metric, PersonMetric, ValueMetric
 from leafgate.api.registry import Plugins
 from leafgate.engine.scores import score_of, value_of
 from leafgate.errors import LeafgateError
-from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.belief import SecretBelief
-from leafgate.types.release import Release
-from leafgate.types.report import Remedy
-from leafgate.types.schema import Column
-from leafgate.types.table import Table
-from leafgate.types.tree import Leaf
+from leafgate.kernel.belief import SecretBelief
+from leafgate.kernel.context import ScoringContext
+from leafgate.kernel.findings import Remedy
+from leafgate.kernel.knowledge import AdversaryKnowledge
+from leafgate.kernel.metrics import Metric, PersonMetric, ValueMetric
+from leafgate.kernel.release import Release
+from leafgate.kernel.schema import Column
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import Leaf
 
 IMPOSSIBLE = "no release of this table can keep it"
 

@@ -19,27 +19,27 @@ from leafgate.algorithms.near_copies import NearCopies, near_copies, shares_keys
 from leafgate.algorithms.prediction import class_scores
 from leafgate.algorithms.publication import published
 from leafgate.algorithms.sampling import MAX_PEOPLE, nested_sample, sampled
-from leafgate.api.components import AttackModel
-from leafgate.api.options import UNREAD
 from leafgate.api.plan import AuditPlan, Grants, KnowledgeGrant
 from leafgate.errors import DataError, InconclusiveError
 from leafgate.io.release_codec import ReleaseArtifact
+from leafgate.kernel.components import AttackModel
+from leafgate.kernel.knowledge import AdversaryKnowledge, Candidates, Membership, Targets, limit_knowledge
+from leafgate.kernel.options import UNREAD
+from leafgate.kernel.release import BuildResult, Release
+from leafgate.kernel.schema import Schema
+from leafgate.kernel.table import Table, distinct_rows
+from leafgate.kernel.tables import Tables
+from leafgate.kernel.tree import columns_asked
 from leafgate.progress import progress_step
-from leafgate.types.adversary import AdversaryKnowledge, Candidates, Membership, Targets, limit_knowledge
-from leafgate.types.release import BuildResult, Release
-from leafgate.types.schema import Schema
-from leafgate.types.table import Table, distinct_rows
-from leafgate.types.tables import Tables
-from leafgate.types.tree import columns_asked
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from leafgate.api.metrics import Metric
-    from leafgate.api.model_readers import ModelReader
-    from leafgate.types.adversary import Fact, Mechanism, Retrain
+    from leafgate.ir.model_readers import ModelReader
+    from leafgate.kernel.knowledge import Fact, Mechanism, Retrain
+    from leafgate.kernel.metrics import Metric
 
 
 def grant_knowledge(

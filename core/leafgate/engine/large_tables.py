@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from leafgate.api.checks import AuditCheck
 from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins, use_of
-from leafgate.types.schema import Schema
+from leafgate.kernel.checks import AuditCheck
+from leafgate.kernel.schema import Schema
 
 
 def records_needed_by(plan: AuditPlan, plugins: Plugins, schema: Schema) -> list[str]:

@@ -15,12 +15,12 @@ from leafgate.api.registry import Plugins
 from leafgate.engine.remedies.static import from_error
 from leafgate.engine.score import AuditState
 from leafgate.errors import LeafgateError
-from leafgate.types.evidence import AuditorOnly
-from leafgate.types.release import ModelReading, Release
-from leafgate.types.report import Finding, Remedy
-from leafgate.types.tree import columns_asked
-from leafgate.types.tree_arrays import TreeArrays, tree_arrays
-from leafgate.types.witness import Witness
+from leafgate.kernel.evidence import AuditorOnly
+from leafgate.kernel.findings import Finding, Remedy
+from leafgate.kernel.release import ModelReading, Release
+from leafgate.kernel.tree import columns_asked
+from leafgate.kernel.tree_arrays import TreeArrays, tree_arrays
+from leafgate.kernel.witness import Witness
 
 READING = "reading"
 """The finding about how the file of a model was read."""

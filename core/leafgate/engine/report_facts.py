@@ -14,9 +14,6 @@ from typing import Any
 import numpy as np
 
 from leafgate.algorithms.routing import count_leaves
-from leafgate.api.checks import AuditCheck
-from leafgate.api.components import AttackModel, Component
-from leafgate.api.options import digest
 from leafgate.api.plan import AuditPlan, Grants
 from leafgate.api.registry import Plugins
 from leafgate.engine.knowledge import secret_inputs
@@ -24,13 +21,16 @@ from leafgate.engine.waivers import Waivers
 from leafgate.errors import DataError, PolicyError
 from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.io.tables.digest import digest_records
-from leafgate.types.evidence import AuditorOnly, PeopleCount
-from leafgate.types.large_table import LargeTable
-from leafgate.types.release import Release, covers_data
-from leafgate.types.report import Finding, Report
-from leafgate.types.schema import Schema
-from leafgate.types.table import Table
-from leafgate.types.tables import Tables
+from leafgate.kernel.checks import AuditCheck
+from leafgate.kernel.components import AttackModel, Component
+from leafgate.kernel.evidence import AuditorOnly, PeopleCount
+from leafgate.kernel.findings import Finding, Report
+from leafgate.kernel.large_table import LargeTable
+from leafgate.kernel.options import digest
+from leafgate.kernel.release import Release, covers_data
+from leafgate.kernel.schema import Schema
+from leafgate.kernel.table import Table
+from leafgate.kernel.tables import Tables
 
 KEY = "report.digest_key"
 MIN_KEY_BYTES = 16

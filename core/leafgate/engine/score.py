@@ -12,9 +12,6 @@ import pandas as pd
 
 from leafgate.algorithms.consistency import Consistency
 from leafgate.algorithms.derivable import columns_spoken_of, overall_shares_derivable, uses_background_knowledge
-from leafgate.api.components import Distribution
-from leafgate.api.context import Observation, ScoringContext
-from leafgate.api.metrics import Metric, PersonMetric, ReleaseMetric, ValueMetric
 from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult
@@ -39,9 +36,7 @@ from leafgate.engine.scores import (
 )
 from leafgate.engine.validation import align_to_records
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
-from leafgate.progress import progress_step
-from leafgate.types.adversary import AdversaryKnowledge, defensive_copy
-from leafgate.types.belief import (
+from leafgate.kernel.belief import (
     AttributeBelief,
     Belief,
     CellBelief,
@@ -50,9 +45,10 @@ from leafgate.types.belief import (
     classes_of,
     secret_of,
 )
-from leafgate.types.evidence import AuditorOnly, PeopleCount
-from leafgate.types.release import Release, covers_data
-from leafgate.types.report import (
+from leafgate.kernel.components import Distribution
+from leafgate.kernel.context import Observation, ScoringContext
+from leafgate.kernel.evidence import AuditorOnly, PeopleCount
+from leafgate.kernel.findings import (
     DERIVED_ALONE,
     GROUPS_ALONE,
     HIDDEN_CELLS,
@@ -65,7 +61,11 @@ from leafgate.types.report import (
     Unit,
     lenient,
 )
-from leafgate.types.table import Table
+from leafgate.kernel.knowledge import AdversaryKnowledge, defensive_copy
+from leafgate.kernel.metrics import Metric, PersonMetric, ReleaseMetric, ValueMetric
+from leafgate.kernel.release import Release, covers_data
+from leafgate.kernel.table import Table
+from leafgate.progress import progress_step
 
 
 @dataclass(frozen=True)

@@ -12,18 +12,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate.algorithms.derivable import must_hide, undisclosed_reads
-from leafgate.api.components import Distribution
-from leafgate.api.context import Observation, ScoringContext
-from leafgate.api.metrics import Metric, PersonMetric, Score
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
 from leafgate.engine.remedies.static import of_texts
 from leafgate.engine.validation import are_real_numbers, is_reordered
 from leafgate.errors import InconclusiveError, LeafgateError
-from leafgate.types.belief import Belief, CellBelief, GroupBelief, PosteriorBelief, SecretBelief, classes_of
-from leafgate.types.evidence import RESERVED, AuditorOnly, PeopleCount, checked_evidence, is_json_encodable
-from leafgate.types.report import Remedy, Scored, SecondaryScore
-from leafgate.types.table import Table
+from leafgate.kernel.belief import Belief, CellBelief, GroupBelief, PosteriorBelief, SecretBelief, classes_of
+from leafgate.kernel.components import Distribution
+from leafgate.kernel.context import Observation, ScoringContext
+from leafgate.kernel.evidence import RESERVED, AuditorOnly, PeopleCount, checked_evidence, is_json_encodable
+from leafgate.kernel.findings import Remedy, Scored, SecondaryScore
+from leafgate.kernel.metrics import Metric, PersonMetric, Score
+from leafgate.kernel.table import Table
 
 Scores = NDArray[np.float64]
 Counts = NDArray[np.int64]

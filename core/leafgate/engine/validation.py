@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from leafgate.errors import InconclusiveError, UnreadableError
-from leafgate.types.belief import (
+from leafgate.kernel.belief import (
     BELIEF_TYPES,
     AttributeBelief,
     Belief,
@@ -23,15 +23,15 @@ from leafgate.types.belief import (
     SecretBelief,
     rows_for,
 )
-from leafgate.types.evidence import CORE_OF_ATTACKS, checked_evidence
+from leafgate.kernel.evidence import CORE_OF_ATTACKS, checked_evidence
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from leafgate.types.adversary import AdversaryKnowledge
-    from leafgate.types.release import Release
-    from leafgate.types.table import Table
+    from leafgate.kernel.knowledge import AdversaryKnowledge
+    from leafgate.kernel.release import Release
+    from leafgate.kernel.table import Table
 
 B = TypeVar("B", bound=PosteriorBelief)
 POSTERIOR_TOLERANCE = 1e-6
@@ -394,7 +394,7 @@ def records_of_cells(cells: NDArray[Any], release: Release, origins: Sequence[in
     """
     import numpy as np
 
-    from leafgate.types.table import Table
+    from leafgate.kernel.table import Table
 
     if origins is None or release.records is None:
         raise InconclusiveError(

@@ -8,11 +8,11 @@ from datetime import UTC, date, datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from leafgate.api.metrics import Metric
 from leafgate.api.plan import AuditPlan, Lines, WaiverTerms
 from leafgate.io.release_codec import ReleaseArtifact
-from leafgate.types.paths import DocumentPath
-from leafgate.types.report import Finding
+from leafgate.kernel.findings import Finding
+from leafgate.kernel.metrics import Metric
+from leafgate.kernel.paths import DocumentPath
 
 if TYPE_CHECKING:
     from leafgate.engine.score import AuditState

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from leafgate.api.components import AttackModel
 from leafgate.api.registry import load_plugins
 from leafgate.engine.remedies.search import UNSEARCHED
 from leafgate.errors import InvalidError, LeafgateError, NoReleaseError
 from leafgate.estimators.classifiers import KAnonymousTreeClassifier, ReleaseClassifier
+from leafgate.kernel.components import AttackModel
 from leafgate.policy.load import document_of, load_policy
 
 if TYPE_CHECKING:
+    from leafgate.kernel.findings import Verdict
     from leafgate.session.audit import Audit
-    from leafgate.types.report import Verdict
 
 LEFT_OUT = frozenset({"identifier", "ignored"})
 """The roles of columns that no tree asks about, which the rows of a search need not have."""

@@ -23,7 +23,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from leafgate.algorithms import prediction
 from leafgate.algorithms.publication import published
 from leafgate.algorithms.routing import NOWHERE
-from leafgate.api.components import TreeBuilder
 from leafgate.api.registry import load_plugins
 from leafgate.errors import LeafgateError, NoReleaseError, plain
 from leafgate.estimators.columns import (
@@ -40,8 +39,9 @@ from leafgate.estimators.columns import (
 )
 from leafgate.io.files import EVERYONE, write_file
 from leafgate.io.release_codec import serialize
-from leafgate.types.release import BuildResult, Publish, Release
-from leafgate.types.tree import leaves
+from leafgate.kernel.components import TreeBuilder
+from leafgate.kernel.release import BuildResult, Publish, Release
+from leafgate.kernel.tree import leaves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

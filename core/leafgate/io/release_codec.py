@@ -31,8 +31,8 @@ from leafgate.io.json import (
     refuse_unknown,
 )
 from leafgate.io.tree_codec import TreeReader, TreeWriter, tree_document
-from leafgate.types.noise import LAWS, Noise
-from leafgate.types.release import (
+from leafgate.kernel.noise import LAWS, Noise
+from leafgate.kernel.release import (
     LEVELS,
     AuditedFile,
     BuildResult,
@@ -50,10 +50,10 @@ from leafgate.types.release import (
     Release,
     Severity,
 )
-from leafgate.types.schema import Column, Role, Schema, bin_names
-from leafgate.types.tree import MAX_TREES, Node
-from leafgate.types.tree_arrays import tree_arrays
-from leafgate.types.witness import Witness
+from leafgate.kernel.schema import Column, Role, Schema, bin_names
+from leafgate.kernel.tree import MAX_TREES, Node
+from leafgate.kernel.tree_arrays import tree_arrays
+from leafgate.kernel.witness import Witness
 
 if TYPE_CHECKING:
     from leafgate.algorithms.node_counts import FileNumbers

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from leafgate.errors import ReleaseError
 from leafgate.io.json import append_readable, flag_at, is_number, refuse_unknown
-from leafgate.types.schema import Schema, Value
-from leafgate.types.tree import MAX_DEPTH, Branch, CategoricalSplit, Leaf, Node, NumericSplit
+from leafgate.kernel.schema import Schema, Value
+from leafgate.kernel.tree import MAX_DEPTH, Branch, CategoricalSplit, Leaf, Node, NumericSplit
 
 
 def tree_document(node: Node) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from leafgate.ir.features import Origin
 from leafgate.ir.node_numbers import NO_SAMPLING, OF_PEOPLE, Hessians, NodeNumbers, NumberKind, Sampling
-from leafgate.types.release import LEVELS, NOT_STATED, Combine, Counted, FileDisclosure, Learner, Level
+from leafgate.kernel.release import LEVELS, NOT_STATED, Combine, Counted, FileDisclosure, Learner, Level
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]

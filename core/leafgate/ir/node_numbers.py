@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from leafgate.types.arrays import Floats, Ids
+from leafgate.kernel.arrays import Floats, Ids
 
 NumberKind = Literal["rows", "parts", "draws", "weight", "hessian"]
 """What a number counts: training rows; training rows, those with missing cells in part; rows drawn with replacement;

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from leafgate.bounded.objects import ObjectView
-from leafgate.types.release import FileDisclosure
+from leafgate.kernel.release import FileDisclosure
 
 OTHER_CONTENT = "other content, which nobody needs to predict"
 """How the description begins of what a file discloses besides everything that the readers know."""

@@ -7,7 +7,7 @@ import numpy as np
 from leafgate.errors import ReleaseError
 from leafgate.ir.arrays import refuse_many_categories
 from leafgate.ir.model import LEAF, Flags, Floats, Ids, ModelIR, TreeIR
-from leafgate.types.tree import MAX_DEPTH, MAX_TREES
+from leafgate.kernel.tree import MAX_DEPTH, MAX_TREES
 
 MAX_LOOKS = 3_000_000
 """Tests above others that are looked at, and categories in their sets."""

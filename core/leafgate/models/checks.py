@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from leafgate.api.plan import AuditPlan, ReleaseFileChecks
 from leafgate.api.registry import Plugins
+from leafgate.kernel.findings import REPAIR, Finding, Remedy
+from leafgate.kernel.release import LEVELS, NOT_STATED, FileDisclosure, Level, Release, discloses_more
 from leafgate.models.exposure.cells import cells_disclosed
-from leafgate.types.release import LEVELS, NOT_STATED, FileDisclosure, Level, Release, discloses_more
-from leafgate.types.report import REPAIR, Finding, Remedy
 
 WORST_FIRST = ("high", "medium", "low")
 

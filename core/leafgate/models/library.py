@@ -21,16 +21,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leafgate.api.model_readers import ModelReader
 from leafgate.errors import InconclusiveError
 from leafgate.ir.model import Floats, ModelIR
+from leafgate.ir.model_readers import ModelReader
+from leafgate.kernel.release import ModelReading, Release
+from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.table import Table
+from leafgate.kernel.witness import Answers, Witness
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import with_resolved_origins
 from leafgate.models.points import cells_of_column, column_edges, numbers_around, rows_of
-from leafgate.types.release import ModelReading, Release
-from leafgate.types.schema import Column, Schema
-from leafgate.types.table import Table
-from leafgate.types.witness import Answers, Witness
 
 LibraryAnswer = Callable[[bytes, Floats, pd.DataFrame], Mapping[str, Any]]
 """What a library answers, by the bytes of a file, rows of the model's features, and the same rows of the table.

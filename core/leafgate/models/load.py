@@ -12,21 +12,21 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
-from leafgate.api.components import TreeBuilder
-from leafgate.api.model_readers import HEAD, ModelReader
 from leafgate.api.registry import Plugins, load_plugins
 from leafgate.bounded.json import refuse_large
 from leafgate.errors import Problem, ReleaseError
 from leafgate.garbage_collection import paused_garbage_collection
 from leafgate.io.json import is_number
 from leafgate.io.release_codec import FORMAT, LoadedRelease, read_release
+from leafgate.ir.model_readers import HEAD, ModelReader
+from leafgate.kernel.components import TreeBuilder
+from leafgate.kernel.release import AuditedFile, Release
+from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.table import Table
 from leafgate.models.exposure.categories import without_declared
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import is_foreign, model_bytes, read_with_reader
-from leafgate.types.release import AuditedFile, Release
-from leafgate.types.schema import Column, Schema
-from leafgate.types.table import Table
 
 MAX_PARSED = 600 * 2**20
 """Bytes of memory that a release file may take once it is parsed, some 700,000 nodes. The estimate is about twice

@@ -11,8 +11,8 @@ import numpy as np
 from leafgate.errors import ReleaseError
 from leafgate.io.json import object_at, parse_json, readable, refuse_unknown
 from leafgate.io.release_codec import LoadedRelease, ReleaseArtifact
-from leafgate.types.release import Records, Release
-from leafgate.types.table import Table
+from leafgate.kernel.release import Records, Release
+from leafgate.kernel.table import Table
 
 FORMAT = "leafgate/origins/1"
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from leafgate.ir.features import CategoryCodes, MissingIndicator, Numeric, Origin, Unresolved, after_steps
 from leafgate.ir.model import Floats, ModelIR
+from leafgate.kernel.schema import Column
+from leafgate.kernel.table import Table
 from leafgate.models.lowering.tests import Split, invert_threshold
-from leafgate.types.schema import Column
-from leafgate.types.table import Table
 
 Cells = Mapping[str, Sequence[Any]]
 """Columns of numbers or texts; None where missing."""

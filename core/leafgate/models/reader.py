@@ -11,16 +11,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from leafgate.api.model_readers import HEAD, LARGEST, ModelReader, Vocabulary
 from leafgate.bounded.folder import MODEL_FILE, is_model_folder, read_folder
 from leafgate.bounded.gzip import gzip_head, is_gzip, parse_bounded_gzip, refuse_gzip_notes
 from leafgate.errors import InconclusiveError, LeafgateError, Problem, ReleaseError
 from leafgate.ir.model import ModelIR
+from leafgate.ir.model_readers import HEAD, LARGEST, ModelReader, Vocabulary
 from leafgate.ir.unread import has_known_words
 from leafgate.ir.validate import check_model
+from leafgate.kernel.folders import folder_files
+from leafgate.kernel.release import NOT_STATED
 from leafgate.models.exposure.implied import with_implied_disclosures
-from leafgate.types.folders import folder_files
-from leafgate.types.release import NOT_STATED
 
 SETTING_WORDS = frozenset({"sqrt", "log2", "auto", "best", "random", "balanced", "balanced_subsample"})
 """What scikit-learn's settings of learners may be, of those that reports print."""

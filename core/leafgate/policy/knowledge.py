@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from leafgate.api.knowledge import Asked, Condition, FactSpec, Knows
 from leafgate.errors import DataError, PolicyError, Problem
-from leafgate.types.adversary import Between, Fact
-from leafgate.types.schema import Column, Value
+from leafgate.kernel.knowledge import Between, Fact
+from leafgate.kernel.knows import Asked, Condition, FactSpec, Knows
+from leafgate.kernel.schema import Column, Value
 
 if TYPE_CHECKING:
-    from leafgate.types.table import Table
+    from leafgate.kernel.table import Table
 
 Columns = Mapping[str, Column | None]
 """Columns by name; None where the policy is wrong about the column itself."""

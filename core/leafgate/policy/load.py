@@ -13,10 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, create_model, field_validator
 
-from leafgate.api.components import AttackModel, Component, DataSource
-from leafgate.api.knowledge import MAX_AUXILIARY, MAX_CANDIDATES, Knows
-from leafgate.api.metrics import Metric
-from leafgate.api.options import UNREAD
 from leafgate.api.plan import (
     IN_MEMORY,
     AuditPlan,
@@ -29,6 +25,11 @@ from leafgate.api.plan import (
 )
 from leafgate.api.registry import Plugins
 from leafgate.errors import InconclusiveError, PolicyError, Problem
+from leafgate.kernel.components import AttackModel, Component, DataSource
+from leafgate.kernel.knows import MAX_AUXILIARY, MAX_CANDIDATES, Knows
+from leafgate.kernel.metrics import Metric
+from leafgate.kernel.options import UNREAD
+from leafgate.kernel.release import Publish
 from leafgate.policy.inherit import inherited, load_trusted, with_source_locations
 from leafgate.policy.knowledge import facts_of
 from leafgate.policy.models import ColumnSpec, Data, Policy
@@ -42,12 +43,11 @@ from leafgate.policy.sources import (
 )
 from leafgate.policy.validation import KINDS, cross_field_errors, problems_of
 from leafgate.policy.waivers import Waiver, metric_of, waiver_problems, waivers_sha256
-from leafgate.types.release import Publish
 
 if TYPE_CHECKING:
-    from leafgate.types.schema import Schema
-    from leafgate.types.table import Table
-    from leafgate.types.witness import Witness
+    from leafgate.kernel.schema import Schema
+    from leafgate.kernel.table import Table
+    from leafgate.kernel.witness import Witness
 
 KNOWLEDGE = {
     "distribution": frozenset({"distribution"}),

@@ -21,18 +21,18 @@ from pydantic import (
     model_validator,
 )
 
-from leafgate.api.components import AttackModel, Component, DataSource, Strict, TreeBuilder
-from leafgate.api.knowledge import Knows
-from leafgate.api.metrics import Metric
-from leafgate.api.options import UNREAD, DataFile, FiniteFloat, PeopleFile, PositiveFloat
 from leafgate.api.plan import IN_MEMORY, MOST_DAYS, PolicyOrigin
 from leafgate.errors import DataError
 from leafgate.io.json import canonical, is_number
+from leafgate.kernel.components import AttackModel, Component, DataSource, Strict, TreeBuilder
+from leafgate.kernel.knows import Knows
+from leafgate.kernel.metrics import Metric
+from leafgate.kernel.options import UNREAD, DataFile, FiniteFloat, PeopleFile, PositiveFloat
+from leafgate.kernel.paths import DocumentPath
+from leafgate.kernel.release import Level
+from leafgate.kernel.schema import DROPPED_ROLES, Column, Hierarchy, Role, Schema, bin_names, parse_hierarchy
 from leafgate.policy.protection import Protect
 from leafgate.policy.waivers import MAX_DAYS, Approvals, Waiver
-from leafgate.types.paths import DocumentPath
-from leafgate.types.release import Level
-from leafgate.types.schema import DROPPED_ROLES, Column, Hierarchy, Role, Schema, bin_names, parse_hierarchy
 
 EXCLUSIVE_ROLES = DROPPED_ROLES | {"key"}
 """Roles that a column can only have alone."""

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BaseModel, Field, model_validator
 
-from leafgate.api.knowledge import Asked
-from leafgate.api.options import STRICT
 from leafgate.errors import DataError, PolicyError, Problem
+from leafgate.kernel.knowledge import meets
+from leafgate.kernel.knows import Asked
+from leafgate.kernel.options import STRICT
+from leafgate.kernel.schema import DROPPED_ROLES
 from leafgate.policy.knowledge import Columns, condition_problems, to_predicate, unknown_column
-from leafgate.types.adversary import meets
-from leafgate.types.schema import DROPPED_ROLES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from leafgate.types.schema import Column
-    from leafgate.types.table import Table
+    from leafgate.kernel.schema import Column
+    from leafgate.kernel.table import Table
 
 Key = Annotated[str, Field(min_length=1)] | int
 

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from leafgate.api.components import DataSource
 from leafgate.api.registry import Plugins
 from leafgate.io.json import parse_number, spelled
+from leafgate.kernel.components import DataSource
+from leafgate.kernel.paths import DocumentPath, locate
+from leafgate.kernel.schema import MISSING_WORDS
 from leafgate.policy.sources import dict_or_empty
-from leafgate.types.paths import DocumentPath, locate
-from leafgate.types.schema import MISSING_WORDS
 
 READ: tuple[DocumentPath, ...] = (
     ("data", "missing"),

@@ -10,20 +10,20 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from leafgate.api.components import AttackModel, Component, DataSource, TreeBuilder
-from leafgate.api.metrics import Metric
-from leafgate.api.options import models_of
 from leafgate.api.registry import Plugins, use_of
 from leafgate.errors import Problem, nearest_name, plain
 from leafgate.io.json import parse_number
+from leafgate.kernel.components import AttackModel, Component, DataSource, TreeBuilder
+from leafgate.kernel.findings import DIRECTIONS
+from leafgate.kernel.metrics import Metric
+from leafgate.kernel.options import models_of
+from leafgate.kernel.paths import DocumentPath, format_path
+from leafgate.kernel.schema import Column
 from leafgate.policy.knowledge import fact_problems, place_of
 from leafgate.policy.models import EXCLUSIVE_ROLES, ColumnSpec, Policy, column_of
 from leafgate.policy.protection import place_of as place_of_rule
 from leafgate.policy.protection import protect_problems
 from leafgate.policy.sources import component_name, dict_or_empty
-from leafgate.types.paths import DocumentPath, format_path
-from leafgate.types.report import DIRECTIONS
-from leafgate.types.schema import Column
 
 KINDS: dict[str, type[Component]] = {"build": TreeBuilder, "attacks": AttackModel, "metrics": Metric}
 SOURCE = ("data", "source")

@@ -10,10 +10,10 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator, model_validator
 
-from leafgate.api.metrics import Metric, PersonMetric
-from leafgate.api.options import STRICT, FiniteFloat, ShareBelowOne
 from leafgate.errors import Problem
 from leafgate.io.json import canonical
+from leafgate.kernel.metrics import Metric, PersonMetric
+from leafgate.kernel.options import STRICT, FiniteFloat, ShareBelowOne
 
 MAX_DAYS = 90
 """How many days a waiver may last unless the policy says otherwise."""

@@ -16,20 +16,20 @@ from leafgate.disclosure.text import finding_alarm, limit_words, number_words
 from leafgate.engine.audit import Audit as EngineAudit
 from leafgate.errors import InvalidError, OutputError
 from leafgate.io.files import OWNER_ONLY, make_folder, remove_files, results_folder, write_files
+from leafgate.kernel.folders import folder_files
 from leafgate.lazy_loading import lazy
 from leafgate.session.notebook_display import report_frame
 from leafgate.session.python_words import document_in_python, remedy_in_python
 from leafgate.session.report_formats import chosen_formats, result_files
 from leafgate.session.results import write_results
 from leafgate.session.stale_results import RELEASE, is_release_file, withdraw_verdicts
-from leafgate.types.folders import folder_files
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from leafgate.disclosure.masking import Audience
     from leafgate.io.json import JsonDocument
-    from leafgate.types.report import Remedy, Verdict
+    from leafgate.kernel.findings import Remedy, Verdict
 else:
     pd = lazy("pandas")
 

@@ -18,17 +18,17 @@ from numpy.typing import NDArray
 from leafgate.errors import InvalidError, ReleaseError, nearest_name
 from leafgate.io.json import parse_number
 from leafgate.ir.features import CategoryCodes, MissingIndicator, Numeric, Origin, Unresolved, known_by
+from leafgate.kernel.schema import Column, Role
 from leafgate.models.lowering.encoding import POSITIONAL, Encoding, class_values, spellings
 from leafgate.models.lowering.release import asked_features
 from leafgate.models.lowering.tests import sends_zero_apart
 from leafgate.session.domains import bounds_domain, is_long_list, list_domain, number_domain
 from leafgate.session.proposals import MODEL_GROUP
-from leafgate.types.schema import Column, Role
 
 if TYPE_CHECKING:
     from leafgate.io.tables.frames import FrameColumn
     from leafgate.ir.model import ModelIR
-    from leafgate.types.release import Level, Release
+    from leafgate.kernel.release import Level, Release
 
 BETWEEN = "_=-.: "
 """What stands between column and value in names of dummy features."""

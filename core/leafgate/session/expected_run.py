@@ -13,8 +13,8 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leafgate.api.options import digest
 from leafgate.errors import InvalidError, PolicyError, Problem, ReleaseError
+from leafgate.kernel.options import digest
 
 if TYPE_CHECKING:
     from leafgate.policy.models import Policy

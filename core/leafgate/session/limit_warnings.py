@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from leafgate.api.metrics import PersonMetric
 from leafgate.disclosure.limit_query import SMALL, LimitQuery
 from leafgate.errors import Problem
+from leafgate.kernel.findings import Limit
+from leafgate.kernel.large_table import LargeTable
+from leafgate.kernel.metrics import PersonMetric
 from leafgate.policy.models import Policy
 from leafgate.policy.waivers import metric_of
-from leafgate.types.large_table import LargeTable
-from leafgate.types.report import Limit
 
 if TYPE_CHECKING:
     from leafgate.api.registry import Plugins
-    from leafgate.types.table import Table
+    from leafgate.kernel.table import Table
 
 
 def small_limits(policy: Policy) -> Iterator[Problem]:

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from leafgate.api.components import AttackModel, Component
-from leafgate.api.metrics import Metric
 from leafgate.api.registry import Plugins, load_plugins, use_of
 from leafgate.errors import DataError, InvalidError, LeafgateError, PolicyError, nearest_name
 from leafgate.io.release_codec import serialize
 from leafgate.io.tables.frames import FrameColumn, csv_bytes, has_names, single_column, table_columns, word_for_missing
 from leafgate.io.yaml import MAX_YAML_BYTES, yaml_lines
+from leafgate.kernel.components import AttackModel, Component
+from leafgate.kernel.metrics import Metric
+from leafgate.kernel.release import LEVELS, Level, Release
 from leafgate.models.reader import model_bytes, read_foreign
 from leafgate.models.writer import object_as_file
 from leafgate.policy.load import load_policy as load_whole_policy
@@ -32,7 +33,6 @@ from leafgate.session.limit_warnings import decimal_commas, limits_against_table
 from leafgate.session.proposals import Proposal, SecretShares, propose
 from leafgate.session.run import Session, given_words, open_session, session_of
 from leafgate.session.witness import WITNESS_FILE, estimator_answers
-from leafgate.types.release import LEVELS, Level, Release
 
 if TYPE_CHECKING:
     from leafgate.ir.model import ModelIR

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from leafgate.api.registry import OfferedFormat, Plugins
     from leafgate.io.json import JsonDocument, JsonObject
-    from leafgate.types.release import Release
+    from leafgate.kernel.release import Release
 
 PAGE_FORMAT = "html"
 
@@ -19,7 +19,7 @@ PAGE_FORMAT = "html"
 def register_release_page(shell: Any) -> None:
     """Let IPython display every Release as the page of its first tree; the value type itself knows no report."""
     formatter = shell.display_formatter.formatters["text/html"]
-    formatter.for_type_by_name("leafgate.types.release", "Release", release_frame)
+    formatter.for_type_by_name("leafgate.kernel.release", "Release", release_frame)
 
 
 def report_frame(report: JsonObject, plugins: Plugins) -> str | None:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from leafgate.errors import InvalidError, nearest_name
+from leafgate.kernel.schema import Column, bin_names, bin_of
 from leafgate.lazy_loading import lazy
-from leafgate.types.schema import Column, bin_names, bin_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from leafgate.io.json import JsonDocument, JsonObject
-    from leafgate.types.report import Remedy
+    from leafgate.kernel.findings import Remedy
 
 REPAIRED = "`repair = leafgate.repair(audit)`, whose `repair.audit` is the audit of the new model"
 PHRASES: tuple[tuple[str, str], ...] = (

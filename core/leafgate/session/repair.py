@@ -11,12 +11,12 @@ from leafgate.api.registry import load_plugins
 from leafgate.errors import InvalidError, ReleaseError
 from leafgate.io.files import EVERYONE, write_file
 from leafgate.io.yaml import parse_yaml
+from leafgate.kernel.findings import Report
 from leafgate.models.writer import model_writer, writable_suffixes
 from leafgate.session.audit import POLICY_FILE, Audit, AuditFiles
 from leafgate.session.model_audit import audit as audit_model
 from leafgate.session.model_audit import policy_text, run_files
 from leafgate.session.run import Session, open_session
-from leafgate.types.report import Report
 
 if TYPE_CHECKING:
     import pandas as pd

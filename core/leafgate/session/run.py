@@ -12,27 +12,27 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from leafgate.api.components import DataEngine, DataSource
 from leafgate.api.plan import IN_MEMORY, PolicyOrigin
 from leafgate.api.registry import Plugins, use_of
 from leafgate.errors import DataError, InconclusiveError, InvalidError, LeafgateError, PolicyError, Problem
 from leafgate.io.json import canonical
+from leafgate.kernel.components import DataEngine, DataSource
+from leafgate.kernel.large_table import LargeTable
+from leafgate.kernel.tables import Tables
 from leafgate.policy.load import compile_plan, each_org, load_policy
 from leafgate.policy.models import CsvOptions, Policy
 from leafgate.policy.sources import shown_file
 from leafgate.progress import progress_step
-from leafgate.types.large_table import LargeTable
-from leafgate.types.tables import Tables
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from leafgate.api.components import AttackModel
-    from leafgate.api.model_readers import ModelReader
     from leafgate.io.release_codec import ReleaseArtifact
+    from leafgate.ir.model_readers import ModelReader
+    from leafgate.kernel.components import AttackModel
+    from leafgate.kernel.knowledge import AdversaryKnowledge
+    from leafgate.kernel.table import Table
     from leafgate.session.audit import Audit
-    from leafgate.types.adversary import AdversaryKnowledge
-    from leafgate.types.table import Table
 
 
 LargeTableUse = Literal["audit", "build"]

@@ -21,9 +21,9 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from leafgate.api.components import Component, DataSource
-from leafgate.api.model_readers import ModelReader
 from leafgate.api.report_formats import ReportFormat
+from leafgate.ir.model_readers import ModelReader
+from leafgate.kernel.components import Component, DataSource
 from leafgate.testing.check import Check, DoesNotApply, KnownException, NonConformance, checked_all, checks_of
 
 if TYPE_CHECKING:

@@ -13,16 +13,7 @@ from leafgate.algorithms.equivalence import residual_trees
 from leafgate.algorithms.prediction import predict
 from leafgate.algorithms.representatives import representatives
 from leafgate.errors import InconclusiveError, LeafgateError
-from leafgate.testing.check import DoesNotApply, NonConformance, called
-from leafgate.testing.common_checks import COMMON_CHECKS
-from leafgate.testing.sandbox import canonical_text, cells, public, refuse_cells
-from leafgate.testing.scenarios import MEMBERS, SETTINGS, Instance, Scenario, apart, truth_of, well_informed
-from leafgate.testing.scenarios.malformed import edge_case_instances
-from leafgate.testing.scenarios.releases import DisclosureLevel
-from leafgate.testing.scenarios.tables import Key, relabelled, reordered, shuffled
-from leafgate.testing.subjects import AttackSubject, groups_of, laid_out, posterior_of
-from leafgate.types.adversary import NEEDS, AdversaryKnowledge
-from leafgate.types.belief import (
+from leafgate.kernel.belief import (
     AttributeBelief,
     Belief,
     CellBelief,
@@ -34,10 +25,19 @@ from leafgate.types.belief import (
     classes_of,
     secret_of,
 )
-from leafgate.types.release import Counted, Level, Release
-from leafgate.types.schema import Schema
-from leafgate.types.table import Table
-from leafgate.types.tree import Node, leaves
+from leafgate.kernel.knowledge import NEEDS, AdversaryKnowledge
+from leafgate.kernel.release import Counted, Level, Release
+from leafgate.kernel.schema import Schema
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import Node, leaves
+from leafgate.testing.check import DoesNotApply, NonConformance, called
+from leafgate.testing.common_checks import COMMON_CHECKS
+from leafgate.testing.sandbox import canonical_text, cells, public, refuse_cells
+from leafgate.testing.scenarios import MEMBERS, SETTINGS, Instance, Scenario, apart, truth_of, well_informed
+from leafgate.testing.scenarios.malformed import edge_case_instances
+from leafgate.testing.scenarios.releases import DisclosureLevel
+from leafgate.testing.scenarios.tables import Key, relabelled, reordered, shuffled
+from leafgate.testing.subjects import AttackSubject, groups_of, laid_out, posterior_of
 
 MIN_TRUTH = 0.95
 """The least mean probability of the truth where a release discloses it."""
@@ -547,7 +547,9 @@ def _answers_alike(world: Instance, twin: Release) -> bool:
 
 def leaks_no_record(subject: AttackSubject) -> None:
     """What everybody may read of its evidence holds nothing of a row."""
-    remedy = "wrap in AuditorOnly what is about somebody, and counts of people in PeopleCount (leafgate.types.evidence)"
+    remedy = (
+        "wrap in AuditorOnly what is about somebody, and counts of people in PeopleCount (leafgate.api)"
+    )
     for setting, beliefs in subject.beliefs:
         evidence = [public(belief.evidence) for belief in beliefs]
         refuse_cells(evidence, cells(setting.world().table), subject.component.model_dump(), remedy)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 
 from leafgate.disclosure.document import document
 from leafgate.engine.checks import finding_of
+from leafgate.kernel.findings import Report
 from leafgate.testing.check import NonConformance
 from leafgate.testing.common_checks import COMMON_CHECKS
 from leafgate.testing.sandbox import cells, refuse_cells
 from leafgate.testing.subjects import CheckSubject
-from leafgate.types.report import Report
 
 
 def finds(subject: CheckSubject) -> None:

@@ -9,6 +9,9 @@ from typing import Any
 from leafgate.algorithms.consistency import inconsistent_leaves, inconsistent_records
 from leafgate.errors import LeafgateError
 from leafgate.io.release_codec import document
+from leafgate.kernel.release import Release
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import Leaf, leaves
 from leafgate.testing.check import DoesNotApply, NonConformance
 from leafgate.testing.common_checks import COMMON_CHECKS
 from leafgate.testing.sandbox import MARK, SIGN
@@ -22,9 +25,6 @@ from leafgate.testing.scenarios.tables import (
     written_out,
 )
 from leafgate.testing.subjects import MANY, BuilderSubject
-from leafgate.types.release import Release
-from leafgate.types.table import Table
-from leafgate.types.tree import Leaf, leaves
 
 OF_ITSELF = ("builder", "selection", "guarantee", "combine", "counted", "publish")
 """The parts of a release that say how it came about."""

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from leafgate.api.components import Component
-from leafgate.api.model_readers import ModelReader
 from leafgate.api.report_formats import ReportFormat
 from leafgate.errors import LeafgateError
+from leafgate.ir.model_readers import ModelReader
+from leafgate.kernel.components import Component
 
 S = TypeVar("S")
 

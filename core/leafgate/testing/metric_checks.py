@@ -9,10 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api.context import Observation, ScoringContext
-from leafgate.api.metrics import ABOUT_GROUPS, ABOUT_SECRETS, PersonMetric
 from leafgate.api.registry import use_of
 from leafgate.errors import InconclusiveError, LeafgateError
+from leafgate.kernel.belief import classes_of
+from leafgate.kernel.context import Observation, ScoringContext
+from leafgate.kernel.evidence import RESERVED, checked_evidence
+from leafgate.kernel.metrics import ABOUT_GROUPS, ABOUT_SECRETS, PersonMetric
+from leafgate.kernel.table import Table
 from leafgate.testing.check import DoesNotApply, NonConformance
 from leafgate.testing.common_checks import COMMON_CHECKS
 from leafgate.testing.sandbox import canonical_text, cells, numbers_in, public, refuse_cells
@@ -29,9 +32,6 @@ from leafgate.testing.scenarios.tables import (
     shuffled,
 )
 from leafgate.testing.subjects import MetricSubject
-from leafgate.types.belief import classes_of
-from leafgate.types.evidence import RESERVED, checked_evidence
-from leafgate.types.table import Table
 
 PEOPLE = SHOWN_CASES[0].name
 TRUTH = "flu"
@@ -197,7 +197,9 @@ def _public_evidence(subject: MetricSubject, case: ScoringContext) -> Any:
 
 def leaks_no_record(subject: MetricSubject) -> None:
     """What everybody may read of its evidence holds nothing of a row, and no count of people."""
-    remedy = "wrap in AuditorOnly what is about somebody, and counts of people in PeopleCount (leafgate.types.evidence)"
+    remedy = (
+        "wrap in AuditorOnly what is about somebody, and counts of people in PeopleCount (leafgate.api)"
+    )
     for kind in subject.kinds:
         case = subject.case(kind)
         evidence = _public_evidence(subject, case)
@@ -280,7 +282,7 @@ def scores_what_it_declares(subject: MetricSubject) -> None:
             raise NonConformance(
                 "it says that it can score the composition, and does not read `case.posterior`",
                 "read `case.posterior`, which is of what `scored` says, and not `case.belief`; or say "
-                "`groups_only = True` or `scorable = ONLY_DERIVED` (leafgate.api.components)",
+                "`groups_only = True` or `scorable = ONLY_DERIVED` (leafgate.kernel.components)",
             )
 
 

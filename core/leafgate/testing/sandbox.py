@@ -20,12 +20,12 @@ import pandas as pd
 
 from leafgate.io.json import readable
 from leafgate.io.release_codec import document
+from leafgate.kernel.belief import AttributeBelief, Belief, MembershipBelief, PlantedLeak
+from leafgate.kernel.evidence import AuditorOnly, PeopleCount
+from leafgate.kernel.knowledge import AdversaryKnowledge
+from leafgate.kernel.release import BuildResult, Release
+from leafgate.kernel.table import Table
 from leafgate.testing.check import NonConformance
-from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.belief import AttributeBelief, Belief, MembershipBelief, PlantedLeak
-from leafgate.types.evidence import AuditorOnly, PeopleCount
-from leafgate.types.release import BuildResult, Release
-from leafgate.types.table import Table
 
 CALLS = frozenset(
     f"socket.{name}"

@@ -17,22 +17,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.api.checks import AuditCheck, CheckContext, CheckedData, CheckFinding
-from leafgate.api.components import AttackModel, Component, TreeBuilder
-from leafgate.api.context import ScoringContext
-from leafgate.api.metrics import Metric, PersonMetric, Score
 from leafgate.engine.attack import call_infer
 from leafgate.engine.checks import answers_of
 from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.release_codec import serialize
-from leafgate.testing.check import DoesNotApply, NonConformance, called
-from leafgate.testing.sandbox import canonical_text
-from leafgate.testing.scenarios import MEMBERS, SETTINGS, Instance, Scenario, unchanged
-from leafgate.testing.scenarios.contexts import SHOWN_CASES, CaseKind, Change, Learned, release_case
-from leafgate.testing.scenarios.tables import Key, copied, keys_in, keys_of, marked, salaries, survey
-from leafgate.types.adversary import AdversaryKnowledge, limit_knowledge
-from leafgate.types.belief import (
+from leafgate.kernel.belief import (
     AttributeBelief,
     Belief,
     CellBelief,
@@ -44,8 +34,18 @@ from leafgate.types.belief import (
     rows_for,
     secret_of,
 )
-from leafgate.types.release import BuildResult, Release
-from leafgate.types.table import Table
+from leafgate.kernel.checks import AuditCheck, CheckContext, CheckedData, CheckFinding
+from leafgate.kernel.components import AttackModel, Component, TreeBuilder
+from leafgate.kernel.context import ScoringContext
+from leafgate.kernel.knowledge import AdversaryKnowledge, limit_knowledge
+from leafgate.kernel.metrics import Metric, PersonMetric, Score
+from leafgate.kernel.release import BuildResult, Release
+from leafgate.kernel.table import Table
+from leafgate.testing.check import DoesNotApply, NonConformance, called
+from leafgate.testing.sandbox import canonical_text
+from leafgate.testing.scenarios import MEMBERS, SETTINGS, Instance, Scenario, unchanged
+from leafgate.testing.scenarios.contexts import SHOWN_CASES, CaseKind, Change, Learned, release_case
+from leafgate.testing.scenarios.tables import Key, copied, keys_in, keys_of, marked, salaries, survey
 
 Case = TypeVar("Case")
 """What an instance is described by: a scenario, a kind of context, a table."""

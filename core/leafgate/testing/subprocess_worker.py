@@ -14,7 +14,7 @@ from functools import cache
 from queue import SimpleQueue
 from typing import IO, Any
 
-from leafgate.api.components import Component
+from leafgate.kernel.components import Component
 from leafgate.testing.sandbox import digest
 from leafgate.testing.subjects import subject_of
 

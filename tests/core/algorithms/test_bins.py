@@ -18,9 +18,9 @@ from leafgate.algorithms.feasible import Domain, Interval, branch_domains, large
 from leafgate.algorithms.routing import goes_low
 from leafgate.api import SecretBelief
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.types.release import Release
-from leafgate.types.schema import Column, Schema, bin_names, bin_of, bins_between
-from leafgate.types.tree import Leaf, NumericSplit
+from leafgate.kernel.release import Release
+from leafgate.kernel.schema import Column, Schema, bin_names, bin_of, bins_between
+from leafgate.kernel.tree import Leaf, NumericSplit
 from leafgate_linking.components import Linking
 from random_tables import categorical, table_of
 from survey import survey

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from leafgate.algorithms.equivalence import ResidualTrees, distinct_ids, group_by_keys, residual_trees
 from leafgate.algorithms.feasible import Possible, branch_domains, unrouted_values
 from leafgate.algorithms.routing import leaf_numbers, split_rows
-from leafgate.types.schema import Schema
-from leafgate.types.table import Table
-from leafgate.types.tree import Leaf, Node, NumericSplit
+from leafgate.kernel.schema import Schema
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import Leaf, Node, NumericSplit
 from random_tables import numeric, table_of, tables
 from random_trees import trees
 

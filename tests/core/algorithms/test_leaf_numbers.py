@@ -13,10 +13,10 @@ from sklearn.ensemble import RandomForestClassifier
 import leafgate
 from leafgate.algorithms.consistency import inconsistent_leaves, inconsistent_records
 from leafgate.algorithms.publication import published
+from leafgate.kernel.release import Level, ModelFile, Publish, Release
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import Leaf
 from leafgate.models.lowering.release import lower_model
-from leafgate.types.release import Level, ModelFile, Publish, Release
-from leafgate.types.table import Table
-from leafgate.types.tree import Leaf
 from leafgate_baselines.builders import C45
 from leafgate_tables.raw_table import PublishedTable
 from mortgage import RISK, TREE, fan, leaf, mortgage

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from leafgate.algorithms.pruned_release import Pruning
 from leafgate.algorithms.routing import Router, route
-from leafgate.types.release import Release
-from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit, leaves, map_leaves
+from leafgate.kernel.release import Release
+from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit, leaves, map_leaves
 from oracles import People, people_of, ways
 from random_tables import categorical, numeric, table_of, tables
 from random_trees import forests

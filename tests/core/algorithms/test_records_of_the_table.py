@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.algorithms.consistency import records_fit
-from leafgate.types.release import Records
-from leafgate.types.table import Table
+from leafgate.kernel.release import Records
+from leafgate.kernel.table import Table
 from random_tables import categorical, numeric, table_of
 
 COLUMNS = [categorical("town", "quasi_identifier", values=("a", "b")), numeric("age", "private", bounds=(0, 3))]

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.algorithms.representatives import representatives
-from leafgate.types.release import Release
-from leafgate.types.table import Table
-from leafgate.types.tree import Node, columns_asked
+from leafgate.kernel.release import Release
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import Node, columns_asked
 from oracles import path_of, persons, span
 from random_tables import tables
 from random_trees import trees

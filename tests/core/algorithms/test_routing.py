@@ -14,9 +14,9 @@ from leafgate.algorithms.prediction import class_votes, label_accuracies, predic
 from leafgate.algorithms.publication import published
 from leafgate.algorithms.routing import count_leaves, route
 from leafgate.errors import InconclusiveError
-from leafgate.types.release import Combine, Level, Publish, Release
-from leafgate.types.table import Table
-from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit, columns_asked, leaves, map_leaves
+from leafgate.kernel.release import Combine, Level, Publish, Release
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit, columns_asked, leaves, map_leaves
 from oracles import Person, leaf_at, path_of, persons
 from random_tables import categorical, numeric, table_of, tables
 from random_trees import forests, trees
@@ -269,7 +269,7 @@ def test_people_reach_the_leaves_that_their_public_records_reach(data: st.DataOb
 
 
 def test_more_is_not_kept_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leafgate.types.table.MAX_REACHED_BYTES", 3)
+    monkeypatch.setattr("leafgate.kernel.table.MAX_REACHED_BYTES", 3)
     table = table_of((AGE, RISK), [(1.0, "good"), (9.0, "bad")])
     grown = [NumericSplit("age", float(at), LOW, HIGH) for at in range(3)]
     assert [route(tree, table).leaf.tolist() for tree in grown] == [[1, 1], [0, 1], [0, 1]]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from leafgate.algorithms.witness import TOLERANCE, first_difference
 from leafgate.errors import DataError
 from leafgate.io.tables.witness import answers_in
-from leafgate.types.witness import Answers
+from leafgate.kernel.witness import Answers
 
 
 def scores(rows: list[list[float]]) -> np.ndarray:

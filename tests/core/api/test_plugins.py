@@ -21,10 +21,10 @@ from leafgate.api import (
     ReleaseMetric,
     TreeBuilder,
 )
-from leafgate.api.components import Component
 from leafgate.api.registry import Plugin, load_commands, load_plugins, offered_by
 from leafgate.console.describe import explanation, plugin_lines, plugins_document
 from leafgate.errors import InconclusiveError, PolicyError
+from leafgate.kernel.components import Component
 from leafgate.policy.load import policy_model, policy_of
 from standins import ORIGIN, Calm, Sizes, Stump, policy_document
 

@@ -11,9 +11,9 @@ import pytest
 from broken_plugins.metrics import Separation
 from leafgate.algorithms.derivable import must_hide, undisclosed_reads
 from leafgate.api import GroupBelief, MechanismBelief, Membership, MembershipBelief, ScoringContext, UnreadableError
-from leafgate.api.context import Observation
-from leafgate.api.metrics import AtLeast
 from leafgate.errors import LeafgateError
+from leafgate.kernel.context import Observation
+from leafgate.kernel.metrics import AtLeast
 from leafgate.testing.sandbox import canonical_text
 from leafgate.testing.scenarios import unchanged
 from leafgate.testing.scenarios.contexts import candidates_case, people_case

@@ -12,9 +12,9 @@ from leafgate.disclosure.document import document
 from leafgate.disclosure.histograms import Bar, suppress_secondary
 from leafgate.disclosure.summary import summary
 from leafgate.io.json import readable
+from leafgate.kernel.evidence import AuditorOnly, PeopleCount
+from leafgate.kernel.findings import Finding, Report, ScoredPeople, Unit
 from leafgate.session.run import open_session
-from leafgate.types.evidence import AuditorOnly, PeopleCount
-from leafgate.types.report import Finding, Report, ScoredPeople, Unit
 from standins import people_limit
 from survey import PEOPLE, survey
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.disclosure.histograms import Bar, distribution, published_counts, suppress_secondary
-from leafgate.types.report import Finding, ScoredPeople, Unit
+from leafgate.kernel.findings import Finding, ScoredPeople, Unit
 from standins import people_limit
 
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from example_counts import seeds
 from leafgate.disclosure.document import document
-from leafgate.types.evidence import PeopleCount
-from leafgate.types.report import Finding, Limit, Report, ScoredPeople, Unit
+from leafgate.kernel.evidence import PeopleCount
+from leafgate.kernel.findings import Finding, Limit, Report, ScoredPeople, Unit
 from planted import of_planted
 from reports import FILES, view
 from standins import people_limit

@@ -8,7 +8,7 @@ from leafgate.disclosure.document import document
 from leafgate.disclosure.summary import summary
 from leafgate.engine.audit import Audit
 from leafgate.io.json import readable
-from leafgate.types.evidence import AuditorOnly, PeopleCount
+from leafgate.kernel.evidence import AuditorOnly, PeopleCount
 from planted import of_planted
 from standins import audited
 

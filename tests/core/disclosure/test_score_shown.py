@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from leafgate.disclosure.document import document
 from leafgate.disclosure.masking import mask_score
 from leafgate.disclosure.schema import FromTo
-from leafgate.types.evidence import PeopleCount
-from leafgate.types.report import Finding, Report, ScoredPeople, SecondaryScore, Unit
+from leafgate.kernel.evidence import PeopleCount
+from leafgate.kernel.findings import Finding, Report, ScoredPeople, SecondaryScore, Unit
 from standins import people_limit
 
 POLICY = {"name": "p", "sha256": "0" * 64}

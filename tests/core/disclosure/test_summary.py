@@ -15,8 +15,8 @@ from sklearn.tree import DecisionTreeClassifier
 import leafgate
 from leafgate.disclosure.document import document
 from leafgate.disclosure.summary import in_short, summary, what_change_costs, what_to_change, who_is_affected
-from leafgate.types.evidence import PeopleCount
-from leafgate.types.report import REPAIR, Finding, Limit, Remedy, Report
+from leafgate.kernel.evidence import PeopleCount
+from leafgate.kernel.findings import REPAIR, Finding, Limit, Remedy, Report
 from reports import view
 from standins import people_limit
 

@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 
 from leafgate.api import AdversaryKnowledge, Belief, GroupBelief, InconclusiveError, SecretBelief
-from leafgate.api.components import AttackModel
 from leafgate.disclosure.document import document
 from leafgate.disclosure.summary import summary
 from leafgate.io.json import readable
-from leafgate.types.belief import MechanismBelief, MembershipBelief
-from leafgate.types.evidence import AuditorOnly, PeopleCount
-from leafgate.types.report import Report
+from leafgate.kernel.belief import MechanismBelief, MembershipBelief
+from leafgate.kernel.components import AttackModel
+from leafgate.kernel.evidence import AuditorOnly, PeopleCount
+from leafgate.kernel.findings import Report
 from standins import ORIGIN, attack_that, audited, even, finding
 
 Says = Callable[[AdversaryKnowledge], Any]

@@ -27,8 +27,8 @@ from leafgate.api import (
 from leafgate.disclosure.document import document
 from leafgate.disclosure.stored import contradictions
 from leafgate.disclosure.text import finding_lines
-from leafgate.types.belief import SecretBelief
-from leafgate.types.report import Finding, Report
+from leafgate.kernel.belief import SecretBelief
+from leafgate.kernel.findings import Finding, Report
 from leafgate_reports.html import html
 from leafgate_reports.junit import junit
 from leafgate_reports.markdown import markdown

@@ -16,7 +16,7 @@ from leafgate.api import (
 )
 from leafgate.disclosure.document import document
 from leafgate.io.json import readable
-from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
+from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
 from standins import ORIGIN, attack_that, audited, finding
 
 Builds = Callable[[Table], Any]

@@ -31,11 +31,11 @@ from leafgate.cli.attack import belief_csv
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.knowledge import draw_candidates
 from leafgate.engine.validation import validate_belief
+from leafgate.kernel.evidence import AuditorOnly, PeopleCount
+from leafgate.kernel.findings import Report
+from leafgate.kernel.knowledge import Candidates, Membership
+from leafgate.kernel.tables import Tables
 from leafgate.session.run import audit_policy
-from leafgate.types.adversary import Candidates, Membership
-from leafgate.types.evidence import AuditorOnly, PeopleCount
-from leafgate.types.report import Report
-from leafgate.types.tables import Tables
 from random_tables import table_of
 from standins import ROWS, WEIGHT, attack_that, finding, plugins_with, policy_with
 

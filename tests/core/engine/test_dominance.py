@@ -17,7 +17,7 @@ from dominance.people import people_from
 from dominance.properties import Failure, cases, check
 from dominance.trees import blank
 from leafgate.api import AdversaryKnowledge, Belief, Release, Score
-from leafgate.types.belief import SecretBelief
+from leafgate.kernel.belief import SecretBelief
 from leafgate_linking.components import Linking
 from leafgate_published.components import FileDisclosure
 

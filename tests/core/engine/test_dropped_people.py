@@ -22,12 +22,12 @@ from leafgate.engine import dropped_people
 from leafgate.engine.dropped_people import all_ways
 from leafgate.io.tables import reader, stored_records
 from leafgate.ir.model import LEAF, ModelIR, TreeIR
+from leafgate.kernel.large_table import LargeTable
+from leafgate.kernel.release import Publish, Release
+from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.table import Table, typed_column
+from leafgate.kernel.tree import CategoricalSplit, Leaf, Node, NumericSplit
 from leafgate.session.run import open_session
-from leafgate.types.large_table import LargeTable
-from leafgate.types.release import Publish, Release
-from leafgate.types.schema import Column, Schema
-from leafgate.types.table import Table, typed_column
-from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit
 from leafgate_convert.neutral import written
 from oracles import nodes
 from random_tables import categorical, numeric

@@ -11,16 +11,16 @@ import pandas as pd
 import pytest
 
 from leafgate.api import AdversaryKnowledge, AttackModel, Belief, CellBelief, Release, Table, TreeBuilder
-from leafgate.api.components import Component
 from leafgate.cli.attack import belief_file
 from leafgate.disclosure.document import document
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.io.release_codec import LoadedRelease
+from leafgate.kernel.components import Component
+from leafgate.kernel.findings import Limit, Report
+from leafgate.kernel.release import BuildResult, Records
+from leafgate.kernel.tables import Tables
 from leafgate.policy.protection import protected
 from leafgate.session.run import audit_policy
-from leafgate.types.release import BuildResult, Records
-from leafgate.types.report import Limit, Report
-from leafgate.types.tables import Tables
 from leafgate_protection.metrics import Confidence, Exposure, KAnonymity
 from random_tables import table_of
 from standins import COLUMNS, ROWS, attack_that, finding, plugins_with, policy_with

@@ -7,11 +7,11 @@ import pytest
 from pydantic import ValidationError
 
 from leafgate.api import GroupBelief, InconclusiveError, ScoringContext
-from leafgate.api.metrics import Metric
 from leafgate.api.registry import Plugins
 from leafgate.disclosure.document import document
 from leafgate.io.json import readable
-from leafgate.types.report import Limit, Report
+from leafgate.kernel.findings import Limit, Report
+from leafgate.kernel.metrics import Metric
 from standins import ORIGIN, attack_that, audited, finding, metric_that, release_metric_that
 
 SIZES = {"use": "sizes", "at_least": 4}

@@ -21,11 +21,11 @@ from leafgate.api import (
     Score,
     ScoringContext,
 )
-from leafgate.api.context import Observation
 from leafgate.disclosure.document import document
+from leafgate.kernel.context import Observation
+from leafgate.kernel.findings import Finding
+from leafgate.kernel.tables import Tables
 from leafgate.session.run import audit_policy
-from leafgate.types.report import Finding
-from leafgate.types.tables import Tables
 from random_tables import table_of
 from standins import (
     ROWS,

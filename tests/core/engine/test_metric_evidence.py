@@ -23,8 +23,8 @@ from leafgate.api import (
 from leafgate.disclosure.document import document
 from leafgate.disclosure.summary import summary
 from leafgate.io.json import readable
-from leafgate.types.evidence import AuditorOnly, PeopleCount
-from leafgate.types.report import Finding, Report
+from leafgate.kernel.evidence import AuditorOnly, PeopleCount
+from leafgate.kernel.findings import Finding, Report
 from standins import ORIGIN, attack_that, audited, even, finding, metric_that, release_metric_that
 
 SIZES = {"use": "sizes", "at_least": 4}

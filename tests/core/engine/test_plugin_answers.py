@@ -10,8 +10,8 @@ import pytest
 
 from leafgate.api import AdversaryKnowledge, Belief, Release, Score, ScoringContext, SecretBelief
 from leafgate.disclosure.document import document
-from leafgate.types.evidence import AuditorOnly, PeopleCount
-from leafgate.types.report import Report
+from leafgate.kernel.evidence import AuditorOnly, PeopleCount
+from leafgate.kernel.findings import Report
 from standins import attack_that, audited, even, finding, metric_that, release_metric_that
 
 ODD = [{"use": "odd", "at_least": 1, "secret": "ill"}]

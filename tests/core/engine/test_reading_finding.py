@@ -19,10 +19,10 @@ from sklearn.tree import DecisionTreeClassifier
 from command_line import leafgate
 from leafgate.disclosure.document import document
 from leafgate.engine.reading import counts_decide
+from leafgate.kernel.release import Publish, Release
+from leafgate.kernel.schema import Schema
+from leafgate.kernel.tree import Leaf
 from leafgate.session.run import open_session
-from leafgate.types.release import Publish, Release
-from leafgate.types.schema import Schema
-from leafgate.types.tree import Leaf
 from random_tables import categorical
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

@@ -16,8 +16,8 @@ from leafgate.disclosure.summary import summary
 from leafgate.engine.remedies.static import from_error
 from leafgate.errors import InconclusiveError, ReportError
 from leafgate.io.json import readable
+from leafgate.kernel.findings import Finding, Remedy, Report
 from leafgate.session.run import open_session
-from leafgate.types.report import Finding, Remedy, Report
 from reports import FILES, view
 from survey import survey
 

@@ -28,9 +28,9 @@ from leafgate.engine.attack import AttackResult, run_attack
 from leafgate.engine.remedies.search import with_searched_remedies
 from leafgate.engine.remedies.trials import ladder
 from leafgate.io.json import readable
+from leafgate.kernel.findings import Remedy, Report
+from leafgate.kernel.tree import leaves
 from leafgate.session.run import build_release, open_session
-from leafgate.types.report import Remedy, Report
-from leafgate.types.tree import leaves
 from reports import view
 from survey import survey
 

@@ -11,9 +11,9 @@ import pytest
 from command_line import leafgate
 from leafgate.disclosure.stored import parse_report
 from leafgate.errors import PolicyError
+from leafgate.kernel.findings import Finding, Report
 from leafgate.policy.load import load_policy
 from leafgate.session.run import open_session
-from leafgate.types.report import Finding, Report
 from survey import COLUMNS, survey
 
 REASON = "one line of the register for each household of alike people"

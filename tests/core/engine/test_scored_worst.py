@@ -22,21 +22,21 @@ from leafgate.api import (
     ScoringContext,
     SecretBelief,
 )
-from leafgate.api.components import ONLY_DERIVED
-from leafgate.api.metrics import PersonMetric
 from leafgate.api.registry import load_plugins
 from leafgate.console.describe import explanation
 from leafgate.disclosure.document import document
 from leafgate.disclosure.summary import summary
 from leafgate.engine.checks import verified
 from leafgate.errors import PolicyError
+from leafgate.kernel.components import ONLY_DERIVED
+from leafgate.kernel.evidence import AuditorOnly, PeopleCount
+from leafgate.kernel.findings import Finding, Limit, Report, ScoredPeople, SecondaryScore
+from leafgate.kernel.metrics import PersonMetric
 from leafgate.policy.load import load_policy, policy_of
 from leafgate.policy.sources import PolicyDocument
 from leafgate.policy.strictness import compare_policies
 from leafgate.policy.waivers import Waiver
 from leafgate.session.run import open_session
-from leafgate.types.evidence import AuditorOnly, PeopleCount
-from leafgate.types.report import Finding, Limit, Report, ScoredPeople, SecondaryScore
 from leafgate_diff.policies import expected_outcomes
 from leafgate_diff.reports import moved
 from leafgate_scaffold.json_schema import policy_schema

@@ -17,11 +17,11 @@ from leafgate.disclosure.document import document
 from leafgate.disclosure.schema import NodeDocument
 from leafgate.engine.audit import Audit
 from leafgate.engine.figures import MAX_ROWS, Drawn, first_asking, layout_of, unfolded
+from leafgate.kernel.findings import Finding, Limit, Report, TreeView
+from leafgate.kernel.release import Release
+from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
 from leafgate.session.run import Session, open_session
-from leafgate.types.release import Release
-from leafgate.types.report import Finding, Limit, Report, TreeView
-from leafgate.types.schema import Column, Schema
-from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
 from leafgate_demo.audits import run_demo
 from patience import ends_soon
 from reports import view

@@ -17,11 +17,11 @@ from leafgate.disclosure.summary import summary
 from leafgate.engine.waivers import WaiverReview, never, utc_today
 from leafgate.errors import PolicyError
 from leafgate.io.json import readable
+from leafgate.kernel.findings import Finding
+from leafgate.kernel.tables import Tables
 from leafgate.policy.load import load_policy, waiver_terms
 from leafgate.policy.waivers import Waiver, metric_of
 from leafgate.session.run import Session, audit_policy, open_session
-from leafgate.types.report import Finding
-from leafgate.types.tables import Tables
 from leafgate_protection.metrics import KAnonymity
 from random_tables import table_of
 from standins import ROWS, attack_that, even, metric_that, plugins_with, policy_with

@@ -31,9 +31,9 @@ from leafgate.estimators import (
     PrivateForestClassifier,
 )
 from leafgate.io.release_codec import read_release
+from leafgate.kernel.table import Table, typed_column
+from leafgate.kernel.tree import leaves
 from leafgate.session.run import build_release, open_session
-from leafgate.types.table import Table, typed_column
-from leafgate.types.tree import leaves
 
 JOBS = ("clerk", "cook", "guard", "nurse")
 

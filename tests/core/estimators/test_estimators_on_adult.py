@@ -14,8 +14,8 @@ import pytest
 from adult import adult
 from leafgate.algorithms import prediction
 from leafgate.estimators import KAnonymousTreeClassifier, PrivateForestClassifier
+from leafgate.kernel.table import Table
 from leafgate.session.run import build_release, open_session
-from leafgate.types.table import Table
 
 pytestmark = pytest.mark.thorough
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from leafgate.errors import InconclusiveError
 from leafgate.estimators import KAnonymousTreeClassifier, PerturbedTreeClassifier
 from leafgate.estimators.drawing import draw_tree, layout
-from leafgate.types.tree import Branch, CategoricalSplit, Leaf, NumericSplit
+from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, NumericSplit
 
 TREE = NumericSplit(
     "age",

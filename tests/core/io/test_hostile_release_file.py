@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from leafgate.errors import ReleaseError
 from leafgate.io.release_codec import read_release, serialize
+from leafgate.kernel.schema import Schema
+from leafgate.kernel.tree import MAX_TREES, CategoricalSplit, Leaf
 from leafgate.models.load import load_release
-from leafgate.types.schema import Schema
-from leafgate.types.tree import MAX_TREES, CategoricalSplit, Leaf
 from patience import ends_soon
 from sample_release import Steps, changed, written
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from leafgate.algorithms.publication import published
 from leafgate.io.release_codec import read_release, serialize
-from leafgate.types.release import Level, Publish, Release
-from leafgate.types.schema import Schema
-from leafgate.types.tree import CategoricalSplit, Leaf, NumericSplit
+from leafgate.kernel.release import Level, Publish, Release
+from leafgate.kernel.schema import Schema
+from leafgate.kernel.tree import CategoricalSplit, Leaf, NumericSplit
 from random_tables import categorical, tables
 from random_trees import forests
 from sample_release import COUNTS, DRAFT, NOBODY, SCHEMA, TELLS, written

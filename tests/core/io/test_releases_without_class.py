@@ -8,8 +8,8 @@ import pytest
 from leafgate.algorithms.publication import published
 from leafgate.errors import ReleaseError
 from leafgate.io.release_codec import read_release, serialize
-from leafgate.types.release import Publish, Records, Release
-from leafgate.types.schema import Schema
+from leafgate.kernel.release import Publish, Records, Release
+from leafgate.kernel.schema import Schema
 from random_tables import categorical, numeric
 
 AGE = numeric("age", "quasi_identifier", bounds=(17.0, 90.0))

@@ -24,9 +24,9 @@ from leafgate.api import AdversaryKnowledge, Belief, DataError, Fact, PolicyErro
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import Problem
 from leafgate.io.tables.reader import read_people
+from leafgate.kernel.knowledge import Between, defensive_copy
+from leafgate.kernel.table import Table
 from leafgate.policy.load import load_policy, policy_of
-from leafgate.types.adversary import Between, defensive_copy
-from leafgate.types.table import Table
 from random_tables import categorical, numeric, table_of, tables
 from standins import attack_that, audited, even, finding
 from stranger import install

@@ -11,7 +11,7 @@ import pytest
 
 from command_line import leafgate
 from leafgate.api import OwnersFile, PeopleFile, PolicyFile, Strict
-from leafgate.api.options import people_files
+from leafgate.kernel.options import people_files
 from leafgate.policy.load import load_policy
 from leafgate.session.run import open_session
 from stranger import install

@@ -11,9 +11,9 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from command_line import leafgate
-from leafgate.api.metrics import Metric, PersonMetric
 from leafgate.api.registry import load_plugins
 from leafgate.errors import PolicyError
+from leafgate.kernel.metrics import Metric, PersonMetric
 from leafgate.policy.inherit import loosens, merged
 from leafgate.policy.load import Loaded, load_policy
 from leafgate.policy.sources import DEEPEST, PolicyDocument

@@ -17,9 +17,9 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from leafgate.errors import LeafgateError
+from leafgate.kernel.tree import Leaf, Node, NumericSplit
 from leafgate.policy.load import load_policy
 from leafgate.session.run import open_session
-from leafgate.types.tree import Leaf, Node, NumericSplit
 
 TEXTS = ["x", "y", "z", "q"]
 NUMBERS = [0, 1, 2, 3]

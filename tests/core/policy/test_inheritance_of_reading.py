@@ -15,11 +15,11 @@ from leafgate.errors import PolicyError
 from leafgate.io.json import spelled
 from leafgate.io.yaml import parse_yaml
 from leafgate.ir.features import CategoryCodes, Feature
+from leafgate.kernel.schema import Column
 from leafgate.models.lowering.encoding import misread
 from leafgate.policy.load import load_policy
 from leafgate.policy.sources import dict_or_empty
 from leafgate.session.run import open_session, read_tables
-from leafgate.types.schema import Column
 from survey import survey
 
 ORG: dict[str, Any] = {

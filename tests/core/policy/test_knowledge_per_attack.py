@@ -19,10 +19,10 @@ from leafgate.api import AdversaryKnowledge, AttackModel, Belief, PolicyError, R
 from leafgate.api.plan import Declarations
 from leafgate.api.registry import offered_by
 from leafgate.io.tables import reader
+from leafgate.kernel.knowledge import NEEDS, limit_knowledge
+from leafgate.kernel.tables import Tables
 from leafgate.policy.load import compile_plan, load_policy, policy_of
 from leafgate.session.run import audit_policy, open_session
-from leafgate.types.adversary import NEEDS, limit_knowledge
-from leafgate.types.tables import Tables
 from random_tables import table_of
 from standins import ROWS, WEIGHT, attack_that, even, plugins_with, policy_with
 from stranger import install

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.errors import PolicyError
+from leafgate.kernel.paths import DocumentPath, format_path, locate, parse_path, paths_of
 from leafgate.policy.load import load_policy
-from leafgate.types.paths import DocumentPath, format_path, locate, parse_path, paths_of
 from survey import survey
 
 NAMES = st.text("ab.[]01", min_size=1, max_size=6)

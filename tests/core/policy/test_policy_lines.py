@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from leafgate.api.plan import Lines, SourceLine
 from leafgate.disclosure.document import document
+from leafgate.kernel.paths import format_path
 from leafgate.policy.load import load_policy
 from leafgate.policy.sources import MAX_LINE_LENGTH, read_policy, read_policy_lines
 from leafgate.session.run import open_session
-from leafgate.types.paths import format_path
 from survey import PEOPLE, survey
 
 LETTERS = st.characters(min_codepoint=32, exclude_categories=["C", "Zl", "Zp"])

@@ -18,14 +18,14 @@ from leafgate.disclosure.document import document
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.io.tables.reader import read_population
+from leafgate.kernel.belief import SecretBelief
+from leafgate.kernel.knowledge import defensive_copy
+from leafgate.kernel.release import Level, Publish
+from leafgate.kernel.schema import Schema
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, Node
 from leafgate.policy.load import load_policy
 from leafgate.session.run import open_session
-from leafgate.types.adversary import defensive_copy
-from leafgate.types.belief import SecretBelief
-from leafgate.types.release import Level, Publish
-from leafgate.types.schema import Schema
-from leafgate.types.table import Table
-from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node
 from leafgate_diversity.metrics import KMap, ReidentificationRisk
 from leafgate_linking.components import Linking
 from oracles import numbered, people_of, persons, span

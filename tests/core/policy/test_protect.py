@@ -11,9 +11,9 @@ import yaml
 
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import DataError, LeafgateError, PolicyError
+from leafgate.kernel.knowledge import defensive_copy
 from leafgate.policy.load import load_policy
 from leafgate.session.run import Session, open_session
-from leafgate.types.adversary import defensive_copy
 
 ROWS = "id,zip,age,ill\na,1,30,flu\nb,1,30,flu\nc,2,50,cold\n4,2,60,flu\n"
 

@@ -15,13 +15,13 @@ from broken_plugins.builders import ByColumn, ByHash, ByTheHour, TossedOnce
 from broken_plugins.heavy import HeavyFace
 from broken_plugins.metrics import Doubt, Reversed
 from leafgate.api import ReleaseAtLeast, Score, ScoringContext
-from leafgate.api.components import Component
+from leafgate.kernel.components import Component
+from leafgate.kernel.release import Release
+from leafgate.kernel.table import Table
 from leafgate.testing import NonConformance, check_attack, check_builder, check_metric, conformance
 from leafgate.testing.check import Check, DoesNotApply, KnownException
 from leafgate.testing.sandbox import offline
 from leafgate.testing.subprocess_worker import digests_elsewhere, outcomes
-from leafgate.types.release import Release
-from leafgate.types.table import Table
 
 
 def check_named(component: Component, name: str, **said: Any) -> Check[Any]:

@@ -22,7 +22,7 @@ from leafgate.api import (
     ScoringContext,
     SecretBelief,
 )
-from leafgate.api.components import AttackModel
+from leafgate.kernel.components import AttackModel
 from leafgate.testing import DoesNotApply, NonConformance, conformance
 from leafgate.testing.scenarios.contexts import SHOWN_CASES
 from leafgate.testing.subjects import MetricSubject

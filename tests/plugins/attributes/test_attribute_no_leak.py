@@ -14,7 +14,7 @@ from leafgate.api import AttributeBelief, Column, Release, Schema, ScoringContex
 from leafgate.api.plan import Grants
 from leafgate.engine.attack import call_infer
 from leafgate.engine.knowledge import draw_targets, grant_knowledge, secret_inputs
-from leafgate.types.adversary import limit_knowledge
+from leafgate.kernel.knowledge import limit_knowledge
 from leafgate_attributes.game import InputAttack
 from leafgate_attributes.leaf_constraints import LeafConstraints
 from leafgate_attributes.metrics import AttributeLeak

@@ -21,14 +21,14 @@ from leafgate.algorithms.publication import published
 from leafgate.api.registry import load_plugins
 from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError, NoReleaseError
+from leafgate.kernel.belief import AttributeBelief
+from leafgate.kernel.knowledge import AdversaryKnowledge, Targets
+from leafgate.kernel.release import BuildResult, Level, Publish, Release
+from leafgate.kernel.schema import Column, Schema, bin_of
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit, columns_asked
 from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import read_foreign
-from leafgate.types.adversary import AdversaryKnowledge, Targets
-from leafgate.types.belief import AttributeBelief
-from leafgate.types.release import BuildResult, Level, Publish, Release
-from leafgate.types.schema import Column, Schema, bin_of
-from leafgate.types.table import Table
-from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit, columns_asked
 from leafgate_attributes.counting import occurring_bins
 from leafgate_attributes.imputation import impute
 from leafgate_attributes.leaf_constraints import (

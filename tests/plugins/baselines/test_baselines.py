@@ -13,9 +13,9 @@ from leafgate.algorithms.induction.growth import growing_node
 from leafgate.algorithms.induction.histograms import count_histograms
 from leafgate.algorithms.induction.pruning import pessimistic_errors
 from leafgate.algorithms.prediction import predict
-from leafgate.types.schema import Hierarchy
-from leafgate.types.table import Table
-from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, columns_asked, leaves
+from leafgate.kernel.schema import Hierarchy
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import CategoricalSplit, Leaf, Node, NumericSplit, columns_asked, leaves
 from leafgate_baselines.builders import C45, Id3
 from naive_tree import Naive
 from questions import Measure, shape

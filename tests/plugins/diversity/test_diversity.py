@@ -20,12 +20,12 @@ from leafgate.disclosure.document import document
 from leafgate.disclosure.summary import summary
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import UnreadableError
+from leafgate.kernel.findings import Finding, Report
+from leafgate.kernel.schema import Column, Hierarchy
+from leafgate.kernel.table import Table
+from leafgate.kernel.tables import Tables
 from leafgate.policy.load import policy_of
 from leafgate.session.run import audit_policy
-from leafgate.types.report import Finding, Report
-from leafgate.types.schema import Column, Hierarchy
-from leafgate.types.table import Table
-from leafgate.types.tables import Tables
 from leafgate_diversity.metrics import AlphaKAnonymity
 from random_tables import Cell, categorical, hierarchies, table_of
 from scoring import scores_of_people

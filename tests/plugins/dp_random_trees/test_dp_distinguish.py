@@ -13,15 +13,15 @@ from scipy import stats
 
 from dp_survey import TRUTH, attacked, dp_trees, laplace_trees, one_sample, released, survey
 from leafgate.algorithms.publication import published
-from leafgate.api.components import TreeBuilder
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError
-from leafgate.types.arrays import Ids
-from leafgate.types.belief import MechanismBelief
-from leafgate.types.release import BuildResult, Publish, Release
-from leafgate.types.schema import Schema
-from leafgate.types.table import Table
+from leafgate.kernel.arrays import Ids
+from leafgate.kernel.belief import MechanismBelief
+from leafgate.kernel.components import TreeBuilder
+from leafgate.kernel.release import BuildResult, Publish, Release
+from leafgate.kernel.schema import Schema
+from leafgate.kernel.table import Table
 from leafgate_dp_random_trees.accounting import choose_forest
 from leafgate_dp_random_trees.builder import dp_random_trees
 from leafgate_dp_random_trees.distinguish.attack import (

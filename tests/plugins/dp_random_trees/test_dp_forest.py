@@ -20,9 +20,9 @@ from leafgate.algorithms.prediction import class_votes, predict
 from leafgate.algorithms.routing import route
 from leafgate.errors import PolicyError
 from leafgate.io.release_codec import serialize
-from leafgate.types.schema import Schema
-from leafgate.types.table import Table
-from leafgate.types.tree import Leaf, columns_asked, leaves, map_leaves
+from leafgate.kernel.schema import Schema
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import Leaf, columns_asked, leaves, map_leaves
 from leafgate_dp_random_trees.accounting import at_delta, choose_forest
 from leafgate_dp_random_trees.leaf_scores import with_statistics
 from leafgate_dp_random_trees.mechanisms import Key, discrete_laplace, sample_counts

@@ -10,9 +10,9 @@ import pytest
 from leafgate.algorithms.induction.encoding import encode
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import InconclusiveError, NoReleaseError
-from leafgate.types.schema import Hierarchy
-from leafgate.types.table import Table
-from leafgate.types.tree import Branch, CategoricalSplit, Node, NumericSplit
+from leafgate.kernel.schema import Hierarchy
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import Branch, CategoricalSplit, Node, NumericSplit
 from leafgate_kadet.builder import Kadet
 from leafgate_kadet.grow import grow
 from leafgate_kadet.requirements import admissible_of

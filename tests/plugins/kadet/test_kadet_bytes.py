@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import NoReleaseError
 from leafgate.io.release_codec import serialize
-from leafgate.types.release import Records, Release
-from leafgate.types.schema import Column, Hierarchy, Schema
-from leafgate.types.table import Table, make_table
+from leafgate.kernel.release import Records, Release
+from leafgate.kernel.schema import Column, Hierarchy, Schema
+from leafgate.kernel.table import Table, make_table
 from leafgate_kadet.builder import Kadet
 from leafgate_linking.attack import link
 from oracles import Cell, Person, numbered, people_of, persons

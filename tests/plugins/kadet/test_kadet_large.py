@@ -19,7 +19,7 @@ from leafgate.errors import NoReleaseError
 from leafgate.io.release_codec import serialize
 from leafgate.io.tables import reader, stored_records
 from leafgate.io.tables.reader import read_any_table, read_table
-from leafgate.types.large_table import LargeTable
+from leafgate.kernel.large_table import LargeTable
 from leafgate_engines.duckdb import DuckDb
 from leafgate_kadet.builder import Kadet
 from leafgate_kadet.requirements import ConfidenceRequired, ExposureRequired, Required

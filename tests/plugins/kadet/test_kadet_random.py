@@ -12,10 +12,10 @@ from leafgate.algorithms.induction.growth import GrowingNode, finished
 from leafgate.algorithms.induction.pruning import prune
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import NoReleaseError
-from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.release import Release
-from leafgate.types.table import Table
-from leafgate.types.tree import Node
+from leafgate.kernel.knowledge import AdversaryKnowledge
+from leafgate.kernel.release import Release
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import Node
 from leafgate_kadet.grow import grow
 from leafgate_kadet.requirements import admissible_of
 from leafgate_kadet.spans import Span, Spans, merge_spans

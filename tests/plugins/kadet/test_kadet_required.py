@@ -23,11 +23,11 @@ from leafgate.api.registry import load_plugins
 from leafgate.engine.audit import Audit
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import PolicyError
+from leafgate.kernel.schema import Column, Hierarchy, Schema
+from leafgate.kernel.table import Table, make_table
+from leafgate.kernel.tables import Tables
+from leafgate.kernel.tree import CategoricalSplit, Node
 from leafgate.session.run import audit_policy
-from leafgate.types.schema import Column, Hierarchy, Schema
-from leafgate.types.table import Table, make_table
-from leafgate.types.tables import Tables
-from leafgate.types.tree import CategoricalSplit, Node
 from leafgate_diversity.metrics import AlphaKAnonymity, DeltaDisclosure, LDiversity, TCloseness
 from leafgate_kadet.builder import Kadet
 from leafgate_kadet.grow import grow

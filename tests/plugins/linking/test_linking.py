@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from leafgate.algorithms.publication import published
-from leafgate.api.context import ScoringContext
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.types.belief import GroupBelief, SecretBelief
-from leafgate.types.evidence import AuditorOnly, PeopleCount
-from leafgate.types.release import Counted, Level, Publish, Records, Release
-from leafgate.types.table import Table
-from leafgate.types.tree import Branch, CategoricalSplit, Node, NumericSplit
+from leafgate.kernel.belief import GroupBelief, SecretBelief
+from leafgate.kernel.context import ScoringContext
+from leafgate.kernel.evidence import AuditorOnly, PeopleCount
+from leafgate.kernel.release import Counted, Level, Publish, Records, Release
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import Branch, CategoricalSplit, Node, NumericSplit
 from leafgate_linking.attack import link
 from leafgate_linking.components import Linking
 from leafgate_protection.metrics import KAnonymity

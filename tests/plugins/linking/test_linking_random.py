@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from leafgate.algorithms.publication import published
 from leafgate.api import SecretBelief
-from leafgate.api.context import ScoringContext
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
-from leafgate.types.release import Combine, Counted, Level, Publish, Release
-from leafgate.types.table import Table, make_table
-from leafgate.types.tree import Node
+from leafgate.kernel.context import ScoringContext
+from leafgate.kernel.release import Combine, Counted, Level, Publish, Release
+from leafgate.kernel.table import Table, make_table
+from leafgate.kernel.tree import Node
 from leafgate_linking.attack import link
 from leafgate_linking.components import Linking
 from oracles import group_sizes, numbered, persons, spans

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.io.release_codec import serialize
-from leafgate.types.belief import SecretBelief
-from leafgate.types.release import Records, Release
-from leafgate.types.schema import Column, Schema
-from leafgate.types.table import Table, make_table
+from leafgate.kernel.belief import SecretBelief
+from leafgate.kernel.release import Records, Release
+from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.table import Table, make_table
 from leafgate_linking.attack import link
 from leafgate_linking.components import Linking
 from leafgate_linking.posterior import shares_of_matches

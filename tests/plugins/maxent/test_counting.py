@@ -12,10 +12,10 @@ from hypothesis import given
 from example_counts import examples
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import InconclusiveError
-from leafgate.types.adversary import AdversaryKnowledge, Fact
-from leafgate.types.release import Level, Publish, Release
-from leafgate.types.table import Table
-from leafgate.types.tree import Branch, CategoricalSplit, Leaf
+from leafgate.kernel.knowledge import AdversaryKnowledge, Fact
+from leafgate.kernel.release import Level, Publish, Release
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf
 from leafgate_baselines.builders import Id3
 from leafgate_maxent.counting import diagnostics as sampling
 from leafgate_maxent.counting.closed_form import log_ways

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from leafgate.types.release import Level
-from leafgate.types.tree import CategoricalSplit
+from leafgate.kernel.release import Level
+from leafgate.kernel.tree import CategoricalSplit
 from leafgate_baselines.builders import Id3
 from literal_casadi import solve_casadi
 from literal_counting import count

@@ -9,9 +9,9 @@ from hypothesis import assume, given
 
 from example_counts import examples
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.release import Level
-from leafgate.types.table import Table
+from leafgate.kernel.knowledge import AdversaryKnowledge
+from leafgate.kernel.release import Level
+from leafgate.kernel.table import Table
 from leafgate_baselines.builders import Id3
 from literal_casadi import solve_casadi
 from literal_counting import count

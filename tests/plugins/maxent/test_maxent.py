@@ -7,10 +7,10 @@ import pytest
 
 from leafgate.api import SecretBelief
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.evidence import AuditorOnly
-from leafgate.types.release import Level, Release
-from leafgate.types.tree import CategoricalSplit
+from leafgate.kernel.evidence import AuditorOnly
+from leafgate.kernel.knowledge import AdversaryKnowledge
+from leafgate.kernel.release import Level, Release
+from leafgate.kernel.tree import CategoricalSplit
 from leafgate_baselines.builders import Id3
 from leafgate_maxent.attack import describe_split_constraint
 from leafgate_maxent.components import MaxEnt

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from example_counts import examples, seeds
 from leafgate.algorithms.publication import published
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.release import Publish, Release
-from leafgate.types.table import Table
+from leafgate.kernel.knowledge import AdversaryKnowledge
+from leafgate.kernel.release import Publish, Release
+from leafgate.kernel.table import Table
 from leafgate_baselines.builders import Id3
 from leafgate_maxent.presolve.fixed_cells import fixed_cells
 from leafgate_maxent.presolve.reduce import reduce_problem

@@ -14,10 +14,10 @@ from leafgate.algorithms.publication import published
 from leafgate.api import SecretBelief
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import InconclusiveError
-from leafgate.types.adversary import AdversaryKnowledge, Fact
-from leafgate.types.release import Level, Publish, Release
-from leafgate.types.table import Table
-from leafgate.types.tree import Branch, CategoricalSplit, Leaf
+from leafgate.kernel.knowledge import AdversaryKnowledge, Fact
+from leafgate.kernel.release import Level, Publish, Release
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf
 from leafgate_baselines.builders import Id3
 from leafgate_maxent.components import MaxEnt
 from maxent_examples import example_1, mixed

@@ -10,15 +10,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from leafgate.api import SecretBelief
-from leafgate.api.components import TreeBuilder
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError
-from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.belief import secret_of
-from leafgate.types.evidence import AuditorOnly
-from leafgate.types.release import Counted, Level, Release
-from leafgate.types.table import Table
+from leafgate.kernel.belief import secret_of
+from leafgate.kernel.components import TreeBuilder
+from leafgate.kernel.evidence import AuditorOnly
+from leafgate.kernel.knowledge import AdversaryKnowledge
+from leafgate.kernel.release import Counted, Level, Release
+from leafgate.kernel.table import Table
 from leafgate_baselines.builders import Id3
 from leafgate_linking.components import Linking
 from leafgate_maxent.components import MaxEnt

@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from leafgate.api import SecretBelief
-from leafgate.api.components import TreeBuilder
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.belief import secret_of
-from leafgate.types.release import Release
-from leafgate.types.table import Table
-from leafgate.types.tree import columns_asked
+from leafgate.kernel.belief import secret_of
+from leafgate.kernel.components import TreeBuilder
+from leafgate.kernel.knowledge import AdversaryKnowledge
+from leafgate.kernel.release import Release
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import columns_asked
 from leafgate_baselines.builders import Id3
 from leafgate_kadet.builder import Kadet
 from leafgate_maxent.components import MaxEnt

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.release import Level, Release
+from leafgate.kernel.knowledge import AdversaryKnowledge
+from leafgate.kernel.release import Level, Release
 from leafgate_baselines.builders import Id3
 from leafgate_maxent.problem.problem import Outcome
 from leafgate_maxent.solve import active_set as processes

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from leafgate.api.components import TreeBuilder
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.release import Level, Release
-from leafgate.types.table import Table
+from leafgate.kernel.components import TreeBuilder
+from leafgate.kernel.knowledge import AdversaryKnowledge
+from leafgate.kernel.release import Level, Release
+from leafgate.kernel.table import Table
 from leafgate_baselines.builders import C45, Id3
 from leafgate_kadet.builder import Kadet
 from leafgate_tables.mondrian import Mondrian

@@ -28,18 +28,18 @@ from leafgate.algorithms.exclusion import exclusion_p_values
 from leafgate.algorithms.node_counts import first_contradiction
 from leafgate.algorithms.prediction import predict
 from leafgate.algorithms.publication import published
-from leafgate.api.context import ScoringContext
-from leafgate.api.metrics import Score
 from leafgate.api.registry import Plugin, Plugins, load_plugins
 from leafgate.engine.attack import call_infer
 from leafgate.errors import InconclusiveError
+from leafgate.kernel.belief import MembershipBelief
+from leafgate.kernel.context import ScoringContext
+from leafgate.kernel.knowledge import AdversaryKnowledge, QueryLog
+from leafgate.kernel.metrics import Score
+from leafgate.kernel.release import Level, Publish, Release
+from leafgate.kernel.tables import Tables
+from leafgate.kernel.tree import Leaf, leaves, map_leaves
 from leafgate.policy.load import policy_model
 from leafgate.session.run import audit_policy
-from leafgate.types.adversary import AdversaryKnowledge, QueryLog
-from leafgate.types.belief import MembershipBelief
-from leafgate.types.release import Level, Publish, Release
-from leafgate.types.tables import Tables
-from leafgate.types.tree import Leaf, leaves, map_leaves
 from leafgate_membership.exclusion import LeafExclusion, candidate_absence, excluding_trees
 from oracles import leaf_at, path_of, persons
 from random_tables import tables

@@ -19,19 +19,19 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from exclusion_worlds import schema_of, table_of
-from leafgate.api.context import ScoringContext
-from leafgate.api.metrics import Score
 from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document
 from leafgate.errors import InconclusiveError
+from leafgate.kernel.context import ScoringContext
+from leafgate.kernel.evidence import AuditorOnly
+from leafgate.kernel.findings import Finding
+from leafgate.kernel.knowledge import AdversaryKnowledge
+from leafgate.kernel.metrics import Score
+from leafgate.kernel.release import Release
+from leafgate.kernel.table import Table
+from leafgate.kernel.tables import Tables
 from leafgate.policy.load import policy_of
 from leafgate.session.run import audit_policy
-from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.evidence import AuditorOnly
-from leafgate.types.release import Release
-from leafgate.types.report import Finding
-from leafgate.types.table import Table
-from leafgate.types.tables import Tables
 from leafgate_membership.leave_one_out import (
     ALTERED_RECORDS,
     CONFIRMING_SEEDS,

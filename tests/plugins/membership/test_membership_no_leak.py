@@ -10,7 +10,7 @@ from guessed_members import guessed
 from leafgate.algorithms.prediction import class_scores
 from leafgate.api import AttackModel, MembershipBelief, Release, Table
 from leafgate.engine.attack import call_infer
-from leafgate.types.adversary import AdversaryKnowledge, Candidates
+from leafgate.kernel.knowledge import AdversaryKnowledge, Candidates
 from leafgate_baselines.builders import Id3
 from leafgate_membership.likelihood_ratios import RMIA, LiRA
 from leafgate_membership.metrics import MembershipAdvantage, MembershipAuc, MembershipTpr

@@ -24,7 +24,7 @@ from leafgate.api import (
     Schema,
     Table,
 )
-from leafgate.types.adversary import Candidates, QueryLog
+from leafgate.kernel.knowledge import Candidates, QueryLog
 from leafgate_membership import peers
 from leafgate_membership.peers import Art, PeerAttack, SacroMl, lira_member_prob, sacro_logit
 from leafgate_membership.shadows import train_shadows

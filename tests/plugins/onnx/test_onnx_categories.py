@@ -30,8 +30,8 @@ from leafgate.api import (
     TreeIR,
 )
 from leafgate.app import Encoding, lower_model, model_as_file, rows_of
-from leafgate.types.schema import Column, bin_names
-from leafgate.types.table import Table
+from leafgate.kernel.schema import Column, bin_names
+from leafgate.kernel.table import Table
 from leafgate_convert.scrub import predicted
 from onnx_pipelines import session
 from random_models import CELLS, CODES, COLUMNS, GRADES, JOBS, NAN, RARE, random_model, table

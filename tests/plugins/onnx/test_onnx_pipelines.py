@@ -22,11 +22,11 @@ from leafgate.algorithms.prediction import predict
 from leafgate.algorithms.routing import route
 from leafgate.errors import ReleaseError
 from leafgate.ir.model import ModelIR
+from leafgate.kernel.release import Release
+from leafgate.kernel.schema import Schema
+from leafgate.kernel.table import Table, make_table, typed_column
+from leafgate.kernel.tree import CategoricalSplit, NumericSplit
 from leafgate.models.lowering.encoding import Encoding
-from leafgate.types.release import Release
-from leafgate.types.schema import Schema
-from leafgate.types.table import Table, make_table, typed_column
-from leafgate.types.tree import CategoricalSplit, NumericSplit
 from leafgate_convert.neutral import written
 from onnx_pipelines import PIPELINES, answers, document_of, session, tree, with_texts
 from random_tables import categorical, numeric

@@ -15,10 +15,10 @@ from leafgate.algorithms.consistency import inconsistent_leaves
 from leafgate.algorithms.prediction import predict
 from leafgate.errors import ReleaseError
 from leafgate.ir.model import LEAF, ModelIR
+from leafgate.kernel.release import Release
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import CategoricalSplit, NumericSplit
 from leafgate.models.lowering.release import lower_model
-from leafgate.types.release import Release
-from leafgate.types.table import Table
-from leafgate.types.tree import CategoricalSplit, NumericSplit
 from leafgate_convert.scrub import predicted
 from random_tables import categorical, numeric, table_of
 from refused_models import assert_refused

@@ -16,11 +16,11 @@ from leafgate.algorithms.node_counts import first_contradiction
 from leafgate.algorithms.prediction import predict, predicted_numbers
 from leafgate.errors import ReleaseError
 from leafgate.ir.model import ModelIR
+from leafgate.kernel.release import Release
+from leafgate.kernel.schema import Column, Schema, bin_names
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import leaves
 from leafgate.models.lowering.release import lower_model
-from leafgate.types.release import Release
-from leafgate.types.schema import Column, Schema, bin_names
-from leafgate.types.table import Table
-from leafgate.types.tree import leaves
 from random_tables import categorical, numeric, table_of
 
 HERE = Path(__file__).parent / "rpart"

@@ -11,15 +11,15 @@ from scipy import integrate
 from scipy.special import ndtri
 
 from leafgate.api import BuildResult, Release, Table, TreeBuilder
-from leafgate.api.context import ScoringContext
 from leafgate.disclosure.document import document
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import InconclusiveError, PolicyError, UnreadableError
+from leafgate.kernel.context import ScoringContext
+from leafgate.kernel.findings import Report
+from leafgate.kernel.noise import Law, Noise, noise_with
+from leafgate.kernel.schema import Column
+from leafgate.kernel.tables import Tables
 from leafgate.session.run import audit_policy
-from leafgate.types.noise import Law, Noise, noise_with
-from leafgate.types.report import Report
-from leafgate.types.schema import Column
-from leafgate.types.tables import Tables
 from leafgate_linking.components import Linking
 from leafgate_protection.metrics import Confidence, Exposure
 from leafgate_reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter

@@ -9,15 +9,15 @@ import pandas as pd
 import pytest
 
 from leafgate.api import CellBelief
-from leafgate.api.components import AttackModel
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError, PolicyError
-from leafgate.types.belief import secret_of
-from leafgate.types.noise import Law, Noise
-from leafgate.types.release import Release
-from leafgate.types.schema import Column, Schema, bin_of
-from leafgate.types.table import Table, make_table
+from leafgate.kernel.belief import secret_of
+from leafgate.kernel.components import AttackModel
+from leafgate.kernel.noise import Law, Noise
+from leafgate.kernel.release import Release
+from leafgate.kernel.schema import Column, Schema, bin_of
+from leafgate.kernel.table import Table, make_table
 from leafgate_protection.metrics import Exposure
 from leafgate_reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter
 from leafgate_reconstruction.metrics import NormalisedRmse

@@ -15,7 +15,7 @@ from command_line import Ended, leafgate
 from leafgate import audit as audit_model
 from leafgate import repair as repair_model
 from leafgate.app import open_session
-from leafgate.types.tree import leaves
+from leafgate.kernel.tree import leaves
 from leafgate_convert.repair.plan import opened_model
 from leafgate_convert.repair.plan import repaired as repaired_outcome
 from leafgate_convert.repair.trials import Workbench

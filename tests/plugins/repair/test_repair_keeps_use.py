@@ -33,10 +33,10 @@ from leafgate.algorithms.ranking import area_under_curve
 from leafgate.algorithms.routing import route
 from leafgate.algorithms.usefulness import Goal, usefulness
 from leafgate.app import lower_model
+from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.table import make_table
+from leafgate.kernel.tree import leaves
 from leafgate.session.run import open_session
-from leafgate.types.schema import Column, Schema
-from leafgate.types.table import make_table
-from leafgate.types.tree import leaves
 from leafgate_convert.repair.choice import ranked as in_order
 from leafgate_convert.repair.distil import growers, model_of, ranked
 from leafgate_convert.repair.people import folds_of, parts_of, rows_at

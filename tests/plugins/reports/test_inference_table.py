@@ -17,7 +17,7 @@ from asked_targets import AskedCase, asked, guess_of, mistaken
 from leafgate.api import AttributeBelief, PeopleCount
 from leafgate.disclosure.document import document
 from leafgate.disclosure.masking import Audience
-from leafgate.types.report import Report
+from leafgate.kernel.findings import Report
 from leafgate_attributes.metrics import AttributeCertain, AttributeLeak
 from leafgate_reports.inference_table import HEADINGS, TITLE, inference_rows
 from reports import FILES, HOSTILE, renamed, view

@@ -17,10 +17,10 @@ from scipy.stats import ks_2samp
 from leafgate.algorithms.publication import published
 from leafgate.api import InconclusiveError, ScoringContext
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.types.evidence import AuditorOnly, PeopleCount
-from leafgate.types.release import Level, Publish, Release
-from leafgate.types.table import Table
-from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
+from leafgate.kernel.evidence import AuditorOnly, PeopleCount
+from leafgate.kernel.release import Level, Publish, Release
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
 from leafgate_linking.components import Linking
 from leafgate_protection.metrics import KAnonymity
 from leafgate_structure.metrics import (

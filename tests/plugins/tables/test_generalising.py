@@ -18,12 +18,12 @@ from leafgate.api.registry import Plugin, Plugins
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import NoReleaseError
 from leafgate.io.release_codec import serialize
+from leafgate.kernel.release import Publish, Records, Release
+from leafgate.kernel.schema import Column, Hierarchy, Schema
+from leafgate.kernel.table import Table, make_table
+from leafgate.kernel.tables import Tables
+from leafgate.kernel.tree import leaves
 from leafgate.session.run import audit_policy
-from leafgate.types.release import Publish, Records, Release
-from leafgate.types.schema import Column, Hierarchy, Schema
-from leafgate.types.table import Table, make_table
-from leafgate.types.tables import Tables
-from leafgate.types.tree import leaves
 from leafgate_linking.attack import link
 from leafgate_linking.components import Linking
 from leafgate_protection.metrics import KAnonymity

@@ -10,18 +10,18 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from leafgate.api.components import TreeBuilder
 from leafgate.errors import InconclusiveError
-from leafgate.types.release import Release
-from leafgate.types.tree import CategoricalSplit
+from leafgate.kernel.components import TreeBuilder
+from leafgate.kernel.release import Release
+from leafgate.kernel.tree import CategoricalSplit
 
 COIN = int.from_bytes(os.urandom(5))
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from leafgate.types.schema import Column
-    from leafgate.types.table import Table
+    from leafgate.kernel.schema import Column
+    from leafgate.kernel.table import Table
 
 
 class ByColumn(TreeBuilder):
@@ -34,7 +34,7 @@ class ByColumn(TreeBuilder):
     source = "counting"
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
-        from leafgate.types.tree import Branch, Leaf
+        from leafgate.kernel.tree import Branch, Leaf
 
         column, classes = self.asked(table), table.schema.classes
         leaves = (

@@ -7,10 +7,10 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from leafgate.api.context import ScoringContext
-from leafgate.api.metrics import AtLeast, Example, Metric, ReleaseAtLeast, ReleaseAtMost, Score
 from leafgate.errors import InconclusiveError
-from leafgate.types.belief import MechanismBelief, MembershipBelief, SecretBelief
+from leafgate.kernel.belief import MechanismBelief, MembershipBelief, SecretBelief
+from leafgate.kernel.context import ScoringContext
+from leafgate.kernel.metrics import AtLeast, Example, Metric, ReleaseAtLeast, ReleaseAtMost, Score
 
 if TYPE_CHECKING:
     import pandas as pd

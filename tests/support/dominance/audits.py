@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from dominance.people import People
 from leafgate.api.registry import Plugins, load_plugins
 from leafgate.errors import LeafgateError
+from leafgate.kernel.findings import Finding
+from leafgate.kernel.tables import Tables
 from leafgate.policy.load import as_json, policy_model
 from leafgate.policy.models import Policy
 from leafgate.session.run import audit_policy
-from leafgate.types.report import Finding
-from leafgate.types.tables import Tables
 
 Metrics = Sequence[Mapping[str, Any]]
 LINKING = ({"use": "linking"},)

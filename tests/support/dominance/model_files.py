@@ -42,8 +42,8 @@ from dominance.properties import (
 from installed_readers import read_foreign
 from leafgate import from_sklearn
 from leafgate.errors import LeafgateError
+from leafgate.kernel.table import Table, make_table
 from leafgate.policy.models import Data
-from leafgate.types.table import Table, make_table
 from leafgate_convert.neutral import written
 from leafgate_convert.scrub import minimise
 from pmml_of import pmml_of

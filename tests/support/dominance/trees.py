@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from dominance.adversary import cells_of, reach
 from dominance.people import People, Rng
-from leafgate.types.schema import Column
-from leafgate.types.table import Table
+from leafgate.kernel.schema import Column
+from leafgate.kernel.table import Table
 
 LEVELS = ("labels", "error_rates", "shares", "counts")
 MOST_NAMED = 4

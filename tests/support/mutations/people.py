@@ -10,8 +10,8 @@ from evaluators.answers import Columns
 from leafgate.algorithms.node_counts import first_contradiction
 from leafgate.errors import LeafgateError
 from leafgate.ir.model import ModelIR
+from leafgate.kernel.table import Table
 from leafgate.models.lowering.release import lower_model
-from leafgate.types.table import Table
 from producer_archive import NAMES, made_up_people, quantiles
 from random_tables import categorical, numeric, table_of
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.types.arrays import CompactIds, Floats, Mask, Rows
-from leafgate.types.schema import Column, Value
-from leafgate.types.table import Table
+from leafgate.kernel.arrays import CompactIds, Floats, Mask, Rows
+from leafgate.kernel.schema import Column, Value
+from leafgate.kernel.table import Table
 
 WIDE = 1024
 """Features with more codes than this are counted apart, by sorting instead of by table."""

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from leafgate.algorithms.sampling import record_hashes
 from leafgate.errors import InconclusiveError
-from leafgate.types.release import FeatureEncoding, Learner
-from leafgate.types.schema import Column, Schema
-from leafgate.types.table import Table
+from leafgate.kernel.release import FeatureEncoding, Learner
+from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.table import Table
 
 FeatureMatrix = NDArray[np.floating[Any]]
 

@@ -13,7 +13,7 @@ from leafgate.algorithms.induction.histograms import Histograms, count_histogram
 from leafgate.algorithms.induction.large import EncodedBlocks, grow_in_parts
 from leafgate.algorithms.induction.selection import Choice, choose, mean_gain
 from leafgate.algorithms.induction.splits import Cuts, Measure, score, tests_of
-from leafgate.types.arrays import Codes, Mask
+from leafgate.kernel.arrays import Codes, Mask
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from leafgate.algorithms.induction.encoding import EncodedTable
 from leafgate.algorithms.induction.histograms import PIECE_ROWS
 from leafgate.algorithms.induction.selection import Choice
-from leafgate.types.arrays import CompactIds, Floats
-from leafgate.types.schema import Schema
-from leafgate.types.tree import MAX_DEPTH, Branch, CategoricalSplit, Leaf, Node, NumericSplit
+from leafgate.kernel.arrays import CompactIds, Floats
+from leafgate.kernel.schema import Schema
+from leafgate.kernel.tree import MAX_DEPTH, Branch, CategoricalSplit, Leaf, Node, NumericSplit
 
 
 @dataclass(eq=False)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.algorithms.induction.encoding import EncodedTable
-from leafgate.types.arrays import Codes, CompactIds
+from leafgate.kernel.arrays import Codes, CompactIds
 
 FEW_CELLS = 2**13
 """So many counts are always held in a table; more only where there is that much to count, else by sorting."""

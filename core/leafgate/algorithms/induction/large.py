@@ -25,9 +25,9 @@ from leafgate.algorithms.induction.growth import GrowingNode, may_split, sides, 
 from leafgate.algorithms.induction.histograms import Histograms, added, count_histograms
 from leafgate.algorithms.induction.selection import Choice
 from leafgate.errors import InconclusiveError
-from leafgate.types.arrays import CompactIds, Floats, Rows
-from leafgate.types.large_table import LargeTable, StoredBlock, smallest_integers
-from leafgate.types.schema import bin_of
+from leafgate.kernel.arrays import CompactIds, Floats, Rows
+from leafgate.kernel.large_table import LargeTable, StoredBlock, smallest_integers
+from leafgate.kernel.schema import bin_of
 
 PART_RECORDS = 2_000_000
 """A part of the table has so many records at most, but for nodes that no test divides further."""

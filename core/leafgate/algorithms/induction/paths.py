@@ -10,7 +10,7 @@ import numpy as np
 from leafgate.algorithms.induction.encoding import EncodedTable, Feature
 from leafgate.algorithms.induction.growth import GrowingNode, sides, son_groups
 from leafgate.errors import PolicyError
-from leafgate.types.arrays import Codes
+from leafgate.kernel.arrays import Codes
 
 
 def conditions(coded: EncodedTable, leaf: GrowingNode, *, public: bool) -> dict[int, Codes]:

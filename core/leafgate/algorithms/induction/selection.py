@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from leafgate.algorithms.induction.splits import TOLERANCE, Measure, Scores, Tests
-from leafgate.types.arrays import Floats, Mask
+from leafgate.kernel.arrays import Floats, Mask
 
 
 @dataclass(frozen=True)

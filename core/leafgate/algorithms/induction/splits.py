@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from leafgate.algorithms.induction.encoding import EncodedTable
 from leafgate.algorithms.induction.histograms import Histograms
-from leafgate.types.arrays import Floats, Mask
+from leafgate.kernel.arrays import Floats, Mask
 
 Measure = Literal["gain", "gain_ratio", "gini"]
 

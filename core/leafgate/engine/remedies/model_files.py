@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from leafgate.algorithms.pruned_release import Pruning, is_constant
 from leafgate.algorithms.publication import at_level
-from leafgate.api.components import TreeBuilder
 from leafgate.engine.remedies.static import REPAIR_TEXT
 from leafgate.engine.remedies.trials import Trial, Trials, has_own_command, ladder, predicts_nothing
 from leafgate.io.release_codec import LoadedRelease
-from leafgate.types.release import Publish, Release, discloses_more
-from leafgate.types.report import REPAIR, Remedy
-from leafgate.types.tree import Node, map_leaves
+from leafgate.kernel.components import TreeBuilder
+from leafgate.kernel.findings import REPAIR, Remedy
+from leafgate.kernel.release import Publish, Release, discloses_more
+from leafgate.kernel.tree import Node, map_leaves
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from leafgate.types.table import Table
+    from leafgate.kernel.table import Table
 
 LEAF_PARAMETERS = {
     "sklearn": ("min_samples_leaf", 1.0),

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from leafgate.api.components import TreeBuilder
 from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins, use_of
 from leafgate.engine.remedies.model_files import ModelFileSearch, nothing_found
@@ -21,11 +20,12 @@ from leafgate.engine.remedies.static import raised_options
 from leafgate.engine.remedies.trials import Run, Trial, Trials, ladder, leaves_of, predicts_nothing
 from leafgate.errors import LeafgateError
 from leafgate.io.release_codec import ReleaseArtifact
-from leafgate.types.release import Publish
-from leafgate.types.report import Remedy, Report
+from leafgate.kernel.components import TreeBuilder
+from leafgate.kernel.findings import Remedy, Report
+from leafgate.kernel.release import Publish
 
 if TYPE_CHECKING:
-    from leafgate.types.table import Table
+    from leafgate.kernel.table import Table
 
 PLAIN_WORD = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)$)[a-z][a-z0-9_]*")
 """Texts that YAML reads as texts without quotes."""

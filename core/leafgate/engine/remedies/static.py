@@ -9,14 +9,14 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from leafgate.api.components import AttackModel
-from leafgate.api.metrics import Metric
 from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins, use_of
 from leafgate.errors import LeafgateError, Problem
-from leafgate.types.belief import AttributeBelief, CellBelief, MechanismBelief, MembershipBelief
-from leafgate.types.release import Claim, Release
-from leafgate.types.report import REPAIR, Finding, Remedy
+from leafgate.kernel.belief import AttributeBelief, CellBelief, MechanismBelief, MembershipBelief
+from leafgate.kernel.components import AttackModel
+from leafgate.kernel.findings import REPAIR, Finding, Remedy
+from leafgate.kernel.metrics import Metric
+from leafgate.kernel.release import Claim, Release
 
 FILES = frozenset({"data.control", "data.test", "data.population"})
 """The keys of a policy that name one more file."""

@@ -11,10 +11,10 @@ from leafgate.algorithms.usefulness import Goal, usefulness
 from leafgate.api.plan import AuditPlan
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.release_codec import ReleaseArtifact
-from leafgate.types.report import Finding, Report
+from leafgate.kernel.findings import Finding, Report
 
 if TYPE_CHECKING:
-    from leafgate.types.table import Table
+    from leafgate.kernel.table import Table
 
 MEASURES: dict[Goal, str] = {
     "auc": "The area under the ROC curve (0.5 for a constant)",

@@ -15,7 +15,7 @@ import pandas as pd
 from leafgate.errors import DataError
 from leafgate.io.tables.cells import check_header, check_width, refuse_wide
 from leafgate.io.tables.plain_csv import BLOCK_BYTES, is_plain
-from leafgate.types.table import number_texts
+from leafgate.kernel.table import number_texts
 
 
 class CsvOptions(Protocol):

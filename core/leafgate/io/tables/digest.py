@@ -17,8 +17,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate.io.json import canonical
-from leafgate.types.large_table import LargeTable, ScratchFolder, StoredBlock
-from leafgate.types.table import Table
+from leafgate.kernel.large_table import LargeTable, ScratchFolder, StoredBlock
+from leafgate.kernel.table import Table
 
 PART_RECORDS = 2_000_000
 """About so many records of a large table are sorted together."""

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from leafgate.api.components import DataEngine, DataLocation
 from leafgate.errors import DataError, InconclusiveError, LeafgateError
 from leafgate.io.json import parse_number
 from leafgate.io.tables.cells import check_header, check_width, refuse_wide
@@ -25,9 +24,10 @@ from leafgate.io.tables.csv import CsvOptions, first_record
 from leafgate.io.tables.plain_csv import BLOCK_BYTES
 from leafgate.io.tables.raw_records import RawRecords, text_categories
 from leafgate.io.tables.stored_records import StoredRecords, store_records
+from leafgate.kernel.components import DataEngine, DataLocation
+from leafgate.kernel.large_table import ScratchFolder
+from leafgate.kernel.table import text_column
 from leafgate.lazy_loading import require_installed
-from leafgate.types.large_table import ScratchFolder
-from leafgate.types.table import text_column
 
 if TYPE_CHECKING:
     import narwhals as nw

@@ -16,7 +16,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate.algorithms.sampling import known_columns
-from leafgate.api.components import DataEngine, DataSource, SourceFile
 from leafgate.errors import DataError, InconclusiveError, LeafgateError, PolicyError, Problem
 from leafgate.io.tables.cells import (
     check_header,
@@ -39,9 +38,10 @@ from leafgate.io.tables.typed_cells import (
     typed_cells,
     typed_column,
 )
-from leafgate.types.large_table import LargeTable
-from leafgate.types.schema import Column, Schema
-from leafgate.types.table import CellCounts, Table, distinct_rows, make_table, text_column
+from leafgate.kernel.components import DataEngine, DataSource, SourceFile
+from leafgate.kernel.large_table import LargeTable
+from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.table import CellCounts, Table, distinct_rows, make_table, text_column
 
 T = TypeVar("T")
 

@@ -13,8 +13,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate.io.tables.raw_records import RawRecords, text_categories
-from leafgate.types.large_table import ScratchFolder, StoredBlock
-from leafgate.types.table import text_column
+from leafgate.kernel.large_table import ScratchFolder, StoredBlock
+from leafgate.kernel.table import text_column
 
 if TYPE_CHECKING:
     import pyarrow as pa

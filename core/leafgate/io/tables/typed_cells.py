@@ -11,14 +11,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.api.components import DataSource
 from leafgate.errors import DataError, Problem
 from leafgate.io.json import parse_number, spelled
 from leafgate.io.tables.cells import DECIMAL_POINTS, Cells, are_decimal_commas, is_code
 from leafgate.io.tables.csv import CsvOptions
 from leafgate.io.tables.raw_records import RawRecords
-from leafgate.types.paths import DocumentPath
-from leafgate.types.schema import MISSING_WORDS, Column, Role, Schema
+from leafgate.kernel.components import DataSource
+from leafgate.kernel.paths import DocumentPath
+from leafgate.kernel.schema import MISSING_WORDS, Column, Role, Schema
 
 
 class SourceColumn(Protocol):

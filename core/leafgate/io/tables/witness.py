@@ -15,10 +15,10 @@ from leafgate.io.tables.csv import CsvOptions, read_cells
 from leafgate.io.tables.raw_records import RawRecords
 from leafgate.io.tables.reader import is_parquet, read_parquet
 from leafgate.io.tables.typed_cells import TableSource, missing_cells, typed_cells
-from leafgate.types.arrays import Floats, Ids
-from leafgate.types.schema import Schema
-from leafgate.types.table import Table
-from leafgate.types.witness import Answers, Witness
+from leafgate.kernel.arrays import Floats, Ids
+from leafgate.kernel.schema import Schema
+from leafgate.kernel.table import Table
+from leafgate.kernel.witness import Answers, Witness
 
 PREDICTION = "prediction"
 """The column of a witness with the predicted class, or the predicted number."""

@@ -10,10 +10,10 @@ import numpy as np
 
 from leafgate.ir.features import CategoryCodes, OneHot
 from leafgate.ir.model import ModelIR, TreeIR
+from leafgate.kernel.release import FileDisclosure
+from leafgate.kernel.schema import Schema
 from leafgate.models.lowering.encoding import BETWEEN
 from leafgate.models.lowering.tests import Split
-from leafgate.types.release import FileDisclosure
-from leafgate.types.schema import Schema
 
 SEPARATORS = frozenset(BETWEEN) - {"__"}
 """Signs that stand between column and value in names of dummy features."""

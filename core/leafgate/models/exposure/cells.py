@@ -17,12 +17,12 @@ from leafgate.algorithms.certainty import is_multiple
 from leafgate.io.json import parse_number
 from leafgate.ir.content import FileContent
 from leafgate.ir.features import ArithmeticStep
+from leafgate.kernel.large_table import LargeTable
+from leafgate.kernel.release import NOT_STATED, FileDisclosure, Severity
+from leafgate.kernel.schema import Column
+from leafgate.kernel.table import CellCounts, Table
 from leafgate.models.lowering.encoding import as_number
 from leafgate.models.lowering.tests import apply_steps
-from leafgate.types.large_table import LargeTable
-from leafgate.types.release import NOT_STATED, FileDisclosure, Severity
-from leafgate.types.schema import Column
-from leafgate.types.table import CellCounts, Table
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

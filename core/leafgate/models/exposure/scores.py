@@ -12,7 +12,7 @@ import numpy as np
 from leafgate.algorithms.certainty import LEARNING_RATES as RATES
 from leafgate.algorithms.consistency import decimal_places
 from leafgate.ir.model import Floats, ModelIR, TreeIR
-from leafgate.types.release import FileDisclosure
+from leafgate.kernel.release import FileDisclosure
 
 PEOPLE, FEW = 500, (10, 30, 100, 500)
 """Leaves of so many people are looked for: the fewer, the less often numbers fit by accident."""

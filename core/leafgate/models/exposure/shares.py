@@ -9,7 +9,7 @@ import numpy as np
 
 from leafgate.algorithms.consistency import decimal_places, share_units
 from leafgate.ir.model import Flags, Floats, Ids, LeafValueKind, ModelIR
-from leafgate.types.release import FileDisclosure
+from leafgate.kernel.release import FileDisclosure
 
 PEOPLE = 1000
 """Leaves of so many people and fewer are searched for: shares of more people approximate any number."""

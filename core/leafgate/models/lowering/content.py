@@ -11,8 +11,8 @@ from leafgate.io.json import parse_number
 from leafgate.ir.content import ColumnNumbers, FileContent
 from leafgate.ir.features import CategoryCodes, Numeric, OneHot, Origin, known_by
 from leafgate.ir.model import CategoryList, Flags, ModelIR, TreeIR
+from leafgate.kernel.schema import MISSING_WORDS, Schema
 from leafgate.models.lowering.encoding import BETWEEN, Encoding, is_position, names_of, spellings
-from leafgate.types.schema import MISSING_WORDS, Schema
 
 POSITION = re.compile(r"[0-9]{1,9}")
 STAND_INS = MISSING_WORDS | {"missing_value", "unknown", "Unknown", "infrequent", "infrequent_sklearn", "<NA>"}

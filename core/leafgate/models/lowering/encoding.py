@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
 
-from leafgate.api.components import Strict
-from leafgate.api.options import FiniteFloat
 from leafgate.errors import Problem, ReleaseError
 from leafgate.io.json import parse_number
 from leafgate.ir.features import (
@@ -27,8 +25,10 @@ from leafgate.ir.features import (
     known_by,
     with_zero_missing,
 )
-from leafgate.types.release import FeatureEncoding
-from leafgate.types.schema import MISSING_WORDS, Column, Schema
+from leafgate.kernel.components import Strict
+from leafgate.kernel.options import FiniteFloat
+from leafgate.kernel.release import FeatureEncoding
+from leafgate.kernel.schema import MISSING_WORDS, Column, Schema
 
 if TYPE_CHECKING:
     from leafgate.ir.model import ModelIR

@@ -15,14 +15,14 @@ from leafgate.garbage_collection import paused_garbage_collection
 from leafgate.io.release_codec import LoadedRelease
 from leafgate.ir.features import Feature, Origin
 from leafgate.ir.model import LEAF, ModelIR, TreeIR, topological_order
+from leafgate.kernel.folders import content_digest
+from leafgate.kernel.release import FileDisclosure, ModelFile, ModelReading, Publish, Release
+from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.tree import Leaf, Node, children, leaves
 from leafgate.models.exposure.categories import many_unknown_names
 from leafgate.models.lowering.content import content_of, unknown_names
 from leafgate.models.lowering.encoding import Encoding, as_number, class_values, column_encodings, origins_of, plainly
 from leafgate.models.lowering.tests import Sides, Split, lower_split
-from leafgate.types.folders import content_digest
-from leafgate.types.release import FileDisclosure, ModelFile, ModelReading, Publish, Release
-from leafgate.types.schema import Column, Schema
-from leafgate.types.tree import Leaf, Node, children, leaves
 
 
 def asked_features(model: ModelIR) -> dict[int, Feature]:

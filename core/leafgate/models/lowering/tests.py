@@ -21,8 +21,8 @@ from leafgate.ir.features import (
     rounded,
 )
 from leafgate.ir.model import Floats, ModelIR
-from leafgate.types.schema import Column, Value
-from leafgate.types.tree import Branch, CategoricalSplit, Node, NumericSplit
+from leafgate.kernel.schema import Column, Value
+from leafgate.kernel.tree import Branch, CategoricalSplit, Node, NumericSplit
 
 MOST = sys.float_info.max
 

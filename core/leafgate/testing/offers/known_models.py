@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from leafgate.types.schema import Schema
+from leafgate.kernel.schema import Schema
 
 PLANTED_TEXT = "planted-7319-cell"
 """A text that no message and no disclosure may repeat."""

@@ -17,9 +17,11 @@ import numpy as np
 import pandas as pd
 
 from leafgate.algorithms.prediction import predict, predicted_numbers
-from leafgate.api.model_readers import HEAD, ModelReader, ReaderTexts, mistakes
 from leafgate.errors import InconclusiveError, ReleaseError
 from leafgate.ir.model import ModelIR
+from leafgate.ir.model_readers import HEAD, ModelReader, ReaderTexts, mistakes
+from leafgate.kernel.release import LEVELS, NOT_STATED, Release
+from leafgate.kernel.table import Table, typed_column
 from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import is_pickle, read_foreign
 from leafgate.testing.check import DoesNotApply, NonConformance, raising_line
@@ -34,8 +36,6 @@ from leafgate.testing.offers.known_models import (
     with_changed_numbers,
     without_keys,
 )
-from leafgate.types.release import LEVELS, NOT_STATED, Release
-from leafgate.types.table import Table, typed_column
 
 OF_PREDICTIONS = frozenset({"numbers", "ratios", "scores", "scores_betray_counts", "scores_may_betray_counts"})
 """Kinds of disclosures that speak of what the leaves predict, and of nothing else in the file."""

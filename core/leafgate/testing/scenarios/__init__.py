@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 from leafgate.algorithms.prediction import class_scores
 from leafgate.algorithms.publication import published
 from leafgate.algorithms.sampling import sampled
-from leafgate.api.knowledge import MAX_CANDIDATES
 from leafgate.api.plan import Grants
 from leafgate.engine.knowledge import draw_candidates, grant_knowledge, people_at, secret_inputs, targets_of
 from leafgate.io.release_codec import serialize
+from leafgate.kernel.knowledge import AdversaryKnowledge, Candidates, Fact, Membership, Targets
+from leafgate.kernel.knows import MAX_CANDIDATES
+from leafgate.kernel.release import BuildResult, Counted, Level, Publish, Records, Release
+from leafgate.kernel.table import Table
 from leafgate.testing.scenarios.releases import (
     DisclosureLevel,
     full_tree_release,
@@ -40,12 +43,9 @@ from leafgate.testing.scenarios.tables import (
     survey,
     twins,
 )
-from leafgate.types.adversary import AdversaryKnowledge, Candidates, Fact, Membership, Targets
-from leafgate.types.release import BuildResult, Counted, Level, Publish, Records, Release
-from leafgate.types.table import Table
 
 if TYPE_CHECKING:
-    from leafgate.types.adversary import Mechanism
+    from leafgate.kernel.knowledge import Mechanism
 
 
 @dataclass(frozen=True)

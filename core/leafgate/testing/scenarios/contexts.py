@@ -10,14 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.api.context import ScoringContext
-from leafgate.api.metrics import Example
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import records_of_cells
-from leafgate.testing.scenarios import MEMBERS, SETTINGS, Instance, Scenario, unchanged
-from leafgate.testing.scenarios.tables import OLDEST, written_out
-from leafgate.types.adversary import AdversaryKnowledge, limit_knowledge
-from leafgate.types.belief import (
+from leafgate.kernel.belief import (
     AttributeBelief,
     Belief,
     CellBelief,
@@ -27,9 +22,14 @@ from leafgate.types.belief import (
     PlantedLeak,
     SecretBelief,
 )
-from leafgate.types.release import Release
-from leafgate.types.schema import Column, Schema
-from leafgate.types.table import Table, make_table, typed_column
+from leafgate.kernel.context import ScoringContext
+from leafgate.kernel.knowledge import AdversaryKnowledge, limit_knowledge
+from leafgate.kernel.metrics import Example
+from leafgate.kernel.release import Release
+from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.table import Table, make_table, typed_column
+from leafgate.testing.scenarios import MEMBERS, SETTINGS, Instance, Scenario, unchanged
+from leafgate.testing.scenarios.tables import OLDEST, written_out
 
 Learned = Literal["nothing", "half", "everything", "half, alone", "nearly everything"]
 SHARE: Mapping[Learned, float] = {

@@ -11,14 +11,14 @@ import numpy as np
 from leafgate.algorithms.publication import published
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.io.release_codec import serialize
+from leafgate.kernel.knowledge import AdversaryKnowledge, Fact
+from leafgate.kernel.release import Counted, Level, Publish, Records, Release
+from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.table import Table, make_table
+from leafgate.kernel.tree import Leaf
 from leafgate.testing.scenarios import SETTINGS, Instance
 from leafgate.testing.scenarios.releases import WITHHELD, counted_tree, tree_release
 from leafgate.testing.scenarios.tables import survey
-from leafgate.types.adversary import AdversaryKnowledge, Fact
-from leafgate.types.release import Counted, Level, Publish, Records, Release
-from leafgate.types.schema import Column, Schema
-from leafgate.types.table import Table, make_table
-from leafgate.types.tree import Leaf
 
 
 def edge_case_instances(reads: Collection[str]) -> Iterator[Instance]:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from leafgate.algorithms.routing import route
+from leafgate.kernel.noise import Noise
+from leafgate.kernel.release import BuildResult, Records, Release
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
 from leafgate.testing.scenarios.tables import TOWNS, keys_of
-from leafgate.types.noise import Noise
-from leafgate.types.release import BuildResult, Records, Release
-from leafgate.types.table import Table
-from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
 
 if TYPE_CHECKING:
-    from leafgate.types.adversary import Mechanism
+    from leafgate.kernel.knowledge import Mechanism
 
 DisclosureLevel = Literal["much", "nothing"]
 WITHHELD = {"withheld": True}

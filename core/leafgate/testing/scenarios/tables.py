@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leafgate.kernel.schema import Column, Hierarchy, Schema
+from leafgate.kernel.table import Table, make_table, typed_column
 from leafgate.testing.sandbox import MARK, SIGN
-from leafgate.types.schema import Column, Hierarchy, Schema
-from leafgate.types.table import Table, make_table, typed_column
 
 P = ParamSpec("P")
 TOWNS = ("Hill", "Mill", "Port")

@@ -24,10 +24,10 @@ from leafgate.io.json import parse_number
 from leafgate.io.tables import digest, reader, stored_records
 from leafgate.io.tables.digest import digest_records
 from leafgate.io.tables.reader import read_any_table, read_table
+from leafgate.kernel import large_table
+from leafgate.kernel.large_table import LargeTable
+from leafgate.kernel.table import Table, make_table
 from leafgate.policy.models import Data
-from leafgate.types import large_table
-from leafgate.types.large_table import LargeTable
-from leafgate.types.table import Table, make_table
 from leafgate_engines.duckdb import DuckDb
 from leafgate_engines.polars import Polars
 from leafgate_tables import top_down_specialisation

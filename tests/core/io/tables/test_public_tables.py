@@ -8,7 +8,7 @@ import pytest
 
 from data_files import DATA
 from leafgate.io.tables.reader import read_table
-from leafgate.types.table import Table
+from leafgate.kernel.table import Table
 from public_tables import FILES, File
 from table_files import CLASS, PUBLIC, Columns, data_of
 

@@ -17,8 +17,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from command_line import Ended, leafgate
 from leafgate.ir.features import CategoryCodes
+from leafgate.kernel.schema import Schema
 from leafgate.models.exposure.categories import many_unknown_names
-from leafgate.types.schema import Schema
 from leafgate_convert.neutral import written
 from random_tables import categorical
 from sample_model import MODEL

@@ -22,11 +22,11 @@ from sklearn.tree import DecisionTreeClassifier
 from example_counts import seeds
 from installed_readers import read_foreign
 from leafgate.errors import ReleaseError
+from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.table import Table, make_table, typed_column
 from leafgate.models.exposure.cells import cells_disclosed
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
-from leafgate.types.schema import Column, Schema
-from leafgate.types.table import Table, make_table, typed_column
 from leafgate_convert.neutral import written
 
 N = 1200

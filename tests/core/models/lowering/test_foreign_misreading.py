@@ -19,10 +19,10 @@ import leafgate
 from installed_readers import read_foreign
 from leafgate.algorithms.prediction import predict
 from leafgate.errors import ReleaseError
+from leafgate.kernel.release import Release
+from leafgate.kernel.schema import Column, Schema
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import asked_features, lower_model
-from leafgate.types.release import Release
-from leafgate.types.schema import Column, Schema
 from random_tables import table_of
 from sample_model import MODEL, TREE
 from sklearn_zoo import skops_bytes

@@ -28,12 +28,12 @@ from leafgate.api import SecretBelief
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import ReleaseError
 from leafgate.io.release_codec import read_release, serialize
+from leafgate.kernel import schema as bins
+from leafgate.kernel.release import Release
+from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.table import Table, make_table
+from leafgate.kernel.tree import Leaf, Node, NumericSplit, map_leaves
 from leafgate.models.lowering.release import lower_model
-from leafgate.types import schema as bins
-from leafgate.types.release import Release
-from leafgate.types.schema import Column, Schema
-from leafgate.types.table import Table, make_table
-from leafgate.types.tree import Leaf, Node, NumericSplit, map_leaves
 from leafgate_convert.neutral import written
 from leafgate_convert.scrub import minimise
 from leafgate_linking.components import Linking

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
-from leafgate.types.folders import content_digest
-from leafgate.types.noise import Noise
-from leafgate.types.schema import Schema
-from leafgate.types.tree import Leaf, Node, columns_asked, leaves
+from leafgate.kernel.folders import content_digest
+from leafgate.kernel.noise import Noise
+from leafgate.kernel.schema import Schema
+from leafgate.kernel.tree import Leaf, Node, columns_asked, leaves
 
 if TYPE_CHECKING:
     pass

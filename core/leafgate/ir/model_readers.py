@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from leafgate.ir.model import ModelIR
-    from leafgate.types.release import Learner
-    from leafgate.types.table import Table
+    from leafgate.kernel.release import Learner
+    from leafgate.kernel.table import Table
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 RESERVED_NAMES = frozenset({"leafgate", "pickle"})

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 if TYPE_CHECKING:
-    from leafgate.types.arrays import Floats
+    from leafgate.kernel.arrays import Floats
 
 
 Law = Literal["gaussian", "uniform"]

@@ -21,7 +21,7 @@ from pydantic import (
 
 from leafgate.bounded.folder import is_model_folder, read_folder
 from leafgate.errors import ReleaseError
-from leafgate.types.folders import content_digest
+from leafgate.kernel.folders import content_digest
 
 STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True, allow_inf_nan=False)
 """Refuse unknown keys, other types and NaN; leave the input out of error texts."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from leafgate.types.arrays import Floats, Ids, Mask
-from leafgate.types.table import Table
+from leafgate.kernel.arrays import Floats, Ids, Mask
+from leafgate.kernel.table import Table
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,9 @@ from scipy import stats
 
 from leafgate.errors import ReleaseError
 from leafgate.io.release_codec import read_release, serialize
-from leafgate.types.noise import Law, Noise, noise_with
-from leafgate.types.release import BuildResult, Records, Release
-from leafgate.types.schema import Column, Schema
+from leafgate.kernel.noise import Law, Noise, noise_with
+from leafgate.kernel.release import BuildResult, Records, Release
+from leafgate.kernel.schema import Column, Schema
 from noise_laws import peer_of
 
 

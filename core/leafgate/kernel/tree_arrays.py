@@ -11,9 +11,9 @@ from typing import Literal
 
 import numpy as np
 
-from leafgate.types.arrays import Floats, Ids, Mask
-from leafgate.types.schema import Value
-from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, children
+from leafgate.kernel.arrays import Floats, Ids, Mask
+from leafgate.kernel.schema import Value
+from leafgate.kernel.tree import CategoricalSplit, Leaf, Node, NumericSplit, children
 
 NO_FAN = -1
 """The fan of a numeric test."""

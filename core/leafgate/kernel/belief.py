@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from leafgate.types.adversary import AdversaryKnowledge
+    from leafgate.kernel.knowledge import AdversaryKnowledge
 
 Certainty = Literal["guess", "certain", "shares"]
 """How much of a posterior is true of the people whom the release counts."""

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from leafgate.errors import DataError
+from leafgate.kernel.schema import Column, Schema, bin_of
 from leafgate.lazy_loading import lazy
-from leafgate.types.schema import Column, Schema, bin_of
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
 
-    from leafgate.types.tree_arrays import TreeArrays
+    from leafgate.kernel.tree_arrays import TreeArrays
 else:
     np, pd = lazy("numpy"), lazy("pandas")
 

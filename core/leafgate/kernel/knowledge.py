@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from leafgate.errors import InconclusiveError
-from leafgate.types.schema import Value
+from leafgate.kernel.schema import Value
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from leafgate.types.release import Release
-    from leafgate.types.schema import Column, Schema
-    from leafgate.types.table import Table
+    from leafgate.kernel.release import Release
+    from leafgate.kernel.schema import Column, Schema
+    from leafgate.kernel.table import Table
 
     Mechanism = Callable[[Table, np.random.Generator], Release]
     Retrain = Callable[[Table, Table, int], NDArray[np.float64]]
@@ -199,7 +199,7 @@ class PredictionOracle:
         import numpy as np
         import pandas as pd
 
-        from leafgate.types.table import Table
+        from leafgate.kernel.table import Table
 
         cells = {}
         for column in self.schema.columns:

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     import typer
 
-    from leafgate.api.checks import AuditCheck
-    from leafgate.api.components import AttackModel, DataSource, TreeBuilder
-    from leafgate.api.metrics import Metric
-    from leafgate.api.model_readers import ModelReader
     from leafgate.api.report_formats import DrawAttachment, ReportFormat
+    from leafgate.ir.model_readers import ModelReader
+    from leafgate.kernel.checks import AuditCheck
+    from leafgate.kernel.components import AttackModel, DataSource, TreeBuilder
+    from leafgate.kernel.metrics import Metric
 
 GROUP = "leafgate"
 """The entry-point group, and the project name of the hooks."""

@@ -15,8 +15,8 @@ from pydantic import (
     model_validator,
 )
 
-from leafgate.api.options import STRICT, FiniteFloat, PeopleFile, PositiveInt, Share
-from leafgate.types.schema import Value
+from leafgate.kernel.options import STRICT, FiniteFloat, PeopleFile, PositiveInt, Share
+from leafgate.kernel.schema import Value
 
 
 class Bounds(BaseModel):

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leafgate.errors import InconclusiveError
+from leafgate.kernel.schema import Schema, bin_of
+from leafgate.kernel.table import CellCounts, Table
 from leafgate.lazy_loading import lazy
-from leafgate.types.schema import Schema, bin_of
-from leafgate.types.table import CellCounts, Table
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,18 +9,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from leafgate.errors import InconclusiveError, UnreadableError
-from leafgate.types.belief import Belief, CellBelief, GroupBelief, PosteriorBelief, SecretBelief, classes_of, rows_for
+from leafgate.kernel.belief import Belief, CellBelief, GroupBelief, PosteriorBelief, SecretBelief, classes_of, rows_for
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
 
-    from leafgate.api.components import Distribution
-    from leafgate.types.adversary import AdversaryKnowledge, Membership
-    from leafgate.types.release import Release
-    from leafgate.types.schema import Column
-    from leafgate.types.table import Table
+    from leafgate.kernel.components import Distribution
+    from leafgate.kernel.knowledge import AdversaryKnowledge, Membership
+    from leafgate.kernel.release import Release
+    from leafgate.kernel.schema import Column
+    from leafgate.kernel.table import Table
 
 
 B = TypeVar("B", bound=Belief)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from leafgate.types.large_table import LargeTable
+from leafgate.kernel.large_table import LargeTable
 
 if TYPE_CHECKING:
-    from leafgate.types.table import Table
+    from leafgate.kernel.table import Table
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import pytest
 
 from data_files import DATA
 from leafgate.errors import DataError
-from leafgate.types.schema import Hierarchy, parse_hierarchy
+from leafgate.kernel.schema import Hierarchy, parse_hierarchy
 from table_files import CLASS, Columns, data_of
 
 CITIES = "Rome;Italy;Europe;*\nPisa;Italy;Europe;*\nParis;France;Europe;*\nLima;Peru;America;*\n"

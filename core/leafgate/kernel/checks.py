@@ -8,15 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from leafgate.api.components import Component
 from leafgate.errors import UnreadableError
-from leafgate.types.tree import map_leaves
+from leafgate.kernel.components import Component
+from leafgate.kernel.tree import map_leaves
 
 if TYPE_CHECKING:
-    from leafgate.types.adversary import AdversaryKnowledge
-    from leafgate.types.belief import Belief
-    from leafgate.types.release import Release
-    from leafgate.types.table import Table
+    from leafgate.kernel.belief import Belief
+    from leafgate.kernel.knowledge import AdversaryKnowledge
+    from leafgate.kernel.release import Release
+    from leafgate.kernel.table import Table
 
 
 @dataclass(frozen=True, eq=False, repr=False)

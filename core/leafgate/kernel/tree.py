@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from leafgate.types.schema import Value
+from leafgate.kernel.schema import Value
 
 if TYPE_CHECKING:
-    from leafgate.types.tree_arrays import TreeArrays
+    from leafgate.kernel.tree_arrays import TreeArrays
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class _Split:
     @cached_property
     def arrays(self) -> TreeArrays:
         """The tree below as arrays; only those who need them load NumPy."""
-        from leafgate.types.tree_arrays import arrays_of
+        from leafgate.kernel.tree_arrays import arrays_of
 
         assert isinstance(self, NumericSplit | CategoricalSplit)
         return arrays_of(self)

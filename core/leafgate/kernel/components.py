@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, field_validator, model_serializer
 
-from leafgate.api.knowledge import Knows
-from leafgate.api.options import STRICT as STRICT
-from leafgate.api.options import people_files
-from leafgate.types.adversary import ACCESS_LEVELS, Access
-from leafgate.types.report import Scored
+from leafgate.kernel.findings import Scored
+from leafgate.kernel.knowledge import ACCESS_LEVELS, Access
+from leafgate.kernel.knows import Knows
+from leafgate.kernel.options import STRICT as STRICT
+from leafgate.kernel.options import people_files
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from leafgate.api.metrics import Metric
     from leafgate.api.plan import Declarations
-    from leafgate.types.adversary import AdversaryKnowledge, Need
-    from leafgate.types.arrays import Ids
-    from leafgate.types.belief import Belief
-    from leafgate.types.large_table import LargeTable
-    from leafgate.types.release import BuildResult, Release
-    from leafgate.types.schema import Schema
-    from leafgate.types.table import Table
+    from leafgate.kernel.arrays import Ids
+    from leafgate.kernel.belief import Belief
+    from leafgate.kernel.knowledge import AdversaryKnowledge, Need
+    from leafgate.kernel.large_table import LargeTable
+    from leafgate.kernel.metrics import Metric
+    from leafgate.kernel.release import BuildResult, Release
+    from leafgate.kernel.schema import Schema
+    from leafgate.kernel.table import Table
 
 
 Distribution = Literal["derived", "composition"]

@@ -21,20 +21,20 @@ from pydantic import (
     model_validator,
 )
 
-from leafgate.api.components import DEFAULT_ORDER, Component
-from leafgate.api.options import FiniteFloat, ShareBelowOne
 from leafgate.errors import InconclusiveError, nearest_name
-from leafgate.types.belief import Belief, CellBelief, GroupBelief, SecretBelief
-from leafgate.types.report import Direction, Limit, Remedy, Scored, Unit
+from leafgate.kernel.belief import Belief, CellBelief, GroupBelief, SecretBelief
+from leafgate.kernel.components import DEFAULT_ORDER, Component
+from leafgate.kernel.findings import Direction, Limit, Remedy, Scored, Unit
+from leafgate.kernel.options import FiniteFloat, ShareBelowOne
 
 if TYPE_CHECKING:
     import pandas as pd
     from pydantic.json_schema import JsonSchemaValue
     from pydantic_core import CoreSchema
 
-    from leafgate.api.context import ScoringContext
     from leafgate.api.plan import Declarations
-    from leafgate.types.arrays import Mask
+    from leafgate.kernel.arrays import Mask
+    from leafgate.kernel.context import ScoringContext
 
 
 ROUNDING = 1e-6
@@ -105,7 +105,7 @@ class Metric(Component):
     `judges` names the types of belief that it scores: it is never run on another, and a limit for which no attack has
     one of them is inconclusive.
 
-    `unit` is what the score counts, by which public reports mask it (`leafgate.types.report.Unit`): the size of an
+    `unit` is what the score counts, by which public reports mask it (`leafgate.kernel.findings.Unit`): the size of an
     equivalence class (`PEOPLE`), one over it, a share of all people, all people less a number that the release
     discloses (`PEOPLE_LEFT`), something else that is computed from the table, or nothing. `scale` describes the range
     of scores, and `score_range` has its ends: a limit that every possible score keeps is refused. `interpretation` says
