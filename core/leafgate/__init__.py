@@ -1,4 +1,4 @@
-"""leafgate audits what a decision tree gives away before it is released.
+"""leafgate audits what a decision tree discloses before it is released.
 
     Table --build--> Release --infer--> Belief --score--> numbers --policy--> Report
 

@@ -179,7 +179,7 @@ class Split:
         return audit.report.verdict == "pass", None if audit.artifact is None else audit.artifact.release
 
     def audited_file(self, path: Path) -> tuple[bool, Release | None]:
-        """The same of a model's file."""
+        """Does a model's file pass, and the release as it was audited."""
         return self.audited(self.session.policy.build.model_copy(update={"path": path}))
 
     def row(self, method: str, passes: bool, release: Release | None, **others: Any) -> Row:

@@ -90,7 +90,7 @@ class Imputation:
     Attributes:
         posterior: shape (n, V), the probability of each value for each target, the first group first; above 0, rows
             sum to 1.
-        auxiliary: shape (n_aux, V), the same of each auxiliary person, learned from other auxiliary people.
+        auxiliary: shape (n_aux, V), the probability of each value for each auxiliary person, learned from the others.
         accuracy: for how many of the auxiliary people the most probable value of `auxiliary` is right, from 0 to 1.
         model: what the posterior comes from: `prior` (the shares of the values), `boosting`, `logistic regression`, or
             `boosting and logistic regression` (the mean of both).

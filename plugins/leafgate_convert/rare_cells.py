@@ -44,7 +44,7 @@ def roundest_number(low: float, high: float, *, with_low: bool = False, with_hig
         low: the smaller end of the interval, finite.
         high: the larger one, finite.
         with_low: whether the smaller end is a number of the interval itself.
-        with_high: the same of the larger one.
+        with_high: whether the larger end is one, too.
 
     Returns:
         Of the numbers with the fewest digits the one nearest to the middle, of two as near the smaller one; 0 has no

@@ -54,7 +54,7 @@ SCALE_FACTORS = (0.8, 0.9, 1.1, 1.25, 2.0, 4.0, 16.0, 64.0, *(2.0**-step for ste
 FALSE_SHARES = (0.99, 0.3, 0.01, 1e-4)
 """Which share of the counters an alternative takes to be false: copies may stand among honest samples."""
 FALSE_SHARE_OF_TREES = 0.5
-"""The same of trees, for alternatives about a whole tree."""
+"""Which share of the trees an alternative about a whole tree takes to be false."""
 MOST_PEOPLE = 1e9
 """Of an alternative's binomial distribution, which then is nearly a Poisson distribution."""
 ROUNDING_VARIANCE = 0.25

@@ -183,7 +183,7 @@ class Influences:
 
     Attributes:
         own: shape (n_people,), in logits, the mean over the seeds: of the person who was left out.
-        of_others: shape (n_pairs,), the same of another person who is tried; empty where one person is tried.
+        of_others: shape (n_pairs,), in logits, a mean, too: of another person who is tried; empty where one is tried.
         repeats: whether the models of each table answered exactly alike, whatever their seed.
     """
 

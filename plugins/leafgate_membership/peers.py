@@ -59,7 +59,7 @@ class PeerAttack(ShadowAttack):
 
     @abstractmethod
     def fit_by_name(self, shadows: ShadowModels, people: Table, seed: int) -> Scorer:
-        """The same of `fit`, the classes in the order of their names."""
+        """What `fit` returns, from scores whose classes are in the order of their names."""
 
 
 class SacroMl(PeerAttack):
@@ -204,7 +204,7 @@ class Answering:
 
 
 class _InOrder(Answering):
-    """The same of people who are asked for in the order of `scores`, by whatever columns."""
+    """A classifier that answers with its scores in their order, whatever columns it is given."""
 
     def predict_proba(self, positions: NDArray[Any]) -> NDArray[np.float64]:
         return self.scores

@@ -3,7 +3,7 @@
 A repetition makes up a model that leaks nothing about the candidates: its answer about each of them is that of a shadow
 model that was not trained on this candidate. A share of its members leaks: the odds of their own class become at least
 PLANTED_ODDS times what they were, as if the model had learned them by heart. They are people about whom a leak can
-show: somebody to whose class models give the score 1, in the table or not, has no membership to give away. The other
+show: somebody to whose class models give the score 1, in the table or not, has no membership to disclose. The other
 members are drawn from everybody else, so that nothing tells them from people who are no members. So the size of the
 leak is known: an adversary who knew every law exactly would find this share of the members at hardly any false
 positive, and have an area under the ROC curve of .5 + share / 2. An attack that does not find a leak of the size of a

@@ -233,7 +233,7 @@ class FileDisclosure(ReleaseAtMost):
     def _remedy(self, release: Release, items: Sequence[Disclosure]) -> Remedy:
         """The command that writes a file which keeps the limit, with as much on its leaves as the limit allows.
 
-        Where a file that was scrubbed to shares betrays counts all the same, shares do not do. The file of a forest is
+        Where a file that was scrubbed to shares discloses counts all the same, shares do not do. A forest's file is
         repaired: labels of its trees predict otherwise than their shares, and rounded shares often do. Where cells of a
         few people are all that is too much, it is scrubbed, which changes no leaf.
         """
@@ -257,12 +257,12 @@ class FileDisclosure(ReleaseAtMost):
             text = f"Repair the model: `{' '.join(REPAIR)}`; then audit NEW. {why}"
             return Remedy(action="run", text=text, command=REPAIR)
         left = SCRUBBED_SCORES if release.combine in {"sum", "boost"} else SCRUBBED_LEAVES
-        betrayed = {"ratios", "scores_betray_counts", "scores_may_betray_counts"}
+        disclosing = {"ratios", "scores_betray_counts", "scores_may_betray_counts"}
         high = {item.kind for item in items if item.severity == "high"}
         for leaves, severities in left.items():
             kept = sum(order.index(severity) >= order.index(self.severity) for severity in severities)
             rounds = leaves == "shares" and release.combine == "vote"  # rounded shares may change a tree's vote
-            if not self.holds(kept) or rounds or (leaves == "shares" and betrayed & high):
+            if not self.holds(kept) or rounds or (leaves == "shares" and disclosing & high):
                 continue
             command = ("leafgate", "scrub", "MODEL", "NEW", "--leaves", leaves, "--policy", "POLICY")
             also = " (labels where the policy publishes no more)" if leaves != "labels" and "labels" in left else ""

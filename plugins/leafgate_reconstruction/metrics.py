@@ -71,7 +71,7 @@ class PrivacyLoss(_OfTheNoise, ReleaseAtMost):
 
     policy_example = "at_most: 0.2"
     formula = "P(A|B) = 1 - 2^-I, I = h(W) - h(R), in bits; W = X + R. Normal on normal: 1 - 1/sqrt(1 + SNR)"
-    plain_failure = "the shared numbers give away too much of the originals"
+    plain_failure = "the shared numbers disclose too much of the originals"
     scale = "from 0 to 1"
     interpretation = "0: the shared number discloses nothing; 1/2: it halves the interval the original can lie in"
 

@@ -128,7 +128,7 @@ def _hot_of(made: PipelineFeature, found: _Categories, step: ObjectView) -> Call
 def _hot_again(
     made: PipelineFeature, found: _Categories, rest: int | None, step: ObjectView
 ) -> Callable[[int], Origin]:
-    """The same of numbers that an encoder or an indicator made."""
+    """The indicator of each group, of numbers that an encoder or an indicator made."""
     group_of = _lookup(found.numbers, _of_gap(found, rest), rest)
     origin = _recoded(made, group_of, step)
     if not isinstance(origin, CategoryCodes) or isinstance(origin.codes, OneHot):

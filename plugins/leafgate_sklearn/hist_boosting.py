@@ -26,7 +26,7 @@ from leafgate_sklearn.trees import EstimatorIR, classes_of
 
 
 def _of_validation(estimator: ObjectView) -> Counted:
-    """The same of histogram boosting, which keeps no weights: whether every row weighed 1 cannot be seen."""
+    """What the numbers of histogram boosting count: whether every row weighed 1 cannot be seen in it."""
     stops = estimator.get("do_early_stopping_", estimator.get("early_stopping", True))
     return "sampled" if stops and estimator.get("validation_fraction", 0.1) is not None else "unknown"
 

@@ -69,7 +69,7 @@ class Generalisation:
         return replace(coded, features=features, codes=np.stack(columns, axis=1) if columns else coded.codes)
 
     def coarse_blocks(self, encoded: EncodedBlocks) -> EncodedBlocks:
-        """The same of a table that does not fit into memory."""
+        """The generalised table as codes, of a table that does not fit into memory."""
         features, parts = self._coarse_features(encoded.features)
         codes = tuple(part[codes] for part, codes in zip(parts, encoded.codes, strict=True))
         return replace(encoded, features=features, codes=codes)

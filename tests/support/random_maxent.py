@@ -91,7 +91,7 @@ def cases(
 
 @st.composite
 def sklearn_cases(draw: st.DrawFn, levels: Sequence[Level] = LEVELS) -> Case:
-    """The same of a scikit-learn tree, on numbers without gaps."""
+    """Cases whose release is a scikit-learn tree, on numbers without gaps."""
     table = draw(secret_tables(numbers=True))
     release = sklearn_release(
         table, draw(st.sampled_from(["gini", "entropy"])), draw(st.sampled_from(levels)), draw(st.integers(1, 4))

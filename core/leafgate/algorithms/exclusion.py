@@ -164,7 +164,7 @@ def _of_draws(draws: int, settings: dict[str, Any], people: int | None) -> float
 
 
 def _of_class_weights(release: Release, settings: dict[str, Any], people: int | None) -> float:
-    """The same of a model of weighted rows: only where weights are those of classes, and draw no row."""
+    """The probability of a model of weighted rows: only where weights are those of classes, and draw no row."""
     weights = settings.get("class_weight")
     if weights not in POSITIVE_CLASS_WEIGHTS:
         raise _inapplicable("its rows had weights that the file does not tell, and some may be 0")

@@ -293,7 +293,7 @@ def _scores(a: NDArray[np.float64], sizes: NDArray[np.float64], starts: NDArray[
 
     Args:
         a: shape (n_groups, n_divisions), or one that broadcasts to it, the people of the table in each group.
-        sizes: the same of all people in each group; groups of fewer than two do not count.
+        sizes: all people in each group, in the same shape; groups of fewer than two do not count.
         starts: the first group of each way of grouping.
 
     Returns:

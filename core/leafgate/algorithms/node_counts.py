@@ -259,7 +259,7 @@ class _Check:
         return np.asarray(fewer | more)
 
     def _unlikely_draws(self, values: Floats, expected: Floats, depth: Positions) -> Flags:
-        """The same of rows drawn with replacement: their number at the root is known."""
+        """Which numbers are so unlikely, of rows drawn with replacement: their number at the root is known."""
         draws = self.draws or 1.0
         bound = self.log_alarm + depth * self.log_tests
         share = np.clip(values / draws, 0, 1)

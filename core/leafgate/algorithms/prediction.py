@@ -174,7 +174,7 @@ def leaf_votes(release: Release, tree_leaves: Sequence[Leaf]) -> NDArray[np.floa
 
 
 def _votes_of_tree(release: Release, arrays: TreeArrays) -> NDArray[np.float64]:
-    """The same of all leaves of a tree."""
+    """What each leaf of a tree adds to the votes, shape (n_leaves + 1, n_classes)."""
     votes = np.zeros((len(arrays.leaves) + 1, len(release.classes)))
     if release.combine in {"one", "vote"}:
         label = arrays.label_positions(release.classes)

@@ -59,7 +59,7 @@ def core_app(names: Iterable[str] = (*COMMANDS, GROUP)) -> typer.Typer:
     """The app with these commands of the core."""
     app = typer.Typer(
         name="leafgate",
-        help="Audit what a decision tree gives away about people, before it is released.",
+        help="Audit what a decision tree discloses about people, before it is released.",
         no_args_is_help=True,
         add_completion=False,
         rich_markup_mode=None,
@@ -87,7 +87,7 @@ def _leafgate(
         bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_print_version)
     ] = False,
 ) -> None:
-    """Audit what a decision tree gives away about people, before it is released."""
+    """Audit what a decision tree discloses about people, before it is released."""
 
 
 def with_plugin_commands(core: typer.Typer) -> typer.Typer:

@@ -595,7 +595,7 @@ class PerturbedTreeClassifier(RandomisedClassifier):
     ) -> None:
         builder, release, reasons = self._drawn(layout, cells, classes, weight)
         claim_reason = (
-            "PPDTC4.5 promises nothing: an audit measures how closely the shared numbers give away the originals."
+            "PPDTC4.5 claims nothing: an audit measures how closely the shared numbers disclose the originals."
         )
         if reasons:
             claim_reason += f" This release is a rehearsal besides, and not fit to be published: {'; '.join(reasons)}."

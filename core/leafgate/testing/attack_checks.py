@@ -63,7 +63,7 @@ def detects_disclosure(subject: AttackSubject) -> None:
     _isolates_exposed_people(leaking)
     about = [(setting, world, belief) for setting, world, belief in leaking if _about(setting, belief)]
     if not about:
-        raise DoesNotApply("no release of this kit gives away what it speaks of")
+        raise DoesNotApply("no release of this kit discloses what it speaks of")
     for setting, world, belief in about:
         if setting.mechanism is not None:
             _refutes(belief, expected=True)
@@ -547,9 +547,7 @@ def _answers_alike(world: Instance, twin: Release) -> bool:
 
 def leaks_no_record(subject: AttackSubject) -> None:
     """What everybody may read of its evidence holds nothing of a row."""
-    remedy = (
-        "wrap in AuditorOnly what is about somebody, and counts of people in PeopleCount (leafgate.api)"
-    )
+    remedy = "wrap in AuditorOnly what is about somebody, and counts of people in PeopleCount (leafgate.api)"
     for setting, beliefs in subject.beliefs:
         evidence = [public(belief.evidence) for belief in beliefs]
         refuse_cells(evidence, cells(setting.world().table), subject.component.model_dump(), remedy)

@@ -197,9 +197,7 @@ def _public_evidence(subject: MetricSubject, case: ScoringContext) -> Any:
 
 def leaks_no_record(subject: MetricSubject) -> None:
     """What everybody may read of its evidence holds nothing of a row, and no count of people."""
-    remedy = (
-        "wrap in AuditorOnly what is about somebody, and counts of people in PeopleCount (leafgate.api)"
-    )
+    remedy = "wrap in AuditorOnly what is about somebody, and counts of people in PeopleCount (leafgate.api)"
     for kind in subject.kinds:
         case = subject.case(kind)
         evidence = _public_evidence(subject, case)

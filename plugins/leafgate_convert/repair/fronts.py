@@ -37,7 +37,7 @@ class Front:
         beyond: shape (n_points, n_limits), people beyond each limit, within the budgets.
         loss: shape (n_points,), what is lost.
         low: shape (n_points,), the point of the front of the low child that is part of it; AS_LEAF for a leaf.
-        high: The same of the high child.
+        high: shape (n_points,), the point of the front of the high child.
         complete: Are these all such prunings? False where too many were left out.
     """
 

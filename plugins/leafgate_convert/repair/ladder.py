@@ -197,7 +197,7 @@ class Ladder:
         return possible or [leaves for leaves in LEVELS[::-1] if _can_have(model, leaves, self.name)][:1]
 
     def _levels(self) -> list[LeafContent]:
-        """The same of the given model; without those by which the file tells too much, unless there is no other."""
+        """What may stand on the given model's leaves; nothing by which the file discloses too much, unless all does."""
         possible = self._levels_within(self.model.given)
         kept = [leaves for leaves in possible[:-1] if not self._tells_too_much(leaves)]
         return [*kept, *possible[-1:]]

@@ -225,7 +225,7 @@ def claim_of(release: Release) -> Claim:
 def many_runs(
     options: DistinguishOptions, release: Release, known: AdversaryKnowledge, claim: Claim, plan: Plan
 ) -> EpsilonEstimate:
-    """The epsilon shown in the made-up world that betrays most.
+    """The epsilon shown in the made-up world that discloses most.
 
     Half of the runs, in every world, choose the world, what to look at and where to draw the line. The other half are
     made in that world alone and count errors, so all of the confidence is theirs.

@@ -21,7 +21,7 @@ Marks = NDArray[np.uint64]
 LEAF_EQUATIONS = frozenset({"leaf count", "leaf rate"})
 """Constraints of leaves that are imposed from the start where they are equations."""
 OTHER_EQUATIONS = frozenset({"background", "label accuracy"})
-"""The same of constraints of other groups of people."""
+"""Constraints of other groups of people that are imposed from the start where they are equations."""
 
 
 def symmetry_classes(problem: Problem, blocks: sp.csr_array, least: sp.csr_array, fixed: Floats) -> tuple[Ids, Ids]:

@@ -291,7 +291,7 @@ def _leaves(rng: Rng, people: People) -> dict[str, Any]:
 
 
 def _few_leaves(rng: Rng, people: People) -> dict[str, Any]:
-    """The same of trees that are added up, which tell more groups of people from each other together."""
+    """How large the leaves of trees that are added up are: together these part people into more groups."""
     least = int(rng.choice([5, 20, 40, 60, 90], p=[0.1, 0.2, 0.3, 0.2, 0.2]))
     return {"min_samples_leaf": min(least, len(people) // 3), "max_depth": int(rng.integers(1, 4))}
 

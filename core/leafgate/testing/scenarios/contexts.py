@@ -1,4 +1,4 @@
-"""Cases: what a metric is shown, made so that it is known how much somebody gives away."""
+"""Cases: what a metric is shown, made so that it is known how much is disclosed about somebody."""
 
 from __future__ import annotations
 

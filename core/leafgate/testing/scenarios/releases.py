@@ -1,4 +1,4 @@
-"""Releases made so that it is known how much they give away: much of some people's secrets, or nothing."""
+"""Releases made so that it is known how much they disclose: much of some people's secrets, or nothing."""
 
 from __future__ import annotations
 
