@@ -19,12 +19,11 @@ import numpy as np
 import pytest
 
 from adult import MEASURES, adult, data_root, value
+from leafgate import NoReleaseError
+from leafgate.api import Column, Leaf, Node, Schema
+from leafgate.app import Session
 from leafgate.engine.audit import Audit
-from leafgate.errors import NoReleaseError
-from leafgate.kernel.schema import Column, Schema
 from leafgate.kernel.tables import Tables
-from leafgate.kernel.tree import Leaf, Node
-from leafgate.session.run import Session
 from leafgate_kadet.builder import Kadet
 
 pytestmark = pytest.mark.slow

@@ -14,15 +14,13 @@ import pytest
 
 from cases import more
 from leafgate import algorithms
-from leafgate.api.registry import Plugin, Plugins, load_plugins, use_of
+from leafgate.api import AttackModel, AuditCheck, DataSource, Metric, PersonMetric, TreeBuilder
+from leafgate.api.registry import Plugin, use_of
+from leafgate.app import Plugins, load_plugins, parse_yaml, policy_of
 from leafgate.cli.app import COMMANDS
 from leafgate.console.describe import describe, explanation, kind_of, plugins_document, policy_example
 from leafgate.io import release_codec, tree_codec
-from leafgate.io.yaml import parse_yaml
-from leafgate.kernel.checks import AuditCheck
-from leafgate.kernel.components import AttackModel, Component, DataSource, TreeBuilder
-from leafgate.kernel.metrics import Metric, PersonMetric
-from leafgate.policy.load import policy_of
+from leafgate.kernel.components import Component
 from leafgate_convert import neutral
 from replay import replayed, without_skops_digests
 

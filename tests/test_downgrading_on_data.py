@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from data_files import DATA
-from leafgate.session.run import open_session
+from leafgate.app import open_session
 
 EVERY = ["tree_inference", "conditioning", "naive_bayes", "restoration"]
 NAMES = "age workclass fnlwgt education education-num marital occupation relationship race sex gain loss hours country"

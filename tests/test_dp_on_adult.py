@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from adult import POLICIES, data_root, value
+from leafgate.app import Session, open_session
 from leafgate.engine.audit import Audit
-from leafgate.session.run import Session, open_session
 
 pytestmark = pytest.mark.slow
 

@@ -19,9 +19,8 @@ import pytest
 from command_line import leafgate
 from data_files import DATA
 from engine_files import NEEDS_SPARK
+from leafgate.app import CsvOptions, parse_yaml
 from leafgate.io.tables.csv import read_csv
-from leafgate.io.yaml import parse_yaml
-from leafgate.policy.models import CsvOptions
 from public_tables import FILES
 
 pytest.importorskip("duckdb", reason="DuckDB is not installed")

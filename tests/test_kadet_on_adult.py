@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from adult import adult, audited, data_root, kadet, unprotected, value
-from leafgate.kernel.tree import CategoricalSplit, Leaf, Node
+from leafgate.api import CategoricalSplit, Leaf, Node
 
 pytestmark = pytest.mark.thorough
 

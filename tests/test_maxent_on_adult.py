@@ -18,11 +18,11 @@ import numpy as np
 import pytest
 
 from adult import POLICIES, data_root, value
+from leafgate import Table
+from leafgate.api import Floats, Level
+from leafgate.app import Session, open_session
 from leafgate.engine.audit import Audit
-from leafgate.kernel.arrays import Floats
-from leafgate.kernel.release import Level
-from leafgate.kernel.table import Table
-from leafgate.session.run import Session, build_release, granted_knowledge, open_session
+from leafgate.session.run import build_release, granted_knowledge
 from leafgate_divergence.metrics import divergences
 from leafgate_maxent.attack import posterior_of
 from leafgate_maxent.components import MaxEnt

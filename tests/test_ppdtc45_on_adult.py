@@ -13,10 +13,10 @@ import pytest
 
 from adult import POLICIES, data_root, value
 from command_line import leafgate
+from leafgate import Table
+from leafgate.api import Schema
+from leafgate.app import Session, open_session
 from leafgate.engine.audit import Audit
-from leafgate.kernel.schema import Schema
-from leafgate.kernel.table import Table
-from leafgate.session.run import Session, open_session
 
 pytestmark = pytest.mark.thorough
 

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.kernel.schema import Schema
-from leafgate.kernel.table import Table, make_table
-from leafgate.session.run import Session, open_session
+from leafgate import Table
+from leafgate.api import Schema, make_table
+from leafgate.app import Session, open_session
 
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
 

@@ -22,11 +22,9 @@ import numpy as np
 import pandas as pd
 
 from adult_rows import adult, drawn
+from leafgate import Table
+from leafgate.api import PersonMetric, Schema, ScoringContext, make_table
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.context import ScoringContext
-from leafgate.kernel.metrics import PersonMetric
-from leafgate.kernel.schema import Schema
-from leafgate.kernel.table import Table, make_table
 from leafgate_diversity.metrics import BetaLikeness, DeltaDisclosure, LDiversity, TCloseness
 from leafgate_linking.components import Linking
 from leafgate_protection.metrics import KAnonymity

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from leafgate.kernel.schema import Column
+from leafgate.api import Column
 from leafgate_downgrading.c45_missing import Node
 from leafgate_downgrading.grid import Cells
 from leafgate_downgrading.options import Conditioning, NaiveBayes, Restoration, TreeInference

@@ -13,8 +13,8 @@ import numpy as np
 from sklearn.ensemble import ExtraTreesClassifier
 
 from adult_rows import adult, drawn, matrix
-from leafgate.kernel.release import Release
-from leafgate.kernel.table import Table, make_table
+from leafgate import Release, Table
+from leafgate.api import make_table
 from leafgate_dp_random_trees.accounting import Forest, at_delta
 from leafgate_dp_random_trees.options import DpLaplaceTrees, DpRandomTrees
 from timing import Pair, command, markdown, paired, seconds

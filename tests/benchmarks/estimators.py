@@ -19,8 +19,8 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from adult_rows import adult
+from leafgate import Table
 from leafgate.estimators import KAnonymousTreeClassifier
-from leafgate.kernel.table import Table
 from timing import Pair, command, markdown, paired
 
 START, END = "<!-- estimators -->", "<!-- /estimators -->"

@@ -22,9 +22,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from adult_rows import adult, matrix
-from leafgate.api import AdversaryKnowledge, PredictionOracle, Table
-from leafgate.kernel.knowledge import Candidates, QueryLog
-from leafgate.kernel.release import Learner
+from leafgate.api import AdversaryKnowledge, Candidates, Learner, PredictionOracle, Table
+from leafgate.kernel.knowledge import QueryLog
 from leafgate_membership.likelihood_ratios import RMIA, LiRA
 from leafgate_membership.score_attacks import LossThreshold
 from leafgate_membership.shadows import ShadowOptions

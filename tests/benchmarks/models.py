@@ -21,11 +21,9 @@ import skops.io
 from sklearn.ensemble import RandomForestClassifier
 
 from adult_rows import adult, all_different, matrix
+from leafgate import Release, Table
+from leafgate.app import Encoding, lower_model
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.release import Release
-from leafgate.kernel.table import Table
-from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.lowering.release import lower_model
 from leafgate_linking.components import Linking
 from leafgate_sklearn.estimators import from_sklearn
 from timing import command, markdown, paired

@@ -13,7 +13,7 @@ import numpy as np
 from gekko import GEKKO
 from scipy import sparse as sp
 
-from leafgate.kernel.arrays import Floats
+from leafgate.api import Floats
 from leafgate_maxent.presolve.fixed_cells import fixed_cells
 from leafgate_maxent.problem.problem import Problem
 from leafgate_maxent.problem.split_constraints import SplitConstraints

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from adult_rows import POLICIES
-from leafgate.kernel.table import Table
-from leafgate.session.run import open_session
+from leafgate import Table
+from leafgate.app import open_session
 from leafgate_baselines.builders import C45
 from leafgate_ppdtc45.deconvolved_c45 import deconvolved_tree
 from leafgate_ppdtc45.options import NoiseOptions

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leafgate.kernel.arrays import Floats
+from leafgate.api import Floats
 from leafgate_maxent.problem.problem import Problem, SolveSettings
 from leafgate_maxent.solve.active_set import solve
 

@@ -20,12 +20,10 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 from adult_rows import POLICIES, adult, all_different, drawn, matrix, with_private
+from leafgate import Release, Table
 from leafgate.algorithms.routing import count_leaves
+from leafgate.api import AdversaryKnowledge, ScoringContext, make_table
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.context import ScoringContext
-from leafgate.kernel.knowledge import AdversaryKnowledge
-from leafgate.kernel.release import Release
-from leafgate.kernel.table import Table, make_table
 from leafgate_kadet.builder import Kadet
 from leafgate_linking.components import Linking
 from leafgate_protection.metrics import KAnonymity

@@ -10,7 +10,7 @@ from jsonschema import Draft7Validator
 
 from command_line import Ended, leafgate
 from leafgate.api import DataSource
-from leafgate.api.registry import load_plugins
+from leafgate.app import load_plugins
 from leafgate.cli import app
 from leafgate.kernel.options import options
 from patience import ends_soon

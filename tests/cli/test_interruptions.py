@@ -15,8 +15,8 @@ import pytest
 
 from cases import more
 from command_line import leafgate, process, start
+from leafgate.app import ExitCode
 from leafgate.console.exit_codes import exit_code_of
-from leafgate.errors import ExitCode
 from stranger import install
 from survey import survey
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from command_line import leafgate
-from leafgate.errors import ReleaseError
+from leafgate import ReleaseError
 from leafgate_convert.scrub import Proof, refuse_different
 from sklearn_zoo import skops_bytes
 from stranger import install

@@ -15,11 +15,9 @@ from scipy import stats
 
 import leafgate_ppdtc45.party
 from command_line import Ended, leafgate
-from leafgate.errors import DataError
-from leafgate.io.json import parse_json
-from leafgate.kernel.noise import Noise
-from leafgate.kernel.schema import Column, Schema
-from leafgate.kernel.table import Table
+from leafgate import DataError, Table
+from leafgate.api import Column, Noise, Schema
+from leafgate.app import parse_json
 from leafgate_ppdtc45.party import make_shared_file, pool_files, share_once
 from leafgate_ppdtc45.shared import SharedFile, SharedRecords, read_shared, share_table
 from leafgate_ppdtc45.shared import encode_shared as as_bytes

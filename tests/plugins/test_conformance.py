@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from leafgate.api.registry import load_plugins, use_of
-from leafgate.io.release_codec import serialize
-from leafgate.kernel.components import Component, DataSource
-from leafgate.kernel.metrics import Metric
-from leafgate.kernel.release import Release
-from leafgate.kernel.table import Table
+from leafgate import Release, Table
+from leafgate.api import DataSource, Metric
+from leafgate.api.registry import use_of
+from leafgate.app import load_plugins, serialize
+from leafgate.kernel.components import Component
 from leafgate.testing import Check, Scenario, conformance
 from leafgate.testing.scenarios import SETTINGS
 from leafgate.testing.scenarios.releases import DisclosureLevel

@@ -13,19 +13,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import entropy
 
-from leafgate.api import AdversaryKnowledge, AttackModel, Belief, Metric, Release, ScoringContext, SecretBelief, Table
-from leafgate.api.registry import Plugin, Plugins, load_plugins
-from leafgate.disclosure.document import document
-from leafgate.disclosure.summary import summary
+from leafgate.api import (
+    AdversaryKnowledge,
+    AttackModel,
+    Belief,
+    Column,
+    Metric,
+    PeopleCount,
+    Release,
+    ScoringContext,
+    SecretBelief,
+    Table,
+    UnreadableError,
+)
+from leafgate.api.registry import Plugin
+from leafgate.app import Finding, Plugins, Report, audit_policy, document, load_plugins, policy_model, readable, summary
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.errors import UnreadableError
-from leafgate.io.json import readable
-from leafgate.kernel.evidence import PeopleCount
-from leafgate.kernel.findings import Finding, Report
-from leafgate.kernel.schema import Column
 from leafgate.kernel.tables import Tables
-from leafgate.policy.load import policy_model
-from leafgate.session.run import audit_policy
 from leafgate.testing.scenarios.contexts import cells_case
 from leafgate_divergence.metrics import Divergence, Gain
 from random_tables import categorical, table_of

@@ -13,8 +13,8 @@ import pytest
 
 from cases import more
 from command_line import Ended, leafgate, process
-from leafgate.errors import InvalidError
-from leafgate.session.expected_run import ExpectedRun
+from leafgate.api import InvalidError
+from leafgate.app import ExpectedRun
 from leafgate_mlflow.export import read_public
 
 pytestmark = pytest.mark.thorough

@@ -21,10 +21,10 @@ from sklearn.tree import DecisionTreeClassifier
 import leafgate
 from command_line import leafgate as command
 from installed_readers import read_foreign
-from leafgate.api import ModelIR
-from leafgate.errors import InvalidError, ReleaseError
-from leafgate.kernel.folders import content_digest, folder_files, pack_folder
-from leafgate.models.reader import model_bytes
+from leafgate import ReleaseError
+from leafgate.api import InvalidError, ModelIR
+from leafgate.app import folder_files, model_bytes
+from leafgate.kernel.folders import content_digest, pack_folder
 from producer_archive import archives_in, case_of
 
 AGES = np.arange(400) % 60 + 20

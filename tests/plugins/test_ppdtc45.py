@@ -13,15 +13,12 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.naive_bayes import GaussianNB
 
+from leafgate import Release, Table
 from leafgate.algorithms.consistency import follows_from_records
 from leafgate.algorithms.prediction import naive_bayes_posterior, predict
 from leafgate.algorithms.publication import published
-from leafgate.api import PolicyError
-from leafgate.kernel.noise import Law, Noise
-from leafgate.kernel.release import Level, Publish, Release
-from leafgate.kernel.schema import Column, Schema
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Leaf, Node, NumericSplit, leaves
+from leafgate.api import Column, Law, Leaf, Level, Node, Noise, NumericSplit, PolicyError, Schema, leaves
+from leafgate.kernel.release import Publish
 from leafgate_ppdtc45.builder import FLOOR, build, learn, naive_bayes
 from leafgate_ppdtc45.deconvolved_c45 import deconvolved_tree, reconstruct_distributions
 from leafgate_ppdtc45.em import em_rounds, noisy_column

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from installed_readers import read_foreign
-from leafgate.errors import ReleaseError
-from leafgate.ir.model import ModelIR
+from leafgate import ReleaseError
+from leafgate.api import ModelIR
 from leafgate_convert.neutral import written
 from leafgate_convert.scrub import LeafContent, minimise
 from leafgate_convert.witness import rows_answered

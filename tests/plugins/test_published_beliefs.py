@@ -15,20 +15,27 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from any_table import policy_for_any_table
+from leafgate import Release, Table
 from leafgate.algorithms.prediction import needs_label_accuracies
 from leafgate.algorithms.publication import published
-from leafgate.api import AttackModel, SecretBelief
-from leafgate.api.registry import load_plugins
-from leafgate.disclosure.document import document
+from leafgate.api import (
+    AdversaryKnowledge,
+    AttackModel,
+    Branch,
+    CategoricalSplit,
+    Combine,
+    Counted,
+    Leaf,
+    Level,
+    Node,
+    Records,
+    SecretBelief,
+)
+from leafgate.app import audit_policy, document, load_plugins, serialize
 from leafgate.engine.audit import Audit
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.io.release_codec import serialize
-from leafgate.kernel.knowledge import AdversaryKnowledge
-from leafgate.kernel.release import Combine, Counted, Level, Publish, Records, Release
-from leafgate.kernel.table import Table
+from leafgate.kernel.release import Publish
 from leafgate.kernel.tables import Tables
-from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, Node
-from leafgate.session.run import audit_policy
 from leafgate_linking.components import Linking
 from leafgate_maxent.components import Counting, MaxEnt
 from leafgate_published.components import Published

@@ -17,8 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from leafgate.api import Column, ModelReader, Schema
-from leafgate.testing import KnownModel, reader_conformance
-from leafgate.testing.check import Check
+from leafgate.testing import Check, KnownModel, reader_conformance
 from leafgate_catboost import CATBOOST
 from leafgate_convert import NEUTRAL
 from leafgate_convert.neutral import written

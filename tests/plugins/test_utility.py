@@ -14,14 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
+from leafgate import Release
 from leafgate.algorithms.publication import published
-from leafgate.api import InconclusiveError, ScoringContext
-from leafgate.disclosure.document import document
+from leafgate.api import Branch, CategoricalSplit, Combine, InconclusiveError, Leaf, ScoringContext
+from leafgate.app import document, open_session
 from leafgate.disclosure.stored import contradictions
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.release import Combine, Publish, Release
-from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf
-from leafgate.session.run import open_session
+from leafgate.kernel.release import Publish
 from leafgate_utility.metrics import AreaUnderCurve
 from random_tables import categorical, table_of
 from scoring import score_of_release

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from leafgate.policy.load import policy_of
-from leafgate.policy.models import Policy
+from leafgate import Policy
+from leafgate.app import policy_of
 
 
 def policy_for_any_table(metrics: Sequence[Mapping[str, Any]]) -> Policy:

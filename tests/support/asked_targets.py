@@ -13,6 +13,7 @@ from leafgate.algorithms.consistency import Consistency
 from leafgate.api import (
     AttributeBelief,
     Column,
+    Membership,
     Metric,
     Release,
     Schema,
@@ -21,12 +22,12 @@ from leafgate.api import (
     Table,
     Targets,
 )
-from leafgate.api.registry import Plugin, Plugins
+from leafgate.api.registry import Plugin
+from leafgate.app import Finding, Plugins
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.score import AuditState, judge
-from leafgate.kernel.findings import Finding
-from leafgate.kernel.knowledge import Membership, limit_knowledge
+from leafgate.kernel.knowledge import limit_knowledge
 from leafgate_attributes import metrics
 from random_tables import table_of
 from standins import attack_that

@@ -8,14 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from leafgate import Release, Table
 from leafgate.algorithms.publication import published
+from leafgate.api import AdversaryKnowledge, BuildResult, Column, ScoringContext, TreeBuilder
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.components import TreeBuilder
-from leafgate.kernel.context import ScoringContext
-from leafgate.kernel.knowledge import AdversaryKnowledge
-from leafgate.kernel.release import BuildResult, Publish, Release
-from leafgate.kernel.schema import Column
-from leafgate.kernel.table import Table
+from leafgate.kernel.release import Publish
 from leafgate_dp_random_trees.mechanisms import Key, sample_counts
 from leafgate_dp_random_trees.options import DifferentialPrivacy, DpLaplaceTrees, DpRandomTrees
 from random_tables import categorical, numeric, table_of

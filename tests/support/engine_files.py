@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
+from leafgate import Table
 from leafgate.api import DataEngine
-from leafgate.kernel.table import Table
-from leafgate.policy.models import Data
+from leafgate.app import Data
 from leafgate_engines.spark import Spark
 
 NEEDS_SPARK = [

@@ -9,16 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leafgate import Release, Table
 from leafgate.algorithms.node_counts import FileNumbers
-from leafgate.api.registry import load_plugins
+from leafgate.api import AdversaryKnowledge, Candidates, Membership, MembershipBelief, Schema, make_table
+from leafgate.app import load_plugins, lower_model, read_foreign
 from leafgate.engine.knowledge import draw_candidates
-from leafgate.kernel.belief import MembershipBelief
-from leafgate.kernel.knowledge import AdversaryKnowledge, Candidates, Membership
-from leafgate.kernel.release import Release
-from leafgate.kernel.schema import Schema
-from leafgate.kernel.table import Table, make_table
-from leafgate.models.lowering.release import lower_model
-from leafgate.models.reader import read_foreign
 from leafgate_membership.exclusion import LeafExclusion
 from random_tables import categorical, numeric
 from sklearn_zoo import skops_bytes

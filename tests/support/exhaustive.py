@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leafgate.kernel.arrays import Mask
-from leafgate.kernel.schema import Column
+from leafgate.api import Column, Mask
 from leafgate_downgrading.grid import HIDDEN, Cells, encode_cells
 from leafgate_downgrading.naive_bayes import pair_counts
 from leafgate_downgrading.search import Objective, restoration_limits

@@ -9,15 +9,10 @@ import pandas as pd
 import pytest
 
 from data_files import DATA
+from leafgate import Release, Table
 from leafgate.algorithms.feasible import largest_value_going_low
-from leafgate.io.release_codec import serialize
-from leafgate.ir.model import ModelIR
-from leafgate.kernel.release import Release
-from leafgate.kernel.schema import Column, Schema
-from leafgate.kernel.table import Table, make_table, typed_column
-from leafgate.kernel.tree import CategoricalSplit, NumericSplit, children
-from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.lowering.release import lower_model
+from leafgate.api import CategoricalSplit, Column, ModelIR, NumericSplit, Schema, children, make_table, typed_column
+from leafgate.app import Encoding, lower_model, serialize
 from random_tables import categorical, numeric
 
 

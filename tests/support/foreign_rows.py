@@ -15,9 +15,9 @@ from adult import adult
 from data_files import DATA
 from installed_readers import read_foreign
 from leafgate.algorithms.prediction import predict
-from leafgate.ir.model import Floats, Ids, ModelIR
-from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.lowering.release import lower_model
+from leafgate.api import ModelIR
+from leafgate.app import Encoding, lower_model
+from leafgate.ir.model import Floats, Ids
 
 
 @dataclass(frozen=True)

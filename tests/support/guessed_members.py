@@ -10,22 +10,24 @@ import numpy as np
 
 from leafgate.algorithms.consistency import Consistency
 from leafgate.api import (
+    Candidates,
     Column,
+    Membership,
     MembershipBelief,
     Metric,
+    PeopleCount,
     PlantedLeak,
     Release,
     Schema,
     ScoringContext,
     Table,
 )
-from leafgate.api.registry import Plugin, Plugins
+from leafgate.api.registry import Plugin
+from leafgate.app import Finding, Plugins, Report
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.score import AuditState, score_beliefs
-from leafgate.kernel.evidence import PeopleCount
-from leafgate.kernel.findings import Finding, Report
-from leafgate.kernel.knowledge import Candidates, Membership, limit_knowledge
+from leafgate.kernel.knowledge import limit_knowledge
 from random_tables import table_of
 from standins import attack_that
 

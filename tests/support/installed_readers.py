@@ -1,7 +1,7 @@
 """Reading model files with the readers of all installed plugins, which are loaded once."""
 
-from leafgate.api.registry import load_plugins
-from leafgate.ir.model import ModelIR
+from leafgate.api import ModelIR
+from leafgate.app import load_plugins
 from leafgate.models import reader
 
 READERS = load_plugins().readers

@@ -10,9 +10,8 @@ from typing import Literal
 
 import numpy as np
 
-from leafgate.kernel.release import Release
-from leafgate.kernel.schema import Column
-from leafgate.kernel.tree import CategoricalSplit, Leaf, Node, NumericSplit, children
+from leafgate import Release
+from leafgate.api import CategoricalSplit, Column, Leaf, Node, NumericSplit, children
 from oracles import Cell, Person, nodes, way
 
 Rows = tuple[int, ...]

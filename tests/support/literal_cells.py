@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from leafgate.kernel.arrays import Floats
+from leafgate.api import Floats
 from leafgate_downgrading.c45_missing import Node
 from leafgate_downgrading.grid import HIDDEN, Grid
 

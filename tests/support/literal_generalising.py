@@ -11,8 +11,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from leafgate.kernel.schema import Column, Schema
-from leafgate.kernel.table import Table
+from leafgate import Table
+from leafgate.api import Column, Schema
 from oracles import Cell, People, Person, people_of
 from questions import NOTHING, Question, depth, impurity, size
 

@@ -13,9 +13,8 @@ import casadi
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.kernel.knowledge import AdversaryKnowledge
-from leafgate.kernel.release import Release
-from leafgate.kernel.tree import Leaf
+from leafgate import Release
+from leafgate.api import AdversaryKnowledge, Leaf
 from literal_maxent import Floats, Linear, Model
 from literal_starting import unknowns_of
 from maxent_questions import leaf_paths

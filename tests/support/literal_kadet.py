@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Leaf, Node
+from leafgate import Table
+from leafgate.api import Leaf, Node
 from oracles import People, people_of
 from questions import NOTHING, Measure, Question, best_cut, class_counts, depth, gain, node_of, size, thresholds, worth
 

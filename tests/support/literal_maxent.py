@@ -12,10 +12,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.kernel.knowledge import AdversaryKnowledge
-from leafgate.kernel.release import Release
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Leaf, Node, columns_asked
+from leafgate import Release, Table
+from leafgate.api import AdversaryKnowledge, Leaf, Node, columns_asked
 from literal_candidates import Comparison, Rows, comparisons
 from literal_gains import excess
 from oracles import leaf_at, path_of, persons

@@ -9,7 +9,7 @@ from math import log2
 
 import numpy as np
 
-from leafgate.kernel.noise import Noise
+from leafgate.api import Noise
 
 Person = tuple[tuple[float, ...], int]
 

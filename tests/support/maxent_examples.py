@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from leafgate import Release
+from leafgate.api import AdversaryKnowledge, CategoricalSplit, Level
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.knowledge import AdversaryKnowledge
-from leafgate.kernel.release import Level, Release
-from leafgate.kernel.tree import CategoricalSplit
 from leafgate_baselines.builders import Id3
 from literal_maxent import Floats
 from random_maxent import release_of

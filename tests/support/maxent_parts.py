@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import sparse as sp
 
+from leafgate import Table
 from leafgate.algorithms.publication import published
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.release import Publish
-from leafgate.kernel.table import Table
 from leafgate_baselines.builders import Id3
 from leafgate_maxent.presolve.fixed_cells import fixed_cells
 from leafgate_maxent.presolve.reduce import ActiveSet, reduce_problem

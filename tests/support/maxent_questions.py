@@ -9,13 +9,10 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
+from leafgate import NoReleaseError, PolicyError, Release, Table
 from leafgate.algorithms.publication import published
-from leafgate.errors import NoReleaseError, PolicyError
-from leafgate.kernel.components import TreeBuilder
-from leafgate.kernel.knowledge import AdversaryKnowledge
-from leafgate.kernel.release import BuildResult, Level, Publish, Release
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Leaf, Node, children
+from leafgate.api import AdversaryKnowledge, BuildResult, Leaf, Level, Node, TreeBuilder, children
+from leafgate.kernel.release import Publish
 from leafgate_maxent.problem import build as modelling
 from leafgate_maxent.problem.problem import Outcome, Problem, SolveSettings
 from leafgate_maxent.solve.active_set import solve

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from leafgate.kernel.schema import Column
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, Node
+from leafgate import Table
+from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Node
 from random_tables import categorical, table_of
 
 MARITAL_STATUS = categorical("marital_status", "quasi_identifier", values=("Unmarried", "Married"))

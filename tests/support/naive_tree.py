@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Leaf, Node
+from leafgate import Table
+from leafgate.api import Leaf, Node
 from oracles import People, people_of
 from questions import (
     NOTHING,

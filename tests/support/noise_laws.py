@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from leafgate.kernel.noise import Noise
+from leafgate.api import Noise
 
 
 def peer_of(noise: Noise) -> Any:

@@ -33,9 +33,9 @@ from sklearn.preprocessing import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
-from leafgate.kernel.schema import Schema
-from leafgate.kernel.table import Table, make_table, typed_column
-from leafgate.models.lowering.encoding import plainly
+from leafgate import Table
+from leafgate.api import Schema, make_table, typed_column
+from leafgate.app import plainly
 from sklearn_pipelines import NUMBERS, TEXTS
 from sklearn_pipelines import PIPELINES as FITTED
 

@@ -13,10 +13,8 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from leafgate.kernel.knowledge import AdversaryKnowledge
-from leafgate.kernel.schema import Column, Schema
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import CategoricalSplit, Leaf, Node, NumericSplit, children
+from leafgate import Table
+from leafgate.api import AdversaryKnowledge, CategoricalSplit, Column, Leaf, Node, NumericSplit, Schema, children
 
 Cell = str | float | None
 Person = dict[str, Cell]

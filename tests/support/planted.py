@@ -3,10 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from leafgate.kernel.findings import Report
+from leafgate.app import Report, audit_policy, policy_of
 from leafgate.kernel.tables import Tables
-from leafgate.policy.load import policy_of
-from leafgate.session.run import audit_policy
 from random_tables import table_of
 
 COLUMNS: dict[str, Any] = {

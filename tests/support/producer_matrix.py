@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from installed_readers import read_foreign
+from leafgate import ReleaseError
 from leafgate.algorithms.prediction import class_scores, predict, predicted_numbers
-from leafgate.errors import ReleaseError
-from leafgate.ir.features import CategoryCodes, OneHot
-from leafgate.ir.model import Floats, ModelIR, TreeIR
-from leafgate.kernel.schema import Column, bin_names
-from leafgate.models.lowering.release import lower_model
+from leafgate.api import CategoryCodes, Column, ModelIR, OneHot, TreeIR
+from leafgate.app import lower_model
+from leafgate.ir.model import Floats
+from leafgate.kernel.schema import bin_names
 from leafgate_convert.scrub import leaves_of, predicted, votes
 from producer_archive import NAMES, Archive, archives_in, case_of
 from random_tables import categorical, numeric, table_of

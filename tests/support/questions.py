@@ -9,9 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-from leafgate.kernel.schema import Column, Schema
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
+from leafgate import Table
+from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Node, NumericSplit, Schema
 from oracles import Cell, People
 
 NOTHING = 1e-12

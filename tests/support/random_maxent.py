@@ -9,15 +9,11 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
+from leafgate import NoReleaseError, Release, Table
 from leafgate.algorithms.publication import published
+from leafgate.api import AdversaryKnowledge, BuildResult, Column, Leaf, Level, Node, NumericSplit, TreeBuilder
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.errors import NoReleaseError
-from leafgate.kernel.components import TreeBuilder
-from leafgate.kernel.knowledge import AdversaryKnowledge
-from leafgate.kernel.release import BuildResult, Level, Publish, Release
-from leafgate.kernel.schema import Column
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Leaf, Node, NumericSplit
+from leafgate.kernel.release import Publish
 from leafgate_baselines.builders import C45, Id3
 from leafgate_kadet.builder import Kadet
 from random_tables import categorical, hierarchies, numeric, records, table_of

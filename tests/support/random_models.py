@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from leafgate import Table
 from leafgate.api import (
     LEAF,
     ArithmeticStep,
@@ -20,7 +21,6 @@ from leafgate.api import (
     Origin,
     TreeIR,
 )
-from leafgate.kernel.table import Table
 from random_tables import categorical, numeric, table_of
 
 JOBS = ("clerk", "nurse", "smith", "tailor")

@@ -28,11 +28,9 @@ from sklearn.preprocessing import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
+from leafgate import Release, Table
 from leafgate.algorithms.feasible import largest_value_going_low
-from leafgate.kernel.release import Release
-from leafgate.kernel.schema import Schema
-from leafgate.kernel.table import Table, make_table, typed_column
-from leafgate.kernel.tree import NumericSplit, children
+from leafgate.api import NumericSplit, Schema, children, make_table, typed_column
 from random_tables import categorical, numeric
 
 NUMBERS, TEXTS, CODES = ["age", "pay"], ["job", "school"], ["region"]

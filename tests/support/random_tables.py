@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from leafgate.kernel.schema import Column, Hierarchy, Schema
-from leafgate.kernel.table import Table, make_table, typed_column
+from leafgate import Table
+from leafgate.api import Column, Hierarchy, Schema, make_table, typed_column
 
 CLASSES = ("good", "bad", "ugly")
 NUMBERS = (1.0, 2.0, 2.5, 4.0, 7.0)

@@ -7,9 +7,8 @@ from typing import Literal
 
 from hypothesis import strategies as st
 
-from leafgate.kernel.schema import Column, Schema
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
+from leafgate import Table
+from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Node, NumericSplit, Schema
 from oracles import People, people_of, ways
 
 THRESHOLDS = (-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 2.25, 3.0, 4.0, 7.0, 8.5, 10.0)

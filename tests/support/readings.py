@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from leafgate.kernel.knowledge import AdversaryKnowledge
-from leafgate.kernel.release import Release
-from leafgate.kernel.schema import Column
-from leafgate.kernel.tree import Leaf
+from leafgate import Release
+from leafgate.api import AdversaryKnowledge, Column, Leaf
 from oracles import Path, Person, leaf_at, lives, path_of
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from command_line import leafgate
 from installed_readers import is_foreign, read_foreign
-from leafgate.errors import ReleaseError
-from leafgate.ir.model import LEAF
+from leafgate import ReleaseError
+from leafgate.api import LEAF
 from leafgate_convert.scrub import leaves_of
 
 POLICY = """

@@ -15,10 +15,11 @@ from types import ModuleType
 from typing import Any
 
 import leafgate.policy.load
+from leafgate import Policy
 from leafgate.api import registry
-from leafgate.api.registry import Plugins, component_hooks
+from leafgate.api.registry import component_hooks
+from leafgate.app import Plugins
 from leafgate.kernel.components import Component
-from leafgate.policy.models import Policy
 
 _entry_points = vars(registry)["entry_points"]
 _offered_by = registry.offered_by

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from command_line import leafgate
-from leafgate.api.registry import load_plugins
-from leafgate.session.report_formats import chosen_formats, render
+from leafgate.app import chosen_formats, load_plugins
+from leafgate.session.report_formats import render
 from survey import survey
 
 FILES = {

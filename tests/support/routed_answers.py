@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from leafgate import InconclusiveError, Table
 from leafgate.algorithms.prediction import class_scores, predict, predicted_numbers
-from leafgate.api import CategoryCodes, ModelIR, Numeric
+from leafgate.api import CategoryCodes, Column, ModelIR, Numeric
 from leafgate.app import Encoding, known_origins, lower_model
-from leafgate.errors import InconclusiveError
-from leafgate.kernel.schema import Column, bin_names
-from leafgate.kernel.table import Table
+from leafgate.kernel.schema import bin_names
 from leafgate_convert.sampling import random_cells
 from leafgate_convert.witness import with_coded_categories
 from random_tables import categorical, numeric, table_of

@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.ir.model import LEAF, ModelIR, TreeIR
-from leafgate.kernel.release import FileDisclosure
-from leafgate.kernel.schema import Schema
+from leafgate.api import LEAF, FileDisclosure, ModelIR, Schema, TreeIR
 from random_tables import categorical, numeric
 
 SCHEMA = Schema(

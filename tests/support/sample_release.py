@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from leafgate import Release
 from leafgate.algorithms.publication import published
-from leafgate.io.release_codec import serialize
-from leafgate.kernel.release import Level, Publish, Records, Release
-from leafgate.kernel.schema import Schema
-from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, NumericSplit
+from leafgate.api import Branch, CategoricalSplit, Leaf, Level, NumericSplit, Records, Schema
+from leafgate.app import serialize
+from leafgate.kernel.release import Publish
 from random_tables import categorical, numeric
 
 SCHEMA = Schema(

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.kernel.noise import Noise
-from leafgate.kernel.schema import Column, Schema
+from leafgate.api import Column, Noise, Schema
 from leafgate_ppdtc45.shared import SharedRecords
 
 CLASSES = ("no", "yes")

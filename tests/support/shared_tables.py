@@ -8,14 +8,21 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from leafgate import Release, Table
+from leafgate.api import (
+    AttackModel,
+    BuildResult,
+    CellBelief,
+    Column,
+    Law,
+    Noise,
+    Records,
+    Schema,
+    ScoringContext,
+    make_table,
+    noise_with,
+)
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.belief import CellBelief
-from leafgate.kernel.components import AttackModel
-from leafgate.kernel.context import ScoringContext
-from leafgate.kernel.noise import Law, Noise, noise_with
-from leafgate.kernel.release import BuildResult, Records, Release
-from leafgate.kernel.schema import Column, Schema
-from leafgate.kernel.table import Table, make_table
 
 PEOPLE = 20_000
 BINS = (-200, -20, -10, 0, 10, 20, 200)

@@ -22,8 +22,8 @@ from sklearn.preprocessing import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
-from leafgate.kernel.schema import Schema
-from leafgate.kernel.table import Table, make_table, typed_column
+from leafgate import Table
+from leafgate.api import Schema, make_table, typed_column
 from random_tables import categorical, numeric
 
 

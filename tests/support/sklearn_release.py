@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from leafgate import Release, Table
 from leafgate.algorithms.publication import published
+from leafgate.api import Column, Counted, Leaf, Node, NumericSplit, Schema, ScoringContext, make_table
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.context import ScoringContext
-from leafgate.kernel.release import Counted, Publish, Release
-from leafgate.kernel.schema import Column, Schema
-from leafgate.kernel.table import Table, make_table
-from leafgate.kernel.tree import Leaf, Node, NumericSplit
+from leafgate.kernel.release import Publish
 from random_tables import categorical, numeric
 
 SETTINGS = (

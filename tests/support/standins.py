@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import pandas as pd
 
+from leafgate import Policy
 from leafgate.api import (
     ABOUT_GROUPS,
     AdversaryKnowledge,
@@ -17,7 +18,11 @@ from leafgate.api import (
     AttackModel,
     AuditCheck,
     Belief,
+    Branch,
+    CategoricalSplit,
     CheckContext,
+    Counted,
+    Leaf,
     Metric,
     Release,
     ReleaseAtLeast,
@@ -26,16 +31,13 @@ from leafgate.api import (
     SecretBelief,
     Table,
     TreeBuilder,
+    Unit,
 )
-from leafgate.api.registry import Plugin, Plugins
+from leafgate.api.registry import Plugin
+from leafgate.app import Finding, Plugins, Report, audit_policy, policy_model
 from leafgate.kernel.components import Component
-from leafgate.kernel.findings import Finding, Limit, Report, Unit
-from leafgate.kernel.release import Counted
+from leafgate.kernel.findings import Limit
 from leafgate.kernel.tables import Tables
-from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf
-from leafgate.policy.load import policy_model
-from leafgate.policy.models import Policy
-from leafgate.session.run import audit_policy
 from random_tables import table_of
 
 C = TypeVar("C", bound=type[Component])

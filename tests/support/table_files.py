@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from leafgate import Table
+from leafgate.app import Data
 from leafgate.io.tables.reader import read_table
-from leafgate.kernel.table import Table
-from leafgate.policy.models import Data
 
 PUBLIC = {"role": "quasi_identifier"}
 CLASS = {"role": "class"}

@@ -14,13 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import leafgate
+from leafgate import Release
 from leafgate.algorithms.feasible import Domain, Interval, branch_domains, largest_value_going_low
 from leafgate.algorithms.routing import goes_low
-from leafgate.api import SecretBelief
+from leafgate.api import Column, Leaf, NumericSplit, Schema, SecretBelief, bin_of, bins_between
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.release import Release
-from leafgate.kernel.schema import Column, Schema, bin_names, bin_of, bins_between
-from leafgate.kernel.tree import Leaf, NumericSplit
+from leafgate.kernel.schema import bin_names
 from leafgate_linking.components import Linking
 from random_tables import categorical, table_of
 from survey import survey

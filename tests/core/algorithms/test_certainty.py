@@ -18,7 +18,7 @@ from leafgate.algorithms.certainty import (
     printed_cells,
     rounded_median,
 )
-from leafgate.kernel.schema import Column
+from leafgate.api import Column
 
 GROUPS = st.lists(st.integers(0, 2), min_size=1, max_size=7)
 

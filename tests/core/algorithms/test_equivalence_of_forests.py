@@ -6,12 +6,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leafgate import Table
 from leafgate.algorithms.equivalence import ResidualTrees, distinct_ids, group_by_keys, residual_trees
 from leafgate.algorithms.feasible import Possible, branch_domains, unrouted_values
 from leafgate.algorithms.routing import leaf_numbers, split_rows
-from leafgate.kernel.schema import Schema
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Leaf, Node, NumericSplit
+from leafgate.api import Leaf, Node, NumericSplit, Schema
 from random_tables import numeric, table_of, tables
 from random_trees import trees
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
 import leafgate
+from leafgate import Release, Table
 from leafgate.algorithms.consistency import inconsistent_leaves, inconsistent_records
 from leafgate.algorithms.publication import published
-from leafgate.kernel.release import Level, ModelFile, Publish, Release
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Leaf
-from leafgate.models.lowering.release import lower_model
+from leafgate.api import Leaf, Level
+from leafgate.app import lower_model
+from leafgate.kernel.release import ModelFile, Publish
 from leafgate_baselines.builders import C45
 from leafgate_tables.raw_table import PublishedTable
 from mortgage import RISK, TREE, fan, leaf, mortgage

@@ -39,12 +39,11 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from command_line import leafgate
 from installed_readers import read_foreign
+from leafgate import Table
 from leafgate.algorithms.node_counts import Contradiction, first_contradiction
-from leafgate.io.release_codec import ReleaseArtifact, serialize
-from leafgate.ir.model import ModelIR
-from leafgate.kernel.schema import Column, Schema, bin_names
-from leafgate.kernel.table import Table, make_table
-from leafgate.models.lowering.release import lower_model
+from leafgate.api import Column, ModelIR, Schema, make_table
+from leafgate.app import ReleaseArtifact, lower_model, serialize
+from leafgate.kernel.schema import bin_names
 from leafgate_baselines.builders import C45
 from leafgate_convert.neutral import written
 from leafgate_convert.scrub import minimise

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leafgate import Table
 from leafgate.algorithms.consistency import records_fit
-from leafgate.kernel.release import Records
-from leafgate.kernel.table import Table
+from leafgate.api import Records
 from random_tables import categorical, numeric, table_of
 
 COLUMNS = [categorical("town", "quasi_identifier", values=("a", "b")), numeric("age", "private", bounds=(0, 3))]

@@ -9,10 +9,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leafgate import Release, Table
 from leafgate.algorithms.representatives import representatives
-from leafgate.kernel.release import Release
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Node, columns_asked
+from leafgate.api import Node, columns_asked
 from oracles import path_of, persons, span
 from random_tables import tables
 from random_trees import trees

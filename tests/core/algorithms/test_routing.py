@@ -9,14 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leafgate import InconclusiveError, Release, Table
 from leafgate.algorithms import routing
 from leafgate.algorithms.prediction import class_votes, label_accuracies, predict, vote_accuracies
 from leafgate.algorithms.publication import published
 from leafgate.algorithms.routing import count_leaves, route
-from leafgate.errors import InconclusiveError
-from leafgate.kernel.release import Combine, Level, Publish, Release
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit, columns_asked, leaves, map_leaves
+from leafgate.api import (
+    Branch,
+    CategoricalSplit,
+    Combine,
+    Leaf,
+    Level,
+    Node,
+    NumericSplit,
+    columns_asked,
+    leaves,
+    map_leaves,
+)
+from leafgate.kernel.release import Publish
 from oracles import Person, leaf_at, path_of, persons
 from random_tables import categorical, numeric, table_of, tables
 from random_trees import forests, trees

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leafgate import DataError
 from leafgate.algorithms.witness import TOLERANCE, first_difference
-from leafgate.errors import DataError
-from leafgate.io.tables.witness import answers_in
-from leafgate.kernel.witness import Answers
+from leafgate.app import Answers, answers_in
 
 
 def scores(rows: list[list[float]]) -> np.ndarray:

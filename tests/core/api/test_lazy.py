@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from leafgate.lazy_loading import lazy
+from leafgate.api import lazy
 
 
 def test_a_lazy_module_is_imported_when_an_attribute_is_read() -> None:

@@ -13,13 +13,11 @@ import pytest
 import leafgate
 from command_line import leafgate as run
 from entry_points import BASICS, Load, Point, install, module
-from leafgate.api import NOT_STATED, ModelIR, ModelReader, ReaderTexts, Vocabulary
-from leafgate.api.registry import load_plugins
+from leafgate import PolicyError, ReleaseError
+from leafgate.api import NOT_STATED, ModelIR, ModelReader, NodeNumbers, ReaderTexts, Vocabulary
+from leafgate.app import load_plugins, object_as_file, read_foreign
 from leafgate.console.describe import plugin_lines, plugins_document
-from leafgate.errors import PolicyError, ReleaseError
-from leafgate.ir.node_numbers import NodeNumbers
-from leafgate.models.reader import is_foreign, read_foreign, read_with_reader
-from leafgate.models.writer import object_as_file
+from leafgate.models.reader import is_foreign, read_with_reader
 from leafgate_convert import NEUTRAL
 from leafgate_convert.neutral import written
 from sample_model import MODEL, TREE

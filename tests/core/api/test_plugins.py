@@ -10,6 +10,7 @@ import pytest
 import typer
 
 from entry_points import BASICS, Load, Point, install, module, offering, raising
+from leafgate import InconclusiveError, PolicyError
 from leafgate.api import (
     AtLeast,
     AttackModel,
@@ -21,11 +22,10 @@ from leafgate.api import (
     ReleaseMetric,
     TreeBuilder,
 )
-from leafgate.api.registry import Plugin, load_commands, load_plugins, offered_by
+from leafgate.api.registry import Plugin, load_commands, offered_by
+from leafgate.app import load_plugins, policy_model, policy_of
 from leafgate.console.describe import explanation, plugin_lines, plugins_document
-from leafgate.errors import InconclusiveError, PolicyError
 from leafgate.kernel.components import Component
-from leafgate.policy.load import policy_model, policy_of
 from standins import ORIGIN, Calm, Sizes, Stump, policy_document
 
 WRONG: dict[str, tuple[Load, str]] = {

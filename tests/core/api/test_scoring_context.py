@@ -9,11 +9,18 @@ import numpy as np
 import pytest
 
 from broken_plugins.metrics import Separation
+from leafgate import LeafgateError
 from leafgate.algorithms.derivable import must_hide, undisclosed_reads
-from leafgate.api import GroupBelief, MechanismBelief, Membership, MembershipBelief, ScoringContext, UnreadableError
-from leafgate.errors import LeafgateError
+from leafgate.api import (
+    AtLeast,
+    GroupBelief,
+    MechanismBelief,
+    Membership,
+    MembershipBelief,
+    ScoringContext,
+    UnreadableError,
+)
 from leafgate.kernel.context import Observation
-from leafgate.kernel.metrics import AtLeast
 from leafgate.testing.sandbox import canonical_text
 from leafgate.testing.scenarios import unchanged
 from leafgate.testing.scenarios.contexts import candidates_case, people_case

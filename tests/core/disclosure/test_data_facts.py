@@ -11,11 +11,8 @@ from typing import Any
 import pytest
 
 from command_line import leafgate
-from leafgate.disclosure.document import document
-from leafgate.disclosure.stored import parse_report
-from leafgate.errors import PolicyError
-from leafgate.io.json import readable
-from leafgate.session.run import open_session
+from leafgate import PolicyError
+from leafgate.app import document, open_session, parse_report, readable
 from reports import FILES, view
 from survey import PEOPLE, survey
 

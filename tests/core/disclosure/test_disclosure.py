@@ -8,13 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leafgate.disclosure.document import document
+from leafgate.api import AuditorOnly, PeopleCount, Unit
+from leafgate.app import Finding, Report, document, open_session, readable, summary
 from leafgate.disclosure.histograms import Bar, suppress_secondary
-from leafgate.disclosure.summary import summary
-from leafgate.io.json import readable
-from leafgate.kernel.evidence import AuditorOnly, PeopleCount
-from leafgate.kernel.findings import Finding, Report, ScoredPeople, Unit
-from leafgate.session.run import open_session
+from leafgate.kernel.findings import ScoredPeople
 from standins import people_limit
 from survey import PEOPLE, survey
 

@@ -14,18 +14,14 @@ from hypothesis import strategies as st
 
 from any_table import policy_for_any_table
 from example_counts import examples
+from leafgate import Policy, Release, Table
 from leafgate.algorithms.publication import published
 from leafgate.algorithms.routing import route
-from leafgate.api.registry import load_plugins
-from leafgate.disclosure.document import document
-from leafgate.io.release_codec import serialize
+from leafgate.api import Branch, CategoricalSplit, Counted, Leaf, Level
+from leafgate.app import audit_policy, document, load_plugins, serialize
 from leafgate.kernel.knows import Knows
-from leafgate.kernel.release import Counted, Level, Publish, Release
-from leafgate.kernel.table import Table
+from leafgate.kernel.release import Publish
 from leafgate.kernel.tables import Tables
-from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf
-from leafgate.policy.models import Policy
-from leafgate.session.run import audit_policy
 from leafgate_linking.components import Linking
 from leafgate_maxent.components import Counting, MaxEnt
 from leafgate_published.components import Published

@@ -13,9 +13,9 @@ import pytest
 from numpy.typing import NDArray
 
 from example_counts import seeds
-from leafgate.disclosure.document import document
-from leafgate.kernel.evidence import PeopleCount
-from leafgate.kernel.findings import Finding, Limit, Report, ScoredPeople, Unit
+from leafgate.api import PeopleCount, Unit
+from leafgate.app import Finding, Report, document
+from leafgate.kernel.findings import Limit, ScoredPeople
 from planted import of_planted
 from reports import FILES, view
 from standins import people_limit

@@ -4,11 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from leafgate.disclosure.document import document
-from leafgate.disclosure.summary import summary
+from leafgate.api import AuditorOnly, PeopleCount
+from leafgate.app import document, readable, summary
 from leafgate.engine.audit import Audit
-from leafgate.io.json import readable
-from leafgate.kernel.evidence import AuditorOnly, PeopleCount
 from planted import of_planted
 from standins import audited
 

@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leafgate.disclosure.document import document
-from leafgate.disclosure.stored import MAX_BYTES, parse_report, read_report
-from leafgate.errors import LeafgateError, ReportError
-from leafgate.io.json import readable
-from leafgate.session.run import open_session
+from leafgate import LeafgateError
+from leafgate.app import ReportError, document, open_session, parse_report, read_report, readable
+from leafgate.disclosure.stored import MAX_BYTES
 from survey import survey
 
 FIRST = {"id": "W-1", "owner": "a", "approved_by": "b", "reason": "c", "issued": "2026-01-01", "expires": "2026-01-02"}

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leafgate.disclosure.document import document
+from leafgate.api import PeopleCount, Unit
+from leafgate.app import Finding, Report, document
 from leafgate.disclosure.masking import mask_score
 from leafgate.disclosure.schema import FromTo
-from leafgate.kernel.evidence import PeopleCount
-from leafgate.kernel.findings import Finding, Report, ScoredPeople, SecondaryScore, Unit
+from leafgate.kernel.findings import ScoredPeople, SecondaryScore
 from standins import people_limit
 
 POLICY = {"name": "p", "sha256": "0" * 64}

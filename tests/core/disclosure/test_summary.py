@@ -13,10 +13,10 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
-from leafgate.disclosure.document import document
-from leafgate.disclosure.summary import in_short, summary, what_change_costs, what_to_change, who_is_affected
-from leafgate.kernel.evidence import PeopleCount
-from leafgate.kernel.findings import REPAIR, Finding, Limit, Remedy, Report
+from leafgate.api import PeopleCount, Remedy
+from leafgate.app import REPAIR, Finding, Report, document, in_short, summary
+from leafgate.disclosure.summary import what_change_costs, what_to_change, who_is_affected
+from leafgate.kernel.findings import Limit
 from reports import view
 from standins import people_limit
 

@@ -17,24 +17,23 @@ from leafgate.api import (
     AuditorOnly,
     Belief,
     Column,
+    Combine,
     InconclusiveError,
     Leaf,
+    Node,
     NumericSplit,
     PolicyError,
     PredictionOracle,
+    Records,
     Release,
     Schema,
     SecretBelief,
 )
 from leafgate.api.registry import offered_by
+from leafgate.app import Report, audit_policy, policy_of
 from leafgate.engine.attack import oracle_of
-from leafgate.kernel.findings import Report
 from leafgate.kernel.knowledge import ACCESS_LEVELS, Access, QueryLog
-from leafgate.kernel.release import Combine, Records
 from leafgate.kernel.tables import Tables
-from leafgate.kernel.tree import Node
-from leafgate.policy.load import policy_of
-from leafgate.session.run import audit_policy
 from random_tables import table_of
 from standins import ROWS, WEIGHT, Stump, attack_that, even, finding, plugins_with, policy_document, policy_with
 

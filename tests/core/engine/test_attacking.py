@@ -6,14 +6,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leafgate.api import AdversaryKnowledge, Belief, GroupBelief, InconclusiveError, SecretBelief
-from leafgate.disclosure.document import document
-from leafgate.disclosure.summary import summary
-from leafgate.io.json import readable
-from leafgate.kernel.belief import MechanismBelief, MembershipBelief
-from leafgate.kernel.components import AttackModel
-from leafgate.kernel.evidence import AuditorOnly, PeopleCount
-from leafgate.kernel.findings import Report
+from leafgate.api import (
+    AdversaryKnowledge,
+    AttackModel,
+    AuditorOnly,
+    Belief,
+    GroupBelief,
+    InconclusiveError,
+    MechanismBelief,
+    MembershipBelief,
+    PeopleCount,
+    SecretBelief,
+)
+from leafgate.app import Report, document, readable, summary
 from standins import ORIGIN, attack_that, audited, even, finding
 
 Says = Callable[[AdversaryKnowledge], Any]

@@ -22,13 +22,12 @@ from leafgate.api import (
     Node,
     PeopleCount,
     Release,
+    SecretBelief,
     leaves,
 )
-from leafgate.disclosure.document import document
+from leafgate.app import Finding, Report, document
 from leafgate.disclosure.stored import contradictions
 from leafgate.disclosure.text import finding_lines
-from leafgate.kernel.belief import SecretBelief
-from leafgate.kernel.findings import Finding, Report
 from leafgate_reports.html import html
 from leafgate_reports.junit import junit
 from leafgate_reports.markdown import markdown

@@ -7,16 +7,19 @@ import pytest
 from leafgate.api import (
     AdversaryKnowledge,
     Belief,
+    Branch,
+    CategoricalSplit,
     GroupBelief,
     InconclusiveError,
+    Leaf,
+    Node,
     NoReleaseError,
+    NumericSplit,
     Release,
     Table,
     TreeBuilder,
 )
-from leafgate.disclosure.document import document
-from leafgate.io.json import readable
-from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
+from leafgate.app import document, readable
 from standins import ORIGIN, attack_that, audited, finding
 
 Builds = Callable[[Table], Any]

@@ -17,25 +17,26 @@ from leafgate.algorithms.near_copies import NearCopies
 from leafgate.algorithms.sampling import MAX_PEOPLE
 from leafgate.api import (
     AdversaryKnowledge,
+    AuditorOnly,
     Belief,
+    Candidates,
     Column,
     GroupBelief,
     InconclusiveError,
     MechanismBelief,
+    Membership,
     MembershipBelief,
+    PeopleCount,
     Release,
     Table,
 )
 from leafgate.api.registry import offered_by
+from leafgate.app import Report, audit_policy
 from leafgate.cli.attack import belief_csv
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.knowledge import draw_candidates
 from leafgate.engine.validation import validate_belief
-from leafgate.kernel.evidence import AuditorOnly, PeopleCount
-from leafgate.kernel.findings import Report
-from leafgate.kernel.knowledge import Candidates, Membership
 from leafgate.kernel.tables import Tables
-from leafgate.session.run import audit_policy
 from random_tables import table_of
 from standins import ROWS, WEIGHT, attack_that, finding, plugins_with, policy_with
 

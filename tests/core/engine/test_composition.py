@@ -16,23 +16,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from any_table import policy_for_any_table
+from leafgate import Table
 from leafgate.algorithms.publication import published
-from leafgate.api import InconclusiveError, Release, ScoringContext, SecretBelief
-from leafgate.api.registry import load_plugins
-from leafgate.disclosure.document import document
-from leafgate.disclosure.summary import summary
+from leafgate.api import (
+    AuditorOnly,
+    InconclusiveError,
+    Level,
+    Metric,
+    Node,
+    Release,
+    Schema,
+    ScoringContext,
+    SecretBelief,
+)
+from leafgate.app import (
+    Finding,
+    Report,
+    audit_policy,
+    document,
+    load_plugins,
+    open_session,
+    policy_of,
+    serialize,
+    summary,
+)
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.io.release_codec import serialize
-from leafgate.kernel.evidence import AuditorOnly
-from leafgate.kernel.findings import Finding, Report, SecondaryScore
-from leafgate.kernel.metrics import Metric
-from leafgate.kernel.release import Level, Publish
-from leafgate.kernel.schema import Schema
-from leafgate.kernel.table import Table
+from leafgate.kernel.findings import SecondaryScore
+from leafgate.kernel.release import Publish
 from leafgate.kernel.tables import Tables
-from leafgate.kernel.tree import Node
-from leafgate.policy.load import policy_of
-from leafgate.session.run import audit_policy, open_session
 from leafgate_kadet.builder import Kadet
 from leafgate_linking.components import Linking
 from mortgage import TREE, mortgage

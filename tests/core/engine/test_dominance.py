@@ -16,8 +16,7 @@ from dominance.audits import LENIENT, audited, audited_file
 from dominance.people import people_from
 from dominance.properties import Failure, cases, check
 from dominance.trees import blank
-from leafgate.api import AdversaryKnowledge, Belief, Release, Score
-from leafgate.kernel.belief import SecretBelief
+from leafgate.api import AdversaryKnowledge, Belief, Release, Score, SecretBelief
 from leafgate_linking.components import Linking
 from leafgate_published.components import FileDisclosure
 

@@ -17,17 +17,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import Ended, leafgate
+from leafgate import Release, Table
 from leafgate.algorithms.routing import NOWHERE, route
+from leafgate.api import (
+    LEAF,
+    CategoricalSplit,
+    Column,
+    LargeTable,
+    Leaf,
+    ModelIR,
+    Node,
+    NumericSplit,
+    Schema,
+    TreeIR,
+    typed_column,
+)
+from leafgate.app import open_session
 from leafgate.engine import dropped_people
 from leafgate.engine.dropped_people import all_ways
 from leafgate.io.tables import reader, stored_records
-from leafgate.ir.model import LEAF, ModelIR, TreeIR
-from leafgate.kernel.large_table import LargeTable
-from leafgate.kernel.release import Publish, Release
-from leafgate.kernel.schema import Column, Schema
-from leafgate.kernel.table import Table, typed_column
-from leafgate.kernel.tree import CategoricalSplit, Leaf, Node, NumericSplit
-from leafgate.session.run import open_session
+from leafgate.kernel.release import Publish
 from leafgate_convert.neutral import written
 from oracles import nodes
 from random_tables import categorical, numeric

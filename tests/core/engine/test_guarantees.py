@@ -11,22 +11,19 @@ from leafgate.api import (
     AdversaryKnowledge,
     AttackModel,
     Belief,
+    Branch,
+    CategoricalSplit,
     GroupBelief,
+    Leaf,
     MechanismBelief,
     Release,
     ScoringContext,
     SecretBelief,
 )
+from leafgate.app import Report, audit_policy, document, policy_of, serialize, summary
 from leafgate.cli import run
-from leafgate.disclosure.document import document
-from leafgate.disclosure.summary import summary
-from leafgate.io.release_codec import serialize
 from leafgate.kernel.belief import secret_of
-from leafgate.kernel.findings import Report
 from leafgate.kernel.tables import Tables
-from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf
-from leafgate.policy.load import policy_of
-from leafgate.session.run import audit_policy
 from random_tables import table_of
 from standins import ORIGIN, attack_that, audited, even, finding, metric_that, release_metric_that
 

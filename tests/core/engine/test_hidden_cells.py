@@ -10,17 +10,24 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leafgate.api import AdversaryKnowledge, AttackModel, Belief, CellBelief, Release, Table, TreeBuilder
+from leafgate.api import (
+    AdversaryKnowledge,
+    AttackModel,
+    Belief,
+    BuildResult,
+    CellBelief,
+    Records,
+    Release,
+    Table,
+    TreeBuilder,
+)
+from leafgate.app import LoadedRelease, Report, audit_policy, document
 from leafgate.cli.attack import belief_file
-from leafgate.disclosure.document import document
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.io.release_codec import LoadedRelease
 from leafgate.kernel.components import Component
-from leafgate.kernel.findings import Limit, Report
-from leafgate.kernel.release import BuildResult, Records
+from leafgate.kernel.findings import Limit
 from leafgate.kernel.tables import Tables
 from leafgate.policy.protection import protected
-from leafgate.session.run import audit_policy
 from leafgate_protection.metrics import Confidence, Exposure, KAnonymity
 from random_tables import table_of
 from standins import COLUMNS, ROWS, attack_that, finding, plugins_with, policy_with

@@ -6,12 +6,9 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
-from leafgate.api import GroupBelief, InconclusiveError, ScoringContext
-from leafgate.api.registry import Plugins
-from leafgate.disclosure.document import document
-from leafgate.io.json import readable
-from leafgate.kernel.findings import Limit, Report
-from leafgate.kernel.metrics import Metric
+from leafgate.api import GroupBelief, InconclusiveError, Metric, ScoringContext
+from leafgate.app import Plugins, Report, document, readable
+from leafgate.kernel.findings import Limit
 from standins import ORIGIN, attack_that, audited, finding, metric_that, release_metric_that
 
 SIZES = {"use": "sizes", "at_least": 4}

@@ -21,11 +21,9 @@ from leafgate.api import (
     Score,
     ScoringContext,
 )
-from leafgate.disclosure.document import document
+from leafgate.app import Finding, audit_policy, document
 from leafgate.kernel.context import Observation
-from leafgate.kernel.findings import Finding
 from leafgate.kernel.tables import Tables
-from leafgate.session.run import audit_policy
 from random_tables import table_of
 from standins import (
     ROWS,

@@ -11,20 +11,18 @@ import pytest
 
 from leafgate.api import (
     AdversaryKnowledge,
+    AuditorOnly,
     Belief,
     InconclusiveError,
     MechanismBelief,
     Metric,
+    PeopleCount,
     Release,
     Score,
     ScoringContext,
     SecretBelief,
 )
-from leafgate.disclosure.document import document
-from leafgate.disclosure.summary import summary
-from leafgate.io.json import readable
-from leafgate.kernel.evidence import AuditorOnly, PeopleCount
-from leafgate.kernel.findings import Finding, Report
+from leafgate.app import Finding, Report, document, readable, summary
 from standins import ORIGIN, attack_that, audited, even, finding, metric_that, release_metric_that
 
 SIZES = {"use": "sizes", "at_least": 4}

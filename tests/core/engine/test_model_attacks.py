@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import leafgate as gate
 from command_line import leafgate
-from leafgate.errors import ReleaseError
+from leafgate import ReleaseError
 from leafgate_convert.neutral import written
 from leafgate_convert.scrub import minimise
 from pmml_of import pmml_of

@@ -8,10 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leafgate.api import AdversaryKnowledge, Belief, Release, Score, ScoringContext, SecretBelief
-from leafgate.disclosure.document import document
-from leafgate.kernel.evidence import AuditorOnly, PeopleCount
-from leafgate.kernel.findings import Report
+from leafgate.api import (
+    AdversaryKnowledge,
+    AuditorOnly,
+    Belief,
+    PeopleCount,
+    Release,
+    Score,
+    ScoringContext,
+    SecretBelief,
+)
+from leafgate.app import Report, document
 from standins import attack_that, audited, even, finding, metric_that, release_metric_that
 
 ODD = [{"use": "odd", "at_least": 1, "secret": "ill"}]

@@ -17,12 +17,11 @@ import xgboost
 from sklearn.tree import DecisionTreeClassifier
 
 from command_line import leafgate
-from leafgate.disclosure.document import document
+from leafgate import Release
+from leafgate.api import Leaf, Schema
+from leafgate.app import document, open_session
 from leafgate.engine.reading import counts_decide
-from leafgate.kernel.release import Publish, Release
-from leafgate.kernel.schema import Schema
-from leafgate.kernel.tree import Leaf
-from leafgate.session.run import open_session
+from leafgate.kernel.release import Publish
 from random_tables import categorical
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

@@ -9,15 +9,10 @@ from typing import Any
 
 import pytest
 
-from leafgate.api.registry import Plugins
-from leafgate.disclosure.document import document
-from leafgate.disclosure.stored import parse_report
-from leafgate.disclosure.summary import summary
+from leafgate import InconclusiveError
+from leafgate.api import Remedy
+from leafgate.app import Finding, Plugins, Report, ReportError, document, open_session, parse_report, readable, summary
 from leafgate.engine.remedies.static import from_error
-from leafgate.errors import InconclusiveError, ReportError
-from leafgate.io.json import readable
-from leafgate.kernel.findings import Finding, Remedy, Report
-from leafgate.session.run import open_session
 from reports import FILES, view
 from survey import survey
 
@@ -95,7 +90,7 @@ def test_a_waived_finding_has_no_remedy(tmp_path: Path) -> None:
     from leafgate.engine.remedies.static import with_static_remedies
 
     session = open_session(survey(tmp_path, {}))
-    from leafgate.policy.load import compile_plan
+    from leafgate.app import compile_plan
 
     plan = compile_plan(session.policy, table=session.table)
     waived = Finding("x", "x", False, waiver={"id": "w"}, remedies=(Remedy(action="none", text="Nothing."),))

@@ -21,16 +21,13 @@ import leafgate
 from cases import more
 from leafgate.algorithms.pruned_release import Pruning
 from leafgate.algorithms.routing import route
-from leafgate.disclosure.document import document
-from leafgate.disclosure.summary import summary
+from leafgate.api import Remedy, leaves
+from leafgate.app import Report, document, open_session, readable, summary
 from leafgate.engine import audit as engine
 from leafgate.engine.attack import AttackResult, run_attack
 from leafgate.engine.remedies.search import with_searched_remedies
 from leafgate.engine.remedies.trials import ladder
-from leafgate.io.json import readable
-from leafgate.kernel.findings import Remedy, Report
-from leafgate.kernel.tree import leaves
-from leafgate.session.run import build_release, open_session
+from leafgate.session.run import build_release
 from reports import view
 from survey import survey
 

@@ -9,11 +9,8 @@ from typing import Any
 import pytest
 
 from command_line import leafgate
-from leafgate.disclosure.stored import parse_report
-from leafgate.errors import PolicyError
-from leafgate.kernel.findings import Finding, Report
-from leafgate.policy.load import load_policy
-from leafgate.session.run import open_session
+from leafgate import PolicyError
+from leafgate.app import Finding, Report, load_policy, open_session, parse_report
 from survey import COLUMNS, survey
 
 REASON = "one line of the register for each household of alike people"

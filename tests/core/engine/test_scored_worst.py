@@ -13,30 +13,36 @@ import pandas as pd
 import pytest
 from jsonschema import Draft7Validator
 
+from leafgate import PolicyError
 from leafgate.api import (
+    ONLY_DERIVED,
     AdversaryKnowledge,
     AttackModel,
+    AuditorOnly,
     Belief,
     InconclusiveError,
+    PeopleCount,
+    PersonMetric,
     Release,
     ScoringContext,
     SecretBelief,
 )
-from leafgate.api.registry import load_plugins
+from leafgate.app import (
+    Finding,
+    PolicyDocument,
+    Report,
+    compare_policies,
+    document,
+    load_plugins,
+    load_policy,
+    open_session,
+    policy_of,
+    summary,
+)
 from leafgate.console.describe import explanation
-from leafgate.disclosure.document import document
-from leafgate.disclosure.summary import summary
 from leafgate.engine.checks import verified
-from leafgate.errors import PolicyError
-from leafgate.kernel.components import ONLY_DERIVED
-from leafgate.kernel.evidence import AuditorOnly, PeopleCount
-from leafgate.kernel.findings import Finding, Limit, Report, ScoredPeople, SecondaryScore
-from leafgate.kernel.metrics import PersonMetric
-from leafgate.policy.load import load_policy, policy_of
-from leafgate.policy.sources import PolicyDocument
-from leafgate.policy.strictness import compare_policies
+from leafgate.kernel.findings import Limit, ScoredPeople, SecondaryScore
 from leafgate.policy.waivers import Waiver
-from leafgate.session.run import open_session
 from leafgate_diff.policies import expected_outcomes
 from leafgate_diff.reports import moved
 from leafgate_scaffold.json_schema import policy_schema

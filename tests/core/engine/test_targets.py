@@ -22,9 +22,9 @@ from leafgate.api import (
     make_table,
 )
 from leafgate.api.plan import Grants
+from leafgate.app import ReleaseArtifact
 from leafgate.engine.attack import run_attack
 from leafgate.engine.knowledge import draw_targets, secret_inputs
-from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.kernel.knowledge import limit_knowledge
 from leafgate.testing.scenarios import MEMBERS
 from standins import attack_that, plugins_with, policy_with

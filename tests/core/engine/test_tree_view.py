@@ -13,15 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from leafgate.disclosure.document import document
+from leafgate import Release
+from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Node, NumericSplit, Schema
+from leafgate.app import Finding, Report, Session, document, open_session
 from leafgate.disclosure.schema import NodeDocument
 from leafgate.engine.audit import Audit
 from leafgate.engine.figures import MAX_ROWS, Drawn, first_asking, layout_of, unfolded
-from leafgate.kernel.findings import Finding, Limit, Report, TreeView
-from leafgate.kernel.release import Release
-from leafgate.kernel.schema import Column, Schema
-from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
-from leafgate.session.run import Session, open_session
+from leafgate.kernel.findings import Limit, TreeView
 from leafgate_demo.audits import run_demo
 from patience import ends_soon
 from reports import view

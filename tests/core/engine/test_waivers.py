@@ -10,18 +10,23 @@ import numpy as np
 import pytest
 
 from command_line import Ended, leafgate
+from leafgate import PolicyError
 from leafgate.api import AdversaryKnowledge, Belief, Release, SecretBelief
-from leafgate.disclosure.document import document
-from leafgate.disclosure.stored import parse_report
-from leafgate.disclosure.summary import summary
+from leafgate.app import (
+    Finding,
+    Session,
+    audit_policy,
+    document,
+    load_policy,
+    open_session,
+    parse_report,
+    readable,
+    summary,
+)
 from leafgate.engine.waivers import WaiverReview, never, utc_today
-from leafgate.errors import PolicyError
-from leafgate.io.json import readable
-from leafgate.kernel.findings import Finding
 from leafgate.kernel.tables import Tables
-from leafgate.policy.load import load_policy, waiver_terms
+from leafgate.policy.load import waiver_terms
 from leafgate.policy.waivers import Waiver, metric_of
-from leafgate.session.run import Session, audit_policy, open_session
 from leafgate_protection.metrics import KAnonymity
 from random_tables import table_of
 from standins import ROWS, attack_that, even, metric_that, plugins_with, policy_with

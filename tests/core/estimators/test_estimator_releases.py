@@ -22,7 +22,10 @@ from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, Randomize
 from sklearn.pipeline import make_pipeline
 
 import leafgate
+from leafgate import Table
 from leafgate.algorithms import prediction
+from leafgate.api import leaves, typed_column
+from leafgate.app import open_session
 from leafgate.estimators import (
     InvalidInputError,
     KAnonymousTreeClassifier,
@@ -31,9 +34,7 @@ from leafgate.estimators import (
     PrivateForestClassifier,
 )
 from leafgate.io.release_codec import read_release
-from leafgate.kernel.table import Table, typed_column
-from leafgate.kernel.tree import leaves
-from leafgate.session.run import build_release, open_session
+from leafgate.session.run import build_release
 
 JOBS = ("clerk", "cook", "guard", "nurse")
 

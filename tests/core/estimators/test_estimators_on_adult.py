@@ -12,10 +12,11 @@ import pandas as pd
 import pytest
 
 from adult import adult
+from leafgate import Table
 from leafgate.algorithms import prediction
+from leafgate.app import open_session
 from leafgate.estimators import KAnonymousTreeClassifier, PrivateForestClassifier
-from leafgate.kernel.table import Table
-from leafgate.session.run import build_release, open_session
+from leafgate.session.run import build_release
 
 pytestmark = pytest.mark.thorough
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from leafgate.errors import InconclusiveError
+from leafgate import InconclusiveError
+from leafgate.api import Branch, CategoricalSplit, Leaf, NumericSplit
 from leafgate.estimators import KAnonymousTreeClassifier, PerturbedTreeClassifier
 from leafgate.estimators.drawing import draw_tree, layout
-from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, NumericSplit
 
 TREE = NumericSplit(
     "age",

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from leafgate.errors import LeafgateError, OutputError
-from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, refuse_same, write_file, write_files
+from leafgate import LeafgateError
+from leafgate.api import OutputError
+from leafgate.app import EVERYONE, OWNER_ONLY, make_folder, refuse_same, write_file, write_files
 
 CONTENTS = {"one": b"1", "two": b"22", "three": b"333"}
 

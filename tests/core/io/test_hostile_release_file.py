@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leafgate.errors import ReleaseError
-from leafgate.io.release_codec import read_release, serialize
-from leafgate.kernel.schema import Schema
-from leafgate.kernel.tree import MAX_TREES, CategoricalSplit, Leaf
-from leafgate.models.load import load_release
+from leafgate import ReleaseError
+from leafgate.api import MAX_TREES, CategoricalSplit, Leaf, Schema
+from leafgate.app import load_release, serialize
+from leafgate.io.release_codec import read_release
 from patience import ends_soon
 from sample_release import Steps, changed, written
 

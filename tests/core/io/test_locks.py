@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import leafgate.io.locks
-from leafgate.errors import OutputError
-from leafgate.io.files import EVERYONE, make_folder, results_folder, write_file
-from leafgate.io.locks import claimed_folder, turn_in_folder
+from leafgate.api import OutputError
+from leafgate.app import EVERYONE, make_folder, results_folder, turn_in_folder, write_file
+from leafgate.io.locks import claimed_folder
 
 pytest.importorskip("fcntl")
 

@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leafgate import Release
 from leafgate.algorithms.publication import published
-from leafgate.io.release_codec import read_release, serialize
-from leafgate.kernel.release import Level, Publish, Release
-from leafgate.kernel.schema import Schema
-from leafgate.kernel.tree import CategoricalSplit, Leaf, NumericSplit
+from leafgate.api import CategoricalSplit, Leaf, Level, NumericSplit, Schema
+from leafgate.app import serialize
+from leafgate.io.release_codec import read_release
+from leafgate.kernel.release import Publish
 from random_tables import categorical, tables
 from random_trees import forests
 from sample_release import COUNTS, DRAFT, NOBODY, SCHEMA, TELLS, written

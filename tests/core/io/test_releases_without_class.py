@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from leafgate import Release, ReleaseError
 from leafgate.algorithms.publication import published
-from leafgate.errors import ReleaseError
-from leafgate.io.release_codec import read_release, serialize
-from leafgate.kernel.release import Publish, Records, Release
-from leafgate.kernel.schema import Schema
+from leafgate.api import Records, Schema
+from leafgate.app import serialize
+from leafgate.io.release_codec import read_release
+from leafgate.kernel.release import Publish
 from random_tables import categorical, numeric
 
 AGE = numeric("age", "quasi_identifier", bounds=(17.0, 90.0))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leafgate.io.json import readable
+from leafgate.app import readable
 
 PLAIN = (
     st.none()

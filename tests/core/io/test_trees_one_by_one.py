@@ -14,15 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leafgate.errors import ReleaseError
+from leafgate import Release, ReleaseError, Table
+from leafgate.api import MAX_DEPTH, Leaf, Node, NumericSplit, Schema, leaves, map_leaves
+from leafgate.app import parse_json, readable
 from leafgate.io import release_codec
-from leafgate.io.json import parse_json, parse_plainly, readable
+from leafgate.io.json import parse_plainly
 from leafgate.io.release_codec import document, read_release, release_bytes
 from leafgate.io.tree_codec import TreeReader, TreeWriter, tree_document
-from leafgate.kernel.release import Release
-from leafgate.kernel.schema import Schema
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import MAX_DEPTH, Leaf, Node, NumericSplit, leaves, map_leaves
 from random_tables import tables
 from random_trees import forests, trees
 from sample_release import DRAFT

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leafgate.errors import ReleaseError
-from leafgate.ir.model import LEAF, ModelIR, TreeIR
+from leafgate import ReleaseError
+from leafgate.api import LEAF, ModelIR, TreeIR
 from leafgate.ir.validate import check_model
 from patience import ends_soon
 from sample_model import MODEL, TREE, edited, with_tree

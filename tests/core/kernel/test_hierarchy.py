@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from data_files import DATA
-from leafgate.errors import DataError
-from leafgate.kernel.schema import Hierarchy, parse_hierarchy
+from leafgate import DataError
+from leafgate.api import Hierarchy
+from leafgate.kernel.schema import parse_hierarchy
 from table_files import CLASS, Columns, data_of
 
 CITIES = "Rome;Italy;Europe;*\nPisa;Italy;Europe;*\nParis;France;Europe;*\nLima;Peru;America;*\n"

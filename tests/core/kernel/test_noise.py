@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from leafgate.errors import ReleaseError
-from leafgate.io.release_codec import read_release, serialize
-from leafgate.kernel.noise import Law, Noise, noise_with
-from leafgate.kernel.release import BuildResult, Records, Release
-from leafgate.kernel.schema import Column, Schema
+from leafgate import Release, ReleaseError
+from leafgate.api import BuildResult, Column, Law, Noise, Records, Schema, noise_with
+from leafgate.app import serialize
+from leafgate.io.release_codec import read_release
 from noise_laws import peer_of
 
 

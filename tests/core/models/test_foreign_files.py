@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 
 from command_line import leafgate
 from installed_readers import is_foreign, read_foreign
-from leafgate.errors import ReleaseError
-from leafgate.ir.features import ArithmeticStep, CategoryCodes, MissingIndicator, Numeric, Unresolved
-from leafgate.ir.model import SIZES_DISCLOSURE, ModelIR
-from leafgate.models.reader import model_bytes
+from leafgate import ReleaseError
+from leafgate.api import SIZES_DISCLOSURE, ArithmeticStep, CategoryCodes, MissingIndicator, ModelIR, Numeric, Unresolved
+from leafgate.app import model_bytes
 from leafgate_convert.neutral import written
 from patience import ends_soon
 from sample_model import MODEL, TREE

@@ -24,11 +24,10 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from command_line import leafgate
+from leafgate import InconclusiveError
 from leafgate.api.plan import WITNESS_LIBRARY
-from leafgate.disclosure.document import document
-from leafgate.errors import InconclusiveError
+from leafgate.app import document, open_session
 from leafgate.models.library import in_process
-from leafgate.session.run import open_session
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 N = 250

@@ -9,8 +9,7 @@ import pytest
 
 from broken_plugins.readers import HONEST_READER, STUMP, labels_alone, read
 from leafgate.api import ModelIR, ModelReader, ReleaseError
-from leafgate.app import check_original, model_as_file, model_writer
-from leafgate.models.reader import read_foreign
+from leafgate.app import check_original, model_as_file, model_writer, read_foreign
 
 MODEL = read(STUMP.content, "stump")
 

@@ -19,14 +19,23 @@ from jsonschema import Draft7Validator
 
 from command_line import leafgate
 from insider import FACT, INSIDER, knowing, refused
+from leafgate import Table
 from leafgate.algorithms.sampling import nested_sample, sampled
-from leafgate.api import AdversaryKnowledge, Belief, DataError, Fact, PolicyError, Release, SecretBelief
+from leafgate.api import (
+    AdversaryKnowledge,
+    Belief,
+    Between,
+    DataError,
+    Fact,
+    PolicyError,
+    Problem,
+    Release,
+    SecretBelief,
+)
+from leafgate.app import load_policy, policy_of
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.errors import Problem
 from leafgate.io.tables.reader import read_people
-from leafgate.kernel.knowledge import Between, defensive_copy
-from leafgate.kernel.table import Table
-from leafgate.policy.load import load_policy, policy_of
+from leafgate.kernel.knowledge import defensive_copy
 from random_tables import categorical, numeric, table_of, tables
 from standins import attack_that, audited, even, finding
 from stranger import install

@@ -11,10 +11,8 @@ import pytest
 
 from command_line import leafgate
 from leafgate.api import DataError
-from leafgate.policy.load import load_policy
+from leafgate.app import SharedTables, compare_policies, load_policy, open_session
 from leafgate.policy.sources import read_policy
-from leafgate.policy.strictness import compare_policies
-from leafgate.session.run import SharedTables, open_session
 from stranger import install
 from survey import HEADER, PEOPLE, policy, survey
 

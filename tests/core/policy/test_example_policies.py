@@ -11,10 +11,7 @@ import pytest
 from jsonschema import Draft7Validator
 
 from data_files import DATA
-from leafgate.api.registry import load_plugins
-from leafgate.io.json import readable
-from leafgate.io.yaml import parse_yaml
-from leafgate.policy.load import load_policy
+from leafgate.app import load_plugins, load_policy, parse_yaml, readable
 from leafgate_scaffold.json_schema import policy_schema
 from survey import policy
 

@@ -11,9 +11,8 @@ import pytest
 
 from command_line import leafgate
 from leafgate.api import OwnersFile, PeopleFile, PolicyFile, Strict
+from leafgate.app import load_policy, open_session
 from leafgate.kernel.options import people_files
-from leafgate.policy.load import load_policy
-from leafgate.session.run import open_session
 from stranger import install
 from survey import HEADER, PEOPLE, survey
 

@@ -11,14 +11,12 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from command_line import leafgate
-from leafgate.api.registry import load_plugins
-from leafgate.errors import PolicyError
-from leafgate.kernel.metrics import Metric, PersonMetric
+from leafgate import PolicyError
+from leafgate.api import Metric, PersonMetric
+from leafgate.app import PolicyDocument, compare_policies, load_plugins, load_policy, open_session
 from leafgate.policy.inherit import loosens, merged
-from leafgate.policy.load import Loaded, load_policy
-from leafgate.policy.sources import DEEPEST, PolicyDocument
-from leafgate.policy.strictness import compare_policies
-from leafgate.session.run import open_session
+from leafgate.policy.load import Loaded
+from leafgate.policy.sources import DEEPEST
 from survey import ALLOWED, COLUMNS, UNLISTED, survey
 
 ORG: dict[str, Any] = {

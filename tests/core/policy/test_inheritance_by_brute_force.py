@@ -16,10 +16,9 @@ from typing import Any
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from leafgate.errors import LeafgateError
-from leafgate.kernel.tree import Leaf, Node, NumericSplit
-from leafgate.policy.load import load_policy
-from leafgate.session.run import open_session
+from leafgate import LeafgateError
+from leafgate.api import Leaf, Node, NumericSplit
+from leafgate.app import load_policy, open_session
 
 TEXTS = ["x", "y", "z", "q"]
 NUMBERS = [0, 1, 2, 3]

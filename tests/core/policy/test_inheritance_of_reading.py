@@ -11,15 +11,14 @@ import pytest
 
 from command_line import leafgate
 from data_files import DATA
-from leafgate.errors import PolicyError
+from leafgate import PolicyError
+from leafgate.api import CategoryCodes, Column
+from leafgate.app import load_policy, open_session, parse_yaml
 from leafgate.io.json import spelled
-from leafgate.io.yaml import parse_yaml
-from leafgate.ir.features import CategoryCodes, Feature
-from leafgate.kernel.schema import Column
+from leafgate.ir.features import Feature
 from leafgate.models.lowering.encoding import misread
-from leafgate.policy.load import load_policy
 from leafgate.policy.sources import dict_or_empty
-from leafgate.session.run import open_session, read_tables
+from leafgate.session.run import read_tables
 from survey import survey
 
 ORG: dict[str, Any] = {

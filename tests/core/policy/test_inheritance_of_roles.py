@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from command_line import leafgate
-from leafgate.errors import PolicyError
-from leafgate.policy.load import load_policy
-from leafgate.session.run import open_session
+from leafgate import PolicyError
+from leafgate.app import load_policy, open_session
 from survey import COLUMNS, survey
 
 CONFIDENCE = {"use": "confidence", "at_most": 1}

@@ -15,14 +15,21 @@ from jsonschema import Draft7Validator
 from command_line import leafgate
 from entry_points import module
 from insider import FACT, INSIDER, knowing, refused
-from leafgate.api import AdversaryKnowledge, AttackModel, Belief, PolicyError, Release, SecretBelief, Table
-from leafgate.api.plan import Declarations
+from leafgate.api import (
+    AdversaryKnowledge,
+    AttackModel,
+    Belief,
+    Declarations,
+    PolicyError,
+    Release,
+    SecretBelief,
+    Table,
+)
 from leafgate.api.registry import offered_by
+from leafgate.app import audit_policy, compile_plan, load_policy, open_session, policy_of
 from leafgate.io.tables import reader
 from leafgate.kernel.knowledge import NEEDS, limit_knowledge
 from leafgate.kernel.tables import Tables
-from leafgate.policy.load import compile_plan, load_policy, policy_of
-from leafgate.session.run import audit_policy, open_session
 from random_tables import table_of
 from standins import ROWS, WEIGHT, attack_that, even, plugins_with, policy_with
 from stranger import install

@@ -3,9 +3,8 @@ from pathlib import Path
 import pytest
 
 from entry_points import BASICS, Point, install, offering
-from leafgate.api.registry import load_plugins
-from leafgate.errors import PolicyError
-from leafgate.policy.load import policy_of
+from leafgate import PolicyError
+from leafgate.app import load_plugins, policy_of
 from standins import attack_that, policy_document
 
 NOSY = attack_that(lambda release, known: [])

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from leafgate.errors import LeafgateError, Problem
-from leafgate.policy.load import load_policy
-from leafgate.policy.models import Policy
+from leafgate import LeafgateError, Policy
+from leafgate.api import Problem
+from leafgate.app import load_policy
 from survey import YES_NO, policy, survey, write_policy
 
 
@@ -194,7 +194,7 @@ def test_no_quasi_identifier_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_a_way_to_read_csv_that_cannot_work_is_refused(tmp_path: Path, key: str, wrong: str) -> None:
-    from leafgate.session.run import open_session
+    from leafgate.app import open_session
 
     with pytest.raises(LeafgateError) as refused:
         open_session(survey(tmp_path, {f"data.csv.{key}": wrong}))

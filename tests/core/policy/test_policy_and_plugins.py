@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from leafgate.errors import InconclusiveError, LeafgateError, PolicyError
-from leafgate.policy.load import load_policy
+from leafgate import InconclusiveError, LeafgateError, PolicyError
+from leafgate.app import load_policy
 from stranger import install
 from survey import write_policy
 

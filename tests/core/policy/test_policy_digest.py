@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from leafgate.policy.load import load_policy
+from leafgate.app import load_policy
 from survey import PEOPLE, policy, survey
 
 HIERARCHY = "f;person;*\nm;person;*\n"

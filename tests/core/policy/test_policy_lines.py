@@ -8,12 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leafgate.api.plan import Lines, SourceLine
-from leafgate.disclosure.document import document
-from leafgate.kernel.paths import format_path
-from leafgate.policy.load import load_policy
-from leafgate.policy.sources import MAX_LINE_LENGTH, read_policy, read_policy_lines
-from leafgate.session.run import open_session
+from leafgate.api.plan import Lines
+from leafgate.app import SourceLine, document, format_path, load_policy, open_session, read_policy_lines
+from leafgate.policy.sources import MAX_LINE_LENGTH, read_policy
 from survey import PEOPLE, survey
 
 LETTERS = st.characters(min_codepoint=32, exclude_categories=["C", "Zl", "Zp"])

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from leafgate.errors import LeafgateError
-from leafgate.policy.load import load_policy
+from leafgate import LeafgateError
+from leafgate.app import load_policy
 from survey import survey
 
 PLACES = ["data.path", "data.test", "data.columns.sex.hierarchy"]

@@ -12,20 +12,28 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from command_line import leafgate
+from leafgate import Table
 from leafgate.algorithms.publication import published
-from leafgate.api import AdversaryKnowledge, GroupBelief, InconclusiveError, Release, ScoringContext
-from leafgate.disclosure.document import document
+from leafgate.api import (
+    AdversaryKnowledge,
+    Branch,
+    CategoricalSplit,
+    GroupBelief,
+    InconclusiveError,
+    Leaf,
+    Level,
+    Node,
+    Release,
+    Schema,
+    ScoringContext,
+    SecretBelief,
+)
+from leafgate.app import document, load_policy, open_session
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.io.tables.reader import read_population
-from leafgate.kernel.belief import SecretBelief
 from leafgate.kernel.knowledge import defensive_copy
-from leafgate.kernel.release import Level, Publish
-from leafgate.kernel.schema import Schema
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, Node
-from leafgate.policy.load import load_policy
-from leafgate.session.run import open_session
+from leafgate.kernel.release import Publish
 from leafgate_diversity.metrics import KMap, ReidentificationRisk
 from leafgate_linking.components import Linking
 from oracles import numbered, people_of, persons, span

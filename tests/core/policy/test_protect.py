@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 import yaml
 
+from leafgate import DataError, LeafgateError, PolicyError
+from leafgate.app import Session, load_policy, open_session
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.errors import DataError, LeafgateError, PolicyError
 from leafgate.kernel.knowledge import defensive_copy
-from leafgate.policy.load import load_policy
-from leafgate.session.run import Session, open_session
 
 ROWS = "id,zip,age,ill\na,1,30,flu\nb,1,30,flu\nc,2,50,cold\n4,2,60,flu\n"
 

@@ -13,14 +13,10 @@ from typing import Any
 import pytest
 
 from command_line import leafgate
-from leafgate.disclosure.document import document
-from leafgate.disclosure.stored import parse_report
-from leafgate.errors import PolicyError, ReleaseError, ReportError
-from leafgate.io.json import canonical, readable
+from leafgate import PolicyError, ReleaseError
+from leafgate.app import ReportError, Session, canonical, document, model_bytes, open_session, parse_report, readable
 from leafgate.models import load as fitting
-from leafgate.models.reader import model_bytes
 from leafgate.policy.waivers import Waiver, waivers_sha256
-from leafgate.session.run import Session, open_session
 from leafgate_convert.neutral import written
 from reports import view
 from sample_model import MODEL

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 import leafgate
 from data_files import DATA
-from leafgate.io.yaml import parse_yaml
-from leafgate.session.domains import bounds_domain, is_long_list, list_domain, rare_values
+from leafgate.app import bounds_domain, is_long_list, list_domain, parse_yaml, rare_values
 from leafgate_scaffold.policy import first_policy
 
 CELL = 10

@@ -28,8 +28,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import leafgate
 from command_line import leafgate as command
-from leafgate.disclosure.document import document
-from leafgate.io.json import readable
+from leafgate.app import document, readable
 
 JOBS = ("cook, chef", 'the "boss"', "line\nbreak", "NA", "007")
 SMALL = {"k_anonymity": 10}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import leafgate
 from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Release, Schema
-from leafgate.io.yaml import parse_yaml
+from leafgate.app import parse_yaml
 from leafgate_kadet.requirements import ExposureRequired, make_requirement
 from leafgate_scaffold.policy import first_policy
 

@@ -12,8 +12,7 @@ import pytest
 
 import leafgate
 from command_line import leafgate as command
-from leafgate.disclosure.document import document
-from leafgate.io.json import readable
+from leafgate.app import document, readable
 
 POLICIES = Path(__file__).resolve().parents[3] / "policies"
 SKIPPED = {

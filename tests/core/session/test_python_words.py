@@ -13,8 +13,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
-from leafgate.disclosure.document import document
-from leafgate.io.json import readable
+from leafgate.app import document, readable
 from leafgate.session.python_words import in_python
 
 COMMAND_WORDS = re.compile(r"leafgate repair|\bMODEL --|--policy POLICY --out|\bdata\.(?:control|test)\b|build:")

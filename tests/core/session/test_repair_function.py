@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
 from command_line import leafgate as command
-from leafgate.disclosure.document import document
+from leafgate.app import document
 from repairs import people
 
 LIMITS = {"k_anonymity": 10, "file_disclosure": 0}

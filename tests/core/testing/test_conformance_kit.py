@@ -14,12 +14,19 @@ from broken_plugins.attacks import Blind, ByLeaves, ReadsNothing
 from broken_plugins.builders import ByColumn, ByHash, ByTheHour, TossedOnce
 from broken_plugins.heavy import HeavyFace
 from broken_plugins.metrics import Doubt, Reversed
+from leafgate import Release, Table
 from leafgate.api import ReleaseAtLeast, Score, ScoringContext
 from leafgate.kernel.components import Component
-from leafgate.kernel.release import Release
-from leafgate.kernel.table import Table
-from leafgate.testing import NonConformance, check_attack, check_builder, check_metric, conformance
-from leafgate.testing.check import Check, DoesNotApply, KnownException
+from leafgate.testing import (
+    Check,
+    DoesNotApply,
+    KnownException,
+    NonConformance,
+    check_attack,
+    check_builder,
+    check_metric,
+    conformance,
+)
 from leafgate.testing.sandbox import offline
 from leafgate.testing.subprocess_worker import digests_elsewhere, outcomes
 

@@ -9,12 +9,18 @@ from typing import Any
 import pytest
 
 from broken_plugins.formats import BROKEN_FORMATS, HONEST_FORMAT, draws_no_numbers
-from leafgate.api.report_formats import ReportDocument, ReportFormat
-from leafgate.disclosure.stored import parse_report
-from leafgate.io.json import readable
-from leafgate.testing import NonConformance, check_format, format_conformance
-from leafgate.testing.check import Check, DoesNotApply, KnownException
-from leafgate.testing.scenarios.reports import PLANTED, REPORTS, ReportScenario, with_texts
+from leafgate.api import ReportDocument, ReportFormat
+from leafgate.app import parse_report, readable
+from leafgate.testing import (
+    Check,
+    DoesNotApply,
+    KnownException,
+    NonConformance,
+    ReportScenario,
+    check_format,
+    format_conformance,
+)
+from leafgate.testing.scenarios.reports import PLANTED, REPORTS, with_texts
 from leafgate_reports import FORMATS
 
 ALERTS = "code scanning would show a passed finding as an alert"

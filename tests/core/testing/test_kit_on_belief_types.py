@@ -13,6 +13,7 @@ from broken_plugins.metrics import ShownEpsilon
 from leafgate.api import (
     AdversaryKnowledge,
     AtLeast,
+    AttackModel,
     GroupBelief,
     MembershipBelief,
     Metric,
@@ -22,7 +23,6 @@ from leafgate.api import (
     ScoringContext,
     SecretBelief,
 )
-from leafgate.kernel.components import AttackModel
 from leafgate.testing import DoesNotApply, NonConformance, conformance
 from leafgate.testing.scenarios.contexts import SHOWN_CASES
 from leafgate.testing.subjects import MetricSubject

@@ -10,8 +10,7 @@ import pytest
 from broken_plugins import readers
 from broken_plugins.readers import BROKEN_READERS, HONEST_READER, STUMP
 from leafgate.api import ModelReader
-from leafgate.testing import NonConformance, check_reader, reader_conformance
-from leafgate.testing.check import Check, DoesNotApply, KnownException
+from leafgate.testing import Check, DoesNotApply, KnownException, NonConformance, check_reader, reader_conformance
 from leafgate.testing.offers import reader_checks
 
 pytestmark = pytest.mark.thorough

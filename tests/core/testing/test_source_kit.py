@@ -16,11 +16,10 @@ import pytest
 from broken_plugins.sources import BROKEN_SOURCES, Lines, write_lines
 from cases import more
 from leafgate.api import DataSource, SourceFile
+from leafgate.app import CsvOptions
 from leafgate.io.tables.csv import read_cells
 from leafgate.io.tables.reader import read_parquet
-from leafgate.policy.models import CsvOptions
-from leafgate.testing import NonConformance, check_source, source_conformance
-from leafgate.testing.check import Check, DoesNotApply, KnownException
+from leafgate.testing import Check, DoesNotApply, KnownException, NonConformance, check_source, source_conformance
 
 pytestmark = pytest.mark.thorough
 

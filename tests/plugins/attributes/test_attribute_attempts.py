@@ -13,10 +13,10 @@ import pytest
 
 from asked_targets import AskedCase, asked
 from command_line import leafgate
+from leafgate import InconclusiveError, PolicyError
 from leafgate.api import AttributeBelief, Schema, Table, make_table
+from leafgate.app import load_policy
 from leafgate.engine.knowledge import ControlCheck
-from leafgate.errors import InconclusiveError, PolicyError
-from leafgate.policy.load import load_policy
 from leafgate_attributes.intervals import correlation_gain
 from leafgate_attributes.metrics import LIMIT_RARE_VALUES, UNBREAKABLE, AttributeLeak
 from leafgate_attributes.query_attacks import exponents_of_deciding, weighed_by_scores

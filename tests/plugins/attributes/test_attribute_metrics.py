@@ -18,7 +18,7 @@ from sklearn.metrics import matthews_corrcoef
 from asked_targets import AskedCase, Planted, asked, guess_of, mistaken, seeing
 from guessed_members import report_of
 from leafgate.api import AttributeBelief, AuditorOnly, InconclusiveError, Table, UnreadableError
-from leafgate.disclosure.document import document
+from leafgate.app import document
 from leafgate_attributes.intervals import (
     accuracy_gain,
     best_guess,

@@ -16,19 +16,28 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
+from leafgate import InconclusiveError, NoReleaseError, Release, Table
 from leafgate.algorithms.exclusion import absence_probability, exclusion_p_values
 from leafgate.algorithms.publication import published
-from leafgate.api.registry import load_plugins
+from leafgate.api import (
+    AdversaryKnowledge,
+    AttributeBelief,
+    Branch,
+    BuildResult,
+    CategoricalSplit,
+    Column,
+    Leaf,
+    Level,
+    Node,
+    NumericSplit,
+    Schema,
+    Targets,
+    bin_of,
+    columns_asked,
+)
+from leafgate.app import load_plugins, lower_model, read_foreign
 from leafgate.engine.validation import validate_belief
-from leafgate.errors import InconclusiveError, NoReleaseError
-from leafgate.kernel.belief import AttributeBelief
-from leafgate.kernel.knowledge import AdversaryKnowledge, Targets
-from leafgate.kernel.release import BuildResult, Level, Publish, Release
-from leafgate.kernel.schema import Column, Schema, bin_of
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit, columns_asked
-from leafgate.models.lowering.release import lower_model
-from leafgate.models.reader import read_foreign
+from leafgate.kernel.release import Publish
 from leafgate_attributes.counting import occurring_bins
 from leafgate_attributes.imputation import impute
 from leafgate_attributes.leaf_constraints import (

@@ -7,15 +7,14 @@ from hypothesis import strategies as st
 from scipy.stats import beta
 from sklearn.metrics import mutual_info_score
 
+from leafgate import Table
 from leafgate.algorithms.induction import splits
 from leafgate.algorithms.induction.encoding import encode
 from leafgate.algorithms.induction.growth import growing_node
 from leafgate.algorithms.induction.histograms import count_histograms
 from leafgate.algorithms.induction.pruning import pessimistic_errors
 from leafgate.algorithms.prediction import predict
-from leafgate.kernel.schema import Hierarchy
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import CategoricalSplit, Leaf, Node, NumericSplit, columns_asked, leaves
+from leafgate.api import CategoricalSplit, Hierarchy, Leaf, Node, NumericSplit, columns_asked, leaves
 from leafgate_baselines.builders import C45, Id3
 from naive_tree import Naive
 from questions import Measure, shape

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from leafgate import Release, Table
+from leafgate.api import Branch, CategoricalSplit, Leaf
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.release import Release
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf
 from leafgate_baselines.builders import C45, Id3
 from leafgate_kadet.builder import Kadet
 from literal_candidates import Comparison, split_information

@@ -20,8 +20,7 @@ import sklearn_pipelines
 from leafgate.algorithms.prediction import class_scores, predict
 from leafgate.algorithms.sampling import record_hashes
 from leafgate.api import InconclusiveError, Learner, ReleaseError, Schema
-from leafgate.app import Encoding, lower_model, open_session
-from leafgate.models.reader import read_foreign
+from leafgate.app import Encoding, lower_model, open_session, read_foreign
 from leafgate_catboost import CATBOOST
 from leafgate_catboost.hashes import LONGEST, category_hash
 from leafgate_catboost.training import train

@@ -13,8 +13,7 @@ import yaml
 from command_line import leafgate
 from leafgate.algorithms.node_counts import Contradiction, first_contradiction
 from leafgate.api import ModelIR, ReleaseError
-from leafgate.models.lowering.release import lower_model
-from leafgate.models.reader import read_foreign
+from leafgate.app import lower_model, read_foreign
 from leafgate_catboost import CATBOOST
 from leafgate_catboost.hashes import category_hash
 from producer_archive import archives_in

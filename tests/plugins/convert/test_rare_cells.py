@@ -20,11 +20,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import leafgate as gate
 from command_line import Ended, leafgate
+from leafgate import Table
+from leafgate.api import LEAF, CategoryCodes, Column, ModelIR, Numeric, Schema, TreeIR, make_table, typed_column
 from leafgate.app import Encoding, column_cells
-from leafgate.ir.features import CategoryCodes, Numeric
-from leafgate.ir.model import LEAF, ModelIR, TreeIR
-from leafgate.kernel.schema import Column, Schema
-from leafgate.kernel.table import Table, make_table, typed_column
 from leafgate_convert.equivalence import on_data
 from leafgate_convert.merging import without_idle_tests
 from leafgate_convert.rare_cells import (

@@ -20,17 +20,13 @@ from sklearn.tree import DecisionTreeClassifier
 import leafgate as gate
 from command_line import leafgate
 from installed_readers import read_foreign
+from leafgate import ReleaseError
 from leafgate.algorithms.consistency import share_units
-from leafgate.errors import ReleaseError
-from leafgate.ir.features import CategoryCodes
-from leafgate.ir.model import LEAF, RATIOS_DISCLOSURE, ModelIR, TreeIR
-from leafgate.kernel.release import FileDisclosure
-from leafgate.kernel.schema import Schema
+from leafgate.api import LEAF, RATIOS_DISCLOSURE, CategoryCodes, FileDisclosure, ModelIR, Schema, TreeIR
+from leafgate.app import model_hints, rows_of
 from leafgate.models.exposure.categories import without_declared
 from leafgate.models.exposure.shares import _fewest as fewest_people
 from leafgate.models.exposure.shares import counts_recoverable, identifiable_rows
-from leafgate.models.points import rows_of
-from leafgate.session.draft import model_hints
 from leafgate_convert.equivalence import unproved, with_unproved
 from leafgate_convert.neutral import written
 from leafgate_convert.rounding import largest_change, precision, rounded, same_labels

@@ -14,13 +14,18 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from command_line import leafgate
-from leafgate.api.registry import load_plugins
-from leafgate.disclosure.document import document
-from leafgate.disclosure.intervals import Range, range_of, share_range
-from leafgate.policy.load import load_policy, policy_of
-from leafgate.policy.sources import PolicyDocument
-from leafgate.policy.strictness import compare_policies
-from leafgate.session.run import Session, open_session
+from leafgate.app import (
+    PolicyDocument,
+    Session,
+    compare_policies,
+    document,
+    load_plugins,
+    load_policy,
+    open_session,
+    policy_of,
+    share_range,
+)
+from leafgate.disclosure.intervals import Range, range_of
 from leafgate_diff.policies import changes_of, expected_outcomes
 from leafgate_diff.reports import moved
 from survey import policy, survey

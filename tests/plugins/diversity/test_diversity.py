@@ -14,18 +14,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import leafgate
-from leafgate.api import Belief, Example, GroupBelief, InconclusiveError, Metric, Release, ScoringContext, SecretBelief
-from leafgate.api.registry import load_plugins, use_of
-from leafgate.disclosure.document import document
-from leafgate.disclosure.summary import summary
+from leafgate import Table
+from leafgate.api import (
+    Belief,
+    Column,
+    Example,
+    GroupBelief,
+    Hierarchy,
+    InconclusiveError,
+    Metric,
+    Release,
+    ScoringContext,
+    SecretBelief,
+    UnreadableError,
+)
+from leafgate.api.registry import use_of
+from leafgate.app import Finding, Report, audit_policy, document, load_plugins, policy_of, summary
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.errors import UnreadableError
-from leafgate.kernel.findings import Finding, Report
-from leafgate.kernel.schema import Column, Hierarchy
-from leafgate.kernel.table import Table
 from leafgate.kernel.tables import Tables
-from leafgate.policy.load import policy_of
-from leafgate.session.run import audit_policy
 from leafgate_diversity.metrics import AlphaKAnonymity
 from random_tables import Cell, categorical, hierarchies, table_of
 from scoring import scores_of_people

@@ -10,7 +10,7 @@ from leafgate.algorithms.induction.greedy import grow
 from leafgate.algorithms.induction.growth import finished
 from leafgate.algorithms.induction.pruning import prune
 from leafgate.algorithms.routing import route
-from leafgate.kernel.arrays import Codes
+from leafgate.api import Codes
 from leafgate_downgrading.adversaries import RestorationAdversary, TreeAdversary
 from leafgate_downgrading.c45_missing import TreeOptions, best_split, class_posterior, grow_tree
 from leafgate_downgrading.conditioning import ConditioningAdversary

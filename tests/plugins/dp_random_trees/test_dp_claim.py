@@ -11,12 +11,10 @@ from typing import Any
 import pytest
 
 from dp_survey import AGE, ASKED, dp_trees, epsilon, laplace_trees, problems, released, saying, survey
+from leafgate import InconclusiveError, Release, Table
 from leafgate.algorithms.publication import published
-from leafgate.errors import InconclusiveError
-from leafgate.kernel.release import Publish, Records, Release
-from leafgate.kernel.schema import Schema
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, NumericSplit, leaves, map_leaves
+from leafgate.api import Branch, CategoricalSplit, Leaf, NumericSplit, Records, Schema, leaves, map_leaves
+from leafgate.kernel.release import Publish
 from leafgate_dp_random_trees.accounting import Forest, at_delta
 from leafgate_dp_random_trees.options import DifferentialPrivacy, RandomTrees
 

@@ -12,16 +12,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dp_survey import TRUTH, attacked, dp_trees, laplace_trees, one_sample, released, survey
+from leafgate import InconclusiveError, Release, Table
 from leafgate.algorithms.publication import published
+from leafgate.api import BuildResult, Ids, MechanismBelief, Schema, TreeBuilder
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
-from leafgate.errors import InconclusiveError
-from leafgate.kernel.arrays import Ids
-from leafgate.kernel.belief import MechanismBelief
-from leafgate.kernel.components import TreeBuilder
-from leafgate.kernel.release import BuildResult, Publish, Release
-from leafgate.kernel.schema import Schema
-from leafgate.kernel.table import Table
+from leafgate.kernel.release import Publish
 from leafgate_dp_random_trees.accounting import choose_forest
 from leafgate_dp_random_trees.builder import dp_random_trees
 from leafgate_dp_random_trees.distinguish.attack import (

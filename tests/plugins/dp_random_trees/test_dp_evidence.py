@@ -14,11 +14,9 @@ from scipy.special import softmax
 from scipy.stats import poisson
 
 from dp_survey import COLUMNS, dp_trees, released, survey
+from leafgate import Release, Table
 from leafgate.algorithms.prediction import class_votes
-from leafgate.kernel.release import Release
-from leafgate.kernel.schema import Schema
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import CategoricalSplit, Leaf, Node, NumericSplit, leaves
+from leafgate.api import CategoricalSplit, Leaf, Node, NumericSplit, Schema, leaves
 from leafgate_dp_random_trees.leaf_scores import impute_suppressed, leaf_scores
 from leafgate_dp_random_trees.options import RandomTrees
 from leafgate_dp_random_trees.structure import CUTS, assign_columns, balanced_structure_violations, draw_balanced_trees

@@ -16,13 +16,11 @@ from pydantic import ValidationError
 from scipy import stats
 
 from dp_survey import ASKED, COLUMNS, TRUTH, dp_trees, laplace_trees, released, survey
+from leafgate import PolicyError, Table
 from leafgate.algorithms.prediction import class_votes, predict
 from leafgate.algorithms.routing import route
-from leafgate.errors import PolicyError
-from leafgate.io.release_codec import serialize
-from leafgate.kernel.schema import Schema
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Leaf, columns_asked, leaves, map_leaves
+from leafgate.api import Leaf, Schema, columns_asked, leaves, map_leaves
+from leafgate.app import serialize
 from leafgate_dp_random_trees.accounting import at_delta, choose_forest
 from leafgate_dp_random_trees.leaf_scores import with_statistics
 from leafgate_dp_random_trees.mechanisms import Key, discrete_laplace, sample_counts

@@ -18,15 +18,11 @@ from scipy import stats
 from command_line import leafgate
 from dp_survey import COLUMNS, dp_trees, epsilon, laplace_trees, one_sample, problems, released, survey
 from example_counts import examples
+from leafgate import InconclusiveError, Release, Table
+from leafgate.api import Ids, Leaf, ScoringContext, leaves, map_leaves
+from leafgate.app import readable
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.errors import InconclusiveError
-from leafgate.io.json import readable
 from leafgate.io.release_codec import document
-from leafgate.kernel.arrays import Ids
-from leafgate.kernel.context import ScoringContext
-from leafgate.kernel.release import Release
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Leaf, leaves, map_leaves
 from leafgate_dp_random_trees.accounting import Forest
 from leafgate_dp_random_trees.mechanisms import Key
 from leafgate_dp_random_trees.options import DifferentialPrivacy

@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from leafgate import InconclusiveError, NoReleaseError, Table
 from leafgate.algorithms.induction.encoding import encode
+from leafgate.api import Branch, CategoricalSplit, Hierarchy, Node, NumericSplit
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.errors import InconclusiveError, NoReleaseError
-from leafgate.kernel.schema import Hierarchy
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Branch, CategoricalSplit, Node, NumericSplit
 from leafgate_kadet.builder import Kadet
 from leafgate_kadet.grow import grow
 from leafgate_kadet.requirements import admissible_of

@@ -9,12 +9,10 @@ import pandas as pd
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from leafgate import NoReleaseError, Release, Table
+from leafgate.api import Column, Hierarchy, Records, Schema, make_table
+from leafgate.app import serialize
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.errors import NoReleaseError
-from leafgate.io.release_codec import serialize
-from leafgate.kernel.release import Records, Release
-from leafgate.kernel.schema import Column, Hierarchy, Schema
-from leafgate.kernel.table import Table, make_table
 from leafgate_kadet.builder import Kadet
 from leafgate_linking.attack import link
 from oracles import Cell, Person, numbered, people_of, persons

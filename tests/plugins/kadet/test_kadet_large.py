@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine_files import section
+from leafgate import NoReleaseError
 from leafgate.algorithms.induction import large
-from leafgate.errors import NoReleaseError
-from leafgate.io.release_codec import serialize
+from leafgate.api import LargeTable
+from leafgate.app import serialize
 from leafgate.io.tables import reader, stored_records
 from leafgate.io.tables.reader import read_any_table, read_table
-from leafgate.kernel.large_table import LargeTable
 from leafgate_engines.duckdb import DuckDb
 from leafgate_kadet.builder import Kadet
 from leafgate_kadet.requirements import ConfidenceRequired, ExposureRequired, Required

@@ -11,13 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adult import adult
+from leafgate import Table
 from leafgate.algorithms.induction.encoding import encode
 from leafgate.algorithms.induction.growth import GrowingNode, finished, growing_node
 from leafgate.algorithms.induction.pruning import prune
 from leafgate.algorithms.induction.splits import Measure
-from leafgate.kernel.schema import Schema
-from leafgate.kernel.table import Table, make_table
-from leafgate.kernel.tree import Node
+from leafgate.api import Node, Schema, make_table
 from leafgate_kadet.grow import Grower
 from leafgate_kadet.requirements import Required, TClosenessRequired, admissible_of
 from leafgate_kadet.spans import SharedSpans, Spans

@@ -7,15 +7,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from leafgate import NoReleaseError, Release, Table
 from leafgate.algorithms.induction.encoding import encode
 from leafgate.algorithms.induction.growth import GrowingNode, finished
 from leafgate.algorithms.induction.pruning import prune
+from leafgate.api import AdversaryKnowledge, Node
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.errors import NoReleaseError
-from leafgate.kernel.knowledge import AdversaryKnowledge
-from leafgate.kernel.release import Release
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Node
 from leafgate_kadet.grow import grow
 from leafgate_kadet.requirements import admissible_of
 from leafgate_kadet.spans import Span, Spans, merge_spans

@@ -16,18 +16,24 @@ from hypothesis import strategies as st
 
 from any_table import policy_for_any_table
 from command_line import leafgate
+from leafgate import PolicyError, Table
 from leafgate.algorithms.induction.encoding import encode
 from leafgate.algorithms.induction.growth import finished
-from leafgate.api import Release, ScoringContext, SecretBelief
-from leafgate.api.registry import load_plugins
+from leafgate.api import (
+    CategoricalSplit,
+    Column,
+    Hierarchy,
+    Node,
+    Release,
+    Schema,
+    ScoringContext,
+    SecretBelief,
+    make_table,
+)
+from leafgate.app import audit_policy, load_plugins
 from leafgate.engine.audit import Audit
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.errors import PolicyError
-from leafgate.kernel.schema import Column, Hierarchy, Schema
-from leafgate.kernel.table import Table, make_table
 from leafgate.kernel.tables import Tables
-from leafgate.kernel.tree import CategoricalSplit, Node
-from leafgate.session.run import audit_policy
 from leafgate_diversity.metrics import AlphaKAnonymity, DeltaDisclosure, LDiversity, TCloseness
 from leafgate_kadet.builder import Kadet
 from leafgate_kadet.grow import grow

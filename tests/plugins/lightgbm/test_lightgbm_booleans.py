@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from installed_readers import read_foreign
+from leafgate import ReleaseError
 from leafgate.algorithms.prediction import predict
-from leafgate.errors import ReleaseError
-from leafgate.models.lowering.release import lower_model
+from leafgate.app import lower_model
 from random_tables import categorical, numeric, table_of
 
 SPELLINGS = [("False", "True"), ("FALSE", "TRUE"), ("false", "true")]

@@ -14,14 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from installed_readers import read_foreign
+from leafgate import ReleaseError
 from leafgate.algorithms.prediction import predict
-from leafgate.errors import ReleaseError
-from leafgate.ir.features import CategoryCodes, Unresolved
-from leafgate.ir.model import ModelIR
-from leafgate.kernel.schema import Schema
-from leafgate.kernel.table import make_table, typed_column
-from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.lowering.release import lower_model
+from leafgate.api import CategoryCodes, ModelIR, Schema, Unresolved, make_table, typed_column
+from leafgate.app import Encoding, lower_model
 from leafgate_convert.scrub import votes
 from leafgate_lightgbm.categories import belonging
 from patience import ends_soon

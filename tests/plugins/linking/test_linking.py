@@ -6,14 +6,24 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
+from leafgate import Release, Table
 from leafgate.algorithms.publication import published
+from leafgate.api import (
+    AuditorOnly,
+    Branch,
+    CategoricalSplit,
+    Counted,
+    GroupBelief,
+    Level,
+    Node,
+    NumericSplit,
+    PeopleCount,
+    Records,
+    ScoringContext,
+    SecretBelief,
+)
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.belief import GroupBelief, SecretBelief
-from leafgate.kernel.context import ScoringContext
-from leafgate.kernel.evidence import AuditorOnly, PeopleCount
-from leafgate.kernel.release import Counted, Level, Publish, Records, Release
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Branch, CategoricalSplit, Node, NumericSplit
+from leafgate.kernel.release import Publish
 from leafgate_linking.attack import link
 from leafgate_linking.components import Linking
 from leafgate_protection.metrics import KAnonymity

@@ -5,14 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leafgate import Release, Table
 from leafgate.algorithms.publication import published
-from leafgate.api import SecretBelief
+from leafgate.api import Combine, Counted, Level, Node, ScoringContext, SecretBelief, make_table
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
-from leafgate.kernel.context import ScoringContext
-from leafgate.kernel.release import Combine, Counted, Level, Publish, Release
-from leafgate.kernel.table import Table, make_table
-from leafgate.kernel.tree import Node
+from leafgate.kernel.release import Publish
 from leafgate_linking.attack import link
 from leafgate_linking.components import Linking
 from oracles import group_sizes, numbered, persons, spans

@@ -10,12 +10,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from leafgate import Release, Table
+from leafgate.api import Column, Records, Schema, SecretBelief, make_table
+from leafgate.app import serialize
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.io.release_codec import serialize
-from leafgate.kernel.belief import SecretBelief
-from leafgate.kernel.release import Records, Release
-from leafgate.kernel.schema import Column, Schema
-from leafgate.kernel.table import Table, make_table
 from leafgate_linking.attack import link
 from leafgate_linking.components import Linking
 from leafgate_linking.posterior import shares_of_matches

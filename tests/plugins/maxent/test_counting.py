@@ -10,12 +10,10 @@ import pytest
 from hypothesis import given
 
 from example_counts import examples
+from leafgate import InconclusiveError, Release, Table
+from leafgate.api import AdversaryKnowledge, Branch, CategoricalSplit, Fact, Leaf, Level
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.errors import InconclusiveError
-from leafgate.kernel.knowledge import AdversaryKnowledge, Fact
-from leafgate.kernel.release import Level, Publish, Release
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf
+from leafgate.kernel.release import Publish
 from leafgate_baselines.builders import Id3
 from leafgate_maxent.counting import diagnostics as sampling
 from leafgate_maxent.counting.closed_form import log_ways

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy import sparse as sp
 
-from leafgate.errors import InconclusiveError
+from leafgate import InconclusiveError
 from leafgate_maxent.presolve.fixed_cells import independent_rows
 from leafgate_maxent.problem.split_constraints import impurity
 from leafgate_maxent.solve import gekko as gekko_engine

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from leafgate.kernel.release import Level
-from leafgate.kernel.tree import CategoricalSplit
+from leafgate.api import CategoricalSplit, Level
 from leafgate_baselines.builders import Id3
 from literal_casadi import solve_casadi
 from literal_counting import count

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import assume, given
 
 from example_counts import examples
+from leafgate import Table
+from leafgate.api import AdversaryKnowledge, Level
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.knowledge import AdversaryKnowledge
-from leafgate.kernel.release import Level
-from leafgate.kernel.table import Table
 from leafgate_baselines.builders import Id3
 from literal_casadi import solve_casadi
 from literal_counting import count

@@ -5,12 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from leafgate.api import SecretBelief
+from leafgate import Release
+from leafgate.api import AdversaryKnowledge, AuditorOnly, CategoricalSplit, Level, SecretBelief
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.evidence import AuditorOnly
-from leafgate.kernel.knowledge import AdversaryKnowledge
-from leafgate.kernel.release import Level, Release
-from leafgate.kernel.tree import CategoricalSplit
 from leafgate_baselines.builders import Id3
 from leafgate_maxent.attack import describe_split_constraint
 from leafgate_maxent.components import MaxEnt

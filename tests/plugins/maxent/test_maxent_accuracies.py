@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from example_counts import examples, seeds
+from leafgate import Release, Table
 from leafgate.algorithms.publication import published
+from leafgate.api import AdversaryKnowledge
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.knowledge import AdversaryKnowledge
-from leafgate.kernel.release import Publish, Release
-from leafgate.kernel.table import Table
+from leafgate.kernel.release import Publish
 from leafgate_baselines.builders import Id3
 from leafgate_maxent.presolve.fixed_cells import fixed_cells
 from leafgate_maxent.presolve.reduce import reduce_problem

@@ -10,14 +10,11 @@ import numpy as np
 import pytest
 
 from command_line import leafgate
+from leafgate import InconclusiveError, Release, Table
 from leafgate.algorithms.publication import published
-from leafgate.api import SecretBelief
+from leafgate.api import AdversaryKnowledge, Branch, CategoricalSplit, Fact, Leaf, Level, SecretBelief
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.errors import InconclusiveError
-from leafgate.kernel.knowledge import AdversaryKnowledge, Fact
-from leafgate.kernel.release import Level, Publish, Release
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf
+from leafgate.kernel.release import Publish
 from leafgate_baselines.builders import Id3
 from leafgate_maxent.components import MaxEnt
 from maxent_examples import example_1, mixed

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leafgate import Table
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.table import Table
 from leafgate_baselines.builders import Id3
 from leafgate_maxent.presolve.fixed_cells import fixed_cells
 from leafgate_maxent.presolve.reduce import ActiveSet, ReducedProblem, hold, reduce_problem

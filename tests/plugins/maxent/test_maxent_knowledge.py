@@ -6,12 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from leafgate.api import SecretBelief
+from leafgate import InconclusiveError
+from leafgate.api import AuditorOnly, Fact, Level, SecretBelief
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.errors import InconclusiveError
-from leafgate.kernel.evidence import AuditorOnly
-from leafgate.kernel.knowledge import Fact
-from leafgate.kernel.release import Level
 from leafgate_baselines.builders import Id3
 from leafgate_maxent.components import Counting, MaxEnt
 from maxent_examples import FIGURE_2, example_1, mixed

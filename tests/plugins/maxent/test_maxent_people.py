@@ -9,16 +9,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from leafgate.api import SecretBelief
+from leafgate import InconclusiveError, Release, Table
+from leafgate.api import AdversaryKnowledge, AuditorOnly, Counted, Level, SecretBelief, TreeBuilder
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
-from leafgate.errors import InconclusiveError
 from leafgate.kernel.belief import secret_of
-from leafgate.kernel.components import TreeBuilder
-from leafgate.kernel.evidence import AuditorOnly
-from leafgate.kernel.knowledge import AdversaryKnowledge
-from leafgate.kernel.release import Counted, Level, Release
-from leafgate.kernel.table import Table
 from leafgate_baselines.builders import Id3
 from leafgate_linking.components import Linking
 from leafgate_maxent.components import MaxEnt

@@ -9,14 +9,10 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from leafgate.api import SecretBelief
+from leafgate import Release, Table
+from leafgate.api import AdversaryKnowledge, SecretBelief, TreeBuilder, columns_asked
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.belief import secret_of
-from leafgate.kernel.components import TreeBuilder
-from leafgate.kernel.knowledge import AdversaryKnowledge
-from leafgate.kernel.release import Release
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import columns_asked
 from leafgate_baselines.builders import Id3
 from leafgate_kadet.builder import Kadet
 from leafgate_maxent.components import MaxEnt

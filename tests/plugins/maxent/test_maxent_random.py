@@ -8,9 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from example_counts import examples
+from leafgate import Release
+from leafgate.api import AdversaryKnowledge
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.knowledge import AdversaryKnowledge
-from leafgate.kernel.release import Release
 from leafgate_baselines.builders import Id3
 from literal_casadi import solve_casadi
 from literal_gekko import solve_gekko

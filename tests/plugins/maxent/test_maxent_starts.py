@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
+from leafgate import Release
+from leafgate.api import AdversaryKnowledge, Level
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.knowledge import AdversaryKnowledge
-from leafgate.kernel.release import Level, Release
 from leafgate_baselines.builders import Id3
 from leafgate_maxent.problem.problem import Outcome
 from leafgate_maxent.solve import active_set as processes

@@ -7,11 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from leafgate import Release, Table
+from leafgate.api import AdversaryKnowledge, Level, TreeBuilder
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.components import TreeBuilder
-from leafgate.kernel.knowledge import AdversaryKnowledge
-from leafgate.kernel.release import Level, Release
-from leafgate.kernel.table import Table
 from leafgate_baselines.builders import C45, Id3
 from leafgate_kadet.builder import Kadet
 from leafgate_tables.mondrian import Mondrian

@@ -11,9 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from leafgate.algorithms.prediction import class_scores
-from leafgate.api import AdversaryKnowledge, Column, InconclusiveError, MembershipBelief, Release, Table
+from leafgate.api import AdversaryKnowledge, Column, InconclusiveError, Membership, MembershipBelief, Release, Table
 from leafgate.engine.knowledge import draw_candidates
-from leafgate.kernel.knowledge import Membership
 from leafgate_baselines.builders import C45
 from leafgate_membership.game import Answers, are_alike
 from leafgate_membership.learned_attacks import Quantile, WorstCase

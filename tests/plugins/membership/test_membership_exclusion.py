@@ -24,22 +24,18 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier
 
 from exclusion_worlds import World, schema_of, table_of, with_settings, world_of
+from leafgate import InconclusiveError, Release
 from leafgate.algorithms.exclusion import exclusion_p_values
 from leafgate.algorithms.node_counts import first_contradiction
 from leafgate.algorithms.prediction import predict
 from leafgate.algorithms.publication import published
-from leafgate.api.registry import Plugin, Plugins, load_plugins
+from leafgate.api import AdversaryKnowledge, Leaf, Level, MembershipBelief, Score, ScoringContext, leaves, map_leaves
+from leafgate.api.registry import Plugin
+from leafgate.app import Plugins, audit_policy, load_plugins, policy_model
 from leafgate.engine.attack import call_infer
-from leafgate.errors import InconclusiveError
-from leafgate.kernel.belief import MembershipBelief
-from leafgate.kernel.context import ScoringContext
-from leafgate.kernel.knowledge import AdversaryKnowledge, QueryLog
-from leafgate.kernel.metrics import Score
-from leafgate.kernel.release import Level, Publish, Release
+from leafgate.kernel.knowledge import QueryLog
+from leafgate.kernel.release import Publish
 from leafgate.kernel.tables import Tables
-from leafgate.kernel.tree import Leaf, leaves, map_leaves
-from leafgate.policy.load import policy_model
-from leafgate.session.run import audit_policy
 from leafgate_membership.exclusion import LeafExclusion, candidate_absence, excluding_trees
 from oracles import leaf_at, path_of, persons
 from random_tables import tables

@@ -19,19 +19,10 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from exclusion_worlds import schema_of, table_of
-from leafgate.api.registry import load_plugins
-from leafgate.disclosure.document import document
-from leafgate.errors import InconclusiveError
-from leafgate.kernel.context import ScoringContext
-from leafgate.kernel.evidence import AuditorOnly
-from leafgate.kernel.findings import Finding
-from leafgate.kernel.knowledge import AdversaryKnowledge
-from leafgate.kernel.metrics import Score
-from leafgate.kernel.release import Release
-from leafgate.kernel.table import Table
+from leafgate import InconclusiveError, Release, Table
+from leafgate.api import AdversaryKnowledge, AuditorOnly, Score, ScoringContext
+from leafgate.app import Finding, audit_policy, document, load_plugins, policy_of
 from leafgate.kernel.tables import Tables
-from leafgate.policy.load import policy_of
-from leafgate.session.run import audit_policy
 from leafgate_membership.leave_one_out import (
     ALTERED_RECORDS,
     CONFIRMING_SEEDS,

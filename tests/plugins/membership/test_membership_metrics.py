@@ -20,7 +20,7 @@ from leafgate.api import (
     ScoringContext,
     UnreadableError,
 )
-from leafgate.disclosure.document import document
+from leafgate.app import document
 from leafgate_membership.intervals import Estimate, rate_at
 from leafgate_membership.metrics import (
     BELOW_CHANCE,

@@ -8,9 +8,8 @@ from scipy.stats import binom
 
 from guessed_members import guessed
 from leafgate.algorithms.prediction import class_scores
-from leafgate.api import AttackModel, MembershipBelief, Release, Table
+from leafgate.api import AdversaryKnowledge, AttackModel, Candidates, MembershipBelief, Release, Table
 from leafgate.engine.attack import call_infer
-from leafgate.kernel.knowledge import AdversaryKnowledge, Candidates
 from leafgate_baselines.builders import Id3
 from leafgate_membership.likelihood_ratios import RMIA, LiRA
 from leafgate_membership.metrics import MembershipAdvantage, MembershipAuc, MembershipTpr

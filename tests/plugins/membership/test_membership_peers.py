@@ -17,6 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from leafgate.api import (
     AdversaryKnowledge,
+    Candidates,
     Column,
     InconclusiveError,
     MembershipBelief,
@@ -24,7 +25,7 @@ from leafgate.api import (
     Schema,
     Table,
 )
-from leafgate.kernel.knowledge import Candidates, QueryLog
+from leafgate.kernel.knowledge import QueryLog
 from leafgate_membership import peers
 from leafgate_membership.peers import Art, PeerAttack, SacroMl, lira_member_prob, sacro_logit
 from leafgate_membership.shadows import train_shadows

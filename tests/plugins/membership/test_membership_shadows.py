@@ -29,10 +29,9 @@ from leafgate.api import (
     Schema,
     Table,
 )
-from leafgate.api.registry import Plugin, Plugins
-from leafgate.policy.load import policy_model
+from leafgate.api.registry import Plugin
+from leafgate.app import Plugins, open_session, policy_model
 from leafgate.progress import progress_watched_by
-from leafgate.session.run import open_session
 from leafgate_membership.shadows import ShadowModels, ShadowOptions, forecast_shadows, train_shadows
 from leafgate_sklearn.training import train
 from sklearn_pipelines import as_frame, people

@@ -28,15 +28,11 @@ import leafgate_catboost.training
 import leafgate_lightgbm.training
 import leafgate_xgboost.training
 from installed_readers import READERS, read_foreign
+from leafgate import InconclusiveError, Table
 from leafgate.algorithms.prediction import class_scores
 from leafgate.algorithms.sampling import record_hashes
-from leafgate.bounded.objects import view_object
-from leafgate.errors import InconclusiveError
-from leafgate.kernel.release import Learner
-from leafgate.kernel.schema import Schema
-from leafgate.kernel.table import Table
-from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.lowering.release import lower_model
+from leafgate.api import Learner, Schema, view_object
+from leafgate.app import Encoding, lower_model
 from leafgate_published.components import Published, TrainedBy
 from leafgate_sklearn.training import COMPUTED, PARAMETERS, learner_of, train
 from sklearn_pipelines import PIPELINES, as_frame, people

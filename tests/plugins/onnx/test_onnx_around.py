@@ -13,7 +13,7 @@ from skl2onnx import to_onnx
 from sklearn.tree import DecisionTreeClassifier
 
 from installed_readers import read_foreign
-from leafgate.errors import ReleaseError
+from leafgate import ReleaseError
 from leafgate_convert.scrub import predicted
 
 X = np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32)

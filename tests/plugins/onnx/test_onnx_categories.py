@@ -18,11 +18,13 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from example_counts import examples
 from installed_readers import READERS, read_foreign
+from leafgate import Table
 from leafgate.algorithms.prediction import predict, predicted_numbers
 from leafgate.api import (
     LEAF,
     ArithmeticStep,
     CategoryCodes,
+    Column,
     ModelIR,
     Numeric,
     Origin,
@@ -30,8 +32,7 @@ from leafgate.api import (
     TreeIR,
 )
 from leafgate.app import Encoding, lower_model, model_as_file, rows_of
-from leafgate.kernel.schema import Column, bin_names
-from leafgate.kernel.table import Table
+from leafgate.kernel.schema import bin_names
 from leafgate_convert.scrub import predicted
 from onnx_pipelines import session
 from random_models import CELLS, CODES, COLUMNS, GRADES, JOBS, NAN, RARE, random_model, table

@@ -14,8 +14,8 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier,
 from sklearn.tree import DecisionTreeClassifier
 
 from installed_readers import read_foreign
-from leafgate.errors import ReleaseError
-from leafgate.ir.model import ModelIR
+from leafgate import ReleaseError
+from leafgate.api import ModelIR
 from leafgate_convert.scrub import leaves_of, predicted, votes
 from onnx_five import ensemble, graph, rewritten
 from onnx_pipelines import session

@@ -18,15 +18,11 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, S
 from adult import adult
 from foreign_releases import asked, at_the_edges, german, released
 from installed_readers import read_foreign
+from leafgate import Release, ReleaseError, Table
 from leafgate.algorithms.prediction import predict
 from leafgate.algorithms.routing import route
-from leafgate.errors import ReleaseError
-from leafgate.ir.model import ModelIR
-from leafgate.kernel.release import Release
-from leafgate.kernel.schema import Schema
-from leafgate.kernel.table import Table, make_table, typed_column
-from leafgate.kernel.tree import CategoricalSplit, NumericSplit
-from leafgate.models.lowering.encoding import Encoding
+from leafgate.api import CategoricalSplit, ModelIR, NumericSplit, Schema, make_table, typed_column
+from leafgate.app import Encoding
 from leafgate_convert.neutral import written
 from onnx_pipelines import PIPELINES, answers, document_of, session, tree, with_texts
 from random_tables import categorical, numeric

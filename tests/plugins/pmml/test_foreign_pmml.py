@@ -14,11 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from installed_readers import read_foreign
+from leafgate import ReleaseError
 from leafgate.algorithms.prediction import predict
-from leafgate.errors import ReleaseError
-from leafgate.ir.model import ModelIR
-from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, NumericSplit
-from leafgate.models.lowering.release import lower_model
+from leafgate.api import Branch, CategoricalSplit, Leaf, ModelIR, NumericSplit
+from leafgate.app import lower_model
 from leafgate_convert.scrub import predicted, votes
 from leafgate_pmml.trees import MAX_ASKED, PmmlNode, Walk
 from patience import ends_soon

@@ -11,14 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from installed_readers import is_foreign, read_foreign
+from leafgate import Release, ReleaseError, Table
 from leafgate.algorithms.consistency import inconsistent_leaves
 from leafgate.algorithms.prediction import predict
-from leafgate.errors import ReleaseError
-from leafgate.ir.model import LEAF, ModelIR
-from leafgate.kernel.release import Release
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import CategoricalSplit, NumericSplit
-from leafgate.models.lowering.release import lower_model
+from leafgate.api import LEAF, CategoricalSplit, ModelIR, NumericSplit
+from leafgate.app import lower_model
 from leafgate_convert.scrub import predicted
 from random_tables import categorical, numeric, table_of
 from refused_models import assert_refused

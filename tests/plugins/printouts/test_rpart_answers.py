@@ -12,15 +12,12 @@ import pytest
 from command_line import leafgate
 from data_files import case_file
 from installed_readers import read_foreign
+from leafgate import Release, ReleaseError, Table
 from leafgate.algorithms.node_counts import first_contradiction
 from leafgate.algorithms.prediction import predict, predicted_numbers
-from leafgate.errors import ReleaseError
-from leafgate.ir.model import ModelIR
-from leafgate.kernel.release import Release
-from leafgate.kernel.schema import Column, Schema, bin_names
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import leaves
-from leafgate.models.lowering.release import lower_model
+from leafgate.api import Column, ModelIR, Schema, leaves
+from leafgate.app import lower_model
+from leafgate.kernel.schema import bin_names
 from random_tables import categorical, numeric, table_of
 
 HERE = Path(__file__).parent / "rpart"

@@ -10,16 +10,22 @@ import pytest
 from scipy import integrate
 from scipy.special import ndtri
 
-from leafgate.api import BuildResult, Release, Table, TreeBuilder
-from leafgate.disclosure.document import document
+from leafgate import InconclusiveError, PolicyError
+from leafgate.api import (
+    BuildResult,
+    Column,
+    Law,
+    Noise,
+    Release,
+    ScoringContext,
+    Table,
+    TreeBuilder,
+    UnreadableError,
+    noise_with,
+)
+from leafgate.app import Report, audit_policy, document
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.errors import InconclusiveError, PolicyError, UnreadableError
-from leafgate.kernel.context import ScoringContext
-from leafgate.kernel.findings import Report
-from leafgate.kernel.noise import Law, Noise, noise_with
-from leafgate.kernel.schema import Column
 from leafgate.kernel.tables import Tables
-from leafgate.session.run import audit_policy
 from leafgate_linking.components import Linking
 from leafgate_protection.metrics import Confidence, Exposure
 from leafgate_reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter

@@ -7,8 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from leafgate.kernel.components import AttackModel
-from leafgate.kernel.noise import Law, Noise, noise_with
+from leafgate.api import AttackModel, Law, Noise, noise_with
 from leafgate_reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter, normal_in_bins
 from leafgate_reconstruction.estimators import (
     Moments,

@@ -8,16 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leafgate.api import CellBelief
+from leafgate import InconclusiveError, PolicyError, Release, Table
+from leafgate.api import AttackModel, CellBelief, Column, Law, Noise, Schema, bin_of, make_table
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
-from leafgate.errors import InconclusiveError, PolicyError
 from leafgate.kernel.belief import secret_of
-from leafgate.kernel.components import AttackModel
-from leafgate.kernel.noise import Law, Noise
-from leafgate.kernel.release import Release
-from leafgate.kernel.schema import Column, Schema, bin_of
-from leafgate.kernel.table import Table, make_table
 from leafgate_protection.metrics import Exposure
 from leafgate_reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter
 from leafgate_reconstruction.metrics import NormalisedRmse

@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from cases import more
 from leafgate.algorithms.prediction import predict
-from leafgate.session.run import open_session
+from leafgate.app import open_session
 from leafgate_convert.repair import ladder
 from leafgate_convert.repair.exact import person_limits
 from leafgate_convert.repair.plan import Outcome, opened_model, repaired

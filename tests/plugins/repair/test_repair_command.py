@@ -14,8 +14,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from command_line import Ended, leafgate
 from leafgate import audit as audit_model
 from leafgate import repair as repair_model
+from leafgate.api import leaves
 from leafgate.app import open_session
-from leafgate.kernel.tree import leaves
 from leafgate_convert.repair.plan import opened_model
 from leafgate_convert.repair.plan import repaired as repaired_outcome
 from leafgate_convert.repair.trials import Workbench

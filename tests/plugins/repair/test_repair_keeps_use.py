@@ -32,11 +32,8 @@ from leafgate.algorithms.prediction import class_scores, predict, predicted_numb
 from leafgate.algorithms.ranking import area_under_curve
 from leafgate.algorithms.routing import route
 from leafgate.algorithms.usefulness import Goal, usefulness
-from leafgate.app import lower_model
-from leafgate.kernel.schema import Column, Schema
-from leafgate.kernel.table import make_table
-from leafgate.kernel.tree import leaves
-from leafgate.session.run import open_session
+from leafgate.api import Column, Schema, leaves, make_table
+from leafgate.app import lower_model, open_session
 from leafgate_convert.repair.choice import ranked as in_order
 from leafgate_convert.repair.distil import growers, model_of, ranked
 from leafgate_convert.repair.people import folds_of, parts_of, rows_at
@@ -219,7 +216,7 @@ def columns_and_people(seed: int) -> tuple[Schema, pd.DataFrame]:
 @settings(max_examples=25, deadline=None)
 @pytest.mark.thorough
 def test_a_grown_tree_is_the_same_model_over_its_columns(seed: int) -> None:
-    from leafgate.api.registry import load_plugins
+    from leafgate.app import load_plugins
 
     schema, frame = columns_and_people(seed)
     table = make_table(schema, frame)

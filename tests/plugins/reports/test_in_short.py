@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from command_line import leafgate
-from leafgate.disclosure.summary import in_short
+from leafgate.app import in_short
 from leafgate_reports.common import command
 from leafgate_reports.markdown import _safe
 from reports import audited, view

@@ -11,8 +11,8 @@ from subprocess import run
 import pytest
 
 from entry_points import BASICS, install
+from leafgate.app import open_session
 from leafgate.session.notebook_display import release_frame
-from leafgate.session.run import open_session
 from planted import of_planted
 from reports import view
 from survey import survey
@@ -28,7 +28,7 @@ def framed(text: str | None) -> str:
 
 def test_an_audit_shows_its_public_report(tmp_path: Path) -> None:
     audited = open_session(survey(tmp_path)).audit()
-    from leafgate.disclosure.document import document
+    from leafgate.app import document
 
     page = framed(audited._repr_html_())
     alone = page.replace('\n<base href="about:srcdoc">', "").replace("default-src 'none'; ", "", 1)
@@ -37,7 +37,7 @@ def test_an_audit_shows_its_public_report(tmp_path: Path) -> None:
 
 
 def test_what_was_planted_is_not_in_a_notebook(tmp_path: Path) -> None:
-    from leafgate.session.audit import Audit
+    from leafgate import Audit
 
     assert "planted-" not in framed(Audit(of_planted(tmp_path))._repr_html_())
 

@@ -12,7 +12,7 @@ import pytest
 
 from adult import kadet, unprotected
 from cases import more
-from leafgate.disclosure.document import document
+from leafgate.app import document
 from leafgate.disclosure.masking import Audience
 from leafgate.session.notebook_display import _frame
 from reports import view

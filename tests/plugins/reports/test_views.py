@@ -17,9 +17,7 @@ import sarif_pydantic
 from jsonschema import Draft4Validator
 
 from command_line import leafgate
-from leafgate.disclosure.summary import findings_by_urgency, summary
-from leafgate.disclosure.text import finding_alarm
-from leafgate.io.json import readable
+from leafgate.app import finding_alarm, findings_by_urgency, readable, summary
 from leafgate_reports.svg_roc import FLOOR, LEFT, RIGHT, TOP, roc_figure
 from reports import FILES, HOSTILE, audited, renamed, view
 from survey import ALLOWED, survey, write_policy

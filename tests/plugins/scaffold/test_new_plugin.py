@@ -13,11 +13,11 @@ from typing import get_args
 import pytest
 
 from command_line import leafgate
-from leafgate.api.registry import component_hooks, load_plugins
+from leafgate.api import InvalidError
+from leafgate.api.registry import component_hooks
+from leafgate.app import load_plugins
 from leafgate.console.describe import kind_of
-from leafgate.errors import InvalidError
-from leafgate.testing import conformance
-from leafgate.testing.check import DoesNotApply
+from leafgate.testing import DoesNotApply, conformance
 from leafgate_scaffold import command as scaffold_command
 from leafgate_scaffold.plugin import Kind, newcomer, package
 

@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 
 from command_line import leafgate
 from data_files import DATA
-from leafgate.errors import DataError, InvalidError
-from leafgate.io.yaml import parse_yaml
-from leafgate.policy.load import load_policy
-from leafgate.session.domains import round_bounds
-from leafgate.session.run import open_session
+from leafgate import DataError
+from leafgate.api import InvalidError
+from leafgate.app import load_policy, open_session, parse_yaml, round_bounds
 from leafgate_scaffold.policy import MISSING, first_policy
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\n"), max_size=6)

@@ -16,8 +16,8 @@ from ensemble_rows import (
     both_readings,
     fitted,
 )
-from leafgate.errors import ReleaseError
-from leafgate.ir.model import LEAF
+from leafgate import ReleaseError
+from leafgate.api import LEAF
 from leafgate_convert.scrub import leaves_of, predicted
 from sklearn_zoo import answers, rows
 

@@ -18,11 +18,10 @@ from ensemble_rows import (
     both_readings,
     fitted,
 )
+from leafgate import InconclusiveError, ReleaseError
 from leafgate.algorithms.exclusion import absence_probability
-from leafgate.errors import InconclusiveError, ReleaseError
-from leafgate.ir.node_numbers import NO_SAMPLING, Sampling
-from leafgate.kernel.schema import Schema
-from leafgate.models.lowering.release import lower_model
+from leafgate.api import NO_SAMPLING, Sampling, Schema
+from leafgate.app import lower_model
 from leafgate_convert.scrub import leaves_of
 from random_tables import categorical, numeric
 from sklearn_zoo import answers, rows

@@ -22,9 +22,9 @@ import leafgate
 from command_line import leafgate as command
 from ensemble_rows import assert_shares_are_scikit_learns, both_readings, fitted
 from installed_readers import read_foreign
+from leafgate import ReleaseError
 from leafgate.algorithms.prediction import class_scores
-from leafgate.errors import ReleaseError
-from leafgate.session.run import open_session
+from leafgate.app import open_session
 from leafgate_convert.neutral import written
 from leafgate_convert.scrub import predicted
 from sklearn_zoo import answers, rows

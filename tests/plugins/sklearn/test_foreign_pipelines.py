@@ -28,11 +28,10 @@ import leafgate
 from command_line import leafgate as command
 from ensemble_rows import around_every_threshold
 from installed_readers import read_foreign
+from leafgate import DataError, ReleaseError
 from leafgate.algorithms.prediction import predict
-from leafgate.disclosure.document import document
-from leafgate.errors import DataError, ReleaseError
-from leafgate.ir.model import ModelIR
-from leafgate.session.run import open_session
+from leafgate.api import ModelIR
+from leafgate.app import document, open_session
 from leafgate_convert.scrub import votes
 from leafgate_sklearn.writer import entries_of, with_entries
 

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from hostile_skops import HOSTILE, RAN, SCHEMA, parts, schema_with, with_schema, zipped
 from installed_readers import read_foreign
-from leafgate.bounded.objects import ObjectView
-from leafgate.errors import ReleaseError
-from leafgate.ir.features import CategoryCodes
+from leafgate import ReleaseError
+from leafgate.api import CategoryCodes, ObjectView
 from leafgate_convert.neutral import written
 from leafgate_sklearn.feature import raw
 from leafgate_sklearn.pipeline import transformed

@@ -18,10 +18,10 @@ from sklearn.tree import DecisionTreeClassifier
 import leafgate
 from example_counts import seeds
 from installed_readers import read_foreign
+from leafgate import ReleaseError
 from leafgate.algorithms.prediction import predict
-from leafgate.errors import ReleaseError
-from leafgate.ir.model import ModelIR
-from leafgate.models.lowering.release import lower_model
+from leafgate.api import ModelIR
+from leafgate.app import lower_model
 from leafgate_convert.neutral import written
 from random_pipelines import (
     CODES,

@@ -14,8 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
 from installed_readers import read_foreign
-from leafgate.errors import ReleaseError
-from leafgate.models.points import rows_of
+from leafgate import ReleaseError
+from leafgate.app import rows_of
 from sklearn_zoo import skops_bytes
 
 OPTIONS: dict[str, dict[str, Any]] = {

@@ -15,13 +15,10 @@ import leafgate
 from adult import adult
 from foreign_releases import asked, at_the_edges, german, released
 from installed_readers import read_foreign
+from leafgate import ReleaseError, Table
 from leafgate.algorithms.prediction import predict
-from leafgate.errors import ReleaseError
-from leafgate.kernel.schema import Schema
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import CategoricalSplit, NumericSplit
-from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.points import rows_of
+from leafgate.api import CategoricalSplit, NumericSplit, Schema
+from leafgate.app import Encoding, rows_of
 from leafgate_convert.scrub import predicted
 from sklearn_pipelines import NUMBERS, PIPELINES, TEXTS, as_frame, people
 from sklearn_zoo import skops_bytes

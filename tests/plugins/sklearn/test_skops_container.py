@@ -12,7 +12,7 @@ import skops.io
 from sklearn.tree import DecisionTreeClassifier
 
 from installed_readers import read_foreign
-from leafgate.errors import ReleaseError
+from leafgate import ReleaseError
 
 SECRET = b"Jane Doe has flu"
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import skops.io
 
-from leafgate.errors import ReleaseError
+from leafgate import ReleaseError
 from leafgate_sklearn.objects import skops_file
 from leafgate_sklearn.skops import read
 from sklearn_zoo import CLASSIFIERS, rows, skops_bytes

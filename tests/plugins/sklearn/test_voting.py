@@ -26,8 +26,8 @@ from ensemble_rows import (
     fitted,
 )
 from installed_readers import read_foreign
-from leafgate.errors import ReleaseError
-from leafgate.ir.node_numbers import NO_SAMPLING, Sampling
+from leafgate import ReleaseError
+from leafgate.api import NO_SAMPLING, Sampling
 from leafgate_convert.neutral import written
 from leafgate_convert.scrub import predicted
 from sklearn_zoo import answers, rows

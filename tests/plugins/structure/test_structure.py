@@ -14,13 +14,22 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from scipy.stats import ks_2samp
 
+from leafgate import Release, Table
 from leafgate.algorithms.publication import published
-from leafgate.api import InconclusiveError, ScoringContext
+from leafgate.api import (
+    AuditorOnly,
+    Branch,
+    CategoricalSplit,
+    InconclusiveError,
+    Leaf,
+    Level,
+    Node,
+    NumericSplit,
+    PeopleCount,
+    ScoringContext,
+)
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.evidence import AuditorOnly, PeopleCount
-from leafgate.kernel.release import Level, Publish, Release
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
+from leafgate.kernel.release import Publish
 from leafgate_linking.components import Linking
 from leafgate_protection.metrics import KAnonymity
 from leafgate_structure.metrics import (

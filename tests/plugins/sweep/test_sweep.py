@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 from command_line import Ended, leafgate, start
+from leafgate import PolicyError
 from leafgate.api import Release, Table, TreeBuilder
-from leafgate.errors import PolicyError
-from leafgate.policy.load import policy_of
+from leafgate.app import policy_of
 from leafgate_sweep.axes import Point, axis_of, points_of
 from leafgate_sweep.picture import _free_line
 from leafgate_sweep.results import Outcome, value_of

@@ -12,18 +12,15 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from command_line import leafgate
+from leafgate import NoReleaseError, Release, Table
 from leafgate.algorithms.induction.encoding import encode
 from leafgate.algorithms.publication import published
-from leafgate.api.registry import Plugin, Plugins
+from leafgate.api import Column, Hierarchy, Records, Schema, leaves, make_table
+from leafgate.api.registry import Plugin
+from leafgate.app import Plugins, audit_policy, serialize
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.errors import NoReleaseError
-from leafgate.io.release_codec import serialize
-from leafgate.kernel.release import Publish, Records, Release
-from leafgate.kernel.schema import Column, Hierarchy, Schema
-from leafgate.kernel.table import Table, make_table
+from leafgate.kernel.release import Publish
 from leafgate.kernel.tables import Tables
-from leafgate.kernel.tree import leaves
-from leafgate.session.run import audit_policy
 from leafgate_linking.attack import link
 from leafgate_linking.components import Linking
 from leafgate_protection.metrics import KAnonymity

@@ -11,13 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import leafgate
+from leafgate import Release, Table
+from leafgate.api import AdversaryKnowledge, Belief, Records, ScoringContext
+from leafgate.app import serialize
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.io.release_codec import serialize
-from leafgate.kernel.belief import Belief, secret_of
-from leafgate.kernel.context import ScoringContext
-from leafgate.kernel.knowledge import AdversaryKnowledge
-from leafgate.kernel.release import Records, Release
-from leafgate.kernel.table import Table
+from leafgate.kernel.belief import secret_of
 from leafgate_diversity.metrics import LDiversity
 from leafgate_linking.components import Linking
 from leafgate_protection.metrics import Confidence, KAnonymity

@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import PrivateAttr
 
-from leafgate.errors import InconclusiveError
-from leafgate.kernel.belief import MembershipBelief, PlantedLeak, SecretBelief
-from leafgate.kernel.components import AttackModel
-from leafgate.kernel.knowledge import AdversaryKnowledge, PredictionOracle
-from leafgate.kernel.release import Release
+from leafgate import InconclusiveError, Release
+from leafgate.api import AdversaryKnowledge, AttackModel, MembershipBelief, PlantedLeak, PredictionOracle, SecretBelief
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from leafgate.kernel.table import Table
+    from leafgate import Table
 
 NOWHERE = ("192.0.2.1", 80)
 """An address that is nobody's (RFC 5737)."""
@@ -57,7 +54,7 @@ class ByLeaves(AttackModel):
         import numpy as np
 
         from leafgate.algorithms.routing import route
-        from leafgate.kernel.tree import columns_asked
+        from leafgate.api import columns_asked
 
         if len(release.trees) != 1 or not columns_asked(release.trees[0]) <= set(known.records.columns):
             raise InconclusiveError("reads one tree that asks public columns")
@@ -82,7 +79,7 @@ class WritesRelease(ByLeaves):
     """Sets counts of the release to zero once it has read them."""
 
     def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[SecretBelief]:
-        from leafgate.kernel.tree import leaves
+        from leafgate.api import leaves
 
         found = super().infer(release, known)
         for leaf in leaves(release.trees[0]):
@@ -325,7 +322,7 @@ class Crashes(ByLeaves):
     """Assumes that leaves publish counts."""
 
     def read(self, release: Release, known: AdversaryKnowledge) -> tuple[np.ndarray, np.ndarray]:
-        from leafgate.kernel.tree import leaves
+        from leafgate.api import leaves
 
         known_classes = [leaf.counts[known.schema.classes[0]] for leaf in leaves(release.trees[0])]  # type: ignore[index]
         assert known_classes

@@ -10,18 +10,16 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from leafgate.errors import InconclusiveError
-from leafgate.kernel.components import TreeBuilder
-from leafgate.kernel.release import Release
-from leafgate.kernel.tree import CategoricalSplit
+from leafgate import InconclusiveError, Release
+from leafgate.api import CategoricalSplit, TreeBuilder
 
 COIN = int.from_bytes(os.urandom(5))
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from leafgate.kernel.schema import Column
-    from leafgate.kernel.table import Table
+    from leafgate import Table
+    from leafgate.api import Column
 
 
 class ByColumn(TreeBuilder):
@@ -34,7 +32,7 @@ class ByColumn(TreeBuilder):
     source = "counting"
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
-        from leafgate.kernel.tree import Branch, Leaf
+        from leafgate.api import Branch, Leaf
 
         column, classes = self.asked(table), table.schema.classes
         leaves = (

@@ -13,8 +13,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from leafgate.api.report_formats import ReportDocument, ReportFormat
-from leafgate.io.text import clean
+from leafgate.api import ReportDocument, ReportFormat
+from leafgate.app import clean
 
 
 def page(document: ReportDocument, lines: list[str]) -> bytes:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from broken_plugins.attacks import ByLeaves
 from broken_plugins.sources import Lines
-from leafgate.api.report_formats import ReportDocument
+from leafgate.api import ReportDocument
 
 NOBODY = pd.DataFrame()
 

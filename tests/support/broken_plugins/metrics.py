@@ -7,10 +7,19 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from leafgate.errors import InconclusiveError
-from leafgate.kernel.belief import MechanismBelief, MembershipBelief, SecretBelief
-from leafgate.kernel.context import ScoringContext
-from leafgate.kernel.metrics import AtLeast, Example, Metric, ReleaseAtLeast, ReleaseAtMost, Score
+from leafgate import InconclusiveError
+from leafgate.api import (
+    AtLeast,
+    Example,
+    MechanismBelief,
+    MembershipBelief,
+    Metric,
+    ReleaseAtLeast,
+    ReleaseAtMost,
+    Score,
+    ScoringContext,
+    SecretBelief,
+)
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.kernel.table import Table
+from leafgate import Table
 
 Document = Mapping[str, Any]
 Cells = dict[str, NDArray[Any]]

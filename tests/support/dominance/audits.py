@@ -14,13 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dominance.people import People
-from leafgate.api.registry import Plugins, load_plugins
-from leafgate.errors import LeafgateError
-from leafgate.kernel.findings import Finding
+from leafgate import LeafgateError, Policy
+from leafgate.app import Finding, Plugins, audit_policy, load_plugins, policy_model
 from leafgate.kernel.tables import Tables
-from leafgate.policy.load import as_json, policy_model
-from leafgate.policy.models import Policy
-from leafgate.session.run import audit_policy
+from leafgate.policy.load import as_json
 
 Metrics = Sequence[Mapping[str, Any]]
 LINKING = ({"use": "linking"},)

@@ -40,10 +40,9 @@ from dominance.properties import (
     not_milder,
 )
 from installed_readers import read_foreign
-from leafgate import from_sklearn
-from leafgate.errors import LeafgateError
-from leafgate.kernel.table import Table, make_table
-from leafgate.policy.models import Data
+from leafgate import LeafgateError, Table, from_sklearn
+from leafgate.api import make_table
+from leafgate.app import Data
 from leafgate_convert.neutral import written
 from leafgate_convert.scrub import minimise
 from pmml_of import pmml_of

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.kernel.schema import Column, Schema
-from leafgate.kernel.table import Table, make_table, typed_column
-from leafgate.policy.models import Data
+from leafgate import Table
+from leafgate.api import Column, Schema, make_table, typed_column
+from leafgate.app import Data
 
 Rng = np.random.Generator
 NAMES = ("town", "job", "age", "pay", "club")

@@ -28,7 +28,7 @@ from dominance.audits import (
 )
 from dominance.people import People, Rng, contradicting_table, draw_people
 from dominance.trees import LEVELS, HandMade, draw_hand_made, leaf_counts, records_of
-from leafgate.kernel.table import Table
+from leafgate import Table
 
 TOLERANCE = 1e-9
 MAXENT: Metrics = (*LINKING, {"use": "maxent", "internal": False, "solver": "structured", "time_limit": 20.0})

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from dominance.adversary import cells_of, reach
 from dominance.people import People, Rng
-from leafgate.kernel.schema import Column
-from leafgate.kernel.table import Table
+from leafgate import Table
+from leafgate.api import Column
 
 LEVELS = ("labels", "error_rates", "shares", "counts")
 MOST_NAMED = 4

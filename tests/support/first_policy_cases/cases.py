@@ -19,12 +19,10 @@ from first_policy_cases.adversary import Exposed, Outsider, secret_of
 from first_policy_cases.models import RECIPES, Fitted, Recipe, fit, published_file
 from first_policy_cases.people import TARGET, People, Rng, draw_people
 from first_policy_cases.published import Published, read_release
-from leafgate.errors import InconclusiveError, LeafgateError
-from leafgate.io.yaml import parse_yaml
-from leafgate.kernel.findings import Report
+from leafgate import InconclusiveError, LeafgateError
+from leafgate.app import Report, Session, open_session, parse_yaml
 from leafgate.kernel.schema import bin_names
 from leafgate.session.audit import POLICY_FILE
-from leafgate.session.run import Session, open_session
 from leafgate_scaffold.policy import first_policy
 
 FILE_ALONE = "file alone"

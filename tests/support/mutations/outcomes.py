@@ -11,13 +11,11 @@ import numpy as np
 
 from evaluators.answers import Answers, Cell, Columns, Floats, NoModelError, Questions, softmax
 from installed_readers import read_foreign
+from leafgate import ReleaseError
 from leafgate.algorithms.witness import TOLERANCE, first_difference
+from leafgate.api import CategoryCodes, ModelIR
 from leafgate.app import Answers as Witness
-from leafgate.app import known_origins
-from leafgate.errors import ReleaseError
-from leafgate.ir.features import CategoryCodes
-from leafgate.ir.model import ModelIR
-from leafgate.models.points import rows_of
+from leafgate.app import known_origins, rows_of
 from leafgate_convert.scrub import leaves_of, predicted, votes
 from leafgate_convert.witness import answers_to as answered
 from mutations.changes import Change, changed, paths_by_kind

@@ -7,11 +7,10 @@ from functools import cache
 import numpy as np
 
 from evaluators.answers import Columns
+from leafgate import LeafgateError, Table
 from leafgate.algorithms.node_counts import first_contradiction
-from leafgate.errors import LeafgateError
-from leafgate.ir.model import ModelIR
-from leafgate.kernel.table import Table
-from leafgate.models.lowering.release import lower_model
+from leafgate.api import ModelIR
+from leafgate.app import lower_model
 from producer_archive import NAMES, made_up_people, quantiles
 from random_tables import categorical, numeric, table_of
 

@@ -7,12 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import leafgate
-from leafgate.disclosure.document import document
-from leafgate.disclosure.summary import summary
-from leafgate.errors import DataError
+from leafgate import DataError
+from leafgate.app import CsvOptions, document, open_session, summary
 from leafgate.io.tables.csv import read_cells
-from leafgate.policy.models import CsvOptions
-from leafgate.session.run import open_session
 from patience import ends_soon
 from survey import PEOPLE, survey
 from table_files import AB, people, read

@@ -19,14 +19,13 @@ from hypothesis import strategies as st
 from command_line import leafgate
 from data_files import DATA
 from engine_files import CELLS, COLUMNS, SPARK, described, files, section
+from leafgate import DataError, InconclusiveError, LeafgateError, PolicyError
 from leafgate.api import DataEngine, DataLocation
-from leafgate.errors import DataError, InconclusiveError, LeafgateError, PolicyError
+from leafgate.app import CsvOptions, Data, load_policy
 from leafgate.io.tables import reader
 from leafgate.io.tables.csv import read_csv
 from leafgate.io.tables.digest import digest_records
 from leafgate.io.tables.reader import read_population, read_table
-from leafgate.policy.load import load_policy
-from leafgate.policy.models import CsvOptions, Data
 from leafgate_engines.duckdb import DuckDb
 from leafgate_engines.polars import Polars
 from survey import survey

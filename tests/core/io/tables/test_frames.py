@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leafgate.errors import DataError
+from leafgate import DataError
+from leafgate.app import CsvOptions
 from leafgate.io.tables.csv import read_csv
 from leafgate.io.tables.frames import csv_bytes, single_column, table_columns, word_for_missing
-from leafgate.policy.models import CsvOptions
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 numbers = st.one_of(st.integers(-(2**53) + 1, 2**53 - 1), st.floats(allow_nan=False, allow_infinity=False))

@@ -17,17 +17,14 @@ from hypothesis import strategies as st
 
 from command_line import leafgate
 from engine_files import COLUMNS, NEEDS_SPARK, SPARK, described, files, section
+from leafgate import LeafgateError, Table
 from leafgate.algorithms.induction import growth, histograms, large
-from leafgate.api import DataEngine
-from leafgate.errors import LeafgateError
-from leafgate.io.json import parse_number
+from leafgate.api import DataEngine, LargeTable, make_table
+from leafgate.app import Data, parse_number
 from leafgate.io.tables import digest, reader, stored_records
 from leafgate.io.tables.digest import digest_records
 from leafgate.io.tables.reader import read_any_table, read_table
 from leafgate.kernel import large_table
-from leafgate.kernel.large_table import LargeTable
-from leafgate.kernel.table import Table, make_table
-from leafgate.policy.models import Data
 from leafgate_engines.duckdb import DuckDb
 from leafgate_engines.polars import Polars
 from leafgate_tables import top_down_specialisation

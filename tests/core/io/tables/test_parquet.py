@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leafgate.errors import DataError
+from leafgate import DataError
 from table_files import AB, CLASS, PUBLIC, people, read
 
 pa = pytest.importorskip("pyarrow")

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from data_files import DATA
+from leafgate import Table
 from leafgate.io.tables.reader import read_table
-from leafgate.kernel.table import Table
 from public_tables import FILES, File
 from table_files import CLASS, PUBLIC, Columns, data_of
 

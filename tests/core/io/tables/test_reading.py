@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leafgate.errors import DataError
+from leafgate import DataError
 from table_files import AB, CLASS, PUBLIC, Columns, data_of, people, read
 
 ROWS = st.lists(

@@ -16,8 +16,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from command_line import Ended, leafgate
-from leafgate.ir.features import CategoryCodes
-from leafgate.kernel.schema import Schema
+from leafgate.api import CategoryCodes, Schema
 from leafgate.models.exposure.categories import many_unknown_names
 from leafgate_convert.neutral import written
 from random_tables import categorical

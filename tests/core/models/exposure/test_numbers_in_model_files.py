@@ -15,12 +15,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import leafgate as gate
 from installed_readers import read_foreign
-from leafgate.ir.model import ModelIR
-from leafgate.kernel.schema import Schema
-from leafgate.kernel.table import Table, make_table
+from leafgate import Table
+from leafgate.api import ModelIR, Schema, make_table
+from leafgate.app import Encoding, lower_model
 from leafgate.models.exposure.cells import cells_disclosed
-from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.lowering.release import lower_model
 from random_tables import categorical, numeric
 
 N = 400

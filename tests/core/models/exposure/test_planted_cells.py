@@ -21,12 +21,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from example_counts import seeds
 from installed_readers import read_foreign
-from leafgate.errors import ReleaseError
-from leafgate.kernel.schema import Column, Schema
-from leafgate.kernel.table import Table, make_table, typed_column
+from leafgate import ReleaseError, Table
+from leafgate.api import Column, Schema, make_table, typed_column
+from leafgate.app import Encoding, lower_model
 from leafgate.models.exposure.cells import cells_disclosed
-from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.lowering.release import lower_model
 from leafgate_convert.neutral import written
 
 N = 1200

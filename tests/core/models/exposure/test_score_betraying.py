@@ -13,7 +13,8 @@ from sklearn.ensemble import AdaBoostClassifier, GradientBoostingClassifier, His
 
 from example_counts import seeds
 from installed_readers import read_foreign
-from leafgate.ir.model import LEAF, Floats, ModelIR, TreeIR
+from leafgate.api import LEAF, ModelIR, TreeIR
+from leafgate.ir.model import Floats
 from leafgate.models.exposure.scores import (
     PEOPLE,
     RECOVERABLE_FROM_SCORES,

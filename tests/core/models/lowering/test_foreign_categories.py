@@ -18,11 +18,8 @@ from sklearn.tree import DecisionTreeClassifier
 from command_line import leafgate
 from leafgate import from_sklearn
 from leafgate.algorithms.prediction import predict
-from leafgate.ir.features import CategoryCodes
-from leafgate.ir.model import LEAF, ModelIR, TreeIR
-from leafgate.kernel.schema import Schema
-from leafgate.models.exposure.categories import drop_unused_categories
-from leafgate.models.lowering.release import lower_model
+from leafgate.api import LEAF, CategoryCodes, ModelIR, Schema, TreeIR
+from leafgate.app import drop_unused_categories, lower_model
 from random_tables import categorical, table_of
 
 REGIONS = (1, 2, 10, 20, 30)

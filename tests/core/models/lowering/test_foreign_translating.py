@@ -6,17 +6,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leafgate import Release, ReleaseError
 from leafgate.algorithms.prediction import predict
-from leafgate.errors import ReleaseError
-from leafgate.io.release_codec import serialize
-from leafgate.ir.features import ArithmeticStep, CategoryCodes, MissingIndicator, Numeric, Origin, after_steps
-from leafgate.ir.model import ModelIR
-from leafgate.kernel.release import Release
-from leafgate.kernel.schema import Column
-from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, NumericSplit
-from leafgate.models.lowering.encoding import Encoding, class_values
-from leafgate.models.lowering.release import lower_model
-from leafgate.models.lowering.tests import Split, apply_steps, invert_threshold
+from leafgate.api import (
+    ArithmeticStep,
+    Branch,
+    CategoricalSplit,
+    CategoryCodes,
+    Column,
+    Leaf,
+    MissingIndicator,
+    ModelIR,
+    Numeric,
+    NumericSplit,
+    Origin,
+    after_steps,
+)
+from leafgate.app import Encoding, Split, apply_steps, invert_threshold, lower_model, serialize
+from leafgate.models.lowering.encoding import class_values
 from leafgate_convert.scrub import predicted
 from random_tables import table_of
 from sample_model import MODEL, SCHEMA, TREE, with_tree

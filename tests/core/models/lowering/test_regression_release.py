@@ -23,17 +23,13 @@ from sklearn.tree import DecisionTreeRegressor
 
 from command_line import leafgate
 from installed_readers import read_foreign
+from leafgate import Release, ReleaseError, Table
 from leafgate.algorithms.prediction import predict, predicted_numbers
-from leafgate.api import SecretBelief
+from leafgate.api import Column, Leaf, Node, NumericSplit, Schema, SecretBelief, make_table, map_leaves
+from leafgate.app import lower_model, serialize
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.errors import ReleaseError
-from leafgate.io.release_codec import read_release, serialize
+from leafgate.io.release_codec import read_release
 from leafgate.kernel import schema as bins
-from leafgate.kernel.release import Release
-from leafgate.kernel.schema import Column, Schema
-from leafgate.kernel.table import Table, make_table
-from leafgate.kernel.tree import Leaf, Node, NumericSplit, map_leaves
-from leafgate.models.lowering.release import lower_model
 from leafgate_convert.neutral import written
 from leafgate_convert.scrub import minimise
 from leafgate_linking.components import Linking
