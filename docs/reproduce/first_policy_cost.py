@@ -34,7 +34,7 @@ from leafgate.algorithms.prediction import class_scores
 from leafgate.api import leaves, lenient
 from leafgate.app import SecretShares, open_session, propose
 from leafgate.session.run import build_release
-from leafgate_scaffold.policy import first_policy
+from leafgate_scaffold.policy import Files, first_policy
 from membership_setting import adult, credit
 from writing import count, fixed, put, read_rows, section, table, write_csv
 
@@ -395,7 +395,7 @@ def kadet(people: People, changed: Sequence[str] = ()) -> Iterator[Row]:
         people.cells.to_csv(folder / "people.csv", index=False)
         people.cells.iloc[people.test].to_csv(folder / "test.csv", index=False)
         for judged in (STRICT, HARMLESS):
-            text = first_policy(folder / "people.csv", people.target, None, harmless=people.harmless(judged)).text
+            text = first_policy(Files(folder / "people.csv"), people.target, harmless=people.harmless(judged)).text
             document = yaml.safe_load(text)
             limit = next(each["at_most"] for each in document["metrics"] if each["use"] == "confidence")
             for model, changes in kadet_changes(document["build"]):

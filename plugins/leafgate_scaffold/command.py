@@ -61,7 +61,7 @@ def init(
     """Write a first policy for a table. Domains are filled in for you to check."""
     from leafgate.app import EVERYONE, print_document, say, write_file
     from leafgate_scaffold.limits import PRIVATE
-    from leafgate_scaffold.policy import first_policy
+    from leafgate_scaffold.policy import Files, first_policy
 
     if builder is not None and model is not None:
         raise InvalidError(
@@ -78,7 +78,8 @@ def init(
     if out is not None and out.exists():
         raise InvalidError("is there already", place=str(out), remedy="name another file, or move that one away")
     folder = None if out is None else out.parent
-    first = first_policy(data, target, header, model, folder, use, encoding, harmless or (), control, test)
+    files = Files(data, model, folder, header, encoding, test, control)
+    first = first_policy(files, target, use, harmless or ())
     text = first.text
     for note in first.notes:
         say(f"note: {note}", err=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -132,31 +133,122 @@ class FirstPolicy:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Files:
+    """What a first policy is made from.
+
+    Attributes:
+        data: the people's table.
+        model: the file of a fitted model, of which the audit is then.
+        folder: the folder the policy will stand in.
+        header: whether the first line of a CSV file has the names of the columns; found out if None.
+        encoding: of a CSV file, UTF-8 if None.
+        test: a file of people who are not in the table, by whom use is measured.
+        control: a file of people like these who are not in the table.
+    """
+
+    data: Path
+    model: Path | None = None
+    folder: Path | None = None
+    header: bool | None = None
+    encoding: str | None = None
+    test: Path | None = None
+    control: Path | None = None
+
+    @property
+    def others(self) -> dict[str, Path]:
+        """The files of other people, by their sections of the policy."""
+        found = {"test": self.test, "control": self.control}
+        return {section: file for section, file in found.items() if file is not None}
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """The columns of a first policy, and what follows from the table and the model.
+
+    Attributes:
+        csv: how the table's file is written.
+        source: what reads it, where the core does not.
+        guesses: what each column seems to be.
+        target: the class.
+        chosen: did the user or the model name it?
+        hints: what the model's file says of the columns; None without a model.
+        kept: are people with missing cells kept?
+        classes: the classes of the people who are.
+    """
+
+    csv: CsvOptions
+    source: DataSource | None
+    guesses: Sequence[Guess]
+    target: str
+    chosen: bool
+    hints: ModelHints | None
+    kept: bool
+    classes: pd.Series
+
+    @cached_property
+    def of_class(self) -> Guess:
+        """What the class's column seems to be."""
+        return next(guess for guess in self.guesses if guess.name == self.target)
+
+    @cached_property
+    def spec(self) -> dict[str, Any]:
+        """How the policy declares the class."""
+        return _class_spec(self.of_class, self.classes, self.hints)
+
+
 def first_policy(
-    path: Path,
-    target: str | None,
-    header: bool | None,
-    model: Path | None = None,
-    folder: Path | None = None,
-    builder: str = "kadet",
-    encoding: str | None = None,
-    harmless: Sequence[str] = (),
-    control: Path | None = None,
-    test: Path | None = None,
+    files: Files, target: str | None = None, builder: str = "kadet", harmless: Sequence[str] = ()
 ) -> FirstPolicy:
     """YAML text: every column with a role and the domain that occurs, and one audit to start from.
 
     The class is `target`, else the last column. Long lists of texts for few people each, and whole numbers that are
     different for everybody, are taken for identifiers, which are dropped as the file is read: nothing of them gets
     into a release. Everything else is taken to be known to outsiders, the careful assumption. Bounds are round numbers
-    around what occurs, so that they are nobody's. Every such guess says CHECK. With `model`, a fitted
-    model's file, the audit is of that; a long list that it asks about is left to the owner. `folder` is the folder the
-    policy will stand in.
-    Without a model, `builder` is what makes the release: kadet, id3, c45 or one of `limits.PRIVATE`.
-    `encoding` is that of a CSV file, UTF-8 if None. `harmless` are values of the class that may be known of anybody,
-    `control` and `test` are files of people who are not in the table; domains hold their values, too.
+    around what occurs, so that they are nobody's; domains hold the values of other people's files, too. Every such
+    guess says CHECK. A long list that a model's file asks about is left to the owner.
+
+    Args:
+        files: what it is made from.
+        target: the class.
+        builder: what makes the release where no model is given: kadet, id3, c45 or one of `limits.PRIVATE`.
+        harmless: values of the class that may be known of anybody.
+
+    Raises InvalidError: the table or the model cannot be read, or has no such class.
     """
-    cells, csv, source = read_undeclared_table(path, header, load_plugins(), encoding)
+    path, model = files.data, files.model
+    draft = _draft(files, target)
+    proposal = propose(
+        _shares(draft.classes, draft.target, draft.spec),
+        of_model=model is not None,
+        harmless=harmless,
+        has_control=files.control is not None,
+    )
+    lines = list(_lines(path, draft, files.others))
+    if draft.hints is None or model is None:
+        lines += limits_of(builder, proposal)
+    else:
+        codes = codes_of_classes(draft.hints, draft.of_class.values)
+        if codes is not None and not draft.hints.unresolved_features:
+            alone = [
+                *_lines(path, draft, {}),
+                *_limits_of_model(draft.hints, draft.target, codes, model, None, proposal),
+            ]
+            codes = codes.fitted("\n".join(alone), path, model)
+        lines += _limits_of_model(draft.hints, draft.target, codes, model, files.folder, proposal)
+    text = "\n".join(lines) + "\n"
+    if len(text.encode()) > MAX_YAML_BYTES:
+        remedy = "leave out columns that are texts of their own, such as names and remarks"
+        raise DataError("has too many different values for a policy to list", place=path.name, remedy=remedy)
+    private = builder in PRIVATE and model is None
+    said = (f"exposure: {proposal.impossible}" if proposal.impossible else "", proposal.question)
+    return FirstPolicy(text, () if private else tuple(filter(None, said)))
+
+
+def _draft(files: Files, target: str | None) -> _Draft:
+    """What the table and the model say of the columns."""
+    path = files.data
+    cells, csv, source = read_undeclared_table(path, files.header, load_plugins(), files.encoding)
     names = [str(name) for name in cells.columns]
     if len(set(names)) != len(names):
         raise DataError("a column name stands twice in the header", place=path.name, remedy="rename one")
@@ -165,12 +257,12 @@ def first_policy(
     if target is not None and target not in names:
         remedy = nearest_name(target, names, "is the first line names? say --header or --no-header")
         raise PolicyError(f"there is no column {target!r}", place="--class", remedy=remedy)
-    few = smallest_group(len(cells)) if model is None else MODEL_GROUP
+    few = smallest_group(len(cells)) if files.model is None else MODEL_GROUP
     guesses = [_guess(name, cells[name], few) for name in names]
     hints = None
-    if model is not None:
+    if files.model is not None:
         texts = {guess.name: guess.values for guess in guesses if not guess.numeric}
-        fitted = read_model(model, load_plugins().readers)
+        fitted = read_model(files.model, load_plugins().readers)
         hints = model_hints(fitted, names, texts)
         gaps = frozenset(word for guess in guesses if guess.numeric for word in guess.missing)
         guesses = [_guess(name, cells[name], few, hints.known - gaps) for name in names]
@@ -180,33 +272,8 @@ def first_policy(
         hints = placed if placed.by_position else hints
     predicted = target or names[-1]
     kept, classes = _people_kept(cells, guesses, predicted, hints)
-    guesses = _with_others(guesses, [file for file in (test, control) if file], csv, encoding)
-    spec = _class_spec(next(guess for guess in guesses if guess.name == predicted), classes, hints)
-    proposal = propose(
-        _shares(classes, predicted, spec),
-        of_model=model is not None,
-        harmless=harmless,
-        has_control=control is not None,
-    )
-    chosen = target is not None
-    files = {"test": test, "control": control}
-    lines = list(_lines(path, csv, source, guesses, predicted, hints, spec, files, kept=kept, chosen=chosen))
-    if hints is None or model is None:
-        lines += limits_of(builder, proposal)
-    else:
-        codes = codes_of_classes(hints, next(guess.values for guess in guesses if guess.name == predicted))
-        if codes is not None and not hints.unresolved_features:
-            alone = [*_lines(path, csv, source, guesses, predicted, hints, spec, {}, kept=kept, chosen=chosen)]
-            alone += _limits_of_model(hints, predicted, codes, model, None, proposal)
-            codes = codes.fitted("\n".join(alone), path, model)
-        lines += _limits_of_model(hints, predicted, codes, model, folder, proposal)
-    text = "\n".join(lines) + "\n"
-    if len(text.encode()) > MAX_YAML_BYTES:
-        remedy = "leave out columns that are texts of their own, such as names and remarks"
-        raise DataError("has too many different values for a policy to list", place=path.name, remedy=remedy)
-    private = builder in PRIVATE and model is None
-    said = (f"exposure: {proposal.impossible}" if proposal.impossible else "", proposal.question)
-    return FirstPolicy(text, () if private else tuple(filter(None, said)))
+    guesses = _with_others(guesses, files.others.values(), csv, files.encoding)
+    return _Draft(csv, source, guesses, predicted, target is not None, hints, kept, classes)
 
 
 def _shares(classes: pd.Series, target: str, spec: Mapping[str, Any]) -> SecretShares:
@@ -276,7 +343,7 @@ OTHERS = {
 """Files of other people, by their sections of the policy."""
 
 
-def _with_others(guesses: Sequence[Guess], files: Sequence[Path], csv: CsvOptions, encoding: str | None) -> list[Guess]:
+def _with_others(guesses: Sequence[Guess], files: Iterable[Path], csv: CsvOptions, encoding: str | None) -> list[Guess]:
     """The columns with the values that people in other files have.
 
     What is no number in a column of numbers, and a file without a column, is left for the audit to refuse.
@@ -290,34 +357,23 @@ def _with_others(guesses: Sequence[Guess], files: Sequence[Path], csv: CsvOption
     return [replace(guess, others=frozenset(others[guess.name] - {*MISSING})) for guess in guesses]
 
 
-def _lines(
-    path: Path,
-    csv: CsvOptions,
-    source: DataSource | None,
-    guesses: Sequence[Guess],
-    predicted: str,
-    hints: ModelHints | None,
-    spec: Mapping[str, Any],
-    files: Mapping[str, Path | None],
-    *,
-    kept: bool,
-    chosen: bool,
-) -> Iterator[str]:
+def _lines(path: Path, draft: _Draft, others: Mapping[str, Path]) -> Iterator[str]:
+    """The policy's first lines, up to the columns, with these files of other people."""
+    guesses, csv = draft.guesses, draft.csv
     yield f"# A first policy for {yaml_text(path.name)}, made by `leafgate init`. Check every line that says CHECK."
     yield "leafgate: 1"
     yield f"name: {yaml_text(path.stem)}"
     yield ""
     yield "data:"
     yield f"  path: {yaml_text(path.name)}"
-    for section, file in files.items():
-        if file is not None:
-            yield f"  {section}: {yaml_text(file.name)}          # {OTHERS[section]}"
-    if source is not None:
-        yield f"  source: {{use: {source.use}}}"
+    for section, file in others.items():
+        yield f"  {section}: {yaml_text(file.name)}          # {OTHERS[section]}"
+    if draft.source is not None:
+        yield f"  source: {{use: {draft.source.use}}}"
     missing = sorted(set().union(*(guess.missing for guess in guesses)))
     if missing:
         yield f"  missing: [{', '.join(map(yaml_text, missing))}]"
-        word = "keep" if kept else "drop"
+        word = "keep" if draft.kept else "drop"
         yield f"  on_missing: {word}          # CHECK: drop (leave those people out) or keep (a value of its own)"
     elif any("" in guess.values for guess in guesses):
         yield "  missing: []               # an empty cell is a value that the model knows, such as a level of R's"
@@ -326,8 +382,9 @@ def _lines(
         yield f"  csv: {{{', '.join(f'{key}: {json.dumps(value)}' for key, value in fields.items())}}}"
     yield "  columns:                    # CHECK each role: does an outsider know it of everyone? then quasi_identifier"
     for guess in guesses:
-        check = _check(LAST_COLUMN) if guess.name == predicted and not chosen else ""
-        words = _class(guess, spec) if guess.name == predicted else _column(guess, hints)
+        is_class = guess.name == draft.target
+        check = _check(LAST_COLUMN) if is_class and not draft.chosen else ""
+        words = _class(guess, draft.spec) if is_class else _column(guess, draft.hints)
         yield f"    {yaml_text(guess.name)}: {words}{check}"
 
 

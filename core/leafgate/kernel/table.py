@@ -246,13 +246,8 @@ def make_table(
     frame: pd.DataFrame,
     weight: NDArray[np.int64] | None = None,
     *,
-    dropped: int = 0,
-    commented: int = 0,
-    repeated_identifiers: tuple[str, ...] = (),
-    sha256: str = "",
     counts_people: bool | None = None,
     rows: NDArray[np.int64] | None = None,
-    incomplete: Table | None = None,
 ) -> Table:
     """A Table from typed rows: equal records become one, with the sum of their weights.
 
@@ -267,15 +262,10 @@ def make_table(
         schema,
         frame.iloc[first].reset_index(drop=True),
         _summed(weight, inverse, len(first)),
-        dropped,
-        sha256,
-        commented=commented,
         rows=None
         if counts_people is None
         else _summed(np.ones_like(weight) if rows is None else rows, inverse, len(first)),
         counts_people=counts_people is not False,
-        repeated_identifiers=repeated_identifiers,
-        incomplete=incomplete,
     )
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import leafgate
 from data_files import DATA
 from leafgate.app import bounds_domain, is_long_list, list_domain, parse_yaml, rare_values
-from leafgate_scaffold.policy import first_policy
+from leafgate_scaffold.policy import Files, first_policy
 
 CELL = 10
 GENERATOR = np.random.default_rng(3)
@@ -35,7 +35,7 @@ def table(**columns: Any) -> pd.DataFrame:
 def by_init(place: Path, people: pd.DataFrame, **more: Any) -> tuple[dict[str, Any], str]:
     """The columns of the policy that `leafgate init` writes, and its text."""
     people.to_csv(place / "people.csv", index=False)
-    text = first_policy(place / "people.csv", "ill", None, **more).text
+    text = first_policy(Files(place / "people.csv", **more), "ill").text
     columns: dict[str, Any] = parse_yaml(text.encode(), "policy.yaml")["data"]["columns"]
     return columns, text
 
@@ -130,7 +130,7 @@ def test_a_secret_number_has_no_step() -> None:
 def test_a_list_with_few_rare_values_stays_a_domain_and_may_be_public(
     file: str, target: str, name: str, values: int
 ) -> None:
-    text = first_policy(DATA / file, target, None).text
+    text = first_policy(Files(DATA / file), target).text
     assert len(parse_yaml(text.encode(), "policy.yaml")["data"]["columns"][name]["values"]) == values
     check = "# CHECK: some belong to fewer than 10 people; a public code list? then add `domain: public`"
     assert line_of(text, name).endswith(check)

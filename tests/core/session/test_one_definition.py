@@ -15,7 +15,7 @@ import leafgate
 from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Release, Schema
 from leafgate.app import parse_yaml
 from leafgate_kadet.requirements import ExposureRequired, make_requirement
-from leafgate_scaffold.policy import first_policy
+from leafgate_scaffold.policy import Files, first_policy
 
 VALUES = ("a", "b", "c")
 GROUPS = tuple(f"g{number}" for number in range(100))
@@ -118,7 +118,7 @@ def test_init_and_python_propose_the_same_for_a_model(
     table.to_csv(folder / "people.csv", index=False)
     (folder / "model.skops").write_bytes(skops.dumps(model))
     written = first_policy(
-        folder / "people.csv", str(secret.name), None, folder / "model.skops", folder, harmless=harmless
+        Files(folder / "people.csv", folder / "model.skops", folder), str(secret.name), harmless=harmless
     )
     by_init = parse_yaml(written.text.encode(), "policy.yaml")
     audit = leafgate.audit(model, table[["age", "area"]], secret, harmless=harmless or None, search_remedies=False)

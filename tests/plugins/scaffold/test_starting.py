@@ -13,7 +13,7 @@ from data_files import DATA
 from leafgate import DataError
 from leafgate.api import InvalidError
 from leafgate.app import load_policy, open_session, parse_yaml, round_bounds
-from leafgate_scaffold.policy import MISSING, first_policy
+from leafgate_scaffold.policy import MISSING, Files, first_policy
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\n"), max_size=6)
 FILES = [
@@ -34,7 +34,7 @@ def started(
     path = folder / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     policy = folder / "policy.yaml"
-    policy.write_text(first_policy(path, target, more.get("header")).text, encoding="utf-8")
+    policy.write_text(first_policy(Files(path, header=more.get("header")), target).text, encoding="utf-8")
     return policy
 
 
@@ -58,7 +58,7 @@ def table(cells: list[str], *, head: str = "age,x,ill", sign: str = ",") -> str:
 )
 def test_a_public_table_gets_a_policy_that_audits_it(tmp_path: Path, name: str, target: str, people: int) -> None:
     policy = tmp_path / "policy.yaml"
-    policy.write_text(first_policy(DATA / name, target, None).text)
+    policy.write_text(first_policy(Files(DATA / name), target).text)
     run = open_session(policy, data=DATA / name)
     assert (run.table.people, run.table.schema.target.name) == (people, target)
     assert run.audit().report.exit_code in {0, 1}
@@ -249,7 +249,7 @@ def test_parquet_gets_a_first_policy_too(tmp_path: Path) -> None:
     path = tmp_path / "people.parquet"
     parquet.write_table(pa.table(cells), path)
     policy = tmp_path / "policy.yaml"
-    policy.write_text(first_policy(path, None, None).text)
+    policy.write_text(first_policy(Files(path)).text)
     assert columns(policy)["x"] == {"role": "quasi_identifier", "values": ["false", "true"]}
     assert open_session(policy).audit().report.exit_code in {0, 1}
 

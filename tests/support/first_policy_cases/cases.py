@@ -23,7 +23,7 @@ from leafgate import InconclusiveError, LeafgateError
 from leafgate.app import Report, Session, open_session, parse_yaml
 from leafgate.kernel.schema import bin_names
 from leafgate.session.audit import POLICY_FILE
-from leafgate_scaffold.policy import first_policy
+from leafgate_scaffold.policy import Files, first_policy
 
 FILE_ALONE = "file alone"
 """The verdict of a case that fails by `file_disclosure` alone: its other limits are judged like a pass's."""
@@ -209,7 +209,7 @@ def _write_policy(people: People, folder: Path, model: Path | None, builder: str
     """The table as a file, and the policy that `leafgate init` writes for it."""
     people.frame.to_csv(folder / TABLE, index=False)
     chosen = list(people.harmless)
-    policy = first_policy(folder / TABLE, TARGET, True, model, folder, builder=builder, harmless=chosen)
+    policy = first_policy(Files(folder / TABLE, model, folder, header=True), TARGET, builder, chosen)
     (folder / POLICY_FILE).write_text(policy.text, encoding="utf-8")
     return folder / POLICY_FILE
 

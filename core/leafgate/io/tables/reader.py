@@ -466,16 +466,13 @@ def _table(records: RawRecords, schema: Schema, reading: _Reading, names: Sequen
     if not keep.any():
         raise DataError("every row has a missing cell, none is left", place=place)
     missing = {name: missing_texts(raw[name], name, data) for name, gap in gaps.items() if (gap & ~keep).any()}
-    return make_table(
-        schema,
-        typed[keep],
-        weight[keep],
+    table = make_table(schema, typed[keep], weight[keep], counts_people=counts_people, rows=records.rows[keep])
+    return replace(
+        table,
         dropped=int((records.rows if counts_people is False else weight)[~keep].sum()),
         commented=records.commented,
         repeated_identifiers=reading.repeated_identifiers(records, names, keep, missing),
         sha256=records.sha256,
-        counts_people=counts_people,
-        rows=records.rows[keep],
         incomplete=None if keep.all() else _incomplete(schema, typed, ~keep, weight, counts_people, records.rows),
     )
 

@@ -6,6 +6,7 @@ import gc
 import json
 import re
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +58,8 @@ def whole(found: Table | LargeTable) -> Table:
         found.schema,
         pd.concat([block.frame for block in blocks], ignore_index=True),
         np.concatenate([block.weight for block in blocks]),
-        dropped=found.dropped,
-        repeated_identifiers=found.repeated_identifiers,
     )
+    table = replace(table, dropped=found.dropped, repeated_identifiers=found.repeated_identifiers)
     assert found.distinct in {None, len(table)}
     return table
 

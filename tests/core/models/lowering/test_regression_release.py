@@ -61,7 +61,7 @@ MODELS: dict[str, Callable[[], Any]] = {
 def people() -> Table:
     codes = bins.bin_of(PAY, EDGES)
     frame = NAMED.assign(pay=pd.Categorical.from_codes(codes, categories=pd.Index(bins.bin_names(EDGES))))
-    return make_table(SCHEMA, frame, np.ones(400, dtype=np.int64), dropped=0, sha256="")
+    return make_table(SCHEMA, frame, np.ones(400, dtype=np.int64))
 
 
 def of_file(content: bytes) -> Release:
