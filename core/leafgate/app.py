@@ -126,6 +126,7 @@ if TYPE_CHECKING:
     from leafgate.kernel.findings import Finding as Finding
     from leafgate.kernel.findings import Report as Report
     from leafgate.kernel.findings import Verdict as Verdict
+    from leafgate.kernel.findings import VisibleTo as VisibleTo
     from leafgate.kernel.folders import FOLDER_HEAD as FOLDER_HEAD
     from leafgate.kernel.folders import folder_files as folder_files
     from leafgate.kernel.options import ABOUT_PEOPLE as ABOUT_PEOPLE
@@ -295,7 +296,7 @@ __getattr__ = lazy_exports(
         "leafgate.session.stale_results": "RELEASE",
         "leafgate.kernel.folders": "FOLDER_HEAD folder_files",
         "leafgate.kernel.paths": "DocumentPath format_path",
-        "leafgate.kernel.findings": "Direction DIRECTIONS EXIT_CODES Finding REPAIR Report Verdict",
+        "leafgate.kernel.findings": "Direction DIRECTIONS EXIT_CODES Finding REPAIR Report Verdict VisibleTo",
         "leafgate.kernel.witness": "Answers",
     },
 )

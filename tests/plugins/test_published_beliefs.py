@@ -31,7 +31,7 @@ from leafgate.api import (
     Records,
     SecretBelief,
 )
-from leafgate.app import audit_policy, document, load_plugins, serialize
+from leafgate.app import VisibleTo, audit_policy, document, load_plugins, serialize
 from leafgate.engine.audit import Audit
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.release import Publish
@@ -196,7 +196,7 @@ def test_a_label_that_is_always_right_exposes_people_and_its_rate_is_not_public(
     release = published_release(table, by_town(Leaf("yes"), Leaf("no")), level="labels", count_semantics="unknown")
     done = audited(release, table, tmp_path, {"use": "confidence", "at_most": 0.95}, attack=Linking())
     found = next(finding for finding in done.report.findings if finding.metric == "confidence")
-    assert (found.passed, found.value, found.private) == (False, 1, True)
+    assert (found.passed, found.value, found.audience) == (False, 1, VisibleTo.AUDITORS)
     public = next(f for f in document(done.report, "public")["findings"] if f["metric"] == "confidence")
     assert (public["value"], public["beyond"], public["passed"]) == (None, None, False)
 

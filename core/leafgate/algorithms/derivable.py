@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from leafgate.algorithms.routing import NOWHERE, route
-from leafgate.errors import InconclusiveError
 from leafgate.kernel.arrays import Ids
-from leafgate.kernel.belief import AttributeBelief, MembershipBelief, SecretBelief, classes_of, secret_of
+from leafgate.kernel.belief import SecretBelief, classes_of, secret_of
 from leafgate.kernel.context import Observation, ScoringContext
 from leafgate.kernel.release import Release
 from leafgate.kernel.schema import Column
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from leafgate.kernel.components import AttackModel
-    from leafgate.kernel.metrics import Metric
 
 
 class RanAttack(Protocol):
@@ -169,34 +167,6 @@ def _may_use_label_accuracies(case: ScoringContext) -> bool:
     """
     secret = secret_of(case.belief)
     return secret is not None and (secret in columns_spoken_of(case.release) or case.table.schema.target.public)
-
-
-def must_hide(metric: Metric, case: ScoringContext, result: RanAttack | None, sensitivity: float = 0.0) -> bool:
-    """Would the numbers of a score disclose what follows neither from the release nor from the public columns?
-
-    These and the record of what the metric has read decide, and nobody's secrets. Asking adds nothing to the record. A
-    score of candidates or targets with a `sensitivity` is a rate that public reports round, so it need not be hidden.
-
-    Args:
-        metric: its class variables and its own `must_hide` are asked.
-        case: what it has scored, with the record of its reads.
-        result: of the attack whose belief was scored; None for a metric of the release.
-        sensitivity: what its score states, from 0 up.
-
-    Raises:
-        InconclusiveError: the metric's own `must_hide` returned no truth value.
-    """
-    own = metric.must_hide(case.with_own_record())
-    if not isinstance(own, bool | np.bool_):
-        raise InconclusiveError(f"`must_hide` of {metric.use} answers neither yes nor no")
-    read = case.observed & {Observation.POSTERIOR, Observation.PRIOR}
-    of_candidates = isinstance(case.belief, MembershipBelief | AttributeBelief)
-    undisclosed = undisclosed_reads(case)
-    if of_candidates and not read and sensitivity > 0:
-        undisclosed -= {Observation.MEMBERSHIP}  # a rate of many candidates, rounded so that few of them cannot move it
-        return bool(metric.private) or bool(own) or bool(undisclosed)
-    granted = (bool(read) or of_candidates) and uses_background_knowledge(case, result)
-    return bool(metric.private) or bool(own) or granted or bool(undisclosed)
 
 
 def columns_spoken_of(release: Release) -> frozenset[str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from collections.abc import Callable
 
 from leafgate.disclosure.figures import attack_accuracies, distributions, tree_figure
 from leafgate.disclosure.limit_leakage import leakage_notes
@@ -39,7 +38,7 @@ from leafgate.disclosure.schema import (
 )
 from leafgate.io.json import JsonDocument
 from leafgate.kernel.evidence import AuditorOnly
-from leafgate.kernel.findings import FORMAT, Finding, Remedy, Report, SecondaryScore, Unit
+from leafgate.kernel.findings import FORMAT, Finding, Masking, Remedy, Report, SecondaryScore, Unit, VisibleTo
 
 OUTSIDE_GUARANTEE = (
     "The release claims differential privacy. Whether limits hold was computed from the data: these answers are "
@@ -55,13 +54,14 @@ def document(report: Report, audience: Audience) -> JsonDocument:
 def report_document(report: Report, audience: Audience) -> ReportDocument:
     """The report as its audience may see it.
 
-    The numbers of a public report are masked by its smallest cell (`leafgate.disclosure.masking`). Where the release
-    claims differential privacy, a public report holds no number that was computed from the data.
+    Each finding says who may see its numbers. Those of a public report are masked by its smallest cell
+    (`leafgate.disclosure.masking`). Where the release claims differential privacy, a public report holds no number that
+    was computed from the data, nor how many people there are.
     """
     mask = CountMask.of_report(report, report.smallest_cell if audience == "public" else 1)
     hide_data = audience == "public" and report.differentially_private
     findings = tuple(
-        _finding_document(finding, bars, mask, audience, hide_data)
+        _finding_document(finding, bars, mask, audience, hide_totals=hide_data)
         for finding, bars in zip(report.findings, distributions(report, mask, audience), strict=True)
     )
     notes = [*report.notes, *(report.auditor_notes if audience == "auditor" else ())]
@@ -79,7 +79,7 @@ def report_document(report: Report, audience: Audience) -> ReportDocument:
             "release": report.release and ReleaseDocument.of(redact_object(report.release, mask, audience)),
             "findings": findings,
             "method": MethodDocument.of(redact_object(report.method, mask, audience)) if report.method else None,
-            "guesses": () if hide_data else attack_accuracies(report, mask, audience),
+            "guesses": attack_accuracies(report, mask, audience),
             "tree": tree_figure(report, mask, audience),
             "versions": report.versions,
             "notes": notes,
@@ -94,16 +94,13 @@ def _data_facts(report: Report, mask: CountMask, audience: Audience) -> JsonDocu
 
 
 def _finding_document(
-    finding: Finding, bars: tuple[BarDocument, ...], mask: CountMask, audience: Audience, hide_data: bool
+    finding: Finding, bars: tuple[BarDocument, ...], mask: CountMask, audience: Audience, *, hide_totals: bool
 ) -> FindingDocument:
-    total, beyond = finding.people, finding.violations
-    if audience == "public":
-        finding, beyond = _without_private_numbers(finding, hide_data), None if finding.private else beyond
-        finding = replace(finding, evidence=_without_small_groups(finding, mask.smallest))
-    if hide_data:
-        total = beyond = None
-    base = rounding_base(finding, mask.smallest) if finding.value is not None else 0.0
-    evidence = redact_object(_with_secondary_scores(finding, mask, hide_data), mask, audience)
+    visible = audience == "auditor" or finding.audience != VisibleTo.AUDITORS
+    total = None if hide_totals else finding.people
+    beyond = finding.violations if visible else None
+    value = finding.value if visible else None
+    base = 0.0 if value is None else rounding_base(finding.masking.sensitivity, mask.smallest)
     return FindingDocument.of(
         {
             "id": finding.id,
@@ -111,13 +108,13 @@ def _finding_document(
             "secret": finding.secret,
             "metric": finding.metric,
             **({"use": finding.use} if finding.use else {}),
-            "value": _rounded_score(finding, base) if base else _masked_value(finding, mask, hide_data),
+            "value": _rounded_score(value, base) if base else _masked_value(value, finding.masking, finding, mask),
             **({"step": base} if 0 < base <= MAX_ROUNDING_BASE else {}),
             "limit": LimitDocument.of({} if finding.limit is None else finding.limit.document()),
             "passed": finding.passed,
             "people": None if total is None else mask.total_count(total),
             "beyond": None if beyond is None or total is None else mask.part(beyond, total),
-            "evidence": EvidenceDocument.of(evidence),
+            "evidence": EvidenceDocument.of(_evidence(finding, mask, audience, visible=visible)),
             **({"alarm": finding.plain_failure} if finding.plain_failure else {}),
             "plugin": finding.plugin,
             "where": finding.where,
@@ -126,6 +123,35 @@ def _finding_document(
             "distribution": bars,
         }
     )
+
+
+WITHOUT_NUMBERS = frozenset({"claim", "derived", "problem", "scored_because"})
+"""The evidence of a finding whose numbers are for auditors that the public sees all the same; `derived` is a score by
+what the adversary derives, which may follow from the release where the judged one does not."""
+
+
+def _evidence(finding: Finding, mask: CountMask, audience: Audience, *, visible: bool) -> JsonDocument:
+    """The evidence that the audience may see; of each secondary score as much as it would see of the finding's own.
+
+    Where one of the worst groups is below the smallest cell, that group alone and no number of groups is published: the
+    other groups might be all the rest of the people, and the number of groups would disclose how small they are.
+    """
+    evidence = {key: each for key, each in finding.evidence.items() if visible or key in WITHOUT_NUMBERS}
+    if audience == "public" and has_small_groups(finding.masking, mask.smallest):
+        evidence.pop("groups", None)
+    worst = evidence.get("worst")
+    if audience == "public" and isinstance(worst, list) and any(each["people"].count < mask.smallest for each in worst):
+        evidence["worst"] = worst[:1]
+    for key, content in list(evidence.items()):
+        score = content.content if isinstance(content, AuditorOnly) else content
+        if not isinstance(score, SecondaryScore):
+            continue
+        value = _masked_value(score.value, score.masking, finding, mask)
+        if value is None and score.value is not None:
+            del evidence[key]
+        else:
+            evidence[key] = AuditorOnly(value) if isinstance(content, AuditorOnly) else value
+    return redact_object(evidence, mask, audience)
 
 
 def _remedy(remedy: Remedy, audience: Audience) -> RemedyDocument:
@@ -144,61 +170,18 @@ def _remedy(remedy: Remedy, audience: Audience) -> RemedyDocument:
     )
 
 
-def _without_private_numbers(finding: Finding, hide_data: bool) -> Finding:
-    """The finding without numbers that follow from the data and not from the release."""
-    kept = {"claim", "problem", "scored_because"}
-    if hide_data and not finding.of_release:
-        return replace(finding, value=None, evidence=_selected(finding.evidence, kept))
-    if finding.private:
-        return replace(finding, value=None, evidence=_selected(finding.evidence, kept | {"derived"}))
-    return finding
-
-
-def _selected(evidence: Mapping[str, object], keys: Collection[str]) -> dict[str, object]:
-    return {key: content for key, content in evidence.items() if key in keys}
-
-
-def _without_small_groups(finding: Finding, smallest: int) -> Mapping[str, object]:
-    """The evidence; where one of the worst groups is below the smallest cell, that group alone and no number of groups.
-
-    The other groups might be all the rest of the people, and the number of groups would disclose how small they are.
-    """
-    evidence, worst = dict(finding.evidence), finding.evidence.get("worst")
-    if smallest > 1 and has_small_groups(finding, smallest):
-        evidence.pop("groups", None)
-    if isinstance(worst, list) and any(group["people"].count < smallest for group in worst):
-        evidence["worst"] = worst[:1]
-    return evidence
-
-
-def _with_secondary_scores(finding: Finding, mask: CountMask, hide_data: bool) -> dict[str, object]:
-    """The evidence with each secondary score masked as the finding's own would be; suppressed ones are left out.
+def _masked_value(value: float | None, masking: Masking, finding: Finding, mask: CountMask) -> MaskedScore | None:
+    """A score of a finding's people; one that is itself a count or a share of people is masked like a count.
 
     A secondary average is rounded as a judged one: fewer people than the smallest cell cannot move it by a step.
     """
-    evidence: dict[str, object] = dict(finding.evidence)
-    for key, content in finding.evidence.items():
-        score = content.content if isinstance(content, AuditorOnly) else content
-        if not isinstance(score, SecondaryScore):
-            continue
-        judged = replace(finding, value=score.value, score_range=score.spread, people_at_value=score.fewest)
-        value = _masked_value(judged, mask, hide_data)
-        if value is None and score.value is not None:
-            del evidence[key]
-        else:
-            evidence[key] = AuditorOnly(value) if isinstance(content, AuditorOnly) else value
-    return evidence
-
-
-def _masked_value(finding: Finding, mask: CountMask, hide_data: bool) -> MaskedScore | None:
-    """The score of a finding; one that is itself a count or a share of people is masked like a count."""
-    value, total, people = finding.value, finding.people, count_behind_share(finding)
+    total, people = finding.people, count_behind_share(value, finding)
     if value is None or mask.smallest == 1:
         return value
     if is_individual_score(finding):
-        return mask_score(value, finding, mask.smallest)
+        return mask_score(value, masking, mask.smallest)
     if finding.average and finding.unit != Unit.SHARE:
-        return _masked_average(value, finding, mask)
+        return _masked_average(value, masking, finding, mask)
     if finding.unit == Unit.PEOPLE:
         size = mask.count(1 if 0 < value < 1 else int(value))
         return value if isinstance(size, int) else size
@@ -210,27 +193,27 @@ def _masked_value(finding: Finding, mask: CountMask, hide_data: bool) -> MaskedS
         return value if isinstance(everyone, int) else _transformed(everyone, lambda count: count - known)
     if people is None or total is None:
         return value
-    if hide_data or not isinstance(mask.total_count(total), int):
+    if not isinstance(mask.total_count(total), int):
         return None
     part = mask.part(people, total)
     return value if isinstance(part, int) else _transformed(part, lambda count: round(count / total, 6))
 
 
-def _masked_average(value: float, finding: Finding, mask: CountMask) -> MaskedScore:
+def _masked_average(value: float, masking: Masking, finding: Finding, mask: CountMask) -> MaskedScore:
     """An average of people's scores, rounded so coarsely that fewer people than the smallest cell move it by no step.
 
     The average of a small group whose people have equal scores is each person's score, and is masked as one.
     """
-    if finding.unit not in COUNTING_UNITS and has_small_groups(finding, mask.smallest):
+    if finding.unit not in COUNTING_UNITS and has_small_groups(masking, mask.smallest):
         return round_to_grid(value)
     if finding.unit == Unit.PEOPLE and 0 < value < mask.smallest:
         return FewerThan(fewer_than=mask.smallest)
-    return round_coarsely(value, mask.smallest * finding.score_range / max(finding.people or 1, 1))
+    return round_coarsely(value, mask.smallest * masking.score_range / max(finding.people or 1, 1))
 
 
-def _rounded_score(finding: Finding, base: float) -> float | None:
+def _rounded_score(value: float | None, base: float) -> float | None:
     """The score rounded to its rounding base; None where that is too coarse."""
-    return None if finding.value is None or base > MAX_ROUNDING_BASE else round_coarsely(finding.value, base)
+    return None if value is None or base > MAX_ROUNDING_BASE else round_coarsely(value, base)
 
 
 def _transformed(count: FewerThan | FromTo, transform: Callable[[float], float]) -> FewerThan | FromTo:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from leafgate.disclosure.masking import MAX_ROUNDING_BASE, Audience, CountMask, redact_object, round_coarsely
 from leafgate.disclosure.schema import AttackAccuracyDocument, BarDocument, NodeDocument, TreeDocument
-from leafgate.kernel.findings import Report
+from leafgate.kernel.findings import Report, VisibleTo
 
 
 def distributions(report: Report, mask: CountMask, audience: Audience) -> Iterator[tuple[BarDocument, ...]]:
@@ -19,7 +19,7 @@ def distributions(report: Report, mask: CountMask, audience: Audience) -> Iterat
 
     public = audience == "public"
     for finding in report.findings:
-        suppressed = public and (finding.private or report.differentially_private)
+        suppressed = public and finding.audience == VisibleTo.AUDITORS
         bars = () if suppressed else distribution(finding)
         if public and bars:
             total = sum(bar.people for bar in bars)
@@ -48,7 +48,8 @@ def attack_accuracies(report: Report, mask: CountMask, audience: Audience) -> tu
     documents = []
     for guess in report.guesses:
         base = mask.smallest / guess.people
-        if audience == "public" and (guess.private or (base > MAX_ROUNDING_BASE and mask.smallest > 1)):
+        suppressed = guess.audience == VisibleTo.AUDITORS or (base > MAX_ROUNDING_BASE and mask.smallest > 1)
+        if audience == "public" and suppressed:
             continue
         shares = {"right": guess.correct / guess.people, "commonest": guess.majority_baseline / guess.people}
         rounded = {

@@ -117,7 +117,7 @@ def suppress_small_bins(bars: Sequence[Bar], finding: Finding, smallest: int) ->
         return [_no_large_edge(bar, finding.bound, 1 / smallest) for bar in kept]
     if finding.unit and _has_whole_scores(finding):
         return list(bars)
-    if has_small_groups(finding, smallest):
+    if has_small_groups(finding.masking, smallest):
         return _sides(bars)
     kept = joined(bars, lambda last, bar: not _is_public_edge(last.high, finding.bound))
     return [_outwards(bar, finding.bound) for bar in kept]

@@ -35,7 +35,7 @@ def leakage_notes(report: Report, published: Sequence[FindingDocument]) -> list[
 
 
 def _query(finding: Finding, limit: Limit) -> LimitQuery:
-    return LimitQuery(finding.metric, finding.unit, limit, finding.sensitivity)
+    return LimitQuery(finding.metric, finding.unit, limit, finding.masking.sensitivity)
 
 
 def _note(query: LimitQuery, public: FindingDocument, cell: int) -> str:

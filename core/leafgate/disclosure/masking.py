@@ -19,7 +19,7 @@ from pydantic import JsonValue
 from leafgate.disclosure.schema import Count, FewerThan, FromTo, MoreThan
 from leafgate.io.json import JsonDocument
 from leafgate.kernel.evidence import AuditorOnly, PeopleCount, ReleaseOnly
-from leafgate.kernel.findings import Finding, Report, Unit
+from leafgate.kernel.findings import Finding, Masking, Report, Unit
 
 Audience = Literal["public", "auditor"]
 MAX_ROUNDING_BASE = 0.1
@@ -81,12 +81,12 @@ class CountMask:
         return start, start + self.smallest - 1
 
 
-def count_behind_share(finding: Finding) -> int | None:
-    """The number of people that a score is the share of; None where the score is no share of people."""
+def count_behind_share(value: float | None, finding: Finding) -> int | None:
+    """The number of people that a finding's score is the share of; None where the score is no share of people."""
     of_people = finding.average or finding.scored is None
-    if finding.unit != Unit.SHARE or finding.value is None or finding.people is None or not of_people:
+    if finding.unit != Unit.SHARE or value is None or finding.people is None or not of_people:
         return None
-    return round(finding.value * finding.people)
+    return round(value * finding.people)
 
 
 def round_coarsely(value: float, step: float) -> float:
@@ -94,13 +94,13 @@ def round_coarsely(value: float, step: float) -> float:
     return round(value, -math.ceil(math.log10(step))) + 0.0 if step > 0 else value
 
 
-def rounding_base(finding: Finding, smallest: int) -> float:
+def rounding_base(sensitivity: float, smallest: int) -> float:
     """The rounding base of a score of the release: fewer people than the smallest cell move it by less than one step.
 
     Returns:
         A power of ten; 0 where no person can move the score.
     """
-    moved = 0.0 if smallest == 1 else smallest * finding.sensitivity
+    moved = 0.0 if smallest == 1 else smallest * sensitivity
     return 10.0 ** math.ceil(math.log10(moved)) if moved > 0 else 0.0
 
 
@@ -109,19 +109,19 @@ def is_individual_score(finding: Finding) -> bool:
     return finding.scored is not None and finding.unit not in COUNTING_UNITS and not finding.average
 
 
-def has_small_groups(finding: Finding, smallest: int) -> bool:
-    """Is the smallest group of the finding's people below the smallest cell?"""
-    return finding.smallest_group is not None and finding.smallest_group < smallest
+def has_small_groups(masking: Masking, smallest: int) -> bool:
+    """Is the smallest group of a finding's people below the smallest cell?"""
+    return masking.smallest_group is not None and masking.smallest_group < smallest
 
 
-def mask_score(value: float | None, finding: Finding, smallest: int) -> float | FromTo | None:
+def mask_score(value: float | None, masking: Masking, smallest: int) -> float | FromTo | None:
     """The score of one person: whole numbers as they are, others as a step of the grid; None where few people share it.
 
     Whole numbers do not disclose the size of the group they were computed from; fractions do.
     """
     if value is None or float(value).is_integer():
         return value
-    few = finding.people_at_value is not None and finding.people_at_value < smallest
+    few = masking.people_at_value is not None and masking.people_at_value < smallest
     return None if few else round_to_grid(value)
 
 

@@ -27,7 +27,7 @@ from leafgate.kernel.belief import CellBelief, MechanismBelief, MembershipBelief
 from leafgate.kernel.checks import AuditCheck, CheckContext, CheckedData, CheckFinding
 from leafgate.kernel.components import AttackModel
 from leafgate.kernel.evidence import RESERVED, AuditorOnly, PeopleCount, checked_evidence, is_json_encodable
-from leafgate.kernel.findings import CHECK_PREFIX, Finding, Remedy
+from leafgate.kernel.findings import CHECK_PREFIX, Finding, Remedy, VisibleTo
 from leafgate.kernel.metrics import Metric, PersonMetric
 from leafgate.kernel.release import Claim
 
@@ -90,7 +90,7 @@ def _margin(finding: Finding) -> float:
 
     So too where the public sees no number: which of several findings is the worst would disclose something of it.
     """
-    if finding.value is None or finding.private or finding.limit is None:
+    if finding.value is None or finding.audience == VisibleTo.AUDITORS or finding.limit is None:
         return -math.inf
     return finding.limit.margin(finding.value)
 
@@ -475,7 +475,6 @@ def _bare_finding(kind: type[AuditCheck], origin: str, column: str | None) -> Fi
         None,
         use=use_of(kind),
         plugin=origin,
-        private=not kind.of_release,
-        of_release=kind.of_release,
+        audience=VisibleTo.EVERYBODY if kind.of_release else VisibleTo.AUDITORS,
         plain_failure=kind.plain_failure,
     )

@@ -11,9 +11,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.algorithms.derivable import group_shares_derivable, uses_background_knowledge
 from leafgate.algorithms.routing import NOWHERE, route
 from leafgate.engine.attack import AttackResult
+from leafgate.engine.audience import audience_of_guesses
 from leafgate.engine.score import AuditState
 from leafgate.errors import InconclusiveError, UnreadableError
 from leafgate.kernel.belief import Belief, PosteriorBelief, SecretBelief, classes_of
@@ -413,8 +413,7 @@ def _guess(state: AuditState, result: AttackResult, belief: Belief) -> AttackAcc
     right = best[np.arange(len(truth)), truth] / best.sum(axis=1)
     weight = case.table.persons
     commonest = int(np.bincount(truth, weights=weight).max())
-    is_derivable = group_shares_derivable(case, alike=True) and not case.table.weighted
-    private = uses_background_knowledge(case, result) or not is_derivable
+    audience = audience_of_guesses(case, result)
     return AttackAccuracy(
-        result.attack.called, case.secret.name, int(weight.sum()), float(weight @ right), commonest, private
+        result.attack.called, case.secret.name, int(weight.sum()), float(weight @ right), commonest, audience
     )

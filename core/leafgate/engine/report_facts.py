@@ -16,6 +16,7 @@ import numpy as np
 from leafgate.algorithms.routing import count_leaves
 from leafgate.api.plan import AuditPlan, Grants
 from leafgate.api.registry import Plugins
+from leafgate.engine.audience import beside_claim
 from leafgate.engine.knowledge import secret_inputs
 from leafgate.engine.waivers import Waivers
 from leafgate.errors import DataError, PolicyError
@@ -244,7 +245,7 @@ def report_of(
         policy={**plan.identify(), **plan.origin.facts},
         data=data_facts(table, files, differentially_private=private),
         release=None if artifact is None else _release_facts(plan, artifact),
-        findings=findings,
+        findings=beside_claim(findings) if private else findings,
         versions=versions_of(plan, plugins),
         smallest_cell=plan.smallest_cell,
         differentially_private=private,

@@ -15,6 +15,7 @@ from leafgate.algorithms.derivable import columns_spoken_of, overall_shares_deri
 from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult
+from leafgate.engine.audience import audience_of_score
 from leafgate.engine.remedies.static import from_error
 from leafgate.engine.scores import (
     DISTRIBUTION_NAMES,
@@ -23,12 +24,10 @@ from leafgate.engine.scores import (
     Scores,
     counted_by,
     finite,
-    is_hidden,
+    masking_of,
     score_case,
     score_of,
-    score_range,
     secondary_scores,
-    smallest_class,
     unbounded_evidence,
     value_of,
     worst_classes,
@@ -56,9 +55,11 @@ from leafgate.kernel.findings import (
     NOT_SPOKEN_OF,
     VERIFIED_PRIVACY,
     Finding,
+    Masking,
     Scored,
     ScoredPeople,
     Unit,
+    VisibleTo,
     lenient,
 )
 from leafgate.kernel.knowledge import AdversaryKnowledge, defensive_copy
@@ -234,14 +235,14 @@ def score_one(
     try:
         case = state.case(result, belief)
         score = score_of(metric, state.plugins, case)
-        private = is_hidden(metric, state.plugins, case, result, score.sensitivity)
+        audience = audience_of_score(metric, state.plugins, [case], result, score.sensitivity)
     except UnreadableError:
         if belief is not None:
             raise
         return inconclusive(metric, state, id, "there is no belief to read")
     except LeafgateError as error:
         return inconclusive(metric, state, id, error)
-    common = _common(metric, state, id, result, belief) | {"private": private, "sensitivity": score.sensitivity}
+    common = _common(metric, state, id, result, belief)
     people = int(state.table.persons.sum()) if Unit(metric.unit).is_of_everyone else None
     value = float(score.numbers)
     evidence = unbounded_evidence(value) | _attack_evidence(case, result) | score.evidence
@@ -252,7 +253,7 @@ def score_one(
         passed = passed if len(kept) == 1 else None
         ends = dict(zip(("low", "high"), map(finite, score.interval), strict=True))
         evidence["judged_by"] = "interval"
-        evidence["interval"] = ends if metric.of_release and not private else AuditorOnly(ends)
+        evidence["interval"] = ends if audience == VisibleTo.EVERYBODY else AuditorOnly(ends)
         evidence |= {} if len(kept) == 1 else {"problem": "the limit lies within the interval of the score"}
     if score.largest is not None:
         evidence["largest"] = AuditorOnly(round(score.largest, 6))
@@ -268,6 +269,8 @@ def score_one(
         people=people,
         limit=metric.limit,
         evidence=evidence,
+        audience=audience,
+        masking=Masking(sensitivity=score.sensitivity),
         remedies=remedies,
         **common,
     )
@@ -298,7 +301,8 @@ def _score_belief(metric: PersonMetric, state: AuditState, id: str, result: Atta
     first = next(iter(cases.values()))
     common = _common(metric, state, id, result, belief)
     try:
-        common |= {"private": any(is_hidden(metric, state.plugins, each.case, result) for each in cases.values())}
+        scored_cases = [each.case for each in cases.values()]
+        common |= {"audience": audience_of_score(metric, state.plugins, scored_cases, result)}
         secondary = secondary_scores(metric, state.plugins, cases, scored, result)
     except LeafgateError as error:
         return inconclusive(metric, state, id, error, scored)
@@ -340,7 +344,6 @@ def _common(
         "secret": secret,
         "plugin": state.plugins.origin(metric),
         "unit": Unit(metric.unit),
-        "of_release": metric.of_release,
         "plain_failure": metric.plain_failure_of(secret),
     }
 
@@ -361,8 +364,7 @@ def _judge_people(
     value = value_of(metric, scores, case)
     evidence = unbounded_evidence(value)
     everyone = not isinstance(case.belief, CellBelief)
-    fields["score_range"] = score_range(scores)
-    fields["smallest_group"] = smallest_class(case, np.ones(len(scores), dtype=bool))
+    fields["masking"] = masking_of(metric, scores, value, case)
     if metric.average:
         fields["scored"] = ScoredPeople(scores, weight, np.zeros(len(scores), dtype=bool), everyone)
         return Finding(value=finite(value), passed=metric.holds(value), people=people, evidence=evidence, **fields)
@@ -370,7 +372,6 @@ def _judge_people(
     past = np.array([not metric.holds(float(value)) for value in values])[which]
     beyond = int(weight[past].sum())
     fields["scored"] = ScoredPeople(scores, weight, past, everyone)
-    fields["people_at_value"] = smallest_class(case, scores == value)
     evidence |= document
     if beyond:
         evidence["worst"] = worst_classes(case, pd.Series(scores), past, metric.direction)

@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.algorithms.derivable import must_hide, undisclosed_reads
+from leafgate.algorithms.derivable import undisclosed_reads
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
+from leafgate.engine.audience import audience_of_score
 from leafgate.engine.remedies.static import of_texts
 from leafgate.engine.validation import are_real_numbers, is_reordered
 from leafgate.errors import InconclusiveError, LeafgateError
@@ -21,7 +22,7 @@ from leafgate.kernel.belief import Belief, CellBelief, GroupBelief, PosteriorBel
 from leafgate.kernel.components import Distribution
 from leafgate.kernel.context import Observation, ScoringContext
 from leafgate.kernel.evidence import RESERVED, AuditorOnly, PeopleCount, checked_evidence, is_json_encodable
-from leafgate.kernel.findings import Remedy, Scored, SecondaryScore
+from leafgate.kernel.findings import Masking, Remedy, Scored, SecondaryScore, VisibleTo
 from leafgate.kernel.metrics import Metric, PersonMetric, Score
 from leafgate.kernel.table import Table
 
@@ -117,14 +118,6 @@ def _validated(scores: object, metric: Metric, case: ScoringContext) -> Any:
     return numbers
 
 
-def is_hidden(
-    metric: Metric, plugins: Plugins, case: ScoringContext, result: AttackResult | None, sensitivity: float = 0.0
-) -> bool:
-    """Whether the public may not see the numbers; a metric that cannot say so leaves the limit unchecked."""
-    with isolate_plugin_errors(metric, plugins):
-        return must_hide(metric, case, result, sensitivity)
-
-
 def value_of(metric: PersonMetric, scores: Scores, case: ScoringContext) -> float:
     """The number that the limit is compared with: the mean over people, or the worst-off person's score."""
     if metric.average:
@@ -159,13 +152,17 @@ def unbounded_evidence(value: float) -> dict[str, Any]:
     return {} if np.isfinite(value) else {"unbounded": True}
 
 
-def score_range(scores: Scores) -> float:
-    """The largest finite score minus the smallest."""
+def masking_of(metric: PersonMetric, scores: Scores, value: float, case: ScoringContext) -> Masking:
+    """What public reports mask the value of people's scores by."""
     bounded = scores[np.isfinite(scores)]
-    return float(np.ptp(bounded)) if len(bounded) else 0.0
+    return Masking(
+        score_range=float(np.ptp(bounded)) if len(bounded) else 0.0,
+        people_at_value=None if metric.average else _smallest_class(case, scores == value),
+        smallest_group=_smallest_class(case, np.ones(len(scores), dtype=bool)),
+    )
 
 
-def smallest_class(case: ScoringContext, rows: NDArray[np.bool_]) -> int | None:
+def _smallest_class(case: ScoringContext, rows: NDArray[np.bool_]) -> int | None:
     """The people of the smallest equivalence class among these records; None of hidden cells.
 
     Where the attack gives no classes, people with equal public cells are one.
@@ -247,7 +244,7 @@ def secondary_scores(
     document: dict[str, Any] = {}
     for distribution, each in cases.items():
         if distribution != scored:
-            hidden = is_hidden(metric, plugins, each.case, result)
+            hidden = audience_of_score(metric, plugins, [each.case], result) == VisibleTo.AUDITORS
             score = _secondary_score(metric, each)
             document[distribution] = AuditorOnly(score) if hidden else score
     return document
@@ -255,8 +252,7 @@ def secondary_scores(
 
 def _secondary_score(metric: PersonMetric, scored: ScoredCase) -> SecondaryScore:
     value = value_of(metric, scored.scores, scored.case)
-    fewest = None if metric.average else smallest_class(scored.case, scored.scores == value)
-    return SecondaryScore(finite(value), score_range(scored.scores), fewest)
+    return SecondaryScore(finite(value), masking_of(metric, scored.scores, value, scored.case))
 
 
 MAX_WORST_CLASSES = 3

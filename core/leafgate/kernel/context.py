@@ -53,8 +53,8 @@ class ScoringContext:
     that are to hold together divide their error by it. `smallest_cell`: a number that so many people share is nobody's.
 
     `observed` is the record of what was read. Every property that reads the table's secrets enters an `Observation`
-    before it returns, and `leafgate.algorithms.derivable.must_hide` decides by this record whether the public sees a
-    score. A copy made with `dataclasses.replace` writes into the same record.
+    before it returns, and `leafgate.engine.audience` decides by this record whether the public sees a score.
+    A copy made with `dataclasses.replace` writes into the same record.
     """
 
     table: Table

@@ -14,12 +14,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+class VisibleTo(StrEnum):
+    """Who may see a number. `leafgate.engine.audience` decides it once, right after scoring; reports only draw it.
+
+    Attributes:
+        EVERYBODY: it follows from the release alone, so that a claim of differential privacy covers it.
+        MASKED: it follows from the release and the public columns; public reports mask it by its unit and `Masking`.
+        AUDITORS: it follows from the data, or from knowledge that the policy grants; public reports leave it out.
+    """
+
+    EVERYBODY = "everybody"
+    MASKED = "masked"
+    AUDITORS = "auditors"
+
+
 @dataclass(frozen=True, repr=False)
 class AttackAccuracy:
     """People whose secret an attack's best guess gets right, of `people`, and those the commonest value gets right.
 
     Ties of the attack count in part: of two equally likely values each is the guess half of the time.
-    `private`: the numbers follow from the data or from knowledge that the policy grants, and not from the release.
     """
 
     attack: str
@@ -27,7 +40,7 @@ class AttackAccuracy:
     people: int
     correct: float
     majority_baseline: int
-    private: bool
+    audience: VisibleTo
 
 
 class Unit(StrEnum):
@@ -118,17 +131,32 @@ EXIT_CODES: Mapping[Verdict, ExitCode] = {
 }
 
 
+@dataclass(frozen=True, repr=False)
+class Masking:
+    """What public reports mask a score by, besides its unit. Its repr holds no number.
+
+    Attributes:
+        score_range: the largest of people's scores minus the smallest; averages are rounded by it.
+        sensitivity: the most by which one person can move a score of the release, which is rounded by it.
+        people_at_value: people in the smallest equivalence class that has the score; None of hidden cells.
+        smallest_group: people in the smallest equivalence class of all; None of hidden cells.
+    """
+
+    score_range: float = 0.0
+    sensitivity: float = 0.0
+    people_at_value: int | None = None
+    smallest_group: int | None = None
+
+
 @dataclass(frozen=True)
 class SecondaryScore:
     """A score in a finding's evidence that is by another distribution of the secret than the judged one.
 
-    `value` is None where it has no bound. `spread` and `fewest` are a finding's, of these scores: an audience sees the
-    number by the same rules as the finding's own.
+    `value` is None where it has no bound. An audience sees it by the same rules as the finding's own number.
     """
 
     value: float | None = field(repr=False)
-    spread: float = field(default=0.0, repr=False)
-    fewest: int | None = field(default=None, repr=False)
+    masking: Masking = field(default=Masking(), repr=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -188,14 +216,11 @@ class Finding:
 
     `passed` is None where the question is inconclusive; `value` is None where there is no number, or an unbounded one
     (the evidence says so). `people` were judged and `violations` of them lie beyond the limit (None where the score is
-    not about people); `unit` is the metric's. A `private` finding's numbers follow from the data and not from the
-    release, so only auditors see them; an `of_release` finding read nobody's data. `score_range` is the largest of
-    people's scores minus the smallest, and `sensitivity` the most by which one person can move a score of the release:
-    public reports round by them. `people_at_value` people are in the smallest equivalence class with the value, and
-    `smallest_group` in the smallest of all. `where` is the line of the policy file that asked for the limit:
-    {"file", "line"}, empty where it is not known. `waiver` states who lets the finding through although it failed, and
-    until when. `plain_failure` is a clause in plain words: what a broken limit means. `use` is the `use` of a metric
-    with a name of its own, or of an audit check. `remedies` say what to do where it is not ok, the best first.
+    not about people). `audience` says who may see these numbers; where public reports mask them, `unit`, which is the
+    metric's, and `masking` say how. `where` is the line of the policy file that asked for the limit: {"file", "line"},
+    empty where it is not known. `waiver` states who lets the finding through although it failed, and until when.
+    `plain_failure` is a clause in plain words: what a broken limit means. `use` is the `use` of a metric with a name of
+    its own, or of an audit check. `remedies` say what to do where it is not ok, the best first.
     """
 
     id: str
@@ -211,12 +236,8 @@ class Finding:
     evidence: Mapping[str, Any] = field(default_factory=dict)
     plugin: str = ""
     unit: Unit = Unit.NONE
-    private: bool = False
-    of_release: bool = False
-    score_range: float = 0.0
-    sensitivity: float = 0.0
-    people_at_value: int | None = None
-    smallest_group: int | None = None
+    audience: VisibleTo = VisibleTo.MASKED
+    masking: Masking = Masking()
     scored: ScoredPeople | None = field(default=None, repr=False, compare=False)
     where: Mapping[str, Any] = field(default_factory=dict)
     waiver: Mapping[str, Any] | None = None

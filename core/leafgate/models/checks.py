@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from leafgate.api.plan import AuditPlan, ReleaseFileChecks
 from leafgate.api.registry import Plugins
-from leafgate.kernel.findings import REPAIR, Finding, Remedy
+from leafgate.kernel.findings import REPAIR, Finding, Remedy, VisibleTo
 from leafgate.kernel.release import LEVELS, NOT_STATED, FileDisclosure, Level, Release, discloses_more
 from leafgate.models.exposure.cells import cells_disclosed
 
@@ -50,7 +50,7 @@ def file_disclosure_check(plan: AuditPlan, plugins: Plugins, release: Release) -
         evidence=evidence,
         plugin=origin,
         plain_failure=alarm,
-        of_release=True,
+        audience=VisibleTo.EVERYBODY,
         remedies=remedies,
     )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from leafgate.api import LEAF, Mask, ModelIR
-from leafgate.app import Finding, Report
+from leafgate.app import Finding, Report, VisibleTo
 from leafgate_convert.repair.pruning import PrunableModel, PrunableTree
 from leafgate_convert.repair.trials import Step, Trial, Workbench
 from leafgate_convert.scrub import LeafContent
@@ -30,7 +30,7 @@ Cuts = Sequence[Mask]
 def is_of_use(finding: Finding) -> bool:
     """Is it a limit on what the model is good for? It is broken by pruning too much, others by pruning too little."""
     at_least = finding.limit is not None and finding.limit.direction == "at_least"
-    return at_least and finding.scored is None and finding.attack is None and not finding.of_release
+    return at_least and finding.scored is None and finding.attack is None and finding.audience != VisibleTo.EVERYBODY
 
 
 def protects(report: Report) -> bool:

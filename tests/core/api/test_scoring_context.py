@@ -10,7 +10,7 @@ import pytest
 
 from broken_plugins.metrics import Separation
 from leafgate import LeafgateError
-from leafgate.algorithms.derivable import must_hide, undisclosed_reads
+from leafgate.algorithms.derivable import undisclosed_reads
 from leafgate.api import (
     AtLeast,
     GroupBelief,
@@ -20,7 +20,11 @@ from leafgate.api import (
     ScoringContext,
     UnreadableError,
 )
+from leafgate.api.registry import Plugins
+from leafgate.app import VisibleTo
+from leafgate.engine.audience import audience_of_score
 from leafgate.kernel.context import Observation
+from leafgate.kernel.metrics import Metric
 from leafgate.testing.sandbox import canonical_text
 from leafgate.testing.scenarios import unchanged
 from leafgate.testing.scenarios.contexts import candidates_case, people_case
@@ -117,14 +121,18 @@ class Asks(AtLeast):
         return len(case.posterior) + len(case.truth) + len(case.overall) == 0
 
 
+def is_hidden(metric: Metric, case: ScoringContext, sensitivity: float = 0.0) -> bool:
+    return audience_of_score(metric, Plugins(), [case], None, sensitivity) == VisibleTo.AUDITORS
+
+
 def test_asking_the_guard_adds_no_observation() -> None:
     case = a_case()
     assert case.truth is not None
-    hidden = [must_hide(Asks(at_least=1), case, None) for _ in range(2)]
+    hidden = [is_hidden(Asks(at_least=1), case) for _ in range(2)]
     assert (hidden, case.observed) == ([True, True], {TRUTH})
     assert undisclosed_reads(case) == {TRUTH}
     assert case.observed == {TRUTH}
-    assert not must_hide(Asks(at_least=1), a_case(), None)
+    assert not is_hidden(Asks(at_least=1), a_case())
 
 
 def test_who_is_in_the_table_is_read_by_the_property_that_records_it() -> None:
@@ -151,4 +159,4 @@ def test_a_score_of_candidates_is_hidden_unless_it_states_how_far_one_of_them_mo
     case, metric = candidates_case("everything"), Separation(at_most=1)
     metric.score(case)
     assert Observation.MEMBERSHIP in case.observed
-    assert must_hide(metric, case, None, sensitivity) is hidden
+    assert is_hidden(metric, case, sensitivity) is hidden

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.api import AuditorOnly, PeopleCount, Unit
-from leafgate.app import Finding, Report, document, open_session, readable, summary
+from leafgate.app import Finding, Report, VisibleTo, document, open_session, readable, summary
 from leafgate.disclosure.histograms import Bar, suppress_secondary
-from leafgate.kernel.findings import ScoredPeople
+from leafgate.engine.audience import beside_claim
+from leafgate.kernel.findings import Masking, ScoredPeople
 from standins import people_limit
 from survey import PEOPLE, survey
 
@@ -189,10 +190,7 @@ def test_private_things_are_nowhere_in_a_public_document() -> None:
 
 
 PRIVATE_RELEASE = report(
-    found(100040, 20011, value=0.5),
-    averaged(100040, 3),
-    averaged(100040, 50020),
-    sized(100040, 12),
+    *beside_claim([found(100040, 20011, value=0.5), averaged(100040, 3), averaged(100040, 50020), sized(100040, 12)]),
     people=100040,
     distinct=70017,
     differentially_private=True,
@@ -215,7 +213,8 @@ def test_the_public_numbers_of_a_private_release_follow_from_the_release_alone(u
     whole = found(
         100040, value=0.25, unit=unit, attack=None, limit=people_limit(at_most=1), passed=True, evidence=evidence
     )
-    of = replace(PRIVATE_RELEASE, findings=[whole, replace(whole, unit=Unit.NONE, of_release=True)])
+    of_release = replace(whole, unit=Unit.NONE, audience=VisibleTo.EVERYBODY)
+    of = replace(PRIVATE_RELEASE, findings=beside_claim([whole, of_release]))
     findings = document(of, "public")["findings"]
     assert [finding["value"] for finding in findings] == [None, 0.25]
     assert [finding["evidence"] for finding in findings] == [{"claim": 1, "problem": "p"}, evidence]
@@ -259,7 +258,14 @@ def test_how_many_are_distinct_changes_nothing_that_the_public_sees() -> None:
 def test_a_score_that_single_people_move_is_told_in_steps_of_the_smallest_cell(
     moved: float, smallest: int, value: float | None, step: float | None
 ) -> None:
-    whole = Finding("accuracy", "accuracy", True, value=0.673333, limit=people_limit(at_least=0.673), sensitivity=moved)
+    whole = Finding(
+        "accuracy",
+        "accuracy",
+        True,
+        value=0.673333,
+        limit=people_limit(at_least=0.673),
+        masking=Masking(sensitivity=moved),
+    )
     of = report(whole, people=400, smallest=smallest)
     [public], [auditor] = (document(of, audience)["findings"] for audience in ("public", "auditor"))
     assert (public["value"], public.get("step"), public["passed"]) == (value, step, True)
@@ -311,7 +317,9 @@ def test_one_person_more_moves_no_count_but_the_total() -> None:
 
 @pytest.mark.parametrize(("smallest", "value"), [(10, 1.99), (1, 1.985), (100, 2.0)])
 def test_an_average_is_told_in_steps_that_the_smallest_cell_makes(smallest: int, value: float) -> None:
-    average = found(1000, value=1.985, score_range=1.0, limit=people_limit(at_least=1, average=True), passed=True)
+    average = found(
+        1000, value=1.985, masking=Masking(score_range=1.0), limit=people_limit(at_least=1, average=True), passed=True
+    )
     assert value_told(report(average, people=1000, smallest=smallest)) == pytest.approx(value, abs=0.006)
     if smallest == 1:
         assert value_told(report(average, people=1000, smallest=1)) == 1.985
@@ -331,7 +339,11 @@ def test_bars_say_that_everyone_is_past_the_limit_only_where_the_count_does(smal
 def test_of_a_private_finding_the_public_hears_of_no_group() -> None:
     worst = {"people": PeopleCount(40), "possible_values": 1}
     hidden = found(
-        400, 95, private=True, limit=people_limit(at_least=1), evidence={"worst": [worst], "problem": "none"}
+        400,
+        95,
+        audience=VisibleTo.AUDITORS,
+        limit=people_limit(at_least=1),
+        evidence={"worst": [worst], "problem": "none"},
     )
     public, auditor = (
         document(report(hidden, people=400), audience)["findings"][0] for audience in ("public", "auditor")

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from example_counts import seeds
 from leafgate.api import PeopleCount, Unit
-from leafgate.app import Finding, Report, document
-from leafgate.kernel.findings import Limit, ScoredPeople
+from leafgate.app import Finding, Report, VisibleTo, document
+from leafgate.kernel.findings import Limit, Masking, ScoredPeople
 from planted import of_planted
 from reports import FILES, view
 from standins import people_limit
@@ -53,7 +53,8 @@ def _finding(rng: np.random.Generator, groups: np.ndarray, place: int) -> Findin
     return Finding(
         f"m{place}@a", "m", passed, "a", value=worst,
         limit=people_limit(**{direction: limit, "average": average, "allow": allow}),
-        people=people, violations=beyond, unit=Unit(unit), scored=result, score_range=float(np.ptp(scores)),
+        people=people, violations=beyond, unit=Unit(unit), scored=result,
+        masking=Masking(score_range=float(np.ptp(scores))),
     )  # fmt: skip
 
 
@@ -105,10 +106,14 @@ def test_a_limit_that_the_shown_numbers_decide_is_not_declared() -> None:
         assert not document(Report(POLICY, {"people": PeopleCount(100)}, RELEASE, [finding], {}, 10), "public")["notes"]
 
 
+def numbers_for(private: bool) -> VisibleTo:
+    return VisibleTo.AUDITORS if private else VisibleTo.MASKED
+
+
 def of_share(kind: str, count: int, people: int, bound: float, *, private: bool) -> Finding:
     """A limit on the share of people: `count` of `people` are alone, say."""
     ones, weight = np.array([0.0, 1.0]), np.array([people - count, count])
-    share, fields = count / people, dict[str, Any](people=people, private=private)
+    share, fields = count / people, dict[str, Any](people=people, audience=numbers_for(private))
     if kind == "allow":
         value, scored = float(count > 0), ScoredPeople(ones, weight, np.array([False, True]), everyone=True)
         limit = people_limit(at_most=0.5, allow=bound)
@@ -121,7 +126,9 @@ def of_share(kind: str, count: int, people: int, bound: float, *, private: bool)
         return Finding("m", "m", limit.is_kept(share), limit=limit, **fields)
     limit = people_limit(average=True, **{kind: bound})
     scored = ScoredPeople(ones, weight, np.zeros(2, dtype=bool), everyone=True)
-    return Finding("m@a", "m", limit.is_kept(share), "a", limit=limit, scored=scored, score_range=1.0, **fields)
+    return Finding(
+        "m@a", "m", limit.is_kept(share), "a", limit=limit, scored=scored, masking=Masking(score_range=1.0), **fields
+    )
 
 
 def public_of(finding: Finding, people: int, smallest: int) -> tuple[bool, str]:
@@ -167,8 +174,8 @@ def of_mean(sizes: NDArray[np.int64], bound: float, *, private: bool) -> Finding
     mean, limit = float(sizes @ sizes / people), people_limit(at_least=bound, average=True)
     scored = ScoredPeople(sizes.astype(float), sizes, nobody, everyone=True)
     return Finding(
-        "m@a", "m", limit.is_kept(mean), "a", value=mean, limit=limit, people=people, unit=Unit.PEOPLE, private=private,
-        scored=scored, score_range=float(np.ptp(sizes)),
+        "m@a", "m", limit.is_kept(mean), "a", value=mean, limit=limit, people=people, unit=Unit.PEOPLE,
+        audience=numbers_for(private), scored=scored, masking=Masking(score_range=float(np.ptp(sizes))),
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from leafgate.api import PeopleCount, Unit
 from leafgate.app import Finding, Report, document
 from leafgate.disclosure.masking import mask_score
 from leafgate.disclosure.schema import FromTo
-from leafgate.kernel.findings import ScoredPeople, SecondaryScore
+from leafgate.kernel.findings import Masking, ScoredPeople, SecondaryScore
 from standins import people_limit
 
 POLICY = {"name": "p", "sha256": "0" * 64}
@@ -30,8 +30,8 @@ def sure(sizes: list[int], scores: list[float], limit: float) -> Finding:
     fewest = int(weight[numbers == worst].min())
     return Finding(
         "confidence@a", "confidence", not past.any(), "a", "ill", worst, people_limit(at_most=limit), int(weight.sum()),
-        int(weight[past].sum()), scored=ScoredPeople(numbers, weight, past, everyone=True), people_at_value=fewest,
-        smallest_group=int(weight.min()),
+        int(weight[past].sum()), scored=ScoredPeople(numbers, weight, past, everyone=True),
+        masking=Masking(people_at_value=fewest, smallest_group=int(weight.min())),
     )  # fmt: skip
 
 
@@ -60,7 +60,7 @@ def test_scores_of_0_or_1_are_shown_in_every_unit(unit: Unit) -> None:
 
 @given(st.floats(-1e6, 1e6, allow_nan=False))
 def test_a_step_holds_the_score_and_others_of_its_size(value: float) -> None:
-    result = mask_score(value, sure([50], [0.5], 1), CELL)
+    result = mask_score(value, sure([50], [0.5], 1).masking, CELL)
     if isinstance(result, FromTo):
         assert result.low - 1e-6 <= value <= result.high + 1e-6
         assert result.high - result.low >= 0.05 - 1e-9
@@ -70,7 +70,7 @@ def test_a_step_holds_the_score_and_others_of_its_size(value: float) -> None:
 
 
 def test_equal_steps_are_told_of_all_scores_in_them() -> None:
-    items = [mask_score(i / 1000, sure([50], [0.5], 1), CELL) for i in range(701, 749)]
+    items = [mask_score(i / 1000, sure([50], [0.5], 1).masking, CELL) for i in range(701, 749)]
     assert set(items) == {FromTo.between(0.7, 0.75)}
 
 
@@ -78,9 +78,10 @@ def test_equal_steps_are_told_of_all_scores_in_them() -> None:
 def test_no_fraction_tells_how_many_fewer_than_the_smallest_cell_there_are(size: int) -> None:
     """Whatever is shown, its bars and its verdict: of groups below the cell each size fits as well as another."""
     finding = sure([100, size], [0.8, 1 - 1 / (size + 1)], 0.83)
-    beside = {key: SecondaryScore(0.456, fewest=finding.people_at_value) for key in ("composition", "derived")}
+    beside = {key: SecondaryScore(0.456, finding.masking) for key in ("composition", "derived")}
     result = public(finding, **beside)
-    if finding.people_at_value is not None and finding.people_at_value < CELL:
+    fewest = finding.masking.people_at_value
+    if fewest is not None and fewest < CELL:
         assert result["value"] is None
         assert not {"composition", "derived"} & set(result["evidence"])
     edges = {edge for bar in result["distribution"] for edge in (bar["from"], bar["to"])}

@@ -14,8 +14,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
 from leafgate.api import PeopleCount, Remedy
-from leafgate.app import REPAIR, Finding, Report, document, in_short, summary
+from leafgate.app import REPAIR, Finding, Report, VisibleTo, document, in_short, summary
 from leafgate.disclosure.summary import what_change_costs, what_to_change, who_is_affected
+from leafgate.engine.audience import beside_claim
 from leafgate.kernel.findings import Limit
 from reports import view
 from standins import people_limit
@@ -27,8 +28,8 @@ WHOSE = "of the 13,913 people whom the release was made from"
 
 
 def broken(name: str, beyond: int | None, *, private: bool = False, allow: float = 0.0, **fields: Any) -> Finding:
-    limit = people_limit(at_most=0.5, allow=allow)
-    given: dict[str, Any] = {"limit": limit, "people": PEOPLE, "violations": beyond, "private": private} | fields
+    limit, audience = people_limit(at_most=0.5, allow=allow), VisibleTo.AUDITORS if private else VisibleTo.MASKED
+    given: dict[str, Any] = {"limit": limit, "people": PEOPLE, "violations": beyond, "audience": audience} | fields
     return Finding(f"{name}@linking", name, given.pop("passed", False), "linking", value=1.0, **given)
 
 
@@ -108,7 +109,9 @@ def test_a_limit_that_could_not_be_determined_makes_a_count_a_lower_bound() -> N
 
 
 def test_no_number_of_people_is_given_where_differential_privacy_is_claimed() -> None:
-    report = Report(POLICY, {"people": PeopleCount(PEOPLE)}, RELEASE, [SMALL], {}, 10, differentially_private=True)
+    report = Report(
+        POLICY, {"people": PeopleCount(PEOPLE)}, RELEASE, beside_claim([SMALL]), {}, 10, differentially_private=True
+    )
     [line] = who_is_affected(document(report, "public"))
     assert line == "How many people are past the limit of k_anonymity@linking is for auditors, and may be all of them."
 

@@ -32,6 +32,7 @@ from leafgate.api import (
 from leafgate.app import (
     Finding,
     Report,
+    VisibleTo,
     audit_policy,
     document,
     load_plugins,
@@ -159,6 +160,10 @@ def of_mortgage(folder: Path, *metrics: Mapping[str, Any], smallest_cell: int = 
     return audit_policy(loaded.policy, loaded.plugins, Tables(table)).report
 
 
+def is_hidden(finding: Finding) -> bool:
+    return finding.audience == VisibleTo.AUDITORS
+
+
 def first(report: Report) -> Finding:
     return report.findings[0]
 
@@ -176,7 +181,7 @@ def test_a_finding_on_what_is_derived_has_the_composition_beside_it_for_auditors
     report = of_mortgage(tmp_path, {"use": "confidence", "at_most": 0.7, "scored": "derived"})
     found = first(report)
     assert found.value == pytest.approx(0.8)
-    assert (found.passed, found.violations, found.private) == (False, 6, False)
+    assert (found.passed, found.violations, found.audience) == (False, 6, VisibleTo.MASKED)
     assert secondary(found, "composition") == (pytest.approx(2 / 3), True)
     public, auditor = (document(report, audience) for audience in ("public", "auditor"))
     assert public["findings"][0]["value"] == pytest.approx(0.8)
@@ -190,7 +195,7 @@ def test_a_finding_on_the_composition_has_what_is_derived_beside_it(tmp_path: Pa
     report = of_mortgage(tmp_path, {"use": "confidence", "scored": "composition", "at_most": 0.6})
     found = first(report)
     assert found.value == pytest.approx(2 / 3)
-    assert (found.passed, found.violations, found.private) == (False, 6, True)
+    assert (found.passed, found.violations, found.audience) == (False, 6, VisibleTo.AUDITORS)
     public, auditor = (document(report, audience)["findings"][0] for audience in ("public", "auditor"))
     assert (public["value"], public["beyond"], public["passed"]) == (None, None, False)
     assert public["evidence"] == {"derived": pytest.approx(0.8)}
@@ -233,7 +238,7 @@ def test_where_what_is_derived_is_unbounded_it_is_said_beside_the_composition(tm
 
     said = {"use": "odd", "at_least": 0, "scored": "composition", "secret": "rich"}
     found = first(audited(metric_that(score), weight=(3, 1, 1, 3), metrics=[said]))
-    assert (found.value, found.passed, secondary(found, "derived"), found.private) == (1, True, (None, False), True)
+    assert (found.value, found.passed, secondary(found, "derived"), is_hidden(found)) == (1, True, (None, False), True)
 
 
 @pytest.mark.parametrize("scored", ["derived", "composition"])
@@ -241,7 +246,7 @@ def test_where_both_are_equal_the_composition_is_hidden_all_the_same(tmp_path: P
     # The tree asks a private column, so its leaves do not count the groups: that both are equal is for auditors.
     report = of_mortgage(tmp_path, {"use": "l_diversity", "form": "distinct", "at_least": 2, "scored": scored})
     found, judged = first(report), scored == "composition"
-    assert (found.value, found.private) == (2, judged)
+    assert (found.value, is_hidden(found)) == (2, judged)
     assert {"derived", "composition"} & set(found.evidence) == ({"derived"} if judged else set())
     shown = document(report, "public")["findings"][0]
     assert (shown["value"], shown["evidence"].get("derived")) == ((None, 2) if judged else (2, None))
@@ -252,7 +257,7 @@ def test_a_composition_is_told_where_the_leaves_count_it(secret: str, value: boo
     # Leaves ask the zip code and count who is ill; of the rich they say nothing.
     asked = {"use": "odd", "at_least": 0, "secret": secret, "scored": "composition"}
     report = audited(metric_that(doubt), metrics=[asked])
-    assert first(report).private != value
+    assert is_hidden(first(report)) != value
     public = document(replace(report, smallest_cell=2), "public")["findings"][0]  # groups of 10 are none here
     assert (public["value"] is not None) == value
 
@@ -281,7 +286,7 @@ def test_the_public_report_says_nothing_that_only_the_composition_tells(table: T
         found = finding(done.report, name)
         assert found.value == scores[1].max()
         assert found.passed == (scores[1].max() <= most)
-        if not found.private:  # the leaves count the groups
+        if not is_hidden(found):  # the leaves count the groups
             assert np.allclose(derived.posterior, true.posterior, rtol=0, atol=1e-12)
             assert shown[name]["value"] == found.value
         else:
@@ -317,7 +322,7 @@ def test_average_and_allow_are_judged_on_the_composition(
     report = audited(metric_that(doubt), metrics=[asked])
     found = first(report)
     counted = asked["secret"] == "ill"
-    assert (found.value, found.violations, found.passed, found.private) == (value, beyond, passed, not counted)
+    assert (found.value, found.violations, found.passed, is_hidden(found)) == (value, beyond, passed, not counted)
     assert secondary(found, "derived") == (0.5, False)
     public = document(replace(report, smallest_cell=2), "public")["findings"][0]  # groups of 10 are none here
     if not counted:
@@ -347,7 +352,7 @@ def test_a_share_of_people_that_is_derived_is_shown_like_a_judged_one() -> None:
 def test_a_metric_of_groups_alone_takes_scored_and_is_the_same_either_way() -> None:
     asked = [{"use": "sizes", "at_least": 4, "scored": scored, "name": scored} for scored in ("derived", "composition")]
     report = audited(metrics=asked)
-    items = {(found.value, found.passed, found.private) for found in report.findings}
+    items = {(found.value, found.passed, is_hidden(found)) for found in report.findings}
     assert items == {(4, True, False)}
 
 

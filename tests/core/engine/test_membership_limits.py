@@ -21,7 +21,7 @@ from leafgate.api import (
     Score,
     ScoringContext,
 )
-from leafgate.app import Finding, audit_policy, document
+from leafgate.app import Finding, VisibleTo, audit_policy, document
 from leafgate.kernel.context import Observation
 from leafgate.kernel.tables import Tables
 from random_tables import table_of
@@ -164,7 +164,7 @@ def test_a_rate_of_many_candidates_is_rounded_and_its_interval_hidden() -> None:
     inside = members(10_000, 5_000)
     scores = np.where(np.cumsum(inside) <= 1_234, 1.0, -1.0)
     found = finding_of(Found(at_most=1), guessed(scores, inside))
-    assert (found.value, found.private) == (0.2468, False)
+    assert (found.value, found.audience) == (0.2468, VisibleTo.MASKED)
     public = shown(found, 5_000)
     assert (public["value"], public["step"]) == (0.25, 0.01)
     assert not {"interval", "counted"} & set(public["evidence"])
@@ -214,7 +214,7 @@ HIDING: dict[str, dict[str, Any]] = {
 def test_a_rate_of_candidates_is_hidden_by_everything_that_hides_a_score(facts: dict[str, Any]) -> None:
     inside = members(10_000, 5_000)
     found = finding_of(restated(Found, **facts), guessed(inside * 1.0, inside))
-    assert found.private
+    assert found.audience == VisibleTo.AUDITORS
     public = shown(found, 5_000)
     assert public["value"] is None
     assert set(public["evidence"]) <= {"problem"}

@@ -22,7 +22,7 @@ from leafgate.api import (
     ScoringContext,
     SecretBelief,
 )
-from leafgate.app import Finding, Report, document, readable, summary
+from leafgate.app import Finding, Report, VisibleTo, document, readable, summary
 from standins import ORIGIN, attack_that, audited, even, finding, metric_that, release_metric_that
 
 SIZES = {"use": "sizes", "at_least": 4}
@@ -105,7 +105,7 @@ def test_the_worst_groups_of_a_metric_of_the_release_are_told_in_words() -> None
 def test_a_metric_may_hide_its_score_in_some_cases(hidden: bool) -> None:
     kind = release_metric_that(lambda case: 2, must_hide=lambda self, case: hidden)
     report = audited(kind, metrics=[{"use": "whole", "at_least": 1}])
-    assert finding(report, "whole").private is hidden
+    assert (finding(report, "whole").audience == VisibleTo.AUDITORS) is hidden
 
 
 RANGES: dict[str, tuple[tuple[float, float], bool | None]] = {

@@ -31,6 +31,7 @@ from leafgate.app import (
     Finding,
     PolicyDocument,
     Report,
+    VisibleTo,
     compare_policies,
     document,
     load_plugins,
@@ -41,7 +42,7 @@ from leafgate.app import (
 )
 from leafgate.console.describe import explanation
 from leafgate.engine.checks import verified
-from leafgate.kernel.findings import Limit, ScoredPeople, SecondaryScore
+from leafgate.kernel.findings import Limit, Masking, ScoredPeople, SecondaryScore
 from leafgate.policy.waivers import Waiver
 from leafgate_diff.policies import expected_outcomes
 from leafgate_diff.reports import moved
@@ -123,7 +124,7 @@ def test_pictures_and_worst_groups_are_of_the_worse_scores() -> None:
     assert found.scored.scores.tolist() == pytest.approx([0.25, 0.25, 0.1, 0.1])
     assert found.scored.past.all()
     assert [group["people"].count for group in found.evidence["worst"]] == [4, 4]
-    assert found.score_range == pytest.approx(0.15)
+    assert found.masking.score_range == pytest.approx(0.15)
 
 
 def test_where_less_is_safer_the_higher_score_is_the_worse() -> None:
@@ -136,7 +137,7 @@ def test_where_less_is_safer_the_higher_score_is_the_worse() -> None:
 
 def test_a_published_composition_that_is_what_is_derived_has_nothing_beside_it() -> None:
     found = judged(0.75, 0.5, at_least=0.3)
-    assert (found.value, found.private, values(found)) == (0.25, False, {})
+    assert (found.value, found.audience, values(found)) == (0.25, VisibleTo.MASKED, {})
     lines = summary(document(Report(POLICY, {}, None, [found], {}, 1), "public"))
     assert "the worse of" not in lines
 
@@ -349,22 +350,27 @@ def average(value: float, secondary: SecondaryScore, *, scores: Sequence[float] 
     limit = Limit("at_most", 0.9, average=True, scored="worst")
     found = Finding(
         "confidence@a", "confidence", True, value=value, attack="a", secret="ill", limit=limit, people=1000,
-        scored=people, score_range=0.1, smallest_group=400, private=True, evidence={"derived": secondary},
+        scored=people, masking=Masking(score_range=0.1, smallest_group=400), audience=VisibleTo.AUDITORS,
+        evidence={"derived": secondary},
     )  # fmt: skip
     report = Report(POLICY, {"people": PeopleCount(1000)}, None, [found], {}, 10)
     [result] = document(report, "public")["findings"]
     return dict(result["evidence"])
 
 
+def spread(score_range: float) -> Masking:
+    return Masking(score_range=score_range, smallest_group=400)
+
+
 def test_fewer_people_than_the_smallest_cell_cannot_move_a_secondary_average_by_a_step() -> None:
     # Ten of 1,000 people move an average of scores that are .5 apart by .005: it is told to two places.
-    items = [average(0.7, SecondaryScore(0.612345 + i * 0.0004, spread=0.5))["derived"] for i in range(10)]
+    items = [average(0.7, SecondaryScore(0.612345 + i * 0.0004, spread(0.5)))["derived"] for i in range(10)]
     assert set(items) == {0.61, 0.62}
-    assert average(0.7, SecondaryScore(0.612345, spread=0.5))["derived"] == 0.61
+    assert average(0.7, SecondaryScore(0.612345, spread(0.5)))["derived"] == 0.61
 
 
 def test_a_secondary_average_is_rounded_by_its_own_scores_and_exact_for_auditors() -> None:
-    wide, narrow = (average(0.7, SecondaryScore(0.612345, spread=spread))["derived"] for spread in (0.5, 0.05))
+    wide, narrow = (average(0.7, SecondaryScore(0.612345, spread(width)))["derived"] for width in (0.5, 0.05))
     assert (wide, narrow) == (0.61, 0.612)
     report = Report(POLICY, {}, None, [judged(0.5, 0.9, average=True)], {}, 10)
     assert document(report, "auditor")["findings"][0]["evidence"]["derived"] == pytest.approx(0.3)
@@ -494,7 +500,7 @@ def test_explain_and_the_schema_say_what_a_metric_can_score() -> None:
 
 def test_a_strangers_metric_that_never_reads_what_is_believed_is_the_same_by_worst() -> None:
     found = finding(audited(metrics=[{"use": "sizes", "at_least": 4}]), "sizes@calm#ill")
-    assert (found.value, found.passed, found.private, values(found)) == (4, True, False, {})
+    assert (found.value, found.passed, found.audience, values(found)) == (4, True, VisibleTo.MASKED, {})
 
 
 def test_the_digest_of_a_policy_tells_which_distribution_is_judged() -> None:

@@ -11,7 +11,7 @@ from leafgate.algorithms.usefulness import Goal, usefulness
 from leafgate.api.plan import AuditPlan
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.release_codec import ReleaseArtifact
-from leafgate.kernel.findings import Finding, Report
+from leafgate.kernel.findings import Finding, Report, VisibleTo
 
 if TYPE_CHECKING:
     from leafgate.kernel.table import Table
@@ -51,7 +51,7 @@ def ladder(above: int, most: int) -> list[int]:
 
 def has_own_command(finding: Finding) -> bool:
     """Does the finding say which command settles it, whatever the trees are? What a file says besides is scrubbed."""
-    return finding.of_release and any(remedy.action == "run" for remedy in finding.remedies)
+    return finding.audience == VisibleTo.EVERYBODY and any(remedy.action == "run" for remedy in finding.remedies)
 
 
 @dataclass
@@ -139,7 +139,8 @@ class Trials:
             trial: with the change.
             of_cut: whether the change is to cut the given trees back.
         """
-        sizes = [finding.smallest_group for finding in trial.report.findings if finding.smallest_group is not None]
+        groups = (finding.masking.smallest_group for finding in trial.report.findings)
+        sizes = [size for size in groups if size is not None]
         leaves = leaves_of(trial)
         clauses = [f"the smallest group would be {min(sizes):,}"] if sizes else []
         clauses += [f"the largest tree would have {leaves:,} {'leaf' if leaves == 1 else 'leaves'}"] if leaves else []

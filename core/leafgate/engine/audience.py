@@ -1,0 +1,93 @@
+"""Who may see a finding's numbers: decided here, right after scoring, and nowhere else.
+
+The release, the public columns, the options of the policy and the record of what a metric has read decide, and
+nobody's secrets: otherwise the absence of a number in a public report would itself disclose something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from leafgate.algorithms.derivable import (
+    RanAttack,
+    group_shares_derivable,
+    undisclosed_reads,
+    uses_background_knowledge,
+)
+from leafgate.api.registry import Plugins
+from leafgate.engine.attack import isolate_plugin_errors
+from leafgate.errors import InconclusiveError
+from leafgate.kernel.belief import AttributeBelief, MembershipBelief
+from leafgate.kernel.context import Observation, ScoringContext
+from leafgate.kernel.evidence import AuditorOnly
+from leafgate.kernel.findings import Finding, Unit, VisibleTo
+from leafgate.kernel.metrics import Metric
+
+
+def audience_of_score(
+    metric: Metric,
+    plugins: Plugins,
+    cases: Iterable[ScoringContext],
+    result: RanAttack | None,
+    sensitivity: float = 0.0,
+) -> VisibleTo:
+    """Who may see the numbers of a score that a metric computed from these contexts.
+
+    Args:
+        metric: its class variables and its own `must_hide` are asked.
+        plugins: where the metric comes from, for its errors.
+        cases: what it has scored, each with the record of its reads; asking adds nothing to the record.
+        result: of the attack whose belief was scored; None for a metric of the release.
+        sensitivity: what its score states, from 0 up.
+
+    Raises:
+        InconclusiveError: the metric's own `must_hide` raised, or returned no truth value.
+    """
+    with isolate_plugin_errors(metric, plugins):
+        if any(_follows_from_data(metric, case, result, sensitivity) for case in cases):
+            return VisibleTo.AUDITORS
+    reads_release_alone = metric.of_release and not Unit(metric.unit).is_of_everyone
+    return VisibleTo.EVERYBODY if reads_release_alone else VisibleTo.MASKED
+
+
+def _follows_from_data(metric: Metric, case: ScoringContext, result: RanAttack | None, sensitivity: float) -> bool:
+    """Would the numbers disclose what follows neither from the release nor from the public columns?
+
+    A score of candidates or targets with a sensitivity is a rate that public reports round, so that few of them cannot
+    move it by a step: it need not be hidden.
+    """
+    own = metric.must_hide(case.with_own_record())
+    if not isinstance(own, bool | np.bool_):
+        raise InconclusiveError(f"`must_hide` of {metric.use} answers neither yes nor no")
+    hidden = bool(metric.private) or bool(own)
+    read = case.observed & {Observation.POSTERIOR, Observation.PRIOR}
+    of_candidates = isinstance(case.belief, MembershipBelief | AttributeBelief)
+    undisclosed = undisclosed_reads(case)
+    if of_candidates and not read and sensitivity > 0:
+        return hidden or bool(undisclosed - {Observation.MEMBERSHIP})
+    granted = (bool(read) or of_candidates) and uses_background_knowledge(case, result)
+    return hidden or granted or bool(undisclosed)
+
+
+def audience_of_guesses(case: ScoringContext, result: RanAttack) -> VisibleTo:
+    """Who may see for how many people an attack's best guess is right, in this context of its belief."""
+    derivable = group_shares_derivable(case, alike=True) and not case.table.weighted
+    is_private = uses_background_knowledge(case, result) or not derivable or case.release.claims_differential_privacy
+    return VisibleTo.AUDITORS if is_private else VisibleTo.MASKED
+
+
+def beside_claim(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings as they stand beside a claim of differential privacy, which covers what follows from the release.
+
+    Whether any other limit holds was computed from the data, so all other numbers are for auditors.
+    """
+    return [each if each.audience == VisibleTo.EVERYBODY else _for_auditors(each) for each in findings]
+
+
+def _for_auditors(finding: Finding) -> Finding:
+    derived = finding.evidence.get("derived")
+    evidence = finding.evidence if derived is None else {**finding.evidence, "derived": AuditorOnly(derived)}
+    return replace(finding, audience=VisibleTo.AUDITORS, evidence=evidence)
