@@ -135,7 +135,7 @@ Whoever reads a public report may be an adversary, so numbers of few people are 
 number is an object: `{{"fewer_than": 10}}` (positive, and below 10), `{{"more_than": 0.9}}`, or
 `{{"from": 40, "to": 49}}` (both included). What is described as being for auditors is left out of public reports.
 
-A key that is not required may be left out, and older versions of leafgate did not write all of them. A report is
+A key that is not required may be left out. A report is
 refused if it has other keys, except in `evidence`, or if its verdict does not follow from its findings.
 """
 FORMATS_OF_REPORTS = """## Report formats

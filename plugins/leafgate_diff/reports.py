@@ -86,7 +86,7 @@ def _alike(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
 
 
 def scored_in(limit: Mapping[str, Any]) -> str:
-    """The distribution of the secret that a stored limit was judged by; older reports do not write `derived`."""
+    """The distribution of the secret that a stored limit was judged by; `derived` where the limit states none."""
     return str(limit.get("scored", "derived"))
 
 

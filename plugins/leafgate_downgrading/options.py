@@ -171,6 +171,7 @@ class DowngradingOptions(TreeBuilder):
     against: Annotated[tuple[Adversary, ...], NAMED, Field(min_length=1)] = Field(
         (TreeInference(), Conditioning(), NaiveBayes(), Restoration()),
         description="The adversaries to hold out against: names, or attacks with options.",
+        json_schema_extra={"default": ["tree_inference", "conditioning", "naive_bayes", "restoration"]},
     )
     tau: Share = Field(description="No protected cell is believed with more.")
     rho: Share = Field(0.7, description="No cell withheld for the sake of others is believed with more.")
@@ -196,6 +197,12 @@ class DowngradingOptions(TreeBuilder):
     threat_model = "The adversary sees the downgraded table, knows how it was made, and attacks as `against` names."
     formula = "hide few visible cells of threatened rows until max belief <= tau, of hidden cells <= rho, F <= v"
     source = f"{PAPER}; corrections and departures: docs/explanation/downgrading.md"
+
+    def described(self) -> dict[str, Any]:
+        """The builder as its release names it; no adversary of `against` has `knows`, and all have the same access."""
+        hidden = {"knows", "access"}
+        against = [adversary.model_dump(mode="json", exclude=hidden) for adversary in self.against]
+        return super().described() | {"against": against}
 
     def missing_requirements(self, plan: Declarations) -> str:
         if not plan.protected_columns and not any("sensitive" in spec.roles for spec in plan.columns.values()):

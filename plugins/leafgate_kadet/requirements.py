@@ -51,13 +51,6 @@ class Required(Strict):
     use: str
     secret: str | None = Field(None, description="The sensitive column it is about; every one when left out.")
 
-    @model_serializer(mode="wrap")
-    def _without_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out options that ask for nothing: digests of policies without them stay what they were."""
-        document: dict[str, Any] = serialize(self)
-        left_out = {"values": None, "insiders": 0}
-        return {key: each for key, each in document.items() if key not in left_out or each != left_out[key]}
-
     def options(self) -> dict[str, Any]:
         """What the policy asks for, as the description of the builder has it."""
         return self.model_dump(mode="json", exclude={"use"}, exclude_none=True)
@@ -79,6 +72,12 @@ class ExposureRequired(Required):
     use: Literal["exposure"] = "exposure"
     insiders: int = Field(0, ge=0, description="People of the group who know their own values and pool them.")
     values: Values = None
+
+    @model_serializer(mode="wrap")
+    def _without_nobody(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """The options without `insiders` where there are none, as releases and remedies write them."""
+        document: dict[str, Any] = serialize(self)
+        return {key: each for key, each in document.items() if key != "insiders" or each}
 
     def claim(self) -> dict[str, Any]:
         return {"at_most": 0, **self.options()}

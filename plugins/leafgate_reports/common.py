@@ -76,8 +76,7 @@ def path_from_root(report: JsonObject, file: str) -> str:
 
 def place(report: JsonObject, where: JsonObject) -> str:
     """The path of a file from the root of its repository, as far as the report has it, where code views look for it."""
-    policy = report["policy"]
-    folder = where.get("folder", policy.get("repository", policy.get("folder", "")))  # `repository`: older reports
+    folder = where.get("folder", report["policy"].get("folder", ""))
     return f"{folder}/{where['file']}" if folder else str(where["file"])
 
 

@@ -370,16 +370,12 @@ def _commands(hook: Any) -> tuple[typer.Typer, ...]:
 
 
 def _refuse_other_api(module: ModuleType) -> None:
-    """Raise TypeError for a plugin whose `leafgate_api` does not contain this version of the plugin interface.
-
-    A plugin that states no versions was made for the first, which had no such statement.
-    """
+    """Raise TypeError for a plugin whose `leafgate_api` does not contain this version of the plugin interface."""
     stated = getattr(module, "leafgate_api", None)
     if stated == hookspecs.API_RANGE:
         return  # without the import of `packaging`, which takes longer than all else here
     if stated is None:
-        line = f'leafgate_api = "{hookspecs.API_RANGE}"'
-        raise TypeError(f"made for leafgate.api 1, this is {hookspecs.API_VERSION}: port it, then write `{line}` in it")
+        raise TypeError(f'does not state its interface: write `leafgate_api = "{hookspecs.API_RANGE}"` in its module')
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
     try:

@@ -1,8 +1,7 @@
 """The report document, declared once. Audits write it, stored reports are checked by it, and report.md documents it.
 
-A key is written where it was set, in the order of the fields. Keys with a default may be missing in stored reports,
-which older versions wrote. Whoever reads a report may be an adversary: numbers of few people are masked before they
-get here (`leafgate.disclosure.masking`).
+A key is written where it was set, in the order of the fields; keys with a default may be missing. Whoever reads a
+report may be an adversary: numbers of few people are masked before they get here (`leafgate.disclosure.masking`).
 """
 
 from __future__ import annotations
@@ -502,8 +501,6 @@ class PolicyDocument(Document):
     """Its file, without folders."""
     folder: str = ""
     """The folder of the file below the root of its repository."""
-    repository: str = ""
-    """The name of the folder that is the root of its repository."""
     extends: tuple[str, ...] = ()
     """The files of the policies that it extends."""
     given: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, field_validator, model_serializer
+from pydantic import BaseModel, Field, field_validator
 
 from leafgate.kernel.findings import Scored
 from leafgate.kernel.knowledge import ACCESS_LEVELS, Access
@@ -254,12 +254,6 @@ class AttackModel(Component):
     def called(self) -> str:
         """Its name in the policy: `name`, or what it uses."""
         return self.name or self.use
-
-    @model_serializer(mode="wrap")
-    def _without_default(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out `knows` and `access` where they are None: digests of policies without them stay what they were."""
-        document: dict[str, Any] = serialize(self)
-        return {key: value for key, value in document.items() if key not in {"knows", "access"} or value is not None}
 
     @property
     def people_files(self) -> Mapping[str, Path]:

@@ -8,10 +8,8 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     Field,
-    SerializerFunctionWrapHandler,
     ValidationInfo,
     field_validator,
-    model_serializer,
     model_validator,
 )
 
@@ -113,15 +111,6 @@ MAX_CANDIDATES = 10_000
 
 MAX_AUXILIARY = 2_000
 """At most so many people of the control are known with all their columns unless a policy says otherwise."""
-ADDED = {
-    "candidates": None,
-    "class": False,
-    "class_known": False,
-    "auxiliary": None,
-    "columns": None,
-    "label_accuracies": True,
-}
-"""Options of `knows` that later versions added, with their defaults."""
 
 
 class Knows(BaseModel):
@@ -164,12 +153,6 @@ class Knows(BaseModel):
         description="For attacks that infer an input of the model: the columns that the adversary knows of each "
         "person, besides the public ones; all but the secret when left out.",
     )
-
-    @model_serializer(mode="wrap")
-    def _without_default(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what later versions added where it has its default: digests of older policies stay the same."""
-        document: dict[str, Any] = serialize(self)
-        return {key: value for key, value in document.items() if key not in ADDED or value != ADDED[key]}
 
     @field_validator("sample")
     @classmethod

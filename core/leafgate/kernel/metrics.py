@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from pydantic import (
     Field,
     GetJsonSchemaHandler,
-    SerializerFunctionWrapHandler,
     ValidationError,
-    model_serializer,
     model_validator,
 )
 
@@ -296,13 +294,6 @@ class ValueMetric(PersonMetric):
         description="The values of the secret that are judged; all when left out. Of a number its bins, as `[0, 10)`.",
     )
 
-    @model_serializer(mode="wrap")
-    def _without_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out options that judge no less when left out: digests of policies without them stay what they were."""
-        document: dict[str, Any] = serialize(self)
-        left_out = {"values": None, "insiders": 0}
-        return {key: each for key, each in document.items() if key not in left_out or each != left_out[key]}
-
     def missing_requirements(self, plan: Declarations) -> str:
         """What of `values` is no value of a secret that the metric judges; empty where all are."""
         specs = [s for name, s in plan.columns.items() if "sensitive" in s.roles and self.secret in {None, name}]
@@ -357,12 +348,6 @@ class ReleaseMetric(Metric):
     """
 
     of: str | None = Field(default=None, description="The attack it judges, by its name; every attack when left out.")
-
-    @model_serializer(mode="wrap")
-    def _without_default(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out options that are None: digests of policies without them stay what they were."""
-        document: dict[str, Any] = serialize(self)
-        return {key: value for key, value in document.items() if value is not None}
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:

@@ -456,15 +456,5 @@ class Policy(Strict):
         data = {"path", "unlisted", "reading"}
         exclude: Any = {"data": data, "report": {"digest_key"}, "waivers": True, "extends": True}
         document = self.model_dump(mode="json", exclude=exclude, context=context)
-        if document["data"]["control"] is None:  # digests of policies without these stay what they were
-            del document["data"]["control"]
-        for column in document["data"]["columns"].values():
-            for key in ("counts", "reason", "scale", "step", "domain"):
-                if column[key] is None:
-                    del column[key]
-        if document["data"]["source"] is None:
-            del document["data"]["source"]  # nor of policies whose files are CSV or Parquet
         document["publish"] = document["publish"] or PublishSpec().model_dump()
-        if document["approvals"] is None:
-            del document["approvals"]  # policies that do not name reviewers keep their digest
         return document

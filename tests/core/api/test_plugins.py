@@ -130,7 +130,7 @@ def test_a_class_no_policy_could_use_breaks_its_plugin_alone(
 @pytest.mark.parametrize(
     ("stated", "problem"),
     [
-        (None, 'made for leafgate.api 1, this is 2.0: port it, then write `leafgate_api = ">=2,<3"` in it'),
+        (None, 'does not state its interface: write `leafgate_api = ">=2,<3"` in its module'),
         (">=3", "made for leafgate.api >=3, this is 2.0"),
         ("~=1.4", "made for leafgate.api ~=1.4, this is 2.0"),
         ("two", "is no range of versions"),

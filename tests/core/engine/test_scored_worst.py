@@ -429,7 +429,7 @@ def test_writing_what_a_metric_can_only_score_changes_nothing() -> None:
 
 
 def stored_finding(scored: str | None, value: float = 0.5, **more: Any) -> dict[str, Any]:
-    """A stored finding, without `scored` as older reports have it."""
+    """A stored finding, without `scored` as limits of a release have it."""
     limit = {"at_most": 0.9, "average": False, "allow": 0.0, **({} if scored is None else {"scored": scored})}
     return {
         "id": "confidence@linking#ill", "metric": "confidence", "attack": "linking", "secret": "ill", "value": value,

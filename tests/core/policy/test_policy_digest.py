@@ -138,6 +138,5 @@ def test_the_order_of_columns_is_part_of_the_digest(tmp_path: Path) -> None:
 
 def test_a_public_list_is_part_of_the_digest_and_one_that_is_none_changes_no_digest(tmp_path: Path) -> None:
     plain = load_policy(survey(tmp_path)).policy
-    assert not {"domain", "step"} & set(plain.digested()["data"]["columns"]["sex"])
     assert digest(survey(tmp_path, {"data.columns.sex.domain": None})) == plain.sha256
     assert digest(survey(tmp_path, {"data.columns.sex.domain": "public"})) != plain.sha256

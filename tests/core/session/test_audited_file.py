@@ -14,9 +14,8 @@ import pytest
 
 from command_line import leafgate
 from leafgate import PolicyError, ReleaseError
-from leafgate.app import ReportError, Session, canonical, document, model_bytes, open_session, parse_report, readable
+from leafgate.app import ReportError, Session, document, model_bytes, open_session, parse_report, readable
 from leafgate.models import load as fitting
-from leafgate.policy.waivers import Waiver, waivers_sha256
 from leafgate_convert.neutral import written
 from reports import view
 from sample_model import MODEL
@@ -309,12 +308,6 @@ def test_waivers_of_a_finding_name_one_digest_each_and_of_one_kind(
 def test_waivers_of_two_files_or_of_two_findings_may_stand_together(folder: Path) -> None:
     others = [waiver(id="W-2", file="0" * 64), waiver(id="W-3", finding="exposure@linking#income", release="0" * 64)]
     assert status(folder, of_file(folder), *others) == "applied"
-
-
-def test_a_waiver_of_a_release_keeps_its_digest(folder: Path) -> None:
-    result = waiver(release="0" * 64)
-    without_file = canonical([{**result, "limit": None}])
-    assert waivers_sha256([Waiver.model_validate_json(json.dumps(result))]) == sha256(without_file)
 
 
 def test_a_stored_report_whose_waiver_is_of_another_file_is_refused(folder: Path) -> None:
