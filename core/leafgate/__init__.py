@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from leafgate.errors import NoReleaseError as NoReleaseError
     from leafgate.errors import PolicyError as PolicyError
     from leafgate.errors import ReleaseError as ReleaseError
+    from leafgate.kernel.policy import Policy as Policy
     from leafgate.kernel.release import Release as Release
     from leafgate.kernel.table import Table as Table
     from leafgate.models.reader import from_sklearn as from_sklearn
-    from leafgate.policy.models import Policy as Policy
     from leafgate.session.audit import Audit as Audit
     from leafgate.session.model_audit import audit as audit
     from leafgate.session.model_audit import load_policy as load_policy
@@ -34,7 +34,7 @@ __version__ = "0.1.0"
 EXPORTS = {
     "leafgate.errors": "DataError InconclusiveError LeafgateError NoReleaseError PolicyError ReleaseError",
     "leafgate.models.reader": "from_sklearn",
-    "leafgate.policy.models": "Policy",
+    "leafgate.kernel.policy": "Policy",
     "leafgate.session.audit": "Audit",
     "leafgate.session.model_audit": "audit load_policy",
     "leafgate.session.repair": "Repair repair",

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from leafgate.lazy_loading import lazy_exports
 
 if TYPE_CHECKING:
-    from leafgate.api.plan import SourceLine as SourceLine
     from leafgate.api.registry import Plugins as Plugins
     from leafgate.api.registry import load_plugins as load_plugins
     from leafgate.console.exit_codes import guarded as guarded
@@ -133,6 +132,10 @@ if TYPE_CHECKING:
     from leafgate.kernel.options import UNREADABLE as UNREADABLE
     from leafgate.kernel.paths import DocumentPath as DocumentPath
     from leafgate.kernel.paths import format_path as format_path
+    from leafgate.kernel.policy import CsvOptions as CsvOptions
+    from leafgate.kernel.policy import Data as Data
+    from leafgate.kernel.policy import Policy as Policy
+    from leafgate.kernel.policy import SourceLine as SourceLine
     from leafgate.kernel.witness import Answers as Answers
     from leafgate.models.exposure.categories import drop_unused_categories as drop_unused_categories
     from leafgate.models.exposure.cells import ColumnCells as ColumnCells
@@ -169,15 +172,11 @@ if TYPE_CHECKING:
     from leafgate.models.writer import writable_suffixes as writable_suffixes
     from leafgate.policy.inherit import quoted_value as quoted_value
     from leafgate.policy.load import PartialPolicy as PartialPolicy
-    from leafgate.policy.load import compile_plan as compile_plan
     from leafgate.policy.load import document_of as document_of
     from leafgate.policy.load import load_policy as load_policy
     from leafgate.policy.load import policy_model as policy_model
     from leafgate.policy.load import policy_of as policy_of
     from leafgate.policy.load import read_partial_policy as read_partial_policy
-    from leafgate.policy.models import CsvOptions as CsvOptions
-    from leafgate.policy.models import Data as Data
-    from leafgate.policy.models import Policy as Policy
     from leafgate.policy.repository import Repository as Repository
     from leafgate.policy.repository import RepositoryEntry as RepositoryEntry
     from leafgate.policy.sources import PolicyDocument as PolicyDocument
@@ -228,7 +227,6 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "leafgate.kernel.options": "ABOUT_PEOPLE UNREADABLE",
-        "leafgate.api.plan": "SourceLine",
         "leafgate.api.registry": "load_plugins Plugins",
         "leafgate.console.exit_codes": "guarded",
         "leafgate.console.options": "AsOf Audience DataFile DataRoot ExpectFile ExpectPolicy ExpectRelease "
@@ -275,9 +273,8 @@ __getattr__ = lazy_exports(
         "leafgate.models.reader": "model_bytes read_foreign read_model",
         "leafgate.models.writer": "check_original model_as_file model_writer object_as_file writable_suffixes",
         "leafgate.policy.inherit": "quoted_value",
-        "leafgate.policy.load": "compile_plan document_of load_policy PartialPolicy policy_model policy_of "
-        "read_partial_policy",
-        "leafgate.policy.models": "CsvOptions Data Policy",
+        "leafgate.policy.load": "document_of load_policy PartialPolicy policy_model policy_of read_partial_policy",
+        "leafgate.kernel.policy": "CsvOptions Data Policy SourceLine",
         "leafgate.policy.repository": "Repository RepositoryEntry",
         "leafgate.policy.sources": "component_name display_path files_named files_read PolicyDocument "
         "read_policy_lines",

@@ -34,8 +34,8 @@ from leafgate.disclosure import schema as report_schema
 from leafgate.errors import ExitCode
 from leafgate.kernel.components import AttackModel, Component, DataEngine, DataSource, TreeBuilder
 from leafgate.kernel.metrics import Metric, PersonMetric, ReleaseMetric
+from leafgate.kernel.policy import Policy
 from leafgate.kernel.schema import Role
-from leafgate.policy.models import Policy
 from leafgate.session.report_formats import offered_formats
 from leafgate_scaffold.json_schema import policy_schema
 

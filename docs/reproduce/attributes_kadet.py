@@ -11,7 +11,6 @@ import yaml
 
 from attributes_setting import PEOPLE, Draw, Row, policy, scored
 from leafgate.engine.knowledge import Adversaries
-from leafgate.policy.load import compile_plan
 from leafgate.session.run import build_release, open_session
 
 KADET = "kADET, k = 10"
@@ -46,7 +45,6 @@ def audited(draw: Draw) -> Iterator[Row]:
             file.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
             run = open_session(file)
             artifact = build_release(run.policy, run.plugins, run.table)
-            plan = compile_plan(run.policy, table=run.table)
-            adversaries = Adversaries(plan, run.tables, artifact, run.plugins.readers)
+            adversaries = Adversaries(run.policy, run.tables, artifact, run.plugins.readers)
             assert len(run.table) <= PEOPLE[draw.data]
             yield scored(run, adversaries, run.policy.attacks[0], draw.secret, Row(draw.data, KADET, variant))

@@ -19,7 +19,6 @@ from sklearn.tree import DecisionTreeClassifier
 from leafgate.api import AttackModel, AttributeBelief, AuditorOnly, InconclusiveError, ScoringContext
 from leafgate.engine.attack import run_attack
 from leafgate.engine.knowledge import Adversaries
-from leafgate.policy.load import compile_plan
 from leafgate.session.run import Session, build_release, open_session
 from leafgate_attributes.metrics import AttributeCertain, AttributeLeak
 
@@ -200,8 +199,7 @@ def attacked(draw: Draw, model: str, attacks: Attacks) -> Iterator[Row]:
         file.write_text(yaml.safe_dump(policy(draw, build, attacks), sort_keys=False), encoding="utf-8")
         run = open_session(file)
         artifact = build_release(run.policy, run.plugins, run.table)
-        plan = compile_plan(run.policy, table=run.table)
-        adversaries = Adversaries(plan, run.tables, artifact, run.plugins.readers)
+        adversaries = Adversaries(run.policy, run.tables, artifact, run.plugins.readers)
         for attack in run.policy.attacks:
             yield scored(run, adversaries, attack, draw.secret, Row(draw.data, model, attack.called))
 

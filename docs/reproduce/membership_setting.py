@@ -19,7 +19,6 @@ from sklearn.tree import DecisionTreeClassifier
 from leafgate.api import AttackModel, MembershipBelief, ScoringContext
 from leafgate.engine.attack import run_attack
 from leafgate.engine.knowledge import Adversaries
-from leafgate.policy.load import compile_plan
 from leafgate.session.run import Session, build_release, open_session
 from leafgate_membership.metrics import MembershipAdvantage, MembershipAuc, MembershipTpr
 
@@ -204,8 +203,7 @@ def attacked(draw: Draw, model: str, number: int, attacks: Attacks) -> Iterator[
         file.write_text(yaml.safe_dump(policy(draw, build, attacks), sort_keys=False), encoding="utf-8")
         run = open_session(file)
         artifact = build_release(run.policy, run.plugins, run.table)
-        plan = compile_plan(run.policy, table=run.table)
-        adversaries = Adversaries(plan, run.tables, artifact, run.plugins.readers)
+        adversaries = Adversaries(run.policy, run.tables, artifact, run.plugins.readers)
         for attack in run.policy.attacks:
             yield scored(run, adversaries, attack, Row(draw.data, model, number, attack.called))
 

@@ -20,10 +20,10 @@ from leafgate.algorithms.clopper_pearson import upper_bound_of_all
 from leafgate.api import (
     AttributeBelief,
     AuditorOnly,
-    Declarations,
     InconclusiveError,
     LeafgateError,
     OpenProbability,
+    Policy,
     PositiveInt,
     ReleaseAtMost,
     Score,
@@ -206,12 +206,12 @@ class AttributeLeak(ReleaseAtMost):
             raise ValueError("only `measure: ppv` is of one `value`; leave `value` out")
         return self
 
-    def missing_requirements(self, plan: Declarations) -> str:
+    def missing_requirements(self, policy: Policy) -> str:
         """That no column which may be inferred has the value, where that is so."""
-        domains = [each.domain for each in plan.columns.values() if {"private", "sensitive"} & set(each.roles)]
+        domains = [each.domain for each in policy.data.columns.values() if {"private", "sensitive"} & set(each.roles)]
         known = {value for domain in domains for value in domain}
         if self.value is None or self.value in known or not all(domains):  # a domain may be left open
-            return super().missing_requirements(plan)
+            return super().missing_requirements(policy)
         hint = nearest_name(self.value, known, "name a value of the secret")
         return f"{self.value!r} is no value of a column that may be inferred ({hint})"
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from leafgate.api import Declarations, DeclaredColumn, Floats
+    from leafgate.api import ColumnSpec, Floats, Policy
     from leafgate_diversity import measures
 else:
     np, pd, measures = lazy("numpy"), lazy("pandas"), lazy("leafgate_diversity.measures")
@@ -137,10 +137,10 @@ class TCloseness(AtMost):
         Example({"low": 2}, {"low": 2, "mid": 1, "high": 1}, 0.375, {"distance": "ordered"}),
     )
 
-    def missing_requirements(self, plan: Declarations) -> str:
-        if self.distance == "ordered" and not any(spec.ordered for spec in _secrets(self, plan)):
+    def missing_requirements(self, policy: Policy) -> str:
+        if self.distance == "ordered" and not any(spec.ordered for spec in _secrets(self, policy)):
             return "no secret has `values` in a declared order; list them so and say `ordered: true`"
-        if self.distance == "hierarchical" and not any(spec.has_hierarchy for spec in _secrets(self, plan)):
+        if self.distance == "hierarchical" and not any(spec.hierarchy is not None for spec in _secrets(self, policy)):
             return "no secret has a `hierarchy`"
         return ""
 
@@ -224,8 +224,8 @@ class KMap(AtLeast):
     source = 'L. Sweeney, "Computational Disclosure Control", PhD thesis, MIT, 2001 (k-map)'
     examples = (Example({"flu": 2}, {"flu": 5, "cold": 5}, 30.0, population=30),)
 
-    def missing_requirements(self, plan: Declarations) -> str:
-        return super().missing_requirements(plan) or _no_population(plan)
+    def missing_requirements(self, policy: Policy) -> str:
+        return super().missing_requirements(policy) or _no_population(policy)
 
     def score(self, case: ScoringContext) -> Score:
         return Score(people=case.population)
@@ -260,8 +260,8 @@ class ReidentificationRisk(AtMost):
         Example({"flu": 2, "cold": 2}, {"flu": 5, "cold": 5}, 0.05, {"among": "population"}, population=20),
     )
 
-    def missing_requirements(self, plan: Declarations) -> str:
-        return super().missing_requirements(plan) or (_no_population(plan) if self.among == "population" else "")
+    def missing_requirements(self, policy: Policy) -> str:
+        return super().missing_requirements(policy) or (_no_population(policy) if self.among == "population" else "")
 
     def score(self, case: ScoringContext) -> Score:
         return Score(people=1 / (case.sizes if self.among == "table" else case.population))
@@ -293,14 +293,14 @@ class Uniques(AtMost):
         return Score(people=(case.sizes == 1).astype(float))
 
 
-def _secrets(metric: PersonMetric, plan: Declarations) -> list[DeclaredColumn]:
+def _secrets(metric: PersonMetric, policy: Policy) -> list[ColumnSpec]:
     """The secrets a metric is about, as the policy declares them."""
-    columns = plan.columns.items()
+    columns = policy.data.columns.items()
     return [spec for name, spec in columns if "sensitive" in spec.roles and metric.secret in {None, name}]
 
 
-def _no_population(plan: Declarations) -> str:
-    return "" if plan.grants.population else "there is no `data.population` to look among"
+def _no_population(policy: Policy) -> str:
+    return "there is no `data.population` to look among" if policy.data.population is None else ""
 
 
 def _by_group(case: ScoringContext, form: Callable[[Floats], Floats]) -> pd.Series:

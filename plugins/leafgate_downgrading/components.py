@@ -27,7 +27,7 @@ from leafgate_downgrading.options import (
 if TYPE_CHECKING:
     import numpy as np
 
-    from leafgate.api import Declarations, Table
+    from leafgate.api import Policy, Table
     from leafgate_downgrading import builder, metrics
 else:
     builder, metrics = lazy("leafgate_downgrading.builder"), lazy("leafgate_downgrading.metrics")
@@ -101,11 +101,11 @@ class Functionality(ReleaseAtMost):
     interpretation = "the usefulness that is lost; it does not measure protection"
     source = f"{PAPER}, section 4 (F)"
 
-    def missing_requirements(self, plan: Declarations) -> str:
-        strange = [name for name in self.columns or () if name not in plan.columns]
+    def missing_requirements(self, policy: Policy) -> str:
+        strange = [name for name in self.columns or () if name not in policy.data.columns]
         if not strange:
             return ""
-        meant = nearest_name(strange[0], plan.columns, "")
+        meant = nearest_name(strange[0], policy.data.columns, "")
         return f"`columns` names {strange[0]!r}, which is no column{meant and f'; {meant}'}"
 
     def score(self, case: ScoringContext) -> Score:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from leafgate.api import Declarations, Floats
+    from leafgate.api import Floats, Policy
     from leafgate_downgrading import adversaries, c45_missing, conditioning, grid, naive_bayes
     from leafgate_downgrading.adversaries import FittedAdversary, TreeCache
     from leafgate_downgrading.c45_missing import TreeOptions
@@ -204,19 +204,19 @@ class DowngradingOptions(TreeBuilder):
         against = [adversary.model_dump(mode="json", exclude=hidden) for adversary in self.against]
         return super().described() | {"against": against}
 
-    def missing_requirements(self, plan: Declarations) -> str:
-        if not plan.protected_columns and not any("sensitive" in spec.roles for spec in plan.columns.values()):
+    def missing_requirements(self, policy: Policy) -> str:
+        if not policy.data.protect and not any("sensitive" in spec.roles for spec in policy.data.columns.values()):
             return "nothing is secret: name cells in `data.protect`, or give a column the role `sensitive`"
         if any(adversary.knows is not None for adversary in self.against):
             return "the adversaries of `against` are granted nothing: leave `knows` out"
         for option, names in (("columns", self.columns or ()), ("weights", self.weights)):
-            strange = [name for name in names if name not in plan.columns]
+            strange = [name for name in names if name not in policy.data.columns]
             if strange:
-                meant = nearest_name(strange[0], plan.columns, "")
+                meant = nearest_name(strange[0], policy.data.columns, "")
                 return f"`{option}` names {strange[0]!r}, which is no column{meant and f'; {meant}'}"
-            keys = [name for name in names if "key" in plan.columns[name].roles]
+            keys = [name for name in names if "key" in policy.data.columns[name].roles]
             if keys:
                 return f"`{option}` names {keys[0]!r}, which is the key and not published"
-        if self.release == "both" and not any("class" in spec.roles for spec in plan.columns.values()):
+        if self.release == "both" and not any("class" in spec.roles for spec in policy.data.columns.values()):
             return "`release: both` needs a column with the role `class`, which the tree predicts"
         return ""

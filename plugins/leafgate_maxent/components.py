@@ -18,7 +18,7 @@ from leafgate.api import (
 )
 
 if TYPE_CHECKING:
-    from leafgate.api import Declarations
+    from leafgate.api import Policy
     from leafgate_maxent import attack
     from leafgate_maxent.problem import problem as problems
 else:
@@ -65,8 +65,8 @@ class MaxEnt(_TreeConstraintsAttack):
         "for every other test that competed at a node N"
     )
 
-    def missing_requirements(self, plan: Declarations) -> str:
-        stranded = self.members != "all" and not plan.grants.population
+    def missing_requirements(self, policy: Policy) -> str:
+        stranded = self.members != "all" and policy.data.population is None
         return "`members: subset` needs `data.population`, of whom the adversary takes the people" if stranded else ""
 
     def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[GroupBelief | SecretBelief]:

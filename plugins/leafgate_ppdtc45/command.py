@@ -50,7 +50,7 @@ def mine_command(
     """Pool what several parties share, and learn from it. By rows or by columns; nothing is attacked."""
     import numpy as np
 
-    from leafgate.app import EVERYONE, compile_plan, make_folder, publish, write_file
+    from leafgate.app import EVERYONE, make_folder, publish, write_file
     from leafgate_ppdtc45.builder import learn
     from leafgate_ppdtc45.party import pool_files
     from leafgate_ppdtc45.shared import agreed_noise, read_shared
@@ -61,7 +61,7 @@ def mine_command(
     together = pool_files(
         [read_shared(path, schema) for path in shared], schema, agreed_noise(builder.noise, schema), common=common
     )
-    artifact = publish(compile_plan(chosen), plugins, learn(builder, together, np.random.default_rng(chosen.seed)))
+    artifact = publish(chosen, plugins, learn(builder, together, np.random.default_rng(chosen.seed)))
     write_file(out, artifact.content, EVERYONE)
     people = f"{len(together.classes):,} people of {len(shared)} file(s)"
     typer.echo(f"{out}: from {people}, sha256 {artifact.sha256[:16]}")

@@ -17,7 +17,7 @@ it is first read. The modules of this package are private:
     checks          base class of checks that run in every audit;  report_formats: what a format is;
                     model_readers: what a reader is
     options         types of options: ranges of numbers, names of files;  knowledge: what `knows` may grant
-    plan            AuditPlan, all that the engine knows of a policy, and what a policy declares
+    policy          the policy, which builders, attacks and metrics are parts of
     registry        finds, checks and loads plugins
 """
 
@@ -29,8 +29,6 @@ from leafgate.lazy_loading import optional_module as optional_module
 from leafgate.lazy_loading import require_installed as require_installed
 
 if TYPE_CHECKING:
-    from leafgate.api.plan import Declarations as Declarations
-    from leafgate.api.plan import DeclaredColumn as DeclaredColumn
     from leafgate.api.report_formats import SWEEP_PICTURE as SWEEP_PICTURE
     from leafgate.api.report_formats import ReportDocument as ReportDocument
     from leafgate.api.report_formats import ReportFormat as ReportFormat
@@ -179,6 +177,8 @@ if TYPE_CHECKING:
     from leafgate.kernel.options import PruningConfidence as PruningConfidence
     from leafgate.kernel.options import Share as Share
     from leafgate.kernel.options import ShareBelowOne as ShareBelowOne
+    from leafgate.kernel.policy import ColumnSpec as ColumnSpec
+    from leafgate.kernel.policy import Policy as Policy
     from leafgate.kernel.release import NOT_STATED as NOT_STATED
     from leafgate.kernel.release import BuildResult as BuildResult
     from leafgate.kernel.release import Claim as Claim
@@ -229,7 +229,6 @@ __getattr__ = lazy_exports(
         "leafgate.ir.model_readers": "ModelReader ReaderTexts Vocabulary",
         "leafgate.kernel.options": "CacheFolder NonNegativeFloat OpenProbability OwnersFile PeopleFile PolicyFile "
         "PositiveFloat PositiveInt PositiveShare PruningConfidence Share ShareBelowOne",
-        "leafgate.api.plan": "Declarations DeclaredColumn",
         "leafgate.api.report_formats": "ReportDocument ReportFormat SWEEP_PICTURE",
         "leafgate.bounded.json": "parse_bounded_json",
         "leafgate.bounded.objects": "as_tuple ObjectView printable_name view_object",
@@ -256,6 +255,7 @@ __getattr__ = lazy_exports(
         "leafgate.kernel.belief": "AttributeBelief Belief CellBelief Certainty GroupBelief MechanismBelief "
         "MembershipBelief PlantedLeak SecretBelief",
         "leafgate.kernel.evidence": "AuditorOnly PeopleCount ReleaseOnly",
+        "leafgate.kernel.policy": "ColumnSpec Policy",
         "leafgate.kernel.noise": "Coins Law Noise noise_with",
         "leafgate.kernel.release": "BuildResult Claim Combine Counted FileDisclosure Learner Level NaiveBayes "
         "NOT_STATED Records Release Severity",

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leafgate.api.plan import WITNESS_LIBRARY
 from leafgate.console.options import Audience, DataFile, DataRoot, JsonOutput, Org, PolicyFile, Quiet, TestFile, Verbose
 from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError, OutputError, PolicyError
 from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, remove_files, results_folder, write_file
 from leafgate.io.locks import turn_in_folder
+from leafgate.kernel.policy import WITNESS_LIBRARY
 from leafgate.lazy_loading import lazy
 from leafgate.session.stale_results import RELEASE, RESULTS, is_release_file
 
 if TYPE_CHECKING:
     from leafgate.api.registry import Plugins
-    from leafgate.policy.models import Policy
+    from leafgate.kernel.policy import Policy
     from leafgate.session import run as sessions
 else:
     sessions = lazy("leafgate.session.run")
@@ -93,9 +93,9 @@ def _audit_into(
     """
     run = _opened_session(out, formats, *given)
     if no_remedies:  # reports state it: without it the same command makes another report
-        run = replace(run, source=replace(run.source, given=(*run.source.given, NO_REMEDIES)))
+        run = replace(run, policy=run.policy.with_given(NO_REMEDIES))
     if witness_library:
-        run = replace(run, source=replace(run.source, given=(*run.source.given, WITNESS_LIBRARY)))
+        run = replace(run, policy=run.policy.with_given(WITNESS_LIBRARY))
     if not as_json and not quiet:
         warn(given[0], [*warnings_of(run.policy), *warnings_of_table(run)])
     if run.policy.build.one_shot and out is None:

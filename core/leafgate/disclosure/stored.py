@@ -9,7 +9,6 @@ from pathlib import Path
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from leafgate.api.plan import MOST_DAYS
 from leafgate.disclosure.intervals import range_of_value, share_range
 from leafgate.disclosure.schema import ReportDocument, WaiverDocument
 from leafgate.errors import Problem, ReportError, plain
@@ -18,6 +17,7 @@ from leafgate.io.json import JsonDocument, JsonObject, canonical, parse_json
 from leafgate.io.release_codec import FORMAT as RELEASE_FORMAT
 from leafgate.kernel.findings import CHECK_PREFIX, Direction
 from leafgate.kernel.paths import format_path
+from leafgate.kernel.waivers import MOST_DAYS
 
 MAX_BYTES = 64 * 1024 * 1024
 MESSAGES = {

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import cache
 from typing import Any
 
 from leafgate.algorithms.consistency import Consistency
 from leafgate.algorithms.representatives import representatives
-from leafgate.api.plan import AuditPlan, ReleaseFileChecks
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult, announce_attack, run_attack
 from leafgate.engine.build import build
@@ -34,9 +34,11 @@ from leafgate.kernel.evidence import AuditorOnly, PeopleCount
 from leafgate.kernel.findings import Finding, Remedy, Report
 from leafgate.kernel.knowledge import limit_knowledge
 from leafgate.kernel.large_table import LargeTable
+from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import Release
 from leafgate.kernel.table import Table
 from leafgate.kernel.tables import Tables
+from leafgate.models.checks import file_disclosure_check
 from leafgate.progress import progress_step
 
 
@@ -56,11 +58,10 @@ class Audit:
 
 
 def audit(
-    plan: AuditPlan,
+    policy: Policy,
     plugins: Plugins,
     tables: Tables,
     *,
-    file_checks: ReleaseFileChecks,
     today: date | None = None,
     announce: Callable[[str], None] = lambda line: None,
     search_remedies: bool = False,
@@ -69,9 +70,8 @@ def audit(
 
     Where the people are a LargeTable, attacks and metrics get representatives, one for all whom the trees treat alike;
     `records_needed_by` says who cannot do with these. No settings are searched.
-    `file_checks` checks a release that was read from a file. `announce` is called with a line before an attack that
-    forecasts how long it will take. `search_remedies`: where a limit fails, audit again with other settings, to say
-    which passes.
+    `announce` is called with a line before an attack that forecasts how long it will take. `search_remedies`: where a
+    limit fails, audit again with other settings, to say which passes.
     Waivers are judged on the day `today`, the present day in UTC when left out; without waivers no clock is read.
     Raises InvalidError for what the policy or data get wrong and InconclusiveError when the builder
     itself fails; a failing attack or metric is a finding and takes nothing else down.
@@ -80,15 +80,9 @@ def audit(
     if incomplete is not None:
         tables = replace(tables, people=replace(tables.people, incomplete=None))
     data, check = tables.people, ControlCheck()
+    identity = cache(lambda: policy.identity)
     audited = _audited(
-        plan,
-        plugins,
-        tables,
-        incomplete,
-        check=check,
-        file_checks=file_checks,
-        today=today,
-        announce=announce,
+        policy, plugins, tables, incomplete, identity=identity, check=check, today=today, announce=announce
     )
     artifact = audited.artifact
     wanted = search_remedies and audited.report.verdict == "fail"
@@ -96,17 +90,18 @@ def audit(
         return audited
     private = artifact.release.claims_differential_privacy
     if not private and (
-        impossible := unkeepable_limits(plan.metrics, plugins, data, of_model=artifact.release.predicts_numbers)
+        impossible := unkeepable_limits(policy.metrics, plugins, data, of_model=artifact.release.predicts_numbers)
     ):
         return replace(audited, report=_with_impossible(audited.report, impossible))
 
-    def run(changed: AuditPlan) -> Trial:
-        tried = _audited(changed, plugins, tables, incomplete, check=check, file_checks=file_checks, today=today)
+    def run(changed: Policy) -> Trial:
+        changed = changed.with_origin(policy.origin)
+        tried = _audited(changed, plugins, tables, incomplete, identity=identity, check=check, today=today)
         return Trial(tried.report, tried.artifact)
 
     seconds = dict(audited.seconds)
     with _timed(seconds, "remedies"):
-        report = with_searched_remedies(plan, plugins, data, audited.report, artifact, run)
+        report = with_searched_remedies(policy, plugins, data, audited.report, artifact, run)
     return replace(audited, report=report, seconds=seconds)
 
 
@@ -128,60 +123,64 @@ def _with_impossible(report: Report, impossible: Sequence[UnkeepableLimit]) -> R
 
 
 def _audited(
-    plan: AuditPlan,
+    policy: Policy,
     plugins: Plugins,
     tables: Tables,
     incomplete: Table | None,
     *,
+    identity: Callable[[], Mapping[str, str]],
     check: ControlCheck,
-    file_checks: ReleaseFileChecks,
     today: date | None,
     announce: Callable[[str], None] = lambda line: None,
 ) -> Audit:
-    """The audit without a search. What attacks believe is freed with its end: a search needs only what it returns."""
+    """The audit without a search. What attacks believe is freed with its end: a search needs only what it returns.
+
+    `identity` returns the policy's name and digests. It is called after the build, because it reads the files that
+    belong to the policy: one that cannot be read is then the builder's error.
+    """
     seconds: dict[str, float] = {}
-    locations = SourceLocations(plan)
-    data, files = tables.people, files_of(plan, tables)
+    locations = SourceLocations(policy)
+    data, files = tables.people, files_of(policy, tables)
     try:
         with _timed(seconds, "build"):
-            artifact = build(plan, plugins, data, tables.test, file_checks=file_checks)
+            artifact = build(policy, plugins, data, tables.test)
     except NoReleaseError as error:
-        refused = with_static_remedies(locations.of_build([_no_release(plan, plugins, error)]), plan, plugins, None)
-        _, waivers = apply_waivers(plan, None, [], refused, never, today)
-        return Audit(report_of(plan, plugins, data, files, None, refused, waivers))
+        refused = with_static_remedies(locations.of_build([_no_release(policy, plugins, error)]), policy, plugins, None)
+        _, waivers = apply_waivers(policy, None, [], refused, never, today)
+        return Audit(report_of(policy, identity(), plugins, data, files, None, refused, waivers))
     if isinstance(data, LargeTable):
         announce("the distinct records do not fit into memory, so they are read block by block")
         with _timed(seconds, "route"):
             tables = replace(tables, people=_representatives(data, artifact.release))
-    adversaries = Adversaries(plan, tables, artifact, plugins.readers, check)
+    adversaries = Adversaries(policy, tables, artifact, plugins.readers, check)
     results = []
-    for number, attack in enumerate(plan.attacks, 1):
-        with _timed(seconds, f"attack {attack.called}", f" ({number} of {len(plan.attacks)})"):
+    for number, attack in enumerate(policy.attacks, 1):
+        with _timed(seconds, f"attack {attack.called}", f" ({number} of {len(policy.attacks)})"):
             results.append(_attacked(attack, adversaries, plugins, announce))
 
     with _timed(seconds, "judge"):
         state = _state(adversaries, results, plugins)
-        state, judged, waivers = _judged(plan, state, adversaries, locations, file_checks, today)
+        state, judged, waivers = _judged(policy, state, adversaries, locations, today)
     if incomplete is not None and not artifact.built and not artifact.release.claims_differential_privacy:
-        dropped = DroppedPeople(adversaries, incomplete, data.dropped, plugins, file_checks, locations)
+        dropped = DroppedPeople(adversaries, incomplete, data.dropped, plugins, locations)
 
         def judge_others(others: Adversaries) -> list[Finding]:
-            results = [_attacked(attack, others, plugins, lambda line: None) for attack in plan.attacks]
-            return _judged(plan, _state(others, results, plugins), others, locations, file_checks, today)[1]
+            results = [_attacked(attack, others, plugins, lambda line: None) for attack in policy.attacks]
+            return _judged(policy, _state(others, results, plugins), others, locations, today)[1]
 
         with _timed(seconds, "people left out"):
             judged = dropped.completed(judged, judge_others)
-    findings = with_static_remedies(judged, plan, plugins, artifact.release)
+    findings = with_static_remedies(judged, policy, plugins, artifact.release)
     with _timed(seconds, "draw"):
         tree, accuracies = tree_view(state, findings, artifact.starting_trees), guesses(state)
-    report = report_of(plan, plugins, data, files, artifact, findings, waivers)
+    report = report_of(policy, identity(), plugins, data, files, artifact, findings, waivers)
     report = replace(report, tree=tree, guesses=accuracies)
     return Audit(report, artifact, seconds)
 
 
 def _state(adversaries: Adversaries, results: Sequence[AttackResult], plugins: Plugins) -> AuditState:
     """Everything that findings are computed from, once the attacks have run."""
-    plan, table, artifact = adversaries.plan, adversaries.table, adversaries.artifact
+    policy, table, artifact = adversaries.policy, adversaries.table, adversaries.artifact
     return AuditState(
         table,
         adversaries.tables.test,
@@ -192,36 +191,35 @@ def _state(adversaries: Adversaries, results: Sequence[AttackResult], plugins: P
         Consistency(table, artifact.release, artifact.node_numbers),
         artifact.origins,
         built=artifact.built,
-        smallest_cell=plan.smallest_cell,
-        comparisons=comparisons(plan, len(secret_inputs(artifact.release, table.schema))),
+        smallest_cell=policy.report.smallest_cell,
+        comparisons=comparisons(policy, len(secret_inputs(artifact.release, table.schema))),
         mapped_classes=artifact.mapped_classes,
     )
 
 
 def _judged(
-    plan: AuditPlan,
+    policy: Policy,
     state: AuditState,
     adversaries: Adversaries,
     locations: SourceLocations,
-    file_checks: ReleaseFileChecks,
     today: date | None,
 ) -> tuple[AuditState, list[Finding], Waivers]:
     """The state with the verified claims, all findings in the order of the report, and the waivers of the report."""
     artifact, plugins = adversaries.artifact, state.plugins
 
     def run_for_claim(attack: AttackModel) -> AttackResult:
-        known = adversaries.default_knowledge_of(attack)
-        membership = adversaries.default_membership_of(attack)
+        known, membership = adversaries.knowledge_of(attack), adversaries.membership_of(attack)
         return run_attack(attack, artifact, known, plugins, membership=membership)
 
-    doubts = locations.of_build(soundness_checks(plan, plugins, state))
+    doubts = locations.of_build(soundness_checks(policy, plugins, state))
     claims = locations.of_build(check_claims(state, run_for_claim))
     state = replace(state, verified_claims=verified(claims))
-    limits = locations.of_limits(judge(plan.metrics, state))
-    disclosed = locations.of_build(file_checks.findings(plan, plugins, artifact.release))
-    read = locations.of_build(reading_check(plan, plugins, state, artifact.reading, artifact.witness))
+    limits = locations.of_limits(judge(policy.metrics, state))
+    disclosed = locations.of_build(file_disclosure_check(policy, plugins, artifact.release))
+    read = locations.of_build(reading_check(policy, plugins, state, artifact.reading, artifact.witness))
     limits += locations.of_build(plugin_checks(state))
-    limits, waivers = apply_waivers(plan, artifact, limits, [*doubts, *read, *disclosed, *claims], passes(state), today)
+    others, holds = [*doubts, *read, *disclosed, *claims], passes(state, policy.metrics)
+    limits, waivers = apply_waivers(policy, artifact, limits, others, holds, today)
     return state, [*doubts, *read, *disclosed, *limits, *claims], waivers
 
 
@@ -239,7 +237,7 @@ def _attacked(
     attack: AttackModel, adversaries: Adversaries, plugins: Plugins, announce: Callable[[str], None]
 ) -> AttackResult:
     """The result of an attack of the policy with what it is granted; a problem where that cannot be granted."""
-    artifact, section = adversaries.artifact, adversaries.grant_of(attack).section
+    artifact, section = adversaries.artifact, adversaries.policy.knows_place(attack)
     try:
         known, membership = adversaries.knowledge_of(attack), adversaries.membership_of(attack)
         copies = adversaries.near_copies_for(attack)
@@ -259,13 +257,13 @@ def _timed(seconds: dict[str, float], step: str, position: str = "") -> Iterator
     seconds[step] = time.perf_counter() - start
 
 
-def _no_release(plan: AuditPlan, plugins: Plugins, error: NoReleaseError) -> Finding:
+def _no_release(policy: Policy, plugins: Plugins, error: NoReleaseError) -> Finding:
     evidence: dict[str, Any] = {"reason": error.problems[0].message, "remedy": error.problems[0].hint}
     if error.people is not None:
         evidence["people"] = PeopleCount(error.people)
     if error.details:
         evidence["reason_in_full"] = AuditorOnly(error.details)
-    origin = plugins.origin(plan.builder)
+    origin = plugins.origin(policy.build)
     return Finding(
         "build",
         "build",

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from leafgate.algorithms.publication import published
-from leafgate.api.plan import AuditPlan, ReleaseFileChecks
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import isolate_plugin_errors
 from leafgate.errors import InconclusiveError, PolicyError, ReleaseError
@@ -16,29 +15,30 @@ from leafgate.io.release_codec import LoadedRelease, ReleaseArtifact, serialize
 from leafgate.kernel.components import TreeBuilder
 from leafgate.kernel.evidence import is_json_encodable
 from leafgate.kernel.large_table import LargeTable
+from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import BuildResult, FileDisclosure, Publish, Release
 from leafgate.kernel.schema import Schema
 from leafgate.kernel.table import Table
+from leafgate.models.checks import refuse_unaudited
+from leafgate.models.exposure.cells import cells_disclosed
 
 
 def build(
-    plan: AuditPlan,
+    policy: Policy,
     plugins: Plugins,
     table: Table | LargeTable,
     test: Table | None = None,
-    *,
-    file_checks: ReleaseFileChecks,
 ) -> ReleaseArtifact:
     """The release as its file has it: built, cut down to what is published, written and read back.
 
     Raises PolicyError when the release discloses more than the policy publishes and cannot be cut down,
     InconclusiveError when the builder fails or makes what no file can hold.
     """
-    builder = plan.builder
-    rng = np.random.default_rng(None if builder.one_shot else plan.seed)
+    builder = policy.build
+    rng = np.random.default_rng(None if builder.one_shot else policy.seed)
     origin = f"{builder.use} ({plugins.origin(builder)})"
     with isolate_plugin_errors(builder, plugins):
-        extras = _extras(builder, plugins, test, ask_library=plan.origin.asks_library)
+        extras = _extras(builder, plugins, test, ask_library=policy.origin.asks_library)
         if isinstance(table, LargeTable):
             built = builder.build_large(replace(table, cell_counts={}), rng, **extras)
         else:
@@ -49,12 +49,12 @@ def build(
         _check_origins(result, 0 if isinstance(table, LargeTable) else len(table.without_key), origin)
         _check_trail(result, origin)
     if isinstance(result, LoadedRelease) and result.model_content is not None:
-        cells = file_checks.cells_disclosed(result.model_content, table, plan.smallest_cell)
+        cells = cells_disclosed(result.model_content, table, policy.report.smallest_cell)
         result = replace(result, release=_with_disclosures(result.release, cells))
     if _content(result) is None:
-        return publish(plan, plugins, result)
-    file_checks.refuse_unaudited(result.release, plugins)
-    artifact = publish(plan, plugins, result)
+        return publish(policy, plugins, result)
+    refuse_unaudited(result.release, plugins)
+    artifact = publish(policy, plugins, result)
     return replace(artifact, release=with_policy_columns(artifact.release, table.schema))
 
 
@@ -74,13 +74,13 @@ def with_policy_columns(release: Release, schema: Schema) -> Release:
     return replace(release, schema=Schema(tuple(schema[column.name] for column in release.schema.columns)))
 
 
-def publish(plan: AuditPlan, plugins: Plugins, built: Release | BuildResult) -> ReleaseArtifact:
+def publish(policy: Policy, plugins: Plugins, built: Release | BuildResult) -> ReleaseArtifact:
     """What was built, cut down to what the policy publishes, written and read back; raises as `build` does.
 
     A release that was read from a file is published as it is.
     """
-    builder, result = plan.builder, BuildResult.of(built)
-    level = _level(plan, result)
+    builder, result = policy.build, BuildResult.of(built)
+    level = _level(policy, result)
     try:
         with isolate_plugin_errors(builder, plugins):
             if _content(result) is None:
@@ -117,12 +117,13 @@ def _extras(builder: TreeBuilder, plugins: Plugins, test: Table | None, *, ask_l
     return extras | {"test": test.without_key.defensive_copy()}
 
 
-def _level(plan: AuditPlan, result: BuildResult) -> Publish:
+def _level(policy: Policy, result: BuildResult) -> Publish:
     """What the policy publishes of this release; of a file, and unless the policy says otherwise, all there is."""
     release = result.release
-    if plan.publish is None or release.file is not None:
+    if policy.publish is None or release.file is not None:
         return release.publish  # leafgate.models.checks compares what a model's file discloses with the policy
-    wanted, from_file = plan.publish, _content(result) is not None
+    wanted = Publish(policy.publish.leaves, policy.publish.measure)
+    from_file = _content(result) is not None
     if from_file and wanted.leaves != release.publish.leaves:
         raise PolicyError(
             f"the release file publishes {release.publish.leaves}, the policy says {wanted.leaves}",

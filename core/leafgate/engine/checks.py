@@ -15,7 +15,6 @@ from typing import Any
 from leafgate.algorithms.class_orders import Order, better_order, people_by_class
 from leafgate.algorithms.consistency import follows_from_records, is_exact_despite_label
 from leafgate.algorithms.node_counts import REMEDY
-from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins, use_of
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
 from leafgate.engine.dropped_people import KEEP
@@ -29,6 +28,7 @@ from leafgate.kernel.components import AttackModel
 from leafgate.kernel.evidence import RESERVED, AuditorOnly, PeopleCount, checked_evidence, is_json_encodable
 from leafgate.kernel.findings import CHECK_PREFIX, Finding, Remedy, VisibleTo
 from leafgate.kernel.metrics import Metric, PersonMetric
+from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import Claim
 
 Attack = Callable[[AttackModel], AttackResult]
@@ -169,17 +169,17 @@ def _results_for(checker: type[Metric], state: AuditState, attack: Attack) -> li
     return [next((a for a in state.attack_results if a.attack == wanted), None) or attack(wanted)]
 
 
-def soundness_checks(plan: AuditPlan, plugins: Plugins, state: AuditState) -> list[Finding]:
+def soundness_checks(policy: Policy, plugins: Plugins, state: AuditState) -> list[Finding]:
     """A finding for each reason why a pass would prove nothing."""
-    origin = plugins.origin(plan.builder)
+    origin = plugins.origin(policy.build)
     order = _fitting_order(state)
     items = [
-        *_rehearsal(plan, state),
+        *_rehearsal(policy, state),
         *_misfitting_codes(order),
         *_miscounted(state),
         *_unread_parts(state),
         *_unattacked(state),
-        *_unlimited_class(plan, state),
+        *_unlimited_class(policy, state),
     ]
     evidence = _evidence(state)
     return [
@@ -193,15 +193,15 @@ def soundness_checks(plan: AuditPlan, plugins: Plugins, state: AuditState) -> li
             plain_failure="the release discloses more than the limits allow",
             remedies=_code_remedies(order, state)
             if name == CLASS_CODES
-            else _remedies(name, problem, plan, plugins, dropped=bool(_dropped(problem, state))),
+            else _remedies(name, problem, policy, plugins, dropped=bool(_dropped(problem, state))),
         )
         for name, secret, problem in items
     ]
 
 
-def _remedies(name: str, problem: str, plan: AuditPlan, plugins: Plugins, *, dropped: bool) -> tuple[Remedy, ...]:
+def _remedies(name: str, problem: str, policy: Policy, plugins: Plugins, *, dropped: bool) -> tuple[Remedy, ...]:
     """What to do about a doubt, by its name; `dropped`: the file may count people who were left out."""
-    if name == "rehearsal" and plan.builder.is_rehearsal:
+    if name == "rehearsal" and policy.build.is_rehearsal:
         text = "Take `build.rehearsal` out, audit once more, and publish what that audit writes and nothing else."
         return (Remedy(action="set", text=text, place="build.rehearsal", value=False),)
     if name == "counted":
@@ -209,7 +209,7 @@ def _remedies(name: str, problem: str, plan: AuditPlan, plugins: Plugins, *, dro
         return (KEEP, advice) if dropped else (advice,)
     if name in {"unread#records", "unread#alternatives"}:
         part = name.partition("#")[2]
-        tried = {each.use for each in plan.attacks}
+        tried = {each.use for each in policy.attacks}
         kinds = [kind for kind in plugins.kind(AttackModel) if issubclass(kind, AttackModel) and part in kind.parts]
         reading = sorted({use_of(kind) for kind in kinds} - tried, key=lambda use: (use != "linking", use))[:1]
         text = "Add the attack `{}`, which takes the published {} into account."
@@ -233,9 +233,9 @@ SoundnessProblem = tuple[str, str | None, str]
 """A finding's id, the secret it is about, and the problem."""
 
 
-def _rehearsal(plan: AuditPlan, state: AuditState) -> Iterator[SoundnessProblem]:
+def _rehearsal(policy: Policy, state: AuditState) -> Iterator[SoundnessProblem]:
     """Random numbers that follow from a seed which others may know; of estimators also what was taken from the data."""
-    if plan.builder.is_rehearsal:
+    if policy.build.is_rehearsal:
         problem = "a rehearsal repeats by a seed that others may know, so it is not fit to be published"
         yield "rehearsal", None, problem
     elif state.release.builder.get("rehearsal") is True:
@@ -348,16 +348,16 @@ def _unattacked(state: AuditState) -> Iterator[SoundnessProblem]:
             yield f"protected#{name}", name, problem
 
 
-def _unlimited_class(plan: AuditPlan, state: AuditState) -> Iterator[SoundnessProblem]:
+def _unlimited_class(policy: Policy, state: AuditState) -> Iterator[SoundnessProblem]:
     """A secret class about which no limit judges a belief, where an organisation holds policies to its own.
 
     A policy of somebody's own may reproduce a paper whose only limit is on the sizes of groups.
     """
-    if not plan.origin.is_held_to_organisation:
+    if not policy.origin.is_held_to_organisation:
         return
     problem = "no limit judges what anybody can find out about the class, or who is in the table"
     for column in state.table.schema.having("class"):
-        if "sensitive" in column.roles and not any(_limits_beliefs(metric, column.name) for metric in plan.metrics):
+        if "sensitive" in column.roles and not any(_limits_beliefs(metric, column.name) for metric in policy.metrics):
             yield UNATTACKED, column.name, problem
 
 

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from leafgate.algorithms.consistency import inconsistent_leaves
 from leafgate.algorithms.node_counts import counts_exactly
 from leafgate.algorithms.routing import NOWHERE, branch_of_code, route
-from leafgate.api.plan import ReleaseFileChecks
 from leafgate.api.registry import Plugins
 from leafgate.engine.build import build, with_policy_columns
 from leafgate.engine.knowledge import Adversaries
@@ -82,7 +81,6 @@ class DroppedPeople:
         incomplete: those of them whose class and secrets are known.
         count: how many people were left out.
         plugins: those that the policy trusts.
-        file_checks: check a release that was read from a file.
         locations: of findings in the policy.
     """
 
@@ -90,7 +88,6 @@ class DroppedPeople:
     incomplete: Table
     count: int
     plugins: Plugins
-    file_checks: ReleaseFileChecks
     locations: SourceLocations
 
     def completed(self, findings: Sequence[Finding], judge: Judge) -> list[Finding]:
@@ -152,7 +149,7 @@ class DroppedPeople:
         Raises InconclusiveError where the file was changed meanwhile.
         """
         own = self.adversaries
-        rebuilt = build(own.plan, self.plugins, table, own.tables.test, file_checks=self.file_checks)
+        rebuilt = build(own.policy, self.plugins, table, own.tables.test)
         if rebuilt.audited_file != own.artifact.audited_file:
             raise InconclusiveError("the file was changed while it was audited", remedy="audit it again")
         return replace(rebuilt, unspecified_missing=own.artifact.unspecified_missing)
@@ -214,7 +211,7 @@ class DroppedPeople:
             "counted",
             None,
             evidence={"problem": problem, "dropped": PeopleCount(self.count)},
-            plugin=self.plugins.origin(self.adversaries.plan.builder),
+            plugin=self.plugins.origin(self.adversaries.policy.build),
             plain_failure="the release discloses more than the limits allow",
             remedies=self._remedies[:1] if problem == ALONE and self._is_of_others_model else self._remedies,
         )

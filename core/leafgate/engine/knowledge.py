@@ -19,12 +19,14 @@ from leafgate.algorithms.near_copies import NearCopies, near_copies, shares_keys
 from leafgate.algorithms.prediction import class_scores
 from leafgate.algorithms.publication import published
 from leafgate.algorithms.sampling import MAX_PEOPLE, nested_sample, sampled
-from leafgate.api.plan import AuditPlan, Grants, KnowledgeGrant
 from leafgate.errors import DataError, InconclusiveError
 from leafgate.io.release_codec import ReleaseArtifact
+from leafgate.io.tables.reader import read_columns_there
 from leafgate.kernel.components import AttackModel
 from leafgate.kernel.knowledge import AdversaryKnowledge, Candidates, Membership, Targets, limit_knowledge
+from leafgate.kernel.knows import Knows
 from leafgate.kernel.options import UNREAD
+from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import BuildResult, Release
 from leafgate.kernel.schema import Schema
 from leafgate.kernel.table import Table, distinct_rows
@@ -76,20 +78,20 @@ class Adversaries:
     """The adversaries of one release of a table, one for each attack.
 
     Attributes:
-        plan: what each attack is granted.
+        policy: what each attack is granted.
         tables: the people, in memory, and the others whom the policy names.
         artifact: the release as it is published.
         readers: those of model files, some of which can fit the estimators whose files they read.
         check: whether the control are other people than those of the table; audits of one table share it.
     """
 
-    plan: AuditPlan
+    policy: Policy
     tables: Tables
     artifact: ReleaseArtifact
     readers: Sequence[ModelReader] = ()
     check: ControlCheck = field(default_factory=lambda: ControlCheck(), compare=False)
     _drawn: dict[int, tuple[Candidates, Membership]] = field(default_factory=dict, repr=False, compare=False)
-    _asked: dict[Grants, tuple[dict[str, Targets], Membership]] = field(default_factory=dict, repr=False, compare=False)
+    _asked: dict[object, tuple[dict[str, Targets], Membership]] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def table(self) -> Table:
@@ -101,14 +103,15 @@ class Adversaries:
 
         Raises InconclusiveError where it needs candidates or targets, and nobody is known who is not in the table.
         """
-        own = attack.called in self.plan.own_grants
+        knows = self.policy.knows_of(attack)
+        if not self.policy.has_own_knowledge(attack):
+            return self._limited(self.default, attack, knows)
         people = self.tables.known_by_attack.get(attack.called)
-        known = self._granted(self.grant_of(attack), people) if own else self.default
-        return self._limited(known, attack, self.grant_of(attack))
+        return self._limited(self._granted(knows, people, self.policy.knows_place(attack)), attack, knows)
 
     def membership_of(self, attack: AttackModel) -> Membership | None:
         """Who of the candidates or targets of an attack of the policy is in the table; None where it needs neither."""
-        return self._membership(attack, self.grant_of(attack))
+        return self._membership(attack, self.policy.knows_of(attack))
 
     def near_copies_for(self, attack: AttackModel) -> NearCopies | None:
         """How many copies in the control would have been seen, for an attack that needs people of it; else None."""
@@ -116,49 +119,35 @@ class Adversaries:
             return None
         return self._tested_control[1]
 
-    def grant_of(self, attack: AttackModel) -> KnowledgeGrant:
-        """What the policy grants an attack of it."""
-        return self.plan.own_grants.get(attack.called, self.plan.default_grant)
-
-    def default_knowledge_of(self, attack: AttackModel) -> AdversaryKnowledge:
-        """What an attack gets by the policy's `knows`, though an attack of the policy may have its name.
-
-        Raises InconclusiveError as `knowledge_of` does.
-        """
-        return self._limited(self.default, attack, self.plan.default_grant)
-
-    def default_membership_of(self, attack: AttackModel) -> Membership | None:
-        """The same of `membership_of`."""
-        return self._membership(attack, self.plan.default_grant)
-
-    def _membership(self, attack: AttackModel, grant: KnowledgeGrant) -> Membership | None:
+    def _membership(self, attack: AttackModel, knows: Knows) -> Membership | None:
         if "targets" in attack.needs:
-            return self._draw_targets(grant)[1]
-        return self._draw(grant)[1] if "candidates" in attack.needs else None
+            return self._draw_targets(knows)[1]
+        return self._draw(knows)[1] if "candidates" in attack.needs else None
 
-    def _limited(self, known: AdversaryKnowledge, attack: AttackModel, grant: KnowledgeGrant) -> AdversaryKnowledge:
-        candidates = self._draw(grant)[0] if "candidates" in attack.needs else None
-        targets = self._draw_targets(grant)[0] if "targets" in attack.needs else {}
+    def _limited(self, known: AdversaryKnowledge, attack: AttackModel, knows: Knows) -> AdversaryKnowledge:
+        candidates = self._draw(knows)[0] if "candidates" in attack.needs else None
+        targets = self._draw_targets(knows)[0] if "targets" in attack.needs else {}
         return limit_knowledge(replace(known, candidates=candidates, targets=targets), attack.needs)
 
-    def _draw(self, grant: KnowledgeGrant) -> tuple[Candidates, Membership]:
+    def _draw(self, knows: Knows) -> tuple[Candidates, Membership]:
         """The candidates that a grant allows; they are the same for every attack that is granted as many."""
-        most = grant.grants.candidates
+        most = knows.most_candidates
         if most not in self._drawn:
-            self._drawn[most] = draw_candidates(self.table, self._tested_control[0], most, self.plan.seed)
+            self._drawn[most] = draw_candidates(self.table, self._tested_control[0], most, self.policy.seed)
         return self._drawn[most]
 
-    def _draw_targets(self, grant: KnowledgeGrant) -> tuple[dict[str, Targets], Membership]:
+    def _draw_targets(self, knows: Knows) -> tuple[dict[str, Targets], Membership]:
         """The targets that a grant allows; they are the same for every attack that is granted the same."""
-        if grant.grants not in self._asked:
+        key = (knows.most_candidates, knows.class_known, knows.most_auxiliary, knows.columns)
+        if key not in self._asked:
             schema = self.table.schema
             tested = secret_inputs(self.artifact.release, schema)
-            named = {getattr(attack, "secret", None) for attack in self.plan.attacks if "targets" in attack.needs}
+            named = {getattr(attack, "secret", None) for attack in self.policy.attacks if "targets" in attack.needs}
             secrets = [name for name in unknown_columns(schema) if name in tested or name in named]
-            drawn, membership = draw_targets(self.table, self._tested_control[0], grant.grants, secrets, self.plan.seed)
+            drawn, membership = draw_targets(self.table, self._tested_control[0], knows, secrets, self.policy.seed)
             targets = {name: replace(each, tested=name in tested) for name, each in drawn.items()}
-            self._asked[grant.grants] = targets, membership
-        return self._asked[grant.grants]
+            self._asked[key] = targets, membership
+        return self._asked[key]
 
     @property
     def _tested_control(self) -> tuple[Table, NearCopies]:
@@ -171,7 +160,7 @@ class Adversaries:
             outside = self.tables.control
         elif test is None:
             raise InconclusiveError("there are no people who are not in the table", place=CONTROL, remedy=OTHER_PEOPLE)
-        elif self.plan.builder.noisy_test:
+        elif self.policy.build.noisy_test:
             raise InconclusiveError("the test people's numbers have noise on them", place=CONTROL, remedy=OTHER_PEOPLE)
         elif test.sha256 == self.table.sha256 != "":
             raise InconclusiveError("the test table is the table itself", place=CONTROL, remedy=OTHER_PEOPLE)
@@ -179,23 +168,24 @@ class Adversaries:
             outside = test
         if shares_keys(self.table, outside):
             raise InconclusiveError(SHARED_KEYS, place=CONTROL, remedy=OTHER_KEYS)
-        return outside, self.check.near_copies(self.table, outside, self.plan.seed)
+        return outside, self.check.near_copies(self.table, outside, self.policy.seed)
 
     @cached_property
     def default(self) -> AdversaryKnowledge:
         """All that the policy's `knows` grants."""
-        return self._granted(self.plan.default_grant, self.tables.known)
+        return self._granted(self.policy.knows, self.tables.known, "knows")
 
-    def _granted(self, grant: KnowledgeGrant, people: Table | None) -> AdversaryKnowledge:
-        seed, share = self.plan.seed, grant.grants.sample
+    def _granted(self, knows: Knows, people: Table | None, place: str) -> AdversaryKnowledge:
+        """What a section `knows` grants, which stands in the policy at `place`; `people` are those whom it names."""
+        seed, share = self.policy.seed, knows.sample
         known = self._ungranted
-        if not grant.grants.label_accuracies:
+        if not knows.label_accuracies:
             known = replace(known, label_accuracies=None, vote_accuracies=None)
         return replace(
             known,
-            distribution=_distribution(self.table) if grant.grants.distribution else {},
-            people=people if share is None else sampled(self.table, share, _own_seed(seed, 1), grant.section),
-            facts=grant.facts,
+            distribution=_distribution(self.table) if knows.distribution else {},
+            people=people if share is None else sampled(self.table, share, _own_seed(seed, 1), place),
+            facts=knows.granted_facts,
         )
 
     @cached_property
@@ -204,7 +194,7 @@ class Adversaries:
 
         The algorithm is cut down like the release.
         """
-        builder, level = self.plan.builder, self.artifact.release.publish
+        builder, level = self.policy.build, self.artifact.release.publish
 
         def mechanism(own: Table, rng: np.random.Generator) -> Release:
             result = BuildResult.of(builder.mechanism_only.build(own, rng))
@@ -214,12 +204,12 @@ class Adversaries:
         known = grant_knowledge(
             self.table,
             mechanism=mechanism if public else None,
-            seed=_own_seed(self.plan.seed, 0),
+            seed=_own_seed(self.policy.seed, 0),
             population=self.tables.population,
             release=self.artifact.release,
         )
         retrain, name = self._retrain(known.mechanism)
-        return replace(known, reader=_reader_of(self.plan), retrain=retrain, retrain_id=name)
+        return replace(known, reader=_reader_of(self.policy, self.table.schema), retrain=retrain, retrain_id=name)
 
     def _retrain(self, mechanism: Mechanism | None) -> tuple[Retrain | None, str]:
         """Trains a model of the same kind on other people, and what it trains.
@@ -237,7 +227,7 @@ class Adversaries:
         def retrain(own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
             return class_scores(mechanism(own, np.random.default_rng(seed)), asked)
 
-        builder = self.plan.builder
+        builder = self.policy.build
         kind = type(builder)
         options = f"{builder.model_dump_json(context=UNREAD)} {self.artifact.release.publish}"
         return retrain, f"{kind.__module__}.{kind.__qualname__} {hashlib.sha256(options.encode()).hexdigest()}"
@@ -329,7 +319,7 @@ def unknown_columns(schema: Schema) -> list[str]:
 
 
 def draw_targets(
-    table: Table, control: Table, grants: Grants, secrets: Sequence[str], seed: int
+    table: Table, control: Table, knows: Knows, secrets: Sequence[str], seed: int
 ) -> tuple[dict[str, Targets], Membership]:
     """People of the table and of the control of whom secrets are asked, and who of them is in the table.
 
@@ -340,7 +330,7 @@ def draw_targets(
     Args:
         table: the people whom the release was learned from.
         control: people with the columns of the same schema.
-        grants: how many people, and which columns are known of them.
+        knows: how many people, and which columns are known of them.
         secrets: the columns that are asked.
         seed: the policy's seed.
 
@@ -354,15 +344,15 @@ def draw_targets(
         message = f"fewer than {FEWEST_OUTSIDE} people in it are not in the table"
         raise InconclusiveError(message, place=CONTROL, remedy=hint)
     words = np.random.SeedSequence([seed, *_content_words(inside, others)], spawn_key=(3,)).generate_state(4).tolist()
-    known_in_full = nested_sample(others.persons, min(grants.auxiliary, outside // FEWEST_OUTSIDE), words[0])
+    known_in_full = nested_sample(others.persons, min(knows.most_auxiliary, outside // FEWEST_OUTSIDE), words[0])
     rest = others.persons - known_in_full
     rng = np.random.default_rng(words[3])
     drawn = [
-        people_at(people, rng.permutation(_drawn_rows(persons, grants.candidates, word)))
+        people_at(people, rng.permutation(_drawn_rows(persons, knows.most_candidates, word)))
         for people, persons, word in ((inside, inside.persons, words[1]), (others, rest, words[2]))
     ]
     auxiliary = people_at(others, rng.permutation(np.repeat(np.arange(len(others)), known_in_full)))
-    targets, membership = targets_of(inside, drawn[0], drawn[1], auxiliary, grants, secrets, swapped=rng.random() < 0.5)
+    targets, membership = targets_of(inside, drawn[0], drawn[1], auxiliary, knows, secrets, swapped=rng.random() < 0.5)
     weighted = table.rows is not None and not table.counts_people
     marked = {name: replace(each, training_weighted=weighted) for name, each in targets.items()}
     return marked, membership
@@ -373,7 +363,7 @@ def targets_of(
     asked: Table,
     control: Table,
     auxiliary: Table,
-    grants: Grants,
+    knows: Knows,
     secrets: Sequence[str],
     *,
     swapped: bool,
@@ -385,12 +375,12 @@ def targets_of(
         asked: the people of the table who are targets, a row for each.
         control: the other targets, a row for each.
         auxiliary: people who are no targets, a row for each.
-        grants: which columns are known of targets.
+        knows: which columns are known of targets.
         secrets: the columns that are asked.
         swapped: whether the control is the first group.
     """
     parts = [control, asked] if swapped else [asked, control]
-    names, size = _columns_known(table.schema, grants), int(table.persons.sum())
+    names, size = _columns_known(table.schema, knows), int(table.persons.sum())
     targets = {}
     for secret in secrets:
         first, second = (_with_columns(part, [name for name in names if name != secret]) for part in parts)
@@ -411,13 +401,13 @@ FEWEST_OUTSIDE = 3
 """Of so many people of the control one is an auxiliary person."""
 
 
-def _columns_known(schema: Schema, grants: Grants) -> list[str]:
+def _columns_known(schema: Schema, knows: Knows) -> list[str]:
     """The columns that are known of targets, but for the secret."""
-    known = grants.columns
+    known = knows.columns
     return [
         column.name
         for column in schema.columns
-        if (grants.class_known or column.public if "class" in column.roles else column.public or known is None)
+        if (knows.class_known or column.public if "class" in column.roles else column.public or known is None)
         or (known is not None and column.name in known)
     ]
 
@@ -459,20 +449,19 @@ def _content_words(*tables: Table) -> list[int]:
     return [int(word) for word in np.frombuffer(digest.digest(), dtype="<u4")]
 
 
-def _reader_of(plan: AuditPlan) -> Callable[[Path], Table]:
-    """Reads the files about people that options of the plan's attacks and metrics name, each once."""
-    components: list[AttackModel | Metric] = [*plan.attacks, *plan.metrics]
+def _reader_of(policy: Policy, schema: Schema) -> Callable[[Path], Table]:
+    """Reads the files about people that options of the policy's attacks and metrics name, each once."""
+    components: list[AttackModel | Metric] = [*policy.attacks, *policy.metrics]
     options = {file: name for component in components for name, file in component.people_files.items()}
     tables: dict[Path, Table] = {}
-    read_people = plan.read_people
 
     def read(path: Path) -> Table:
-        if read_people is None or path not in options:
+        if path not in options:
             hint = "read what an option of type PeopleFile or OwnersFile names"
             raise InconclusiveError("no attack or metric of the policy names this file in an option", remedy=hint)
         if path not in tables:
             try:
-                tables[path] = read_people(path, options[path])
+                tables[path] = read_columns_there(policy.data, schema, path, options[path])
             except DataError as error:
                 raise InconclusiveError.listing(error.problems) from error
         return tables[path].defensive_copy()

@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins, use_of
 from leafgate.kernel.checks import AuditCheck
+from leafgate.kernel.policy import Policy
 from leafgate.kernel.schema import Schema
 
 
-def records_needed_by(plan: AuditPlan, plugins: Plugins, schema: Schema) -> list[str]:
-    """What of a plan needs every record of the table in memory; nothing where representatives of the leaves suffice.
+def records_needed_by(policy: Policy, plugins: Plugins, schema: Schema) -> list[str]:
+    """What of a policy needs every record of the table in memory; nothing where representatives of the leaves suffice.
 
     Args:
-        plan: of the policy, without its facts.
+        policy: what is audited by.
         plugins: the plugins of the policy.
         schema: the columns that are read.
     """
-    reasons = records_needed_to_build(plan, schema)
-    grants = plan.grants
-    knows_people = grants.people or grants.sample is not None or grants.fact_count > 0
+    reasons = records_needed_to_build(policy, schema)
+    knows = policy.knows
+    knows_people = knows.people is not None or knows.sample is not None or bool(knows.granted_facts)
     reasons += ["what `knows` says of single people"] if knows_people else []
-    attacks = (each for each in plan.attacks if not each.by_equivalence_class or each.knows is not None)
+    attacks = (each for each in policy.attacks if not each.by_equivalence_class or each.knows is not None)
     reasons += [f"the attack {attack.called!r}" for attack in attacks]
-    metrics = (each for each in plan.metrics if not each.by_equivalence_class and not each.of_release)
+    metrics = (each for each in policy.metrics if not each.by_equivalence_class and not each.of_release)
     reasons += [f"the limit {metric.called!r}" for metric in metrics]
     checks = (check for check in plugins.kind(AuditCheck) if issubclass(check, AuditCheck) and not check.of_release)
     return [*reasons, *(f"the check {use_of(check)!r}" for check in checks)]
 
 
-def records_needed_to_build(plan: AuditPlan, schema: Schema) -> list[str]:
-    """The same of what only builds the release."""
-    columns = (
-        (name, role) for role in ("key", "weight") for name, column in plan.columns.items() if role in column.roles
-    )
+def records_needed_to_build(policy: Policy, schema: Schema) -> list[str]:
+    """What of a policy needs every record of the table in memory where the release is only built."""
+    listed = policy.data.columns.items()
+    columns = ((name, role) for role in ("key", "weight") for name, column in listed if role in column.role)
     reasons = [f"the column {name!r} with the role `{role}`" for name, role in columns]
-    reasons += ["`data.protect`"] if plan.protected_columns else []
-    return reasons + ([] if plan.builder.builds_large(schema) else [f"the builder {plan.builder.use!r}"])
+    reasons += ["`data.protect`"] if policy.data.protect else []
+    return reasons + ([] if policy.build.builds_large(schema) else [f"the builder {policy.build.use!r}"])

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from leafgate.algorithms.witness import answers_of, first_difference, unreached_share
-from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins
 from leafgate.engine.remedies.static import from_error
 from leafgate.engine.score import AuditState
 from leafgate.errors import LeafgateError
+from leafgate.io.tables.witness import read_witness
 from leafgate.kernel.evidence import AuditorOnly
 from leafgate.kernel.findings import Finding, Remedy
+from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import ModelReading, Release
 from leafgate.kernel.tree import columns_asked
 from leafgate.kernel.tree_arrays import TreeArrays, tree_arrays
@@ -39,7 +40,7 @@ MISREAD = (
 
 
 def reading_check(
-    plan: AuditPlan, plugins: Plugins, state: AuditState, reading: ModelReading | None, witness: Witness | None
+    policy: Policy, plugins: Plugins, state: AuditState, reading: ModelReading | None, witness: Witness | None
 ) -> Iterator[Finding]:
     """The finding that says by what it is known that a model's file was read right; none for other releases.
 
@@ -52,8 +53,8 @@ def reading_check(
         return
     passed: bool | None
     remedies: tuple[Remedy, ...] = ()
-    if plan.builder.witness_file is not None or witness is not None:
-        passed, evidence, remedies = _by_witnesses(plan, state, reading, witness)
+    if policy.build.witness_file is not None or witness is not None:
+        passed, evidence, remedies = _by_witnesses(policy, state, reading, witness)
     elif by_itself := _without_witness(state, reading):
         passed, evidence = True, {"reason": by_itself}
     else:
@@ -63,7 +64,7 @@ def reading_check(
         READING,
         passed,
         evidence=evidence,
-        plugin=plugins.origin(plan.builder),
+        plugin=plugins.origin(policy.build),
         plain_failure="the file may be read otherwise than its model predicts",
         remedies=remedies,
     )
@@ -119,13 +120,13 @@ Judged = tuple[bool | None, dict[str, Any], tuple[Remedy, ...]]
 """Whether a witness agrees, with evidence and remedies."""
 
 
-def _by_witnesses(plan: AuditPlan, state: AuditState, reading: ModelReading, asked: Witness | None) -> Judged:
+def _by_witnesses(policy: Policy, state: AuditState, reading: ModelReading, asked: Witness | None) -> Judged:
     """What the policy's witness and the library say, the first that does not agree before all others."""
     judged: list[Judged] = []
-    path = plan.builder.witness_file
+    path = policy.build.witness_file
     if path is not None:
         try:
-            judged.append(_by_witness(state, reading, _of_file(plan, state, reading, path), path.name))
+            judged.append(_by_witness(state, reading, _of_file(policy, state, reading, path), path.name))
         except LeafgateError as error:
             judged.append((None, {"problem": f"the witness cannot be used: {error}"}, from_error(error)))
     if asked is not None:
@@ -133,13 +134,12 @@ def _by_witnesses(plan: AuditPlan, state: AuditState, reading: ModelReading, ask
     return next((each for each in judged if not each[0]), judged[-1])
 
 
-def _of_file(plan: AuditPlan, state: AuditState, reading: ModelReading, path: Path) -> Witness:
+def _of_file(policy: Policy, state: AuditState, reading: ModelReading, path: Path) -> Witness:
     release = state.release
     asked = {name for tree in release.trees for name in columns_asked(tree)}
     names = [(reading.classes[value], value) if value in reading.classes else () for value in release.classes]
-    return plan.read_witness(
-        state.table.schema, asked, [] if release.predicts_numbers else names, path, "build.witness"
-    )
+    classes = [] if release.predicts_numbers else names
+    return read_witness(policy.data, state.table.schema, asked, classes, path, "build.witness")
 
 
 def _by_witness(state: AuditState, reading: ModelReading, witness: Witness, name: str) -> Judged:

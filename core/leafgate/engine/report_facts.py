@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from leafgate.algorithms.routing import count_leaves
-from leafgate.api.plan import AuditPlan, Grants
 from leafgate.api.registry import Plugins
 from leafgate.engine.audience import beside_claim
 from leafgate.engine.knowledge import secret_inputs
@@ -26,8 +25,10 @@ from leafgate.kernel.checks import AuditCheck
 from leafgate.kernel.components import AttackModel, Component
 from leafgate.kernel.evidence import AuditorOnly, PeopleCount
 from leafgate.kernel.findings import Finding, Report
+from leafgate.kernel.knows import Knows
 from leafgate.kernel.large_table import LargeTable
 from leafgate.kernel.options import digest
+from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import Release, covers_data
 from leafgate.kernel.schema import Schema
 from leafgate.kernel.table import Table
@@ -79,22 +80,22 @@ class DataFiles:
         return hmac.new(key, "\n".join(lines).encode(), hashlib.sha256).hexdigest()
 
 
-def files_of(plan: AuditPlan, tables: Tables) -> DataFiles:
+def files_of(policy: Policy, tables: Tables) -> DataFiles:
     """The files that an audit reads people from.
 
     Raises PolicyError for a key that is none, and DataError for a file of an option that cannot be read.
     """
-    key = None if plan.digest_key is None else read_key(plan.digest_key)
+    key = None if policy.report.digest_key is None else read_key(policy.report.digest_key)
     table = tables.people
     fields = {name: other.sha256 for name, other in tables.others.items() if other is not None and other.sha256}
-    fields |= {name: _digest(path, f"build.{name}") for name, path in plan.builder.people_files.items()}
-    source = {} if plan.data_source is None else plan.data_source.people_files
+    fields |= {name: _digest(path, f"build.{name}") for name, path in policy.build.people_files.items()}
+    source = {} if policy.data.source is None else policy.data.source.people_files
     fields |= {f"data.source.{name}": _digest(path, f"data.source.{name}") for name, path in source.items()}
-    for kind, components in (("attacks", plan.attacks), ("metrics", plan.metrics)):
+    for kind, components in (("attacks", policy.attacks), ("metrics", policy.metrics)):
         for component in components:
             places = {f"{kind}.{component.called}.{name}": path for name, path in component.people_files.items()}
             fields |= {place: _digest(path, place) for place, path in places.items()}
-    without_bytes = plan.data_source is not None and not table.sha256
+    without_bytes = policy.data.source is not None and not table.sha256
     records = digest_records(table, key or b"") if key is not None or without_bytes else ""
     return DataFiles(table.sha256, fields, key, records)
 
@@ -138,7 +139,7 @@ def data_facts(table: Table | LargeTable, files: DataFiles, *, differentially_pr
     return {**counts, "distinct": AuditorOnly(PeopleCount(len(table))), **result, **left_out}
 
 
-def describe_threat_model(plan: AuditPlan, release: Release | None, schema: Schema) -> dict[str, Any]:
+def describe_threat_model(policy: Policy, release: Release | None, schema: Schema) -> dict[str, Any]:
     """The columns by what the adversary knows of them, what else it is granted, its attacks, and what is published.
 
     An attack with a `knows` of its own that differs from the policy's has what that grants and withholds, in place of
@@ -154,9 +155,9 @@ def describe_threat_model(plan: AuditPlan, release: Release | None, schema: Sche
         "known": known,
         "secret": secrets,
         "unknown": [column.name for column in schema.columns if _unknown(column.roles, column.name, known, secrets)],
-        "granted": list(_granted(plan.grants)),
-        **_withheld(plan.grants),
-        "attacks": [_describe_attack(plan, attack) for attack in plan.attacks],
+        "granted": [*_granted(policy.knows), *_population_known(policy)],
+        **_withheld(policy.knows),
+        "attacks": [_describe_attack(policy, attack) for attack in policy.attacks],
     }
     if release is not None:
         document |= {
@@ -166,16 +167,14 @@ def describe_threat_model(plan: AuditPlan, release: Release | None, schema: Sche
     return document
 
 
-def _describe_attack(plan: AuditPlan, attack: AttackModel) -> dict[str, Any]:
-    own = plan.own_grants.get(attack.called)
+def _describe_attack(policy: Policy, attack: AttackModel) -> dict[str, Any]:
+    knows = policy.knows_of(attack)
     granted: dict[str, Any] = {}
-    if own is not None:
-        regained = own.grants.label_accuracies and not plan.grants.label_accuracies
-        granted = {"granted": [*_granted(own.grants), *([LABEL_ACCURACIES] if regained else [])]}
-        granted |= _withheld(own.grants)
+    if policy.has_own_knowledge(attack):
+        regained = [LABEL_ACCURACIES] if knows.label_accuracies and not policy.knows.label_accuracies else []
+        granted = {"granted": [*_granted(knows), *_population_known(policy), *regained], **_withheld(knows)}
     handed = {} if attack.chosen_access == "file" else {"access": attack.chosen_access}
-    most = (plan.grants if own is None else own.grants).candidates
-    guessed = {} if {"candidates", "targets"}.isdisjoint(attack.needs) else {"candidates": most}
+    guessed = {} if {"candidates", "targets"}.isdisjoint(attack.needs) else {"candidates": knows.most_candidates}
     return {"name": attack.called, "assumes": attack.threat_model, **granted, **handed, **guessed}
 
 
@@ -184,23 +183,26 @@ def _unknown(roles: frozenset[str], name: str, known: list[str], secrets: list[s
     return name not in known and name not in secrets and "private" in roles
 
 
-def _withheld(grants: Grants) -> dict[str, list[str]]:
+def _withheld(knows: Knows) -> dict[str, list[str]]:
     """What the adversary does not know although adversaries do where a policy says nothing; no entry without any."""
-    return {} if grants.label_accuracies else {"withheld": [LABEL_ACCURACIES]}
+    return {} if knows.label_accuracies else {"withheld": [LABEL_ACCURACIES]}
 
 
-def _granted(grants: Grants) -> Iterator[str]:
-    """What the policy grants the adversary beside the public columns."""
-    if grants.distribution:
+def _granted(knows: Knows) -> Iterator[str]:
+    """What a section `knows` grants the adversary beside the public columns."""
+    if knows.distribution:
         yield "how common each value of the secrets is"
-    if grants.people:
+    if knows.people is not None:
         yield "some people's secrets, from a file"
-    if grants.sample:
-        yield f"the secrets of {100 * grants.sample:g} % of the people"
-    rules = grants.fact_count
+    if knows.sample:
+        yield f"the secrets of {100 * knows.sample:g} % of the people"
+    rules = len(knows.granted_facts)
     if rules:
         yield f"{rules} {'rule' if rules == 1 else 'rules'} about people"
-    if grants.population:
+
+
+def _population_known(policy: Policy) -> Iterator[str]:
+    if policy.data.population is not None:
         yield "the public columns of the population that the people come from"
 
 
@@ -229,7 +231,8 @@ CORE_DISTRIBUTIONS = ("leafgate", "pandas", "numpy", "pydantic", "pluggy")
 
 
 def report_of(
-    plan: AuditPlan,
+    policy: Policy,
+    identity: Mapping[str, str],
     plugins: Plugins,
     table: Table | LargeTable,
     files: DataFiles,
@@ -237,24 +240,35 @@ def report_of(
     findings: Sequence[Finding],
     waivers: Waivers,
 ) -> Report:
-    """The report of an audit, without its figures; `artifact` is None where no release could be built."""
-    private = covers_data(plan.builder.guarantees if artifact is None else artifact.release.guarantee)
+    """The report of an audit, without its figures.
+
+    Args:
+        policy: what was audited by.
+        identity: the policy's name and digests.
+        plugins: the plugins of the policy.
+        table: the people.
+        files: the digests of the files about people.
+        artifact: the release; None where none could be built.
+        findings: all findings.
+        waivers: what the report states of waivers.
+    """
+    private = covers_data(policy.build.guarantees if artifact is None else artifact.release.guarantee)
     repeated = [f"Some values of the identifier {name!r} {REPEATED_IDENTIFIER}" for name in table.repeated_identifiers]
     open_domains = [column.name for column in table.schema.columns if not column.declared and "key" not in column.roles]
     return Report(
-        policy={**plan.identify(), **plan.origin.facts},
+        policy={**identity, **policy.origin.facts},
         data=data_facts(table, files, differentially_private=private),
-        release=None if artifact is None else _release_facts(plan, artifact),
+        release=None if artifact is None else _release_facts(policy, artifact),
         findings=beside_claim(findings) if private else findings,
-        versions=versions_of(plan, plugins),
-        smallest_cell=plan.smallest_cell,
+        versions=versions_of(policy, plugins),
+        smallest_cell=policy.report.smallest_cell,
         differentially_private=private,
-        method=describe_threat_model(plan, None if artifact is None else artifact.release, table.schema),
+        method=describe_threat_model(policy, None if artifact is None else artifact.release, table.schema),
         notes=[
-            *_weights_declared(plan),
+            *_weights_declared(policy),
             *_drawn_once(artifact),
             *_training_declared(artifact),
-            *_inputs_not_inferred(plan, artifact, table.schema, findings),
+            *_inputs_not_inferred(policy, artifact, table.schema, findings),
             *([SAME_TEST_TABLE] if files.same_test else []),
             *([] if private else repeated),
             *(f"The domain of {name!r} {OPEN_DOMAIN}" for name in open_domains),
@@ -284,20 +298,20 @@ def _extremes_declared(table: Table | LargeTable) -> Iterator[str]:
             yield f"The declared {what} of {column.name!r} end at the {reached} number that {EXTREME_BOUND}"
 
 
-def _weights_declared(plan: AuditPlan) -> Iterator[str]:
+def _weights_declared(policy: Policy) -> Iterator[str]:
     """What a column of weights means for limits on people: the first note of a report."""
-    for name, column in plan.columns.items():
-        if "weight" in column.roles and column.counts == "people":
+    for name, column in policy.data.columns.items():
+        if "weight" in column.role and column.counts == "people":
             yield f"Each row is as many people as {name!r} says, all of them in the table: {column.reason}"
-        elif "weight" in column.roles:
+        elif "weight" in column.role:
             yield f"{name!r} {WEIGHTED_ROWS}"
 
 
 def _inputs_not_inferred(
-    plan: AuditPlan, artifact: ReleaseArtifact | None, schema: Schema, findings: Sequence[Finding]
+    policy: Policy, artifact: ReleaseArtifact | None, schema: Schema, findings: Sequence[Finding]
 ) -> Iterator[str]:
     """A note for each secret input that no attack infers, where attacks infer others."""
-    asking = {attack.called for attack in plan.attacks if "targets" in attack.needs}
+    asking = {attack.called for attack in policy.attacks if "targets" in attack.needs}
     inferred = {finding.secret for finding in findings if finding.attack in asking} - {None}
     if artifact is not None and inferred:
         inputs = secret_inputs(artifact.release, schema)
@@ -320,20 +334,20 @@ def _training_declared(artifact: ReleaseArtifact | None) -> list[str]:
     return [text] if clauses else []
 
 
-def _release_facts(plan: AuditPlan, artifact: ReleaseArtifact) -> dict[str, Any]:
+def _release_facts(policy: Policy, artifact: ReleaseArtifact) -> dict[str, Any]:
     release = artifact.release
     document: dict[str, Any] = {} if artifact.audited_file is None else {"file": artifact.audited_file.described()}
     document |= {"sha256": artifact.sha256, "builder": dict(release.builder)}
     start = artifact.starting_trees  # each is one leaf
     document |= {"trees": len(release.trees) - start, "leaves": count_leaves(release) - start}
-    document |= {"drawn_once": True} if plan.builder.one_shot else {}
+    document |= {"drawn_once": True} if policy.build.one_shot else {}
     return document | ({} if release.records is None else {"records": PeopleCount(len(release.records.rows))})
 
 
-def versions_of(plan: AuditPlan, plugins: Plugins) -> dict[str, str]:
+def versions_of(policy: Policy, plugins: Plugins) -> dict[str, str]:
     """Of Python, leafgate, and every distribution that the policy's plugins or the audit checks come from."""
-    components: list[Component] = [plan.builder, *plan.attacks, *plan.metrics]
-    components += [] if plan.data_source is None else [plan.data_source]
+    components: list[Component] = [policy.build, *policy.attacks, *policy.metrics]
+    components += [] if policy.data.source is None else [policy.data.source]
     used: list[Component | type[Component]] = [*components, *plugins.kind(AuditCheck)]
     names = dict.fromkeys([*CORE_DISTRIBUTIONS, *(plugins.origin(component).split(" ")[0] for component in used)])
     versions = {"python": ".".join(map(str, sys.version_info[:3]))}

@@ -12,7 +12,6 @@ import pandas as pd
 
 from leafgate.algorithms.consistency import Consistency
 from leafgate.algorithms.derivable import columns_spoken_of, overall_shares_derivable, uses_background_knowledge
-from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.audience import audience_of_score
@@ -64,6 +63,7 @@ from leafgate.kernel.findings import (
 )
 from leafgate.kernel.knowledge import AdversaryKnowledge, defensive_copy
 from leafgate.kernel.metrics import Metric, PersonMetric, ReleaseMetric, ValueMetric
+from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import Release, covers_data
 from leafgate.kernel.table import Table
 from leafgate.progress import progress_step
@@ -402,11 +402,11 @@ def _renamed(metric: Metric) -> str:
     return metric.use if metric.called != metric.use else ""
 
 
-def comparisons(plan: AuditPlan, secrets: int) -> dict[type[Belief], int]:
-    """How many findings the plan's metrics give that are judged by samples of people, by kinds of belief.
+def comparisons(policy: Policy, secrets: int) -> dict[type[Belief], int]:
+    """How many findings the policy's metrics give that are judged by samples of people, by kinds of belief.
 
     Args:
-        plan: with the metrics and the attacks.
+        policy: with the metrics and the attacks.
         secrets: of how many columns attacks with targets return a belief, at most.
 
     Returns:
@@ -414,8 +414,8 @@ def comparisons(plan: AuditPlan, secrets: int) -> dict[type[Belief], int]:
     """
 
     def count(kind: type[Belief], beliefs: int) -> int:
-        attacks = [attack.called for attack in plan.attacks if DRAWN[kind] in attack.needs]
-        judging = [metric for metric in plan.metrics if kind in metric.judges]
+        attacks = [attack.called for attack in policy.attacks if DRAWN[kind] in attack.needs]
+        judging = [metric for metric in policy.metrics if kind in metric.judges]
         of = [metric.of if isinstance(metric, PersonMetric | ReleaseMetric) else None for metric in judging]
         return max(1, beliefs * sum(name is None or name == called for name in of for called in attacks))
 

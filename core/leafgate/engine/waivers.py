@@ -8,18 +8,19 @@ from datetime import UTC, date, datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from leafgate.api.plan import AuditPlan, Lines, WaiverTerms
 from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.kernel.findings import Finding
 from leafgate.kernel.metrics import Metric
 from leafgate.kernel.paths import DocumentPath
+from leafgate.kernel.policy import Lines, Policy
+from leafgate.kernel.waivers import Waiver, metric_of
 
 if TYPE_CHECKING:
     from leafgate.engine.score import AuditState
 
 
-Holds = Callable[[Metric, str], bool]
-"""Does the finding with this id pass by this metric?"""
+Holds = Callable[[Waiver], bool]
+"""Does the finding that a waiver names pass by the waiver's own, weaker limit?"""
 
 
 def utc_today() -> date:
@@ -37,7 +38,7 @@ class WaiverReview:
     None where it was read from no file.
     """
 
-    waivers: Sequence[WaiverTerms]
+    waivers: Sequence[Waiver]
     today: date
     release: str | None
     limits: Sequence[Finding]
@@ -48,7 +49,7 @@ class WaiverReview:
 
     def outcome(self) -> tuple[list[Finding], list[dict[str, Any]]]:
         """The limits' findings with the waivers that apply, and what became of every waiver."""
-        applied: dict[str, WaiverTerms] = {}
+        applied: dict[str, Waiver] = {}
         items = []
         for i, waiver in enumerate(self.waivers):
             status, message = self._status(waiver)
@@ -65,12 +66,12 @@ class WaiverReview:
         line = self.lines.get(("waivers", number))
         return {} if line is None else {"where": {"file": line.file, "line": line.number}}
 
-    def _status(self, waiver: WaiverTerms) -> tuple[str, str]:
+    def _status(self, waiver: Waiver) -> tuple[str, str]:
         """The first reason why it does not apply, or that it does."""
         reasons = (*self._about_the_audit(waiver), *self._about_the_finding(waiver))
         return next(iter(reasons), ("applied", f"the finding is waived until {waiver.expires}"))
 
-    def _about_the_audit(self, waiver: WaiverTerms) -> Iterator[tuple[str, str]]:
+    def _about_the_audit(self, waiver: Waiver) -> Iterator[tuple[str, str]]:
         if self.release is None and waiver.finding != "build":
             yield "unused", "no release could be built, so there is nothing it could be for"
         if waiver.release is not None and self.release not in {None, waiver.release}:
@@ -82,7 +83,7 @@ class WaiverReview:
         if reason is not None:
             yield reason
 
-    def _about_the_finding(self, waiver: WaiverTerms) -> Iterator[tuple[str, str]]:
+    def _about_the_finding(self, waiver: Waiver) -> Iterator[tuple[str, str]]:
         same_id = [finding for finding in self.limits if finding.id == waiver.finding]
         waivable = [finding for finding in same_id if finding.metric or finding.is_of_check]
         others = len(waivable) < len(same_id) or any(finding.id == waiver.finding for finding in self.others)
@@ -96,14 +97,14 @@ class WaiverReview:
         else:
             yield from self._about_the_limit(waiver, waivable[0])
 
-    def _about_the_limit(self, waiver: WaiverTerms, finding: Finding) -> Iterator[tuple[str, str]]:
+    def _about_the_limit(self, waiver: Waiver, finding: Finding) -> Iterator[tuple[str, str]]:
         if finding.passed is None:
             yield "not_waivable", "it could not be told whether the limit holds, which cannot be waived"
         if finding.passed:
             yield "unused", "the limit holds without it; take it out"
-        if waiver.has_limit and finding.limit is None:
+        if waiver.limit is not None and finding.limit is None:
             yield "not_waivable", "it has no limit that could be weakened; take `limit` out of the waiver"
-        elif waiver.has_limit and not (waiver.weaker is not None and self.holds(waiver.weaker, waiver.finding)):
+        elif waiver.limit is not None and not self.holds(waiver):
             yield "broken_limit", "the weaker limit that it asks for is broken too"
 
 
@@ -116,27 +117,32 @@ def outside_days(issued: date, expires: date, today: date) -> tuple[str, str] | 
     return None
 
 
-def _facts(waiver: WaiverTerms) -> dict[str, Any]:
+def _written(waiver: Waiver) -> dict[str, Any]:
+    """The waiver as reports print it."""
+    return waiver.model_dump(mode="json", exclude_none=True)
+
+
+def _facts(waiver: Waiver) -> dict[str, Any]:
     """What stands beside a finding that is waived."""
     keys = ("id", "owner", "approved_by", "reason", "issued", "expires")
-    return {key: waiver.document[key] for key in keys}
+    return {key: value for key, value in _written(waiver).items() if key in keys}
 
 
-def _document(waiver: WaiverTerms, status: str, message: str) -> dict[str, Any]:
+def _document(waiver: Waiver, status: str, message: str) -> dict[str, Any]:
     """Everything a report states of a waiver."""
-    return {**waiver.document, "status": status, "message": message}
+    return {**_written(waiver), "status": status, "message": message}
 
 
 @dataclass(frozen=True)
 class SourceLocations:
     """The line of the policy that each finding comes from; findings of a policy in memory have none."""
 
-    plan: AuditPlan
+    policy: Policy
 
     def of_limits(self, findings: Iterable[Finding]) -> list[Finding]:
         """The findings on the limits, each with the line of its metric, or of the attack that failed."""
-        attacks: dict[str, DocumentPath] = {each.called: ("attacks", i) for i, each in enumerate(self.plan.attacks)}
-        metrics: dict[str, DocumentPath] = {each.called: ("metrics", i) for i, each in enumerate(self.plan.metrics)}
+        attacks: dict[str, DocumentPath] = {each.called: ("attacks", i) for i, each in enumerate(self.policy.attacks)}
+        metrics: dict[str, DocumentPath] = {each.called: ("metrics", i) for i, each in enumerate(self.policy.metrics)}
         return [self._at(metrics.get(f.metric) or attacks.get(f.attack or "", ()), f) for f in findings]
 
     def of_build(self, findings: Iterable[Finding]) -> list[Finding]:
@@ -144,7 +150,7 @@ class SourceLocations:
         return [self._at(("build",), finding) for finding in findings]
 
     def _at(self, path: DocumentPath, finding: Finding) -> Finding:
-        line, elsewhere = self.plan.origin.lines.get(path), self.plan.origin.elsewhere
+        line, elsewhere = self.policy.origin.lines.get(path), self.policy.origin.elsewhere
         if line is None:
             return finding
         folder = {"folder": elsewhere[line.file]} if line.file in elsewhere else {}
@@ -156,7 +162,7 @@ Waivers = Mapping[str, Any]
 
 
 def apply_waivers(
-    plan: AuditPlan,
+    policy: Policy,
     artifact: ReleaseArtifact | None,
     limits: list[Finding],
     others: Sequence[Finding],
@@ -164,25 +170,27 @@ def apply_waivers(
     today: date | None,
 ) -> tuple[list[Finding], Waivers]:
     """The limits' findings as the policy's waivers leave them, and what the report states of these."""
-    if not plan.waivers:
+    if not policy.waivers:
         return limits, {}
     day, release = today or utc_today(), None if artifact is None else artifact.sha256
     file = None if artifact is None or artifact.audited_file is None else artifact.audited_file.sha256
-    review = WaiverReview(plan.waivers, day, release, limits, others, holds, file, plan.origin.lines)
+    review = WaiverReview(policy.waivers, day, release, limits, others, holds, file, policy.origin.lines)
     findings, result = review.outcome()
     return findings, {"waivers": result, "judged_on": day.isoformat()}
 
 
-def never(metric: Metric, id: str) -> bool:
+def never(waiver: Waiver) -> bool:
     """Return that no weaker limit holds: there is no release to score."""
     return False
 
 
-def passes(state: AuditState) -> Holds:
-    """Return whether findings pass by another limit than the policy's: each belief is scored anew."""
+def passes(state: AuditState, metrics: Sequence[Metric]) -> Holds:
+    """Return whether findings of these metrics pass by a waiver's limit: each belief is scored anew."""
     from leafgate.engine.score import judge
 
-    def holds(metric: Metric, id: str) -> bool:
-        return [finding.passed for finding in judge([metric], state) if finding.id == id] == [True]
+    def holds(waiver: Waiver) -> bool:
+        metric = metric_of(waiver, metrics)
+        judged = [] if metric is None else judge([waiver.weaker(metric)], state)
+        return [finding.passed for finding in judged if finding.id == waiver.finding] == [True]
 
     return holds

@@ -11,6 +11,8 @@ from typing import Any, get_args
 
 from leafgate.bounded.json import finite_only, no_constant, unique_keys
 from leafgate.errors import InvalidError, ReleaseError
+from leafgate.kernel.paths import canonical as canonical
+from leafgate.kernel.paths import is_number as is_number
 
 JsonDocument = dict[str, Any]
 """A JSON object that is read or written; its values are whatever JSON holds."""
@@ -52,14 +54,6 @@ def may_hold_surrogates(content: bytes) -> bool:
     return False
 
 
-def is_number(thing: Any) -> bool:
-    """Is it a number that a float can hold?"""
-    try:
-        return isinstance(thing, int | float) and not isinstance(thing, bool) and math.isfinite(thing)
-    except OverflowError:
-        return False
-
-
 def refuse_unknown(keys: Collection[str], known: Collection[str], error: type[InvalidError], place: str) -> None:
     """Raise `error` when an object has keys nobody would look at: what is not read is not audited."""
     strange = set(keys) - set(known)
@@ -77,11 +71,6 @@ def unknown_key(key: str, place: str, remedy: str) -> ReleaseError:
     named = f"{key!r}" if KEY.fullmatch(key) else "that is no name"
     what = f"has a key {named}, which is not known here and may change what the model predicts"
     return ReleaseError(what, place=place, remedy=remedy)
-
-
-def canonical(document: Any) -> bytes:
-    """One line of JSON with sorted keys: what digests are taken of."""
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
 
 def readable(document: Any) -> bytes:

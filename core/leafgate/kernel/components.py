@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from leafgate.api.plan import Declarations
     from leafgate.kernel.arrays import Ids
     from leafgate.kernel.belief import Belief
     from leafgate.kernel.knowledge import AdversaryKnowledge, Need
     from leafgate.kernel.large_table import LargeTable
     from leafgate.kernel.metrics import Metric
+    from leafgate.kernel.policy import Policy
     from leafgate.kernel.release import BuildResult, Release
     from leafgate.kernel.schema import Schema
     from leafgate.kernel.table import Table
@@ -69,10 +69,10 @@ class Component(BaseModel):
     stricter_less: ClassVar[frozenset[str]] = frozenset()
     policy_example: ClassVar[str] = ""
 
-    def missing_requirements(self, plan: Declarations) -> str:
+    def missing_requirements(self, policy: Policy) -> str:
         """A sentence about what this component needs and the policy does not declare; empty where nothing is missing.
 
-        It is called before any table is read.
+        It is called before any table is read. The policy given to an attack with a `knows` of its own has that one.
         """
         return ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Self
 
 from pydantic import (
@@ -13,6 +14,7 @@ from pydantic import (
     model_validator,
 )
 
+from leafgate.kernel.knowledge import Between, Fact
 from leafgate.kernel.options import STRICT, FiniteFloat, PeopleFile, PositiveInt, Share
 from leafgate.kernel.schema import Value
 
@@ -43,6 +45,13 @@ class Condition(Bounds):
         if ranged == (self.values is not None) or self.values == ():
             raise ValueError("asks for one value or more, or for numbers `{from: , to: }`")
         return self
+
+    @property
+    def wanted(self) -> tuple[Value, ...] | Between:
+        """The values or the numbers that it asks for."""
+        if self.values is not None:
+            return self.values
+        return Between(-math.inf if self.low is None else self.low, math.inf if self.high is None else self.high)
 
 
 class ShareBounds(Bounds):
@@ -103,6 +112,13 @@ class FactSpec(BaseModel):
         if not values:
             raise ValueError("lists no value; name one or more")
         return values
+
+    @property
+    def fact(self) -> Fact:
+        """The fact as attacks have it."""
+        where = {name: condition.wanted for name, condition in self.where.items()}
+        low, high = self.share.low, self.share.high
+        return Fact(where, self.column, self.values, 0.0 if low is None else low, 1.0 if high is None else high)
 
 
 MAX_CANDIDATES = 10_000
@@ -168,3 +184,18 @@ class Knows(BaseModel):
         if known is not None and "facts" in info.data and known > listed:
             raise ValueError(f"is more than the {listed} fact(s) that are listed")
         return known
+
+    @property
+    def granted_facts(self) -> tuple[Fact, ...]:
+        """The facts that are granted, the first ones of those that are listed."""
+        return tuple(spec.fact for spec in self.facts[: self.facts_known])
+
+    @property
+    def most_candidates(self) -> int:
+        """At most so many people of the table, and so many of the control, are candidates or targets."""
+        return self.candidates or MAX_CANDIDATES
+
+    @property
+    def most_auxiliary(self) -> int:
+        """At most of so many people of the control all columns are known."""
+        return self.auxiliary or MAX_AUXILIARY

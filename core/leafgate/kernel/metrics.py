@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from pydantic.json_schema import JsonSchemaValue
     from pydantic_core import CoreSchema
 
-    from leafgate.api.plan import Declarations
     from leafgate.kernel.arrays import Mask
     from leafgate.kernel.context import ScoringContext
+    from leafgate.kernel.policy import Policy
 
 
 ROUNDING = 1e-6
@@ -294,21 +294,21 @@ class ValueMetric(PersonMetric):
         description="The values of the secret that are judged; all when left out. Of a number its bins, as `[0, 10)`.",
     )
 
-    def missing_requirements(self, plan: Declarations) -> str:
+    def missing_requirements(self, policy: Policy) -> str:
         """What of `values` is no value of a secret that the metric judges; empty where all are."""
-        specs = [s for name, s in plan.columns.items() if "sensitive" in s.roles and self.secret in {None, name}]
+        specs = [s for name, s in policy.data.columns.items() if "sensitive" in s.roles and self.secret in {None, name}]
         domains = [spec.domain for spec in specs]
         known = {value for domain in domains for value in domain}
         strange = [value for value in self.values or () if value not in known]
         if not all(domains):  # a domain may be left open
-            return super().missing_requirements(plan)
+            return super().missing_requirements(policy)
         if strange:
             hint = nearest_name(strange[0], known, "name values of the secret")
             return f"{strange[0]!r} of its `values` is no value of a secret ({hint})"
         if self.values is not None and not all(set(self.values) & set(domain) for domain in domains):
-            names = [name for name, each in plan.columns.items() if "sensitive" in each.roles]
+            names = [name for name, each in policy.data.columns.items() if "sensitive" in each.roles]
             return f"its `values` are not those of every secret; say which `secret` it judges ({', '.join(names)})"
-        return super().missing_requirements(plan)
+        return super().missing_requirements(policy)
 
     def judged_values(self, case: ScoringContext) -> Mask:
         """Which values of the secret's domain are judged, shape (n_values,).

@@ -1,11 +1,13 @@
-"""Paths inside a document, such as a policy: tuples of keys and positions, such as `("metrics", 0, "at_least")`.
+"""Documents such as a policy: paths inside them, tuples of keys and positions, and their canonical form.
 
-Code compares and walks the tuples, because a column may have dots and brackets in its name. Only errors, reports and
-the command line have a path as text, such as `metrics[0].at_least`.
+A path is a tuple such as `("metrics", 0, "at_least")`. Code compares and walks the tuples, because a column may have
+dots and brackets in its name. Only errors, reports and the command line have a path as text: `metrics[0].at_least`.
 """
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -66,3 +68,16 @@ def _items(document: Any) -> Iterator[tuple[str | int, Any]]:
         yield from document.items()
     elif isinstance(document, list):
         yield from enumerate(document)
+
+
+def canonical(document: Any) -> bytes:
+    """One line of JSON with sorted keys: what digests are taken of."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+def is_number(thing: Any) -> bool:
+    """Is it a number that a float can hold?"""
+    try:
+        return isinstance(thing, int | float) and not isinstance(thing, bool) and math.isfinite(thing)
+    except OverflowError:
+        return False

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from leafgate.api.plan import AuditPlan, ReleaseFileChecks
 from leafgate.api.registry import Plugins
 from leafgate.kernel.findings import REPAIR, Finding, Remedy, VisibleTo
+from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import LEVELS, NOT_STATED, FileDisclosure, Level, Release, discloses_more
-from leafgate.models.exposure.cells import cells_disclosed
 
 WORST_FIRST = ("high", "medium", "low")
 
 
-def file_disclosure_check(plan: AuditPlan, plugins: Plugins, release: Release) -> Iterator[Finding]:
+def file_disclosure_check(policy: Policy, plugins: Plugins, release: Release) -> Iterator[Finding]:
     """One finding where the release is a model file: what that tells, compared with the level that the policy claims.
 
     A file that tells more is a broken claim: attacks were given what it tells. Where nothing is claimed, nothing is.
@@ -22,7 +21,7 @@ def file_disclosure_check(plan: AuditPlan, plugins: Plugins, release: Release) -
         return
     found = sorted(release.file.discloses, key=lambda item: WORST_FIRST.index(item.severity))
     level = effective_level(release.publish.leaves, found)
-    claim = level if plan.publish is None else plan.publish.leaves
+    claim = level if policy.publish is None else policy.publish.leaves
     broken = discloses_more(level, claim)
     unknown = NOT_STATED in found
     evidence = {
@@ -41,7 +40,7 @@ def file_disclosure_check(plan: AuditPlan, plugins: Plugins, release: Release) -
         text = "Update the plugin that reads this format; it must state `ModelIR.discloses`."
         remedies = (Remedy(action="advise", text=text),)
     evidence |= {"remedy": remedies[0].text} if remedies else {}
-    origin = plugins.origin(plan.builder)
+    origin = plugins.origin(policy.build)
     alarm = "the model's file tells more than the policy publishes"
     yield Finding(
         "published_file",
@@ -85,9 +84,3 @@ def refuse_unaudited(release: Release, plugins: Plugins) -> None:
     from leafgate.models.load import check_options  # which imports all readers of model files
 
     check_options(release, plugins)
-
-
-FILE_CHECKS = ReleaseFileChecks(
-    refuse_unaudited=refuse_unaudited, findings=file_disclosure_check, cells_disclosed=cells_disclosed
-)
-"""What every audit checks about a release that was read from a file."""

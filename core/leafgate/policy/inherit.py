@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from leafgate.api.plan import Lines, SourceLine
 from leafgate.api.registry import Plugins, load_plugins
 from leafgate.errors import InvalidError, PolicyError, Problem
 from leafgate.io.text import printable, shorten
 from leafgate.kernel.paths import DocumentPath, parse_path, paths_of
+from leafgate.kernel.policy import Lines, SourceLine
 from leafgate.lazy_loading import lazy
 from leafgate.policy.reader_options import file_checks
 from leafgate.policy.sources import Chain, PolicyDocument, component_name

@@ -1,8 +1,7 @@
-"""The facts that a policy grants the adversary: what is wrong with them, and what they say of a table's people."""
+"""What is wrong with the facts that a policy grants the adversary, by its columns or by the table's people."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
@@ -11,23 +10,16 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter, ValidationError
 
 from leafgate.errors import DataError, PolicyError, Problem
-from leafgate.kernel.knowledge import Between, Fact
-from leafgate.kernel.knows import Asked, Condition, FactSpec, Knows
-from leafgate.kernel.schema import Column, Value
+from leafgate.kernel.knowledge import Between
+from leafgate.kernel.knows import Asked, Condition, Knows
+from leafgate.kernel.schema import Column
 
 if TYPE_CHECKING:
+    from leafgate.kernel.policy import Policy
     from leafgate.kernel.table import Table
 
 Columns = Mapping[str, Column | None]
 """Columns by name; None where the policy is wrong about the column itself."""
-
-
-def to_predicate(condition: Condition) -> tuple[Value, ...] | Between:
-    """The values or the numbers a condition asks for."""
-    if condition.values is not None:
-        return condition.values
-    low, high = condition.low, condition.high
-    return Between(-math.inf if low is None else low, math.inf if high is None else high)
 
 
 @cache
@@ -54,7 +46,7 @@ def _checked(condition: Condition, column: Column, place: str) -> Iterator[Probl
         yield Problem(place, "the column has values, not numbers", "ask for a value, or a list of values")
     elif column.declared and column.bounds is not None:
         low, high = column.bounds
-        wanted = to_predicate(condition)
+        wanted = condition.wanted
         if isinstance(wanted, Between) and (wanted.low > high or wanted.high < low):
             yield Problem(place, "lies outside the column's `bounds`, where nobody can be", "ask for numbers within")
 
@@ -84,18 +76,20 @@ def _meant(close: list[str], otherwise: str) -> str:
     return f"did you mean {close[0]!r}?" if close else otherwise
 
 
-def facts_of(knows: Knows, table: Table, section: str = "knows") -> tuple[Fact, ...]:
-    """The facts that a section `knows` grants, of the people in `table`.
-
-    Args:
-        knows: what is granted.
-        table: the people whom the facts are about.
-        section: where the policy has it, for errors: `knows`, or `attacks[1].knows`.
+def check_facts(policy: Policy, table: Table) -> None:
+    """Refuse facts that do not fit a table, of the policy's `knows` and of those of its attacks.
 
     Raises:
         PolicyError: a fact does not fit the table's columns.
-        DataError: a fact is about nobody.
+        DataError: a fact is about nobody in the table.
     """
+    _check_section(policy.knows, table, "knows")
+    for i, attack in enumerate(policy.attacks):
+        if attack.knows is not None and policy.has_own_knowledge(attack):
+            _check_section(attack.knows, table, f"attacks[{i}].knows")
+
+
+def _check_section(knows: Knows, table: Table, section: str) -> None:
     columns = {column.name: column for column in table.schema.columns}
     items = [spec.model_dump(by_alias=True) for spec in knows.facts]
     problems = [
@@ -103,23 +97,15 @@ def facts_of(knows: Knows, table: Table, section: str = "knows") -> tuple[Fact, 
     ]
     if problems:
         raise PolicyError.listing(problems)
-    facts = tuple(map(_fact, knows.facts))
-    nobody = [i for i, fact in enumerate(facts) if not fact.holds_for(table.public[0]).any()]
+    nobody = [i for i, spec in enumerate(knows.facts) if not spec.fact.holds_for(table.public[0]).any()]
     if nobody:
         message, remedy = "nobody in the table is meant by this", "ask for people who are there, or leave the fact out"
         raise DataError.listing(Problem(f"{place_of(i, section)}.where", message, remedy) for i in nobody)
-    return facts[: knows.facts_known]
 
 
 def place_of(number: int, section: str = "knows") -> str:
     """Where a section `knows` of a policy has its fact `number`."""
     return f"{section}.facts[{number}]"
-
-
-def _fact(spec: FactSpec) -> Fact:
-    where = {name: to_predicate(condition) for name, condition in spec.where.items()}
-    low, high = spec.share.low, spec.share.high
-    return Fact(where, spec.column, spec.values, 0.0 if low is None else low, 1.0 if high is None else high)
 
 
 def fact_problems(fact: Mapping[str, Any], columns: Columns, place: str) -> Iterator[Problem]:

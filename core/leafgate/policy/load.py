@@ -4,35 +4,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Union
+from typing import Annotated, Any, Union
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, create_model, field_validator
 
-from leafgate.api.plan import (
-    IN_MEMORY,
-    AuditPlan,
-    Declarations,
-    DeclaredColumn,
-    Grants,
-    KnowledgeGrant,
-    PolicyOrigin,
-    WaiverTerms,
-)
 from leafgate.api.registry import Plugins
 from leafgate.errors import InconclusiveError, PolicyError, Problem
-from leafgate.kernel.components import AttackModel, Component, DataSource
-from leafgate.kernel.knows import MAX_AUXILIARY, MAX_CANDIDATES, Knows
-from leafgate.kernel.metrics import Metric
+from leafgate.kernel.components import Component, DataSource
+from leafgate.kernel.knows import Knows
 from leafgate.kernel.options import UNREAD
-from leafgate.kernel.release import Publish
+from leafgate.kernel.policy import ColumnSpec, Data, Policy, PolicyOrigin
 from leafgate.policy.inherit import inherited, load_trusted, with_source_locations
-from leafgate.policy.knowledge import facts_of
-from leafgate.policy.models import ColumnSpec, Data, Policy
 from leafgate.policy.sources import (
     PathResolver,
     PolicyDocument,
@@ -42,12 +28,7 @@ from leafgate.policy.sources import (
     root_of,
 )
 from leafgate.policy.validation import KINDS, cross_field_errors, problems_of
-from leafgate.policy.waivers import Waiver, metric_of, waiver_problems, waivers_sha256
-
-if TYPE_CHECKING:
-    from leafgate.kernel.schema import Schema
-    from leafgate.kernel.table import Table
-    from leafgate.kernel.witness import Witness
+from leafgate.policy.waivers import waiver_problems
 
 KNOWLEDGE = {
     "distribution": frozenset({"distribution"}),
@@ -65,11 +46,10 @@ KNOWLEDGE = {
 
 @dataclass(frozen=True)
 class Loaded:
-    """A policy, the plugins it was read with, and where it stands."""
+    """A policy and the plugins it was read with."""
 
     policy: Policy
     plugins: Plugins
-    source: PolicyOrigin = IN_MEMORY
 
 
 def load_policy(
@@ -87,12 +67,11 @@ def load_policy(
     if loosened:
         raise PolicyError.listing(loosened)
     data = loaded.policy.data.with_file_checks(written.file_checks)
-    loaded = replace(loaded, policy=loaded.policy.model_copy(update={"data": data}))
     root_folder = root_of(path)
     elsewhere = {name: display_folder(home.folder, root_folder) for name, home in written.homes.items() if home.held}
     folder = display_folder(path.parent, root_folder)
-    source = PolicyOrigin(written.file, written.lines, written.extends, folder, elsewhere=elsewhere)
-    return replace(loaded, source=source)
+    origin = PolicyOrigin(written.file, written.lines, written.extends, folder, elsewhere=elsewhere)
+    return replace(loaded, policy=loaded.policy.model_copy(update={"data": data}).with_origin(origin))
 
 
 def each_org(org: Path | Sequence[Path] | None) -> Sequence[Path]:
@@ -144,13 +123,11 @@ def policy_of(
         _refuse(problems, plugins)
     policy = policy if homes is None else homes.resolve(policy)
     policy.data.meaning()
-    declared = declarations_of(policy)
-    lacking = [("build", policy.build.missing_requirements(declared))]
-    lacking += [
-        (f"attacks[{i}]", attack.without_knows.missing_requirements(_declarations_for(attack, policy, declared)))
-        for i, attack in enumerate(policy.attacks)
-    ]
-    lacking += [(f"metrics[{i}]", metric.missing_requirements(declared)) for i, metric in enumerate(policy.metrics)]
+    lacking = [("build", policy.build.missing_requirements(policy))]
+    for i, attack in enumerate(policy.attacks):
+        granting = policy.model_copy(update={"knows": policy.knows_of(attack)})
+        lacking.append((f"attacks[{i}]", attack.without_knows.missing_requirements(granting)))
+    lacking += [(f"metrics[{i}]", metric.missing_requirements(policy)) for i, metric in enumerate(policy.metrics)]
     idle = [*(Problem(place, message) for place, message in lacking if message), *_unused(policy)]
     idle += waiver_problems(policy.waivers, policy.metrics, policy.approvals, policy.max_waiver_days)
     if idle:
@@ -218,134 +195,6 @@ def _partial_model(plugins: Plugins) -> type[Policy]:
         field.default = default
         fields[name] = (field.annotation if default is not None else field.annotation | None, field)  # type: ignore[operator]
     return create_model("Policy", __base__=complete, **fields)
-
-
-def declarations_of(policy: Policy) -> Declarations:
-    """What the policy declares about the data and the adversary, by the policy's own `knows`; no file is read."""
-    return Declarations(
-        columns={
-            name: DeclaredColumn(
-                roles=spec.role,
-                values=spec.values,
-                bins=spec.bins,
-                ordered=spec.ordered,
-                has_hierarchy=spec.hierarchy is not None,
-                counts=spec.counts,
-                reason=spec.reason,
-            )
-            for name, spec in policy.data.columns.items()
-        },
-        protected_columns=frozenset(rule.column for rule in policy.data.protect),
-        grants=_grants(policy.knows, policy),
-    )
-
-
-def _grants(knows: Knows, policy: Policy) -> Grants:
-    return Grants(
-        distribution=knows.distribution,
-        people=knows.people is not None,
-        sample=knows.sample,
-        label_accuracies=knows.label_accuracies,
-        fact_count=len(knows.facts) if knows.facts_known is None else knows.facts_known,
-        population=policy.data.population is not None,
-        candidates=knows.candidates or MAX_CANDIDATES,
-        class_known=knows.class_known,
-        auxiliary=knows.auxiliary or MAX_AUXILIARY,
-        columns=knows.columns,
-    )
-
-
-def _declarations_for(attack: AttackModel, policy: Policy, declared: Declarations) -> Declarations:
-    """What the policy declares, with the knowledge that it grants this attack."""
-    return declared if attack.knows is None else replace(declared, grants=_grants(attack.knows, policy))
-
-
-def _own_grants(policy: Policy, table: Table | None) -> dict[str, KnowledgeGrant]:
-    """What is granted to the attacks whose `knows` differs from the policy's, by their names."""
-    own = {}
-    for i, attack in enumerate(policy.attacks):
-        if attack.knows is not None and attack.knows != policy.knows:
-            section = f"attacks[{i}].knows"
-            facts = () if table is None else facts_of(attack.knows, table, section)
-            own[attack.called] = KnowledgeGrant(grants=_grants(attack.knows, policy), facts=facts, section=section)
-    return own
-
-
-def compile_plan(policy: Policy, origin: PolicyOrigin = IN_MEMORY, *, table: Table | None = None) -> AuditPlan:
-    """The plan by which the engine builds and audits.
-
-    Args:
-        policy: a valid policy.
-        origin: where it was read from.
-        table: the people whom the policy's facts are about; without it the plan has no facts.
-
-    Raises:
-        PolicyError: a fact does not fit the table's columns.
-        DataError: a fact is about nobody in the table.
-    """
-    publish = policy.publish
-    declared = declarations_of(policy)
-    return AuditPlan(
-        columns=declared.columns,
-        protected_columns=declared.protected_columns,
-        grants=declared.grants,
-        builder=policy.build,
-        data_source=policy.data.source,
-        publish=None if publish is None else Publish(publish.leaves, publish.measure),
-        attacks=policy.attacks,
-        metrics=policy.metrics,
-        facts=() if table is None else facts_of(policy.knows, table),
-        own_grants=_own_grants(policy, table),
-        waivers=tuple(waiver_terms(waiver, policy.metrics) for waiver in policy.waivers),
-        seed=policy.seed,
-        smallest_cell=policy.report.smallest_cell,
-        digest_key=policy.report.digest_key,
-        origin=origin,
-        read_people=None if table is None else _reader(policy, table.schema),
-        read_witness=partial(_read_witness, policy),
-        identify=cache(partial(_identity, policy)),
-    )
-
-
-def _reader(policy: Policy, schema: Schema) -> Callable[[Path, str], Table]:
-    """Reads files about people that have columns of this schema."""
-
-    def read(path: Path, place: str) -> Table:
-        from leafgate.io.tables.reader import read_columns_there
-
-        return read_columns_there(policy.data, schema, path, place)
-
-    return read
-
-
-def _read_witness(
-    policy: Policy, schema: Schema, asked: Collection[str], classes: Sequence[Collection[str]], path: Path, place: str
-) -> Witness:
-    from leafgate.io.tables.witness import read_witness
-
-    return read_witness(policy.data, schema, asked, classes, path, place)
-
-
-def waiver_terms(waiver: Waiver, metrics: Sequence[Metric]) -> WaiverTerms:
-    """The waiver as the engine applies it to the findings of these metrics."""
-    metric = metric_of(waiver, metrics)
-    return WaiverTerms(
-        id=waiver.id,
-        finding=waiver.finding,
-        release=waiver.release,
-        file=waiver.file,
-        issued=waiver.issued,
-        expires=waiver.expires,
-        has_limit=waiver.limit is not None,
-        weaker=None if metric is None else waiver.weaker(metric),
-        document=waiver.model_dump(mode="json", exclude_none=True),
-    )
-
-
-def _identity(policy: Policy) -> dict[str, str]:
-    """The policy's name and digests, as a report prints them."""
-    digests = {"name": policy.name, "sha256": policy.sha256}
-    return digests | ({"waivers_sha256": waivers_sha256(policy.waivers)} if policy.waivers else {})
 
 
 def _unused(policy: Policy) -> Iterator[Problem]:

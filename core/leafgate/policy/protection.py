@@ -1,45 +1,22 @@
-"""Single cells that are secret: the models of `data.protect`, and the cells they mean."""
+"""Single cells that are secret: what is wrong with the rules of `data.protect`, and the cells they mean."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Self
-
-from pydantic import BaseModel, Field, model_validator
+from typing import TYPE_CHECKING, Any
 
 from leafgate.errors import DataError, PolicyError, Problem
 from leafgate.kernel.knowledge import meets
-from leafgate.kernel.knows import Asked
-from leafgate.kernel.options import STRICT
 from leafgate.kernel.schema import DROPPED_ROLES
-from leafgate.policy.knowledge import Columns, condition_problems, to_predicate, unknown_column
+from leafgate.policy.knowledge import Columns, condition_problems, unknown_column
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from leafgate.kernel.policy import Protect
     from leafgate.kernel.schema import Column
     from leafgate.kernel.table import Table
-
-Key = Annotated[str, Field(min_length=1)] | int
-
-
-class Protect(BaseModel):
-    """Cells of one column that are secret, of some records."""
-
-    model_config = STRICT
-
-    column: str = Field(description="The column whose cells they are.")
-    where: dict[str, Asked] = Field({}, description="Which records, by any columns: a value, a list, `{from: , to: }`.")
-    keys: tuple[Key, ...] | None = Field(
-        None, description="Instead of `where`: the keys of these records, from the column with the role `key`."
-    )
-
-    @model_validator(mode="after")
-    def _says_which(self) -> Self:
-        if bool(self.where) == (self.keys is not None) or self.keys == ():
-            raise ValueError("write either `where` or `keys`, to say whose; a whole column has the role `sensitive`")
-        return self
 
 
 def protected(protect: Sequence[Protect], table: Table) -> Table:
@@ -133,7 +110,7 @@ def _rows(spec: Protect, table: Table) -> NDArray[Any]:
         if "key" in columns[name].roles:
             meant &= table.frame[name].isin(list(condition.values or ())).to_numpy(dtype=np.bool_)
         else:
-            meant &= meets(table, name, to_predicate(condition))
+            meant &= meets(table, name, condition.wanted)
     return meant
 
 

@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from leafgate.api.plan import Lines, SourceLine
 from leafgate.errors import PolicyError
 from leafgate.io.files import read_bounded
 from leafgate.io.text import printable, shorten
 from leafgate.io.yaml import MAX_YAML_BYTES, Kept, Node, read_yaml
 from leafgate.kernel.options import inside
 from leafgate.kernel.paths import DocumentPath, format_path, locate
+from leafgate.kernel.policy import Lines, SourceLine
 
 MAX_LINE_LENGTH = 200
 """Signs of a line that are quoted."""

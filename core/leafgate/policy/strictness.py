@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
-from leafgate.api.plan import SourceLine
 from leafgate.api.registry import Plugins
 from leafgate.io.json import is_number
 from leafgate.kernel.belief import AttributeBelief
@@ -21,11 +20,11 @@ from leafgate.kernel.knowledge import ACCESS_LEVELS
 from leafgate.kernel.knows import MAX_AUXILIARY, MAX_CANDIDATES
 from leafgate.kernel.metrics import Metric, PersonMetric, ValueMetric
 from leafgate.kernel.paths import DocumentPath, format_path, locate
+from leafgate.kernel.policy import AS_ROLES, SourceLine, Unlisted
 from leafgate.kernel.release import LEVELS
-from leafgate.policy.models import AS_ROLES, Unlisted
+from leafgate.kernel.waivers import MAX_DAYS, addresses_of
 from leafgate.policy.reader_options import READ, Refusal, is_left_to_child, refused_alias, refused_option, roles_of
 from leafgate.policy.sources import PolicyDocument, component_name, dict_or_empty
-from leafgate.policy.waivers import MAX_DAYS, addresses_of
 
 Kind = Literal["tighter", "looser", "different"]
 KNOWLEDGE_ROLES = {"quasi_identifier", "sensitive"}

@@ -18,9 +18,9 @@ from leafgate.kernel.findings import DIRECTIONS
 from leafgate.kernel.metrics import Metric
 from leafgate.kernel.options import models_of
 from leafgate.kernel.paths import DocumentPath, format_path
+from leafgate.kernel.policy import EXCLUSIVE_ROLES, ColumnSpec, Policy, column_of
 from leafgate.kernel.schema import Column
 from leafgate.policy.knowledge import fact_problems, place_of
-from leafgate.policy.models import EXCLUSIVE_ROLES, ColumnSpec, Policy, column_of
 from leafgate.policy.protection import place_of as place_of_rule
 from leafgate.policy.protection import protect_problems
 from leafgate.policy.sources import component_name, dict_or_empty

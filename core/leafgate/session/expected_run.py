@@ -17,7 +17,7 @@ from leafgate.errors import InvalidError, PolicyError, Problem, ReleaseError
 from leafgate.kernel.options import digest
 
 if TYPE_CHECKING:
-    from leafgate.policy.models import Policy
+    from leafgate.kernel.policy import Policy
 
 SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -66,8 +66,8 @@ class ExpectedRun:
         """The digests that a report of the expected policy has; of a file also that of its waivers."""
         if self.policy is None or SHA256.fullmatch(self.policy):
             return _digests(self.policy, "--expect-policy")
+        from leafgate.kernel.waivers import waivers_sha256
         from leafgate.policy.load import load_policy
-        from leafgate.policy.waivers import waivers_sha256
         from leafgate.session.run import with_data_files
 
         if not Path(self.policy).is_file():

@@ -10,8 +10,8 @@ from leafgate.errors import Problem
 from leafgate.kernel.findings import Limit
 from leafgate.kernel.large_table import LargeTable
 from leafgate.kernel.metrics import PersonMetric
-from leafgate.policy.models import Policy
-from leafgate.policy.waivers import metric_of
+from leafgate.kernel.policy import Policy
+from leafgate.kernel.waivers import metric_of
 
 if TYPE_CHECKING:
     from leafgate.api.registry import Plugins

@@ -22,11 +22,11 @@ from leafgate.io.tables.frames import FrameColumn, csv_bytes, has_names, single_
 from leafgate.io.yaml import MAX_YAML_BYTES, yaml_lines
 from leafgate.kernel.components import AttackModel, Component
 from leafgate.kernel.metrics import Metric
+from leafgate.kernel.policy import CsvOptions, Policy
 from leafgate.kernel.release import LEVELS, Level, Release
 from leafgate.models.reader import model_bytes, read_foreign
 from leafgate.models.writer import object_as_file
 from leafgate.policy.load import load_policy as load_whole_policy
-from leafgate.policy.models import CsvOptions, Policy
 from leafgate.session.audit import NO_REMEDIES, Audit, AuditFiles, private_folder, with_files
 from leafgate.session.draft import RoleWords, TableDraft, column_numbers
 from leafgate.session.limit_warnings import decimal_commas, limits_against_table, small_limits
@@ -61,8 +61,7 @@ def load_policy(path: str | Path, root: str | Path | None = None, org: Sequence[
     file, base = Path(path), None if root is None else Path(root)
     orgs = [Path(each) for each in ([org] if isinstance(org, str | Path) else org or ())]
     loaded = load_whole_policy(file, base, orgs)
-    origin = replace(loaded.source, given=tuple(given_words(file, None, base, orgs, None)))
-    return loaded.policy.with_origin(origin)
+    return loaded.policy.with_given(*given_words(file, None, base, orgs, None))
 
 
 def audit(
@@ -228,7 +227,8 @@ def run_files(files: AuditFiles) -> Audit:
     with files.in_private_folder() as path:
         session = open_session(path)
         given = () if files.search_remedies else (NO_REMEDIES,)
-        session = replace(session, source=replace(session.source, folder="", given=given))
+        origin = replace(session.policy.origin, folder="", given=given)
+        session = replace(session, policy=session.policy.with_origin(origin))
         audited = session.audit(search_remedies=files.search_remedies)
     return with_files(audited, files, _warnings(session))
 
@@ -252,9 +252,9 @@ def _audit_by_policy(policy: Policy, X: Any, y: Any, test: Any, search_remedies:
             rows, labels = test if isinstance(test, tuple) else (test, y if isinstance(y, str) else None)
             other = _written(folder / TEST_FILE, policy, rows, labels, "test")
         words = (*(("DATA",) if data else ()), *origin.given, *(("--test", "TEST") if other else ()))
-        source = replace(origin, given=(*words, *(() if search_remedies else (NO_REMEDIES,))))
+        origin = replace(origin, given=(*words, *(() if search_remedies else (NO_REMEDIES,))))
         try:
-            session = session_of(policy, plugins, source, data, other)
+            session = session_of(policy.with_origin(origin), plugins, data, other)
         except DataError as error:
             raise _in_arguments(error) from None
         audited = session.audit(search_remedies=search_remedies)

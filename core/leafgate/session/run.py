@@ -1,4 +1,4 @@
-"""A run: the policy and the tables that it names, opened, and the plan that the engine carries out."""
+"""A run: the policy and the tables that it names, opened; the release that it builds, and the audit of it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from leafgate.api.plan import IN_MEMORY, PolicyOrigin
 from leafgate.api.registry import Plugins, use_of
 from leafgate.errors import DataError, InconclusiveError, InvalidError, LeafgateError, PolicyError, Problem
 from leafgate.io.json import canonical
 from leafgate.kernel.components import DataEngine, DataSource
 from leafgate.kernel.large_table import LargeTable
+from leafgate.kernel.policy import CsvOptions, Policy
 from leafgate.kernel.tables import Tables
-from leafgate.policy.load import compile_plan, each_org, load_policy
-from leafgate.policy.models import CsvOptions, Policy
+from leafgate.policy.load import each_org, load_policy
 from leafgate.policy.sources import shown_file
 from leafgate.progress import progress_step
 
@@ -50,7 +49,6 @@ class Session:
     policy: Policy
     plugins: Plugins
     tables: Tables
-    source: PolicyOrigin = IN_MEMORY
     seconds: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -70,7 +68,6 @@ class Session:
             self.policy,
             self.plugins,
             self.tables,
-            source=self.source,
             today=today,
             announce=announce,
             search_remedies=search_remedies,
@@ -83,18 +80,16 @@ def audit_policy(
     plugins: Plugins,
     tables: Tables,
     *,
-    source: PolicyOrigin = IN_MEMORY,
     today: date | None = None,
     announce: Callable[[str], None] = lambda line: None,
     search_remedies: bool = False,
 ) -> Audit:
-    """Audit by a policy whose tables are open: compile it, build or load the release, attack it, judge it.
+    """Audit by a policy whose tables are open: build or load the release, attack it, judge it.
 
     Args:
         policy: a valid policy.
         plugins: the plugins that the policy was read with.
         tables: the people, and the others whom the policy names.
-        source: where the policy was read from.
         today: the day on which waivers are judged; the present day in UTC when left out.
         announce: is called with a line before an attack that forecasts a long run.
         search_remedies: where a limit fails, audit again with other settings of the builder or of the model, so that
@@ -105,19 +100,12 @@ def audit_policy(
         InconclusiveError: the builder failed.
     """
     from leafgate.engine.audit import audit
-    from leafgate.models.checks import FILE_CHECKS
+    from leafgate.policy.knowledge import check_facts
     from leafgate.session.audit import Audit
 
-    in_memory = None if isinstance(tables.people, LargeTable) else tables.people
-    audited = audit(
-        compile_plan(policy, source, table=in_memory),
-        plugins,
-        tables,
-        file_checks=FILE_CHECKS,
-        today=today,
-        announce=announce,
-        search_remedies=search_remedies,
-    )
+    if not isinstance(tables.people, LargeTable):
+        check_facts(policy, tables.people)
+    audited = audit(policy, plugins, tables, today=today, announce=announce, search_remedies=search_remedies)
     return Audit.of(audited, policy.plugins)
 
 
@@ -128,9 +116,8 @@ def audit_inputs_sha256(policy: Policy, plugins: Plugins, tables: Tables, audien
     """
     from leafgate.engine.report_facts import files_of, versions_of
 
-    plan = compile_plan(policy)
-    files = files_of(plan, tables)
-    inputs = canonical([policy.sha256, files.keyed(files.key or b""), versions_of(plan, plugins), audience])
+    files = files_of(policy, tables)
+    inputs = canonical([policy.sha256, files.keyed(files.key or b""), versions_of(policy, plugins), audience])
     return hashlib.sha256(inputs).hexdigest()
 
 
@@ -144,10 +131,9 @@ def build_release(
         InconclusiveError: the builder failed or made a release that no file can hold.
     """
     from leafgate.engine.build import build
-    from leafgate.models.checks import FILE_CHECKS
 
     with progress_step("build"):
-        return build(compile_plan(policy), plugins, table, test, file_checks=FILE_CHECKS)
+        return build(policy, plugins, table, test)
 
 
 def fitting_classes(session: Session) -> Mapping[str, str] | None:
@@ -185,10 +171,11 @@ def granted_knowledge(
         InconclusiveError: the attack needs candidates, and nobody is known who is not in the table.
     """
     from leafgate.engine.knowledge import Adversaries
+    from leafgate.policy.knowledge import check_facts
 
-    adversaries = Adversaries(compile_plan(policy, table=tables.in_memory), tables, artifact, readers)
-    known = adversaries.knowledge_of if attack in policy.attacks else adversaries.default_knowledge_of
-    return known(attack)
+    check_facts(policy, tables.in_memory)
+    adversaries = Adversaries(policy, tables, artifact, readers)
+    return adversaries.knowledge_of(attack if attack in policy.attacks else attack.without_knows)
 
 
 def open_session(
@@ -219,14 +206,13 @@ def open_session(
     loaded = load_policy(path, root, org)
     if before_data is not None:
         before_data(loaded.policy, loaded.plugins)
-    source = replace(loaded.source, given=tuple(given_words(path, data, root, each_org(org), test)))
-    return session_of(loaded.policy, loaded.plugins, source, data, test, any_size_for=any_size_for)
+    policy = loaded.policy.with_given(*given_words(path, data, root, each_org(org), test))
+    return session_of(policy, loaded.plugins, data, test, any_size_for=any_size_for)
 
 
 def session_of(
     policy: Policy,
     plugins: Plugins,
-    source: PolicyOrigin,
     data: Path | None = None,
     test: Path | None = None,
     *,
@@ -237,7 +223,6 @@ def session_of(
     Args:
         policy: the policy.
         plugins: the plugins that it was read with.
-        source: where it was read from, and what was given with it.
         data: the table, in place of `data.path`.
         test: the test table, in place of `data.test`.
         any_size_for: as for `open_session`.
@@ -253,7 +238,7 @@ def session_of(
             tables = _read_tables(policy, plugins, any_size_for=any_size_for)
     except DataError as error:
         raise _naming_sources(error, policy, plugins) from None
-    return Session(policy, plugins, tables, source, {"read": time.perf_counter() - start})
+    return Session(policy, plugins, tables, {"read": time.perf_counter() - start})
 
 
 def _naming_sources(error: DataError, policy: Policy, plugins: Plugins) -> LeafgateError:
@@ -301,25 +286,25 @@ def read_tables(policy: Policy, plugins: Plugins | None = None) -> Tables:
 
 def _read_tables(policy: Policy, plugins: Plugins, *, any_size_for: LargeTableUse | None) -> Tables:
     """The tables, the people as a LargeTable where they do not fit into memory and need not for this use."""
-    data = policy.data
     from leafgate.algorithms.near_copies import shares_keys
     from leafgate.engine.large_tables import records_needed_by, records_needed_to_build
     from leafgate.io.tables.engines import FEWER_RECORDS, TooManyRecordsError
     from leafgate.io.tables.reader import read_any_table, read_people, read_population, read_table
     from leafgate.policy.protection import protected
 
+    data, meaning = policy.data, policy.data.meaning()
     engine = _default_engine(plugins)
     match any_size_for:
         case None:
             needing = ["this command"]
         case "build":
-            needing = records_needed_to_build(compile_plan(policy), data.meaning())
+            needing = records_needed_to_build(policy, meaning)
         case "audit":
-            needing = records_needed_by(compile_plan(policy), plugins, data.meaning())
+            needing = records_needed_by(policy, plugins, meaning)
     read_main_table = read_any_table if not needing else read_table
     of_file = policy.build.wants_readers
     try:
-        found = read_main_table(data, data.meaning(), data.path, engine=engine, count_cells=of_file)
+        found = read_main_table(data, meaning, data.path, engine=engine, count_cells=of_file)
     except TooManyRecordsError as error:
         hint = f"{FEWER_RECORDS}; or do without what needs them in memory: {', '.join(needing)}"
         raise InconclusiveError.listing([replace(problem, hint=hint) for problem in error.problems]) from None
@@ -400,7 +385,8 @@ def _refuse_one_class(table: Table | LargeTable) -> None:
 def with_data_files(policy: Policy, data: Path | None, test: Path | None) -> Policy:
     """The policy with the files that the command line names."""
     changed = {key: path for key, path in (("path", data), ("test", test)) if path is not None}
-    return policy.model_copy(update={"data": policy.data.model_copy(update=changed)})
+    changed_data = policy.data.model_copy(update=changed)
+    return policy.model_copy(update={"data": changed_data}).with_origin(policy.origin)
 
 
 MAX_SNIFFED_BYTES = 2**16

@@ -90,11 +90,8 @@ def test_a_waived_finding_has_no_remedy(tmp_path: Path) -> None:
     from leafgate.engine.remedies.static import with_static_remedies
 
     session = open_session(survey(tmp_path, {}))
-    from leafgate.app import compile_plan
-
-    plan = compile_plan(session.policy, table=session.table)
     waived = Finding("x", "x", False, waiver={"id": "w"}, remedies=(Remedy(action="none", text="Nothing."),))
-    assert with_static_remedies([waived], plan, Plugins(), None)[0].remedies == ()
+    assert with_static_remedies([waived], session.policy, Plugins(), None)[0].remedies == ()
 
 
 def test_details_are_for_auditors(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ from leafgate.app import (
 from leafgate.console.describe import explanation
 from leafgate.engine.checks import verified
 from leafgate.kernel.findings import Limit, Masking, ScoredPeople, SecondaryScore
-from leafgate.policy.waivers import Waiver
+from leafgate.kernel.waivers import Waiver
 from leafgate_diff.policies import expected_outcomes
 from leafgate_diff.reports import moved
 from leafgate_scaffold.json_schema import policy_schema

@@ -21,11 +21,11 @@ from leafgate.api import (
     Table,
     make_table,
 )
-from leafgate.api.plan import Grants
 from leafgate.app import ReleaseArtifact
 from leafgate.engine.attack import run_attack
 from leafgate.engine.knowledge import draw_targets, secret_inputs
 from leafgate.kernel.knowledge import limit_knowledge
+from leafgate.kernel.knows import Knows
 from leafgate.testing.scenarios import MEMBERS
 from standins import attack_that, plugins_with, policy_with
 
@@ -56,7 +56,7 @@ TABLE, CONTROL = people(0, 60), people(1000, 90)
 
 
 def test_targets_of_both_tables_and_auxiliary_people_are_apart() -> None:
-    targets, membership = draw_targets(TABLE, CONTROL, Grants(candidates=50, auxiliary=20), ["smoker"], seed=1)
+    targets, membership = draw_targets(TABLE, CONTROL, Knows(candidates=50, auxiliary=20), ["smoker"], seed=1)
     asked = targets["smoker"]
     pay = np.concatenate([group.numbers("pay") for group in asked.groups])
     assert ((pay < 1000) == membership.in_table).all()
@@ -69,7 +69,7 @@ def test_targets_of_both_tables_and_auxiliary_people_are_apart() -> None:
 
 
 def test_the_secret_of_targets_goes_to_metrics_and_not_to_attacks() -> None:
-    targets, membership = draw_targets(TABLE, CONTROL, Grants(), ["smoker"], seed=1)
+    targets, membership = draw_targets(TABLE, CONTROL, Knows(), ["smoker"], seed=1)
     asked = targets["smoker"]
     assert [column.name for column in asked.groups[0].schema.columns] == ["town", "pay"]
     assert asked.complete
@@ -81,24 +81,24 @@ def test_the_secret_of_targets_goes_to_metrics_and_not_to_attacks() -> None:
     ("granted", "known"),
     [
         ({}, ["town", "pay"]),
-        ({"class_known": True}, ["town", "pay", "ill"]),
+        ({"class": True}, ["town", "pay", "ill"]),
         ({"columns": ()}, ["town"]),
-        ({"columns": ("pay",), "class_known": True}, ["town", "pay", "ill"]),
+        ({"columns": ("pay",), "class": True}, ["town", "pay", "ill"]),
     ],
 )
 def test_targets_have_the_columns_that_are_granted(granted: dict[str, object], known: list[str]) -> None:
-    targets, _ = draw_targets(TABLE, CONTROL, Grants(**granted), ["smoker"], seed=1)  # type: ignore[arg-type]
+    targets, _ = draw_targets(TABLE, CONTROL, Knows.model_validate(granted), ["smoker"], seed=1)
     assert [column.name for column in targets["smoker"].groups[1].schema.columns] == known
 
 
 def test_which_group_is_the_table_depends_on_the_seed() -> None:
-    first = {draw_targets(TABLE, CONTROL, Grants(), ["smoker"], seed)[1].in_table[0] for seed in range(20)}
+    first = {draw_targets(TABLE, CONTROL, Knows(), ["smoker"], seed)[1].in_table[0] for seed in range(20)}
     assert first == {True, False}
 
 
 def test_a_control_of_two_people_is_too_small() -> None:
     with pytest.raises(InconclusiveError, match="fewer than 3 people"):
-        draw_targets(TABLE, people(1000, 2), Grants(), ["smoker"], seed=1)
+        draw_targets(TABLE, people(1000, 2), Knows(), ["smoker"], seed=1)
 
 
 def test_secret_inputs_are_what_trees_test_and_nobody_is_known_to_have() -> None:

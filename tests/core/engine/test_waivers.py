@@ -25,8 +25,7 @@ from leafgate.app import (
 )
 from leafgate.engine.waivers import WaiverReview, never, utc_today
 from leafgate.kernel.tables import Tables
-from leafgate.policy.load import waiver_terms
-from leafgate.policy.waivers import Waiver, metric_of
+from leafgate.kernel.waivers import Waiver, metric_of
 from leafgate_protection.metrics import KAnonymity
 from random_tables import table_of
 from standins import ROWS, attack_that, even, metric_that, plugins_with, policy_with
@@ -170,7 +169,7 @@ def test_only_a_finding_that_is_a_limits_alone_is_waived(
     limits: list[Finding], others: list[Finding], status: str, message: str
 ) -> None:
     waiver = Waiver.model_validate_json(json.dumps(WAIVER | {"release": "0" * 64}))
-    _, (result,) = WaiverReview([waiver_terms(waiver, ())], TODAY, "0" * 64, limits, others, never).outcome()
+    _, (result,) = WaiverReview([waiver], TODAY, "0" * 64, limits, others, never).outcome()
     assert result["status"] == status
     assert message in result["message"]
 

@@ -25,8 +25,8 @@ from sklearn.tree import DecisionTreeRegressor
 
 from command_line import leafgate
 from leafgate import InconclusiveError
-from leafgate.api.plan import WITNESS_LIBRARY
 from leafgate.app import document, open_session
+from leafgate.kernel.policy import WITNESS_LIBRARY
 from leafgate.models.library import in_process
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -91,7 +91,7 @@ def put(folder: Path, build: Mapping[str, Any], columns: Mapping[str, Any], tabl
 
 def reading(policy: Path) -> dict[str, Any]:
     session = open_session(policy)
-    asking = replace(session, source=replace(session.source, given=(WITNESS_LIBRARY,)))
+    asking = replace(session, policy=session.policy.with_given(WITNESS_LIBRARY))
     (found,) = [f for f in document(asking.audit().report, "auditor")["findings"] if f["id"] == "reading"]
     return {"passed": found["passed"], **found["evidence"]}
 

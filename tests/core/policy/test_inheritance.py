@@ -158,7 +158,7 @@ def test_a_child_may_tighten_and_add(tmp_path: Path, org: dict[str, Any], change
             load_policy(written(tmp_path, org))
     if "data" in org and "protect" in org["data"]:
         changes = changes | {"data.columns.smoker.role": "private"}
-    assert load_policy(written(tmp_path, org, changes)).source.extends == ("org.yaml",)
+    assert load_policy(written(tmp_path, org, changes)).policy.origin.extends == ("org.yaml",)
 
 
 def test_files_that_a_parent_names_are_the_parents(tmp_path: Path) -> None:
@@ -298,7 +298,7 @@ def test_what_is_audited_digested_and_told_is_the_merged_policy(tmp_path: Path) 
 
 def test_lines_follow_what_is_merged(tmp_path: Path) -> None:
     org = {"metrics": [{"use": "exposure", "at_most": 1}, {"use": "k_anonymity", "at_least": 2, "allow": 0.1}]}
-    lines = load_policy(written(tmp_path, org, {"metrics.0.allow": 0})).source.lines
+    lines = load_policy(written(tmp_path, org, {"metrics.0.allow": 0})).policy.origin.lines
     own, parents = (
         json.loads(json.dumps((tmp_path / name).read_text())).splitlines() for name in ("policy.yaml", "org.yaml")
     )
@@ -333,7 +333,7 @@ def chain(folder: Path, length: int, last: str = "") -> Path:
 def test_a_chain_is_merged_from_its_end(tmp_path: Path) -> None:
     loaded = load_policy(chain(tmp_path, 4))
     assert [metric.called for metric in loaded.policy.metrics] == ["e3", "e2", "e1", "k_anonymity"]
-    assert loaded.source.extends == ("p1.yaml", "p2.yaml", "p3.yaml")
+    assert loaded.policy.origin.extends == ("p1.yaml", "p2.yaml", "p3.yaml")
 
 
 @pytest.mark.parametrize(
@@ -373,8 +373,8 @@ def test_a_parent_in_a_folder_below_is_called_by_its_path_from_the_policy(tmp_pa
     (tmp_path / "below" / "far.yaml").write_text("leafgate: 1\nseed: 5\n" + ALLOWED)
     (tmp_path / "below" / "org.yaml").write_text("leafgate: 1\nextends: far.yaml\n")
     loaded = load_policy(survey(tmp_path, {"extends": "below/org.yaml"}))
-    assert loaded.source.extends == ("below/org.yaml", "below/far.yaml")
-    assert loaded.source.lines["seed",].file == "below/far.yaml"
+    assert loaded.policy.origin.extends == ("below/org.yaml", "below/far.yaml")
+    assert loaded.policy.origin.lines["seed",].file == "below/far.yaml"
 
 
 def test_code_that_the_parent_does_not_trust_is_never_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -400,7 +400,7 @@ def test_the_organisations_policy_holds_though_nobody_extends_it(tmp_path: Path)
 
 def test_an_organisations_policy_that_is_extended_already_is_taken_once(tmp_path: Path) -> None:
     path = written(tmp_path, {"metrics": [{"use": "k_anonymity", "at_least": 2}]})
-    assert load_policy(path, org=tmp_path / "org.yaml").source.extends == ("org.yaml",)
+    assert load_policy(path, org=tmp_path / "org.yaml").policy.origin.extends == ("org.yaml",)
 
 
 def test_what_a_policy_and_its_organisations_both_extend_is_merged_once_and_first(tmp_path: Path) -> None:
@@ -408,7 +408,7 @@ def test_what_a_policy_and_its_organisations_both_extend_is_merged_once_and_firs
         result = allowing({"leafgate": 1, "metrics": [{"use": "k_anonymity", "at_least": limit}]} | parent)
         (tmp_path / f"{name}.yaml").write_text(json.dumps(result))
     path = survey(tmp_path, {"extends": "base.yaml", "metrics.0.at_least": 4})
-    assert load_policy(path, org=tmp_path / "org.yaml").source.extends == ("org.yaml", "base.yaml")
+    assert load_policy(path, org=tmp_path / "org.yaml").policy.origin.extends == ("org.yaml", "base.yaml")
     with pytest.raises(PolicyError, match=r"3 became 2; org\.yaml:1: .* \| policy\.yaml:"):
         load_policy(survey(tmp_path, {"extends": "base.yaml", "metrics.0.at_least": 2}), org=tmp_path / "org.yaml")
 
@@ -418,7 +418,7 @@ def test_an_organisations_policy_does_not_extend_the_policy_it_is_given_for(tmp_
     (tmp_path / "org.yaml").write_text("leafgate: 1\nextends: policy.yaml\n")
     with pytest.raises(PolicyError, match="--org: extends the policy that is held to it"):
         load_policy(path, org=tmp_path / "org.yaml")
-    assert load_policy(path, org=path).source.extends == ()
+    assert load_policy(path, org=path).policy.origin.extends == ()
 
 
 def test_an_organisations_policy_of_the_same_name_is_told_apart(tmp_path: Path) -> None:

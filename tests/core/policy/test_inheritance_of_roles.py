@@ -87,9 +87,9 @@ def test_roles_that_take_a_column_from_the_adversary_are_the_parents_to_allow(
     ]
     for unlisted in accepted:
         organisation(tmp_path, {"data": {"unlisted": unlisted}})
-        assert load_policy(path, org=orgs).source.extends == ("org.yaml",)
+        assert load_policy(path, org=orgs).policy.origin.extends == ("org.yaml",)
     organisation(tmp_path, {"data": {"columns": {"smoker": ROLES[role]}}})
-    assert load_policy(path, org=orgs).source.extends == ("org.yaml",)
+    assert load_policy(path, org=orgs).policy.origin.extends == ("org.yaml",)
     refused: list[Any] = ["quasi_identifier", {"except": [{"columns": "SMOKER", "roles": role}]}, {"role": "class"}]
     for unlisted in refused:
         organisation(tmp_path, {"data": {"unlisted": unlisted}})
@@ -156,7 +156,7 @@ def test_what_is_allowed_lasts_through_a_chain(tmp_path: Path) -> None:
     organisation(tmp_path, {"data": {"unlisted": {"except": [{"columns": "smoker", "roles": "private"}]}}})
     (tmp_path / "team.yaml").write_text(json.dumps({"leafgate": 1, "extends": "org.yaml", "seed": 1}))
     path = child(tmp_path, {"smoker": ROLES["private"]}, {"extends": "team.yaml"})
-    assert load_policy(path).source.extends == ("team.yaml", "org.yaml")
+    assert load_policy(path).policy.origin.extends == ("team.yaml", "org.yaml")
     team = {"leafgate": 1, "extends": "org.yaml", "data": {"unlisted": "quasi_identifier"}}
     (tmp_path / "team.yaml").write_text(json.dumps(team))
     assert refusal(path).problems[0].location == "data.columns.smoker"
@@ -270,7 +270,7 @@ def test_a_policy_that_one_of_several_organisations_refuses_is_refused(tmp_path:
 
 
 def extends(path: Path, *orgs: Path) -> Sequence[str]:
-    return load_policy(path, org=orgs).source.extends
+    return load_policy(path, org=orgs).policy.origin.extends
 
 
 def test_a_policy_that_keeps_to_the_strictest_of_several_is_fine_in_any_order(tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_policies_of_one_name_are_told_apart(tmp_path: Path) -> None:
         organisation(tmp_path / name / "gov", {"metrics": [metric]})
     orgs = [tmp_path / name / "gov" / "org.yaml" for name in ("a", "b", "c")]
     loaded = load_policy(child(tmp_path, {}), org=orgs)
-    assert len(set(loaded.source.extends)) == 3
+    assert len(set(loaded.policy.origin.extends)) == 3
     assert [metric.called for metric in loaded.policy.metrics] == ["a", "b", "c", "k_anonymity"]
 
 

@@ -19,14 +19,14 @@ from leafgate.api import (
     AdversaryKnowledge,
     AttackModel,
     Belief,
-    Declarations,
+    Policy,
     PolicyError,
     Release,
     SecretBelief,
     Table,
 )
 from leafgate.api.registry import offered_by
-from leafgate.app import audit_policy, compile_plan, load_policy, open_session, policy_of
+from leafgate.app import audit_policy, load_policy, open_session, policy_of
 from leafgate.io.tables import reader
 from leafgate.kernel.knowledge import NEEDS, limit_knowledge
 from leafgate.kernel.tables import Tables
@@ -247,7 +247,7 @@ def test_an_attack_does_not_see_its_own_section_of_the_policy() -> None:
     class Curious(AttackModel):
         use: Literal["curious"] = "curious"
 
-        def missing_requirements(self, plan: Declarations) -> str:
+        def missing_requirements(self, policy: Policy) -> str:
             seen.append(self.knows)
             return ""
 
@@ -263,7 +263,7 @@ def test_an_attack_does_not_see_its_own_section_of_the_policy() -> None:
     chosen = policy_with(plugins, attacks=[{"use": "curious", "knows": GRANTED}])
     assert chosen.attacks[0].knows is not None
     audit_policy(chosen, plugins, Tables(table_of(chosen.data.meaning().columns, ROWS, WEIGHT)))
-    chosen.attacks[0].without_knows.missing_requirements(compile_plan(chosen))
+    chosen.attacks[0].without_knows.missing_requirements(chosen)
     assert seen == [None, None, None]
 
 
@@ -438,8 +438,8 @@ def test_the_policys_knowledge_is_unused_where_each_attack_has_its_own(insider: 
 def test_missing_requirements_are_told_for_the_attack_that_lacks_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lacks = "'' if plan.grants.fact_count else 'grant it a fact'"
-    asks = f"    def missing_requirements(self, plan):\n        return {lacks}\n\n    def infer"
+    lacks = "'' if policy.knows.granted_facts else 'grant it a fact'"
+    asks = f"    def missing_requirements(self, policy):\n        return {lacks}\n\n    def infer"
     demanding = INSIDER.replace("    def infer", asks).replace("insider", "demanding")
     install(tmp_path, "leafgate_demanding", demanding)
     monkeypatch.syspath_prepend(tmp_path)

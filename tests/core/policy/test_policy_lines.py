@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leafgate.api.plan import Lines
 from leafgate.app import SourceLine, document, format_path, load_policy, open_session, read_policy_lines
+from leafgate.kernel.policy import Lines
 from leafgate.policy.sources import MAX_LINE_LENGTH, read_policy
 from survey import PEOPLE, survey
 
@@ -62,7 +62,7 @@ def by_place(lines: Lines) -> dict[str, SourceLine]:
     ],
 )
 def test_every_place_has_its_line(tmp_path: Path, place: str, number: int, text: str) -> None:
-    line = by_place(load_policy(written(tmp_path)).source.lines)[place]
+    line = by_place(load_policy(written(tmp_path)).policy.origin.lines)[place]
     assert (line.file, line.number, line.text) == ("survey.yaml", number, text)
 
 

@@ -11,10 +11,10 @@ from scipy.stats import binom
 
 from leafgate.algorithms.prediction import class_scores
 from leafgate.api import AttributeBelief, Column, Release, Schema, ScoringContext, Table, make_table
-from leafgate.api.plan import Grants
 from leafgate.engine.attack import call_infer
 from leafgate.engine.knowledge import draw_targets, grant_knowledge, secret_inputs
 from leafgate.kernel.knowledge import limit_knowledge
+from leafgate.kernel.knows import Knows
 from leafgate_attributes.game import InputAttack
 from leafgate_attributes.leaf_constraints import LeafConstraints
 from leafgate_attributes.metrics import AttributeLeak
@@ -63,8 +63,8 @@ def cases(seed: int, attacks: list[InputAttack]) -> list[ScoringContext]:
     table, control = make_table(SCHEMA, inside), make_table(SCHEMA, outside)
     shuffled = inside.assign(smoker=inside["smoker"].array[rng.permutation(SIDE)])
     release = built(make_table(SCHEMA, shuffled), seed)
-    grants = Grants(class_known=True, auxiliary=AUXILIARY)
-    targets, membership = draw_targets(table, control, grants, secret_inputs(release, SCHEMA), seed)
+    knows = Knows.model_validate({"class": True, "auxiliary": AUXILIARY})
+    targets, membership = draw_targets(table, control, knows, secret_inputs(release, SCHEMA), seed)
     if not targets:
         return []
     known = replace(grant_knowledge(table, seed=seed), targets=targets, retrain=retrain)

@@ -248,7 +248,7 @@ class ModelFileSearch:
         if cut.variant.labels:
             command = "leafgate scrub MODEL NEW --leaves labels --policy POLICY"
             return f", write its file with labels alone (`{command}`), and audit that file"
-        publish = self.trials.plan.publish
+        publish = self.trials.policy.publish
         of_file = any(each.fails and has_own_command(each) for each in self.trials.report.findings)
         if of_file or (publish is not None and discloses_more("counts", publish.leaves)):
             taken = "take out of its file what it tells beside its predictions"
@@ -267,9 +267,9 @@ class ModelFileSearch:
         return parameter, 2 * most if library == "xgboost" and len(artifact.release.classes) > 2 else most
 
     def _given(self, release: Release) -> dict[str, Any]:
-        """The changes of the plan by which a release is audited that the search made."""
+        """The changes of the policy by which a release is audited that the search made."""
         loaded = LoadedRelease(release, learner=None if self.trials.artifact is None else self.trials.artifact.learner)
-        changes: dict[str, Any] = {"builder": GivenRelease.of(loaded)}
+        changes: dict[str, Any] = {"build": GivenRelease.of(loaded)}
         return changes
 
 

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins, use_of
 from leafgate.engine.remedies.model_files import ModelFileSearch, nothing_found
 from leafgate.engine.remedies.static import raised_options
@@ -22,7 +21,7 @@ from leafgate.errors import LeafgateError
 from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.kernel.components import TreeBuilder
 from leafgate.kernel.findings import Remedy, Report
-from leafgate.kernel.release import Publish
+from leafgate.kernel.policy import Policy, PublishSpec
 
 if TYPE_CHECKING:
     from leafgate.kernel.table import Table
@@ -36,11 +35,11 @@ UNSEARCHED = frozenset({"mechanism", "candidates", "targets"})
 
 
 def with_searched_remedies(
-    plan: AuditPlan, plugins: Plugins, table: Table, report: Report, artifact: ReleaseArtifact | None, run: Run
+    policy: Policy, plugins: Plugins, table: Table, report: Report, artifact: ReleaseArtifact | None, run: Run
 ) -> Report:
     """The report; its failed findings begin with what the search found, or with what it tried in vain."""
-    trials = Trials(plan, table, report, artifact, run)
-    if not trials.failed or not may_search(plan, artifact):
+    trials = Trials(policy, table, report, artifact, run)
+    if not trials.failed or not may_search(policy, artifact):
         return report
     found = tuple(_remedies(trials, plugins))
     if not found:
@@ -50,17 +49,17 @@ def with_searched_remedies(
     return replace(report, findings=findings)
 
 
-def may_search(plan: AuditPlan, artifact: ReleaseArtifact | None) -> bool:
+def may_search(policy: Policy, artifact: ReleaseArtifact | None) -> bool:
     """May releases be chosen by looking at the data, and is each trial bounded?
 
     Not where the builder or the release promises what such a choice breaks, or draws what may be drawn once; nor where
     an attack trains models or runs the builder many times. Where attacks are judged by samples of people, choosing a
     setting by them would find one whose interval is lucky.
     """
-    builder = plan.builder
+    builder = policy.build
     promised = builder.randomness == "system" or bool(builder.guarantees)
     promised |= artifact is not None and artifact.release.claims_differential_privacy
-    return not promised and not any(attack.needs & UNSEARCHED for attack in plan.attacks)
+    return not promised and not any(attack.needs & UNSEARCHED for attack in policy.attacks)
 
 
 def _remedies(trials: Trials, plugins: Plugins) -> Iterator[Remedy]:
@@ -95,8 +94,8 @@ class _BuilderSearch:
     def found(self) -> Iterator[_Found]:
         """Every change that keeps every limit, as it is found."""
         yield from self._labels()
-        for option in raised_options(self.trials.plan):
-            yield from self._raised(self.trials.plan.builder, option, "")
+        for option in raised_options(self.trials.policy):
+            yield from self._raised(self.trials.policy.build, option, "")
         artifact = self.trials.artifact
         if artifact is None or artifact.release.records is not None or not artifact.release.trees:
             return  # a tree would be another kind of release
@@ -106,11 +105,11 @@ class _BuilderSearch:
 
     def _labels(self) -> Iterator[_Found]:
         """Labels alone on the leaves, where the limits are on what an adversary derives from the leaves."""
-        publish = self.trials.plan.publish or Publish()
+        publish = self.trials.policy.publish or PublishSpec()
         derived = all(each.limit is not None and each.limit.scored == "derived" for each in self.trials.failed)
         if publish.leaves == "labels" or not derived or not all(each.secret for each in self.trials.failed):
             return
-        less = replace(publish, leaves="labels")
+        less = publish.model_copy(update={"leaves": "labels"})
         self.trials.tried.append("`publish.leaves: labels`")
         if self.trials.keeps(self.trials.trial(whole=False, publish=less)):
             text = "Publish labels alone on the leaves (`publish.leaves: labels`)"
@@ -125,7 +124,7 @@ class _BuilderSearch:
             return
 
         def trial_of(value: int) -> Trial | None:
-            return self.trials.trial(whole=False, builder=builder.model_copy(update={option: value}))
+            return self.trials.trial(whole=False, build=builder.model_copy(update={option: value}))
 
         name = f"`build.{option}`" if not builder_name else f"{builder_name} and `{option}`"
         self.trials.tried.append(f"{name} up to {values[-1]:,}")
@@ -136,7 +135,7 @@ class _BuilderSearch:
         chosen = builder.model_copy(update={option: value})
         below = values[values.index(value) - 1] if values.index(value) else now
         why = self.trials.why_not(below, option)
-        whole = self.trials.trial(whole=True, builder=chosen)
+        whole = self.trials.trial(whole=True, build=chosen)
         if builder_name:
             text = f"Build with {builder_name} and `{option}` {value:,} (`build: {_written(chosen)}`){why}"
             yield from self._set(whole, text, "build", _document(chosen))
@@ -146,10 +145,10 @@ class _BuilderSearch:
     def _keeping(self, kind: type[TreeBuilder]) -> TreeBuilder | None:
         """The builder of this kind that keeps the policy's limits by construction; the policy's own, made stricter."""
         try:
-            other = kind.keeping(self.trials.plan.metrics)
+            other = kind.keeping(self.trials.policy.metrics)
         except LeafgateError:
             return None
-        own = self.trials.plan.builder
+        own = self.trials.policy.build
         if other is None or not isinstance(own, kind):
             return other
         stricter: dict[str, Any] = {}
@@ -165,14 +164,14 @@ class _BuilderSearch:
     def _replaced(self, other: TreeBuilder) -> Iterator[_Found]:
         """The release built with a builder that keeps such limits; with larger groups where that alone does not do."""
         self.trials.tried.append(f"`build: {_written(other)}`")
-        trial = self.trials.trial(whole=False, builder=other)
+        trial = self.trials.trial(whole=False, build=other)
         if self.trials.keeps(trial):
             text = f"Build with `{other.use}`, which keeps such limits by construction (`build: {_written(other)}`)"
-            whole = self.trials.trial(whole=True, builder=other)
+            whole = self.trials.trial(whole=True, build=other)
             yield from self._set(whole, text, "build", _document(other))
             return
-        plan = replace(self.trials.plan, builder=other)
-        for option in raised_options(plan)[:1]:
+        changed = self.trials.policy.model_copy(update={"build": other})
+        for option in raised_options(changed)[:1]:
             yield from self._raised(other, option, f"`{other.use}`")
 
     def _set(self, whole: Trial | None, text: str, place: str, value: Any) -> Iterator[_Found]:

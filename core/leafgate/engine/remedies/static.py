@@ -1,4 +1,4 @@
-"""What to do about each finding that is not ok, as it follows from its reason, the plan and the release.
+"""What to do about each finding that is not ok, as it follows from its reason, the policy and the release.
 
 Nothing is tried here: `leafgate.engine.remedies.search` looks for settings that pass.
 """
@@ -9,13 +9,13 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins, use_of
 from leafgate.errors import LeafgateError, Problem
 from leafgate.kernel.belief import AttributeBelief, CellBelief, MechanismBelief, MembershipBelief
 from leafgate.kernel.components import AttackModel
 from leafgate.kernel.findings import REPAIR, Finding, Remedy
 from leafgate.kernel.metrics import Metric
+from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import Claim, Release
 
 FILES = frozenset({"data.control", "data.test", "data.population"})
@@ -57,7 +57,7 @@ def as_sentence(text: str) -> str:
 
 
 def with_static_remedies(
-    findings: Sequence[Finding], plan: AuditPlan, plugins: Plugins, release: Release | None
+    findings: Sequence[Finding], policy: Policy, plugins: Plugins, release: Release | None
 ) -> list[Finding]:
     """The findings, each that is not ok with what follows from its reason, and the others without remedies."""
     failed = {finding.attack for finding in findings if finding.attack and finding.id == f"attack:{finding.attack}"}
@@ -65,17 +65,17 @@ def with_static_remedies(
     def completed(finding: Finding) -> Finding:
         if not finding.needs_action:
             return replace(finding, remedies=()) if finding.remedies else finding
-        own = finding.remedies or _remedies_of(finding, plan, plugins, release, failed)
+        own = finding.remedies or _remedies_of(finding, policy, plugins, release, failed)
         return replace(finding, remedies=_distinct(own))
 
     return [completed(finding) for finding in findings]
 
 
 def _remedies_of(
-    finding: Finding, plan: AuditPlan, plugins: Plugins, release: Release | None, failed: Collection[str]
+    finding: Finding, policy: Policy, plugins: Plugins, release: Release | None, failed: Collection[str]
 ) -> Iterator[Remedy]:
     """What follows from the kind of finding, where neither its metric nor its error says what to do."""
-    metric = next((each for each in plan.metrics if each.called == finding.metric), None)
+    metric = next((each for each in policy.metrics if each.called == finding.metric), None)
     if finding.id.startswith("guarantee:"):
         yield _about_claim(finding)
     elif finding.is_of_check:
@@ -83,18 +83,18 @@ def _remedies_of(
         text = f"Correct what this check found in the release; `leafgate explain {name}` says what it looks for."
         yield Remedy(action="advise", text=text)
     elif finding.passed is None:
-        yield from _about_doubt(finding, metric, plan, plugins, failed)
+        yield from _about_doubt(finding, metric, policy, plugins, failed)
     elif release is not None and release.claims_differential_privacy and metric is not None:
-        yield from _about_private_release(metric, plan, plugins, release)
+        yield from _about_private_release(metric, policy, plugins, release)
     elif finding.metric and release is not None and release.trees and release.file is not None:
         text = f"{REPAIR_TEXT} A repair looks for a model that keeps the limits, which was not tried here."
         yield Remedy(action="run", text=text, command=REPAIR)
     else:
-        yield _larger_groups(plan)
+        yield _larger_groups(policy)
 
 
-def _larger_groups(plan: AuditPlan) -> Remedy:
-    options = ", ".join(f"`build.{name}`" for name in raised_options(plan))
+def _larger_groups(policy: Policy) -> Remedy:
+    options = ", ".join(f"`build.{name}`" for name in raised_options(policy))
     if options:
         return Remedy(
             action="advise", text=f"Raise {options}, so that groups of people become larger, and audit again."
@@ -106,11 +106,11 @@ def _larger_groups(plan: AuditPlan) -> Remedy:
     return Remedy(action="advise", text=text)
 
 
-def raised_options(plan: AuditPlan) -> list[str]:
+def raised_options(policy: Policy) -> list[str]:
     """The whole-number options of the builder of which more makes groups of people larger."""
-    builder = type(plan.builder)
+    builder = type(policy.build)
     names = builder.stricter_more | builder.raised_by_remedies
-    return [name for name in builder.model_fields if name in names and type(getattr(plan.builder, name)) is int]
+    return [name for name in builder.model_fields if name in names and type(getattr(policy.build, name)) is int]
 
 
 def _about_claim(finding: Finding) -> Remedy:
@@ -128,19 +128,19 @@ def _about_claim(finding: Finding) -> Remedy:
     return Remedy(action="advise", text=text)
 
 
-def _about_private_release(metric: Metric, plan: AuditPlan, plugins: Plugins, release: Release) -> Iterator[Remedy]:
+def _about_private_release(metric: Metric, policy: Policy, plugins: Plugins, release: Release) -> Iterator[Remedy]:
     """The metric that judges a promise of differential privacy; no release is chosen by looking at the data."""
     metrics = (kind for kind in plugins.kind(Metric) if issubclass(kind, Metric))
     own = next((kind for kind in metrics if _checks_promise(kind, release)), None)
     why = "trying settings on the data until one passes would break the promise, so none was tried"
-    if own is not None and not any(isinstance(each, own) for each in plan.metrics):
+    if own is not None and not any(isinstance(each, own) for each in policy.metrics):
         name = use_of(own)
         text = (
             f"Judge what the release promises: add the metric `{name}`, whose limit holds whatever an adversary knows. "
             f"`{metric.called}` judges numbers as if they had no noise; {why}."
         )
         yield Remedy(action="add", text=text, place="metrics", value=_promised_limit(own, release))
-    if hasattr(plan.builder, "epsilon") and "epsilon" in type(plan.builder).stricter_less:
+    if hasattr(policy.build, "epsilon") and "epsilon" in type(policy.build).stricter_less:
         text = f"Choose a smaller `build.epsilon` without looking at the data, and draw the release once; {why}."
         yield Remedy(action="advise", text=text)
     else:
@@ -164,7 +164,7 @@ def _promised_limit(kind: type[Metric], release: Release) -> dict[str, object] |
 
 
 def _about_doubt(
-    finding: Finding, metric: Metric | None, plan: AuditPlan, plugins: Plugins, failed: Collection[str]
+    finding: Finding, metric: Metric | None, policy: Policy, plugins: Plugins, failed: Collection[str]
 ) -> Iterator[Remedy]:
     """What an inconclusive limit or attack lacks; `failed` are the attacks that formed no belief."""
     drawn = metric is not None and bool(metric.judges & {MembershipBelief, AttributeBelief})
@@ -172,12 +172,12 @@ def _about_doubt(
         yield Remedy(action="add", text=as_sentence(MANY_CANDIDATES), place="data.control")
         return
     if metric is not None and metric.judges and finding.attack is None:
-        suiting = [each.called for each in plan.attacks if each.called in failed and _may_suit(type(each), metric)]
+        suiting = [each.called for each in policy.attacks if each.called in failed and _may_suit(type(each), metric)]
         for name in suiting:
             text = f"Do what the finding `attack:{name}` asks for: without it the limit has no belief to judge."
             yield Remedy(action="advise", text=text)
         if not suiting:
-            yield from _attacks_for(metric, plan, plugins)
+            yield from _attacks_for(metric, policy, plugins)
         return
     if "interval" in finding.evidence:
         text = "The score is an estimate: more people in `data.test` make its interval narrower."
@@ -188,9 +188,9 @@ def _about_doubt(
     yield Remedy(action="advise", text=text)
 
 
-def _attacks_for(metric: Metric, plan: AuditPlan, plugins: Plugins) -> Iterator[Remedy]:
+def _attacks_for(metric: Metric, policy: Policy, plugins: Plugins) -> Iterator[Remedy]:
     """An attack beside those of the policy whose belief the metric judges, those that need nothing more first."""
-    tried = {each.use for each in plan.attacks}
+    tried = {each.use for each in policy.attacks}
     kinds = [kind for kind in plugins.kind(AttackModel) if issubclass(kind, AttackModel) and use_of(kind) not in tried]
     fitting = [use_of(kind) for kind in kinds if _may_suit(kind, metric) and not _required_options(kind)]
     first = sorted(fitting, key=lambda name: (name != metric.checked_by, name != "linking"))[:MAX_ATTACKS]

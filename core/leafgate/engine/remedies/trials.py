@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from leafgate.algorithms.pruned_release import is_constant, largest_leaf_count
 from leafgate.algorithms.usefulness import Goal, usefulness
-from leafgate.api.plan import AuditPlan
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.kernel.findings import Finding, Report, VisibleTo
+from leafgate.kernel.policy import Policy
 
 if TYPE_CHECKING:
     from leafgate.kernel.table import Table
@@ -35,8 +35,8 @@ class Trial:
     artifact: ReleaseArtifact | None
 
 
-Run = Callable[[AuditPlan], Trial]
-"""Audits a plan on the same tables, without a search of its own."""
+Run = Callable[[Policy], Trial]
+"""Audits by a policy on the same tables, without a search of its own."""
 
 
 def ladder(above: int, most: int) -> list[int]:
@@ -61,7 +61,7 @@ class Trials:
     `tried` says in words what was tried, and `use_now` how useful the audited release is to the table's people.
     """
 
-    plan: AuditPlan
+    policy: Policy
     table: Table
     report: Report
     artifact: ReleaseArtifact | None
@@ -74,19 +74,20 @@ class Trials:
         """The findings that something is sought for."""
         return [finding for finding in self.report.findings if finding.fails and not has_own_command(finding)]
 
-    def _restricted(self) -> AuditPlan:
-        """The plan with only the attacks and the limits that failed."""
+    def _restricted(self) -> Policy:
+        """The policy with only the attacks and the limits that failed."""
         names = {finding.metric for finding in self.failed}
         attackers = {finding.attack for finding in self.failed}
-        metrics = tuple(each for each in self.plan.metrics if each.called in names)
-        attacks = tuple(each for each in self.plan.attacks if each.called in attackers)
-        return replace(self.plan, metrics=metrics or self.plan.metrics, attacks=attacks, waivers=())
+        metrics = tuple(each for each in self.policy.metrics if each.called in names)
+        attacks = tuple(each for each in self.policy.attacks if each.called in attackers)
+        changes = {"metrics": metrics or self.policy.metrics, "attacks": attacks, "waivers": ()}
+        return self.policy.model_copy(update=changes)
 
     def trial(self, *, whole: bool, **changes: Any) -> Trial | None:
-        """An audit of the plan with changes; None where it cannot be run at all."""
-        plan = replace(self.plan, waivers=()) if whole else self._restricted()
+        """An audit by the policy with changes; None where it cannot be run at all."""
+        policy = self.policy.model_copy(update={"waivers": ()}) if whole else self._restricted()
         try:
-            return self.run(replace(plan, **changes))
+            return self.run(policy.model_copy(update=changes))
         except LeafgateError:
             return None
 

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from leafgate.algorithms.prediction import class_scores
 from leafgate.algorithms.publication import published
 from leafgate.algorithms.sampling import sampled
-from leafgate.api.plan import Grants
 from leafgate.engine.knowledge import draw_candidates, grant_knowledge, people_at, secret_inputs, targets_of
 from leafgate.io.release_codec import serialize
 from leafgate.kernel.knowledge import AdversaryKnowledge, Candidates, Fact, Membership, Targets
-from leafgate.kernel.knows import MAX_CANDIDATES
+from leafgate.kernel.knows import MAX_CANDIDATES, Knows
 from leafgate.kernel.release import BuildResult, Counted, Level, Publish, Records, Release
 from leafgate.kernel.table import Table
 from leafgate.testing.scenarios.releases import (
@@ -76,8 +75,8 @@ class Instance:
         outside = (strangers(self.table) if self.outside is None else self.outside()).without_key
         secrets = secret_inputs(self.release, inside.schema)
         people, others = (people_at(each, self._arranged(each)) for each in (inside, outside))
-        grants = Grants(class_known=True)
-        return targets_of(inside, people, others, others, grants, secrets, swapped=bool(self.seed_of_candidates))
+        knows = Knows.model_validate({"class": True})
+        return targets_of(inside, people, others, others, knows, secrets, swapped=bool(self.seed_of_candidates))
 
     def _arranged(self, people: Table) -> NDArray[np.int64]:
         """The row of each person, in an order that depends on the seed of candidates."""

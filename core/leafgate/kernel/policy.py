@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Collection
-from dataclasses import replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
@@ -21,18 +21,15 @@ from pydantic import (
     model_validator,
 )
 
-from leafgate.api.plan import IN_MEMORY, MOST_DAYS, PolicyOrigin
 from leafgate.errors import DataError
-from leafgate.io.json import canonical, is_number
 from leafgate.kernel.components import AttackModel, Component, DataSource, Strict, TreeBuilder
-from leafgate.kernel.knows import Knows
+from leafgate.kernel.knows import Asked, Knows
 from leafgate.kernel.metrics import Metric
-from leafgate.kernel.options import UNREAD, DataFile, FiniteFloat, PeopleFile, PositiveFloat
-from leafgate.kernel.paths import DocumentPath
+from leafgate.kernel.options import DataFile, FiniteFloat, PeopleFile, PositiveFloat
+from leafgate.kernel.paths import DocumentPath, canonical, is_number
 from leafgate.kernel.release import Level
 from leafgate.kernel.schema import DROPPED_ROLES, Column, Hierarchy, Role, Schema, bin_names, parse_hierarchy
-from leafgate.policy.protection import Protect
-from leafgate.policy.waivers import MAX_DAYS, Approvals, Waiver
+from leafgate.kernel.waivers import MAX_DAYS, MOST_DAYS, Approvals, Waiver, waivers_sha256
 
 EXCLUSIVE_ROLES = DROPPED_ROLES | {"key"}
 """Roles that a column can only have alone."""
@@ -53,8 +50,9 @@ class ColumnSpec(Strict):
         description="Who knows it and what it is for; one role or a list."
     )
     values: tuple[str, ...] | None = Field(None, description="Every value a categorical column may have, as texts.")
-    domain: Literal["public"] | None = Field(
+    public_domain: Literal["public"] | None = Field(
         None,
+        alias="domain",
         description="For `values` that are a code list which exists without this table, such as all countries: a file "
         "that holds the whole list does not disclose who is in the table.",
     )
@@ -89,6 +87,16 @@ class ColumnSpec(Strict):
         description="For `counts: people`: why each row stands for so many identical people, all of them in the table.",
     )
 
+    @property
+    def roles(self) -> frozenset[Role]:
+        """Its roles, in no order."""
+        return frozenset(self.role)
+
+    @property
+    def domain(self) -> tuple[str, ...]:
+        """Its values, or the names of its bins; empty where the policy leaves them open."""
+        return self.values or (bin_names(self.bins) if self.bins else ())
+
     @model_validator(mode="after")
     def _roles_agree(self) -> ColumnSpec:
         roles = set(self.role)
@@ -116,7 +124,7 @@ class ColumnSpec(Strict):
             raise ValueError("`values` (categorical) or `bounds` (numeric), not both")
         if self.values is not None and (len(set(self.values)) != len(self.values) or not self.values):
             raise ValueError("`values` must list each value once")
-        if self.domain is not None and self.values is None:
+        if self.public_domain is not None and self.values is None:
             raise ValueError("`domain: public` needs `values`: every value of the code list, as it is published")
         if self.bounds is not None and self.bounds[0] > self.bounds[1]:
             raise ValueError("`bounds` are [lowest, highest]")
@@ -240,7 +248,7 @@ def column_of(name: str, spec: ColumnSpec, on_missing: str | None) -> Column:
         edges=edges,
         scale=spec.scale,
         step=spec.step,
-        public_domain=spec.domain == "public",
+        public_domain=spec.public_domain is not None,
         aliases=spec.aliases,
     )
     if spec.hierarchy is None:
@@ -255,6 +263,25 @@ def _hierarchy(spec: ColumnSpec, column: Column) -> Hierarchy:
     except (OSError, UnicodeDecodeError):
         raise DataError("cannot be read", place=place, remedy="name a `;`-separated text file") from None
     return parse_hierarchy(text, place).restricted(column.domain, place)
+
+
+Key = Annotated[str, Field(min_length=1)] | int
+
+
+class Protect(Strict):
+    """Cells of one column that are secret, of some records."""
+
+    column: str = Field(description="The column whose cells they are.")
+    where: dict[str, Asked] = Field({}, description="Which records, by any columns: a value, a list, `{from: , to: }`.")
+    keys: tuple[Key, ...] | None = Field(
+        None, description="Instead of `where`: the keys of these records, from the column with the role `key`."
+    )
+
+    @model_validator(mode="after")
+    def _says_which(self) -> Self:
+        if bool(self.where) == (self.keys is not None) or self.keys == ():
+            raise ValueError("write either `where` or `keys`, to say whose; a whole column has the role `sensitive`")
+        return self
 
 
 class CsvOptions(Strict):
@@ -383,6 +410,63 @@ class ReportSpec(Strict):
     )
 
 
+@dataclass(frozen=True)
+class SourceLine:
+    """One line of a policy: the file's name, never an absolute path; the line number, from 1; the text."""
+
+    file: str
+    number: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.number}: {self.text}"
+
+
+Lines = Mapping[DocumentPath, SourceLine]
+"""The line of each key of a policy, by its path as errors print it (`metrics[0].at_least`)."""
+
+
+WITNESS_LIBRARY = "--witness-library"
+
+
+@dataclass(frozen=True)
+class PolicyOrigin:
+    """The file that a policy was read from, the policies it extends, and the line of each of its keys.
+
+    `folder` is relative to the root of the policy's repository and empty outside one, so that no absolute path is
+    published and nothing depends on the working directory. `elsewhere` maps each file of the policy that does not lie
+    below `folder` to its own folder, likewise relative. `given` lists the other arguments of the command line; paths
+    among them are likewise relative, or replaced by a word such as DATA.
+    """
+
+    file: str = ""
+    lines: Lines = field(default_factory=dict)
+    extends: tuple[str, ...] = ()
+    folder: str = ""
+    given: tuple[str, ...] = ()
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_held_to_organisation(self) -> bool:
+        """Must the policy complete or tighten one that an organisation gives with `--org`?"""
+        return "--org" in self.given
+
+    @property
+    def asks_library(self) -> bool:
+        """Shall the library that wrote a model's file open it?"""
+        return WITNESS_LIBRARY in self.given
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a report states about the origin; empty entries are left out."""
+        fields = {"file": self.file, "folder": self.folder, "extends": list(self.extends), "given": list(self.given)}
+        return {key: value for key, value in fields.items() if value}
+
+
+IN_MEMORY = PolicyOrigin()
+"""The origin of a policy that was not read from a file."""
+
+
 class Policy(Strict):
     """One audit, written down."""
 
@@ -409,26 +493,43 @@ class Policy(Strict):
         0, description="The seed of repeatable builders and of attacks."
     )
     plugins: tuple[str, ...] | None = Field(None, description="The trusted distributions; no other plugin is loaded.")
-    _origin: tuple[PolicyOrigin, str] | None = PrivateAttr(None)
-
-    def with_origin(self, origin: PolicyOrigin) -> Self:
-        """The policy, which knows where it was read from until it is changed."""
-        copy = self.model_copy()
-        copy._origin = origin, self._content_sha256
-        return copy
+    _origin: PolicyOrigin = PrivateAttr(IN_MEMORY)
 
     @property
     def origin(self) -> PolicyOrigin:
         """Where it was read from; nowhere for a policy that was changed since, whose lines are no longer those."""
-        if self._origin is None or self._origin[1] != self._content_sha256:
-            return IN_MEMORY
-        return self._origin[0]
+        return self._origin
 
-    @property
-    def _content_sha256(self) -> str:
-        """A digest of everything that the policy says, its files by their paths."""
-        document = self.model_dump(mode="json", context=UNREAD)
-        return hashlib.sha256(canonical([document, list(document["data"]["columns"])])).hexdigest()
+    def with_origin(self, origin: PolicyOrigin) -> Self:
+        """The policy, which was read from there."""
+        copy = self.model_copy()
+        copy._origin = origin
+        return copy
+
+    def with_given(self, *words: str) -> Self:
+        """The policy, to which the command line has given these further arguments."""
+        return self.with_origin(replace(self.origin, given=(*self.origin.given, *words)))
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy; one with other values comes from no file."""
+        copy = super().model_copy(update=update, deep=deep)
+        if update:
+            copy._origin = IN_MEMORY
+        return copy
+
+    def knows_of(self, attack: AttackModel) -> Knows:
+        """What an attack is granted: what its own `knows` says if it has one, else the policy's."""
+        return self.knows if attack.knows is None else attack.knows
+
+    def has_own_knowledge(self, attack: AttackModel) -> bool:
+        """Is an attack granted something else than the policy's `knows` says?"""
+        return self.knows_of(attack) != self.knows
+
+    def knows_place(self, attack: AttackModel) -> str:
+        """Where the policy has what an attack of it is granted, for errors: `knows`, or `attacks[1].knows`."""
+        names = [each.called for each in self.attacks]
+        own = self.has_own_knowledge(attack) and attack.called in names
+        return f"attacks[{names.index(attack.called)}].knows" if own else "knows"
 
     @field_validator("attacks", "metrics")
     @classmethod
@@ -458,3 +559,9 @@ class Policy(Strict):
         document = self.model_dump(mode="json", exclude=exclude, context=context)
         document["publish"] = document["publish"] or PublishSpec().model_dump()
         return document
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """The policy's name and digests, as a report prints them; every file that belongs to the policy is read."""
+        digests = {"name": self.name, "sha256": self.sha256}
+        return digests | ({"waivers_sha256": waivers_sha256(self.waivers)} if self.waivers else {})
