@@ -7,15 +7,16 @@ would itself disclose something.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+import pandas as pd
 
 from leafgate.algorithms.routing import NOWHERE, route
-from leafgate.kernel.arrays import Ids
+from leafgate.kernel.arrays import Floats, Ids
 from leafgate.kernel.belief import SecretBelief, classes_of, secret_of
 from leafgate.kernel.context import Observation, ScoringContext
 from leafgate.kernel.release import Release
@@ -24,8 +25,6 @@ from leafgate.kernel.table import Table
 from leafgate.kernel.tree import Leaf, Node, columns_asked, leaves
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from leafgate.kernel.components import AttackModel
 
 
@@ -107,9 +106,21 @@ def _by_leaves(case: ScoringContext, parts: Ids) -> bool:
     if len(trees) != 1 or "class" not in case.secret.roles or not asks_public(case.release, table):
         return False
     leaf = _leaf(trees[0], table)
-    return leaf_classes_derivable(case) and len(set(zip(leaf.tolist(), parts.tolist(), strict=True))) == len(
-        set(leaf.tolist())
-    )
+    return leaf_classes_derivable(case) and _count(_combined([leaf, parts])) == _count(leaf)
+
+
+def _combined(columns: Sequence[Ids | Floats]) -> Ids:
+    """The number of each row's distinct record, from 0 in the order in which they first occur."""
+    number = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        codes, values = pd.factorize(column, use_na_sentinel=False)
+        number = pd.factorize(number * len(values) + codes)[0].astype(np.int64)
+    return number
+
+
+def _count(numbers: Ids) -> int:
+    """How many different numbers there are."""
+    return len(pd.unique(numbers))
 
 
 def _leaf(tree: Node, table: Table) -> Ids:
@@ -126,9 +137,8 @@ def _has_shares(leaf: Leaf, release: Release) -> bool:
 def _believed_alike(case: ScoringContext) -> Ids:
     """The number of each row's part: people of one equivalence class with the same posterior are one part."""
     believed = case.with_own_record().posterior.to_numpy(dtype=float).round(12)
-    if classes_of(case.belief) is not None:
-        believed = np.column_stack([case.equivalence_class.to_numpy(), believed])
-    return np.unique(believed, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    classes = [] if classes_of(case.belief) is None else [case.equivalence_class.to_numpy()]
+    return _combined([*classes, *believed.T])
 
 
 def undisclosed_reads(case: ScoringContext) -> frozenset[Observation]:

@@ -15,9 +15,12 @@ from typing import Any
 import yaml
 
 from leafgate.errors import PolicyError
+from leafgate.kernel.paths import DocumentPath
 
 MAX_YAML_BYTES = 256 * 1024
 MAX_DEPTH = 32
+LARGEST_EXACT = 2**53
+"""Whole numbers below it are written without a decimal point, whatever their type."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -121,7 +124,7 @@ def read_yaml(content: bytes, place: str) -> Kept:
 
 def yaml_number(number: float) -> str:
     """A number as YAML, whole ones without a decimal point."""
-    return str(int(number)) if float(number).is_integer() and abs(number) < 2**53 else json.dumps(number)
+    return str(int(number)) if float(number).is_integer() and abs(number) < LARGEST_EXACT else json.dumps(number)
 
 
 def yaml_text(text: str) -> str:
@@ -146,18 +149,42 @@ def yaml_flow(value: Any) -> str:
     return yaml_number(value)
 
 
-def yaml_lines(document: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
+def yaml_lines(document: Mapping[str, Any]) -> Iterator[str]:
     """A mapping as lines of YAML: sections `data` and `columns` a line for each key, lists a line for each item."""
-    indent = "  " * depth
+    return (line for _, line in yaml_entries(document))
+
+
+def yaml_entries(document: Mapping[str, Any], path: DocumentPath = ()) -> Iterator[tuple[DocumentPath, str]]:
+    """The lines of `yaml_lines`, each with the path of what begins on it; `path` is the document's own."""
+    indent = "  " * len(path)
     for key, value in document.items():
-        if key in BLOCKS and isinstance(value, Mapping):
-            yield f"{indent}{_key(key)}:"
-            yield from _items(value, depth + 1) if key in ENTRIES else yaml_lines(value, depth + 1)
+        here = (*path, key)
+        if key in BLOCKS and isinstance(value, Mapping) and value:
+            yield here, f"{indent}{_key(key)}:"
+            yield from _items(value, here) if key in ENTRIES else yaml_entries(value, here)
         elif isinstance(value, list | tuple) and value and isinstance(value[0], Mapping):
-            yield f"{indent}{_key(key)}:"
-            yield from (f"{indent}  - {yaml_flow(item)}" for item in value)
+            yield here, f"{indent}{_key(key)}:"
+            yield from (((*here, i), f"{indent}  - {yaml_flow(item)}") for i, item in enumerate(value))
         else:
-            yield f"{indent}{_key(key)}: {yaml_flow(value)}"
+            yield here, f"{indent}{_key(key)}: {yaml_flow(value)}"
+
+
+def as_parsed(value: Any) -> Any:
+    """A plain value, list or mapping as reading its YAML gives it: whole numbers as integers, all keys as texts.
+
+    >>> as_parsed({1: (2.0, 0.5, "a")})
+    {'1': [2, 0.5, 'a']}
+    """
+    value = (
+        value.item() if hasattr(value, "dtype") and hasattr(value, "item") and not getattr(value, "ndim", 0) else value
+    )
+    if isinstance(value, Mapping):
+        return {str(key): as_parsed(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_parsed(inner) for inner in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) < LARGEST_EXACT:
+        return int(value)
+    return value
 
 
 BLOCKS = frozenset({"data", "columns", "build", "encoding"})
@@ -165,9 +192,9 @@ ENTRIES = frozenset({"columns", "encoding"})
 """Sections whose keys are names that users give."""
 
 
-def _items(entries: Mapping[str, Any], depth: int) -> Iterator[str]:
+def _items(entries: Mapping[str, Any], path: DocumentPath) -> Iterator[tuple[DocumentPath, str]]:
     for name, value in entries.items():
-        yield f"{'  ' * depth}{yaml_text(name)}: {yaml_flow(value)}"
+        yield (*path, name), f"{'  ' * len(path)}{yaml_text(name)}: {yaml_flow(value)}"
 
 
 WORDS = frozenset("abcdefghijklmnopqrstuvwxyz_0123456789")

@@ -319,7 +319,8 @@ def _ticked_off(rank: NDArray[np.int64], span: int) -> tuple[NDArray[np.int64], 
 def _ordered_codes(series: pd.Series, column: Column) -> tuple[NDArray[np.int64], int]:
     if isinstance(series.dtype, pd.CategoricalDtype):
         return series.cat.codes.to_numpy().astype(np.int64) + 1, len(series.cat.categories) + 1
-    values, codes = np.unique(series.to_numpy(dtype=object if series.dtype == object else None), return_inverse=True)
+    cells = series.to_numpy(dtype=object if series.dtype == object else None)
+    codes, values = pd.factorize(cells, sort=True, use_na_sentinel=False)
     return codes.astype(np.int64), max(len(values), 1)
 
 
@@ -387,7 +388,7 @@ def number_texts(rows: Iterable[Sequence[str]], width: int) -> Iterator[pd.Serie
 
 def text_column(codes: NDArray[np.integer[Any]], texts: Sequence[str]) -> pd.Series:
     """A column of text as a categorical: one code a row, each distinct text once."""
-    categories: Any = pd.Index(np.array(texts, dtype=object))
+    categories: Any = pd.Index(np.array(texts, dtype=object), dtype=object)  # pandas' own texts are slow to iterate
     return pd.Series(pd.Categorical.from_codes(codes, categories=categories))
 
 

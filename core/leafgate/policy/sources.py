@@ -12,9 +12,9 @@ from pydantic import BaseModel
 from leafgate.errors import PolicyError
 from leafgate.io.files import read_bounded
 from leafgate.io.text import printable, shorten
-from leafgate.io.yaml import MAX_YAML_BYTES, Kept, Node, read_yaml
+from leafgate.io.yaml import MAX_YAML_BYTES, Kept, Node, read_yaml, yaml_entries
 from leafgate.kernel.options import inside
-from leafgate.kernel.paths import DocumentPath, format_path, locate
+from leafgate.kernel.paths import DocumentPath, format_path, locate, paths_of
 from leafgate.kernel.policy import Lines, SourceLine
 
 MAX_LINE_LENGTH = 200
@@ -72,6 +72,16 @@ def _line_numbers(node: Node, path: DocumentPath) -> Iterator[tuple[DocumentPath
         for i, item in enumerate(node.value):
             yield (*path, i), item.start_mark.line
             yield from _line_numbers(item, (*path, i))
+
+
+def write_document(document: Mapping[str, Any], name: str, head: Sequence[str]) -> tuple[str, Lines]:
+    """The text of a policy file with these first lines, and the line of each value as `read_policy_lines` finds it."""
+    entries = [*yaml_entries(document)]
+    lines: dict[DocumentPath, SourceLine] = {}
+    for number, (path, text) in enumerate(entries, len(head) + 1):
+        line = SourceLine(name, number, shorten(printable(text.strip()), MAX_LINE_LENGTH))
+        lines |= dict.fromkeys(paths_of(locate(document, path), path), line)
+    return "\n".join([*head, *(text for _, text in entries)]) + "\n", lines
 
 
 Model = TypeVar("Model", bound=BaseModel)

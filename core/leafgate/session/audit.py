@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,7 +18,9 @@ from leafgate.engine.audit import Audit as EngineAudit
 from leafgate.errors import InvalidError, OutputError
 from leafgate.io.files import OWNER_ONLY, make_folder, remove_files, results_folder, write_files
 from leafgate.kernel.folders import folder_files
+from leafgate.kernel.policy import Lines, PolicyOrigin
 from leafgate.lazy_loading import lazy
+from leafgate.policy.sources import write_document
 from leafgate.session.notebook_display import report_frame
 from leafgate.session.python_words import document_in_python, remedy_in_python
 from leafgate.session.report_formats import chosen_formats, result_files
@@ -28,7 +31,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from leafgate.disclosure.masking import Audience
-    from leafgate.io.json import JsonDocument
+    from leafgate.io.json import JsonDocument, JsonObject
+    from leafgate.io.tables.frames import FrameTable
     from leafgate.kernel.findings import Remedy, Verdict
 else:
     pd = lazy("pandas")
@@ -42,36 +46,57 @@ VERDICT_WORDS: Mapping[bool | None, str] = {True: "pass", False: "fail", None: "
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class AuditFiles:
-    """The files that an audit read, by which it can be repeated: a policy, and what stands beside it.
+    """What an audit in memory was made of, and the files by which it can be repeated.
 
     Attributes:
-        policy: the text of the policy, whose files are all below its folder.
-        contents: the bytes of those files, by their names.
+        document: the policy, as plain mappings and lists; its files are all below one folder.
+        tables: the tables that it names under `data`, by their keys: `path`, `test` and `control`.
+        contents: the bytes of its other files, by their names.
         model: the name of the model's file among them.
         search_remedies: whether the audit searched for settings that would pass.
     """
 
-    policy: str
+    document: JsonObject
+    tables: Mapping[str, FrameTable] = field(repr=False)
     contents: Mapping[str, bytes] = field(repr=False)
     model: str
     search_remedies: bool = True
 
+    @cached_property
+    def _written(self) -> tuple[str, Lines]:
+        option = "" if self.search_remedies else f" {NO_REMEDIES}"
+        head = (
+            "# Written by leafgate.audit. To repeat the audit: leafgate audit policy.yaml" + option,
+            "# Outsiders are taken to know every quasi_identifier of everyone: check the roles.",
+        )
+        return write_document(self.document, POLICY_FILE, head)
+
+    @property
+    def policy(self) -> str:
+        """The text of the policy."""
+        return self._written[0]
+
+    @property
+    def origin(self) -> PolicyOrigin:
+        """Where the policy says what, as in the file of it."""
+        given = () if self.search_remedies else (NO_REMEDIES,)
+        return PolicyOrigin(POLICY_FILE, self._written[1], given=given)
+
     def write(self, folder: Path) -> None:
-        """Write the files into a folder, for their owner only."""
-        contents = {POLICY_FILE: self.policy.encode()}
+        """Write all of it into a folder, for its owner only."""
+        tables = {self.document["data"][key]: b"".join(table.csv_blocks()) for key, table in self.tables.items()}
+        write_files(folder, {POLICY_FILE: self.policy.encode(), **tables}, OWNER_ONLY)
+        self.write_contents(folder)
+
+    def write_contents(self, folder: Path) -> None:
+        """Write the files that are no tables of people into a folder, for their owner only."""
+        contents: dict[str, bytes] = {}
         for name, content in self.contents.items():
             files = folder_files(content)
             contents |= {name: content} if files is None else {f"{name}/{each}": files[each] for each in files}
         for name in contents:
             (folder / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_files(folder, contents, OWNER_ONLY)
-
-    @contextmanager
-    def in_private_folder(self) -> Iterator[Path]:
-        """The policy in a folder that its owner alone can read and that is deleted in the end, whatever happens."""
-        with private_folder() as folder:
-            self.write(folder)
-            yield folder / POLICY_FILE
 
 
 @contextmanager

@@ -1,15 +1,14 @@
-"""`leafgate.audit`: from a fitted model and a table in memory to an audit, by the files that its owner would publish.
+"""`leafgate.audit`: from a fitted model and a table in memory to an audit, of the file that its owner would publish.
 
-The table is written as CSV and the model in its own format, with a policy, into a private folder that is deleted in the
-end; then everything is as `leafgate audit` does it.
+The model is written in its own format, and its bytes are audited; the tables are read as they are in memory. A policy
+is drawn up of both, and everything is as `leafgate audit` does it with this policy and the files of the tables.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,8 +17,8 @@ import numpy as np
 from leafgate.api.registry import Plugins, load_plugins, use_of
 from leafgate.errors import DataError, InvalidError, LeafgateError, PolicyError, nearest_name
 from leafgate.io.release_codec import serialize
-from leafgate.io.tables.frames import FrameColumn, csv_bytes, has_names, single_column, table_columns, word_for_missing
-from leafgate.io.yaml import MAX_YAML_BYTES, yaml_lines
+from leafgate.io.tables.frames import FrameTable, single_column, word_for_missing
+from leafgate.io.yaml import MAX_YAML_BYTES, as_parsed
 from leafgate.kernel.components import AttackModel, Component
 from leafgate.kernel.metrics import Metric
 from leafgate.kernel.policy import CsvOptions, Policy
@@ -27,20 +26,19 @@ from leafgate.kernel.release import LEVELS, Level, Release
 from leafgate.models.reader import model_bytes, read_foreign
 from leafgate.models.writer import object_as_file
 from leafgate.policy.load import load_policy as load_whole_policy
+from leafgate.policy.load import policy_of
 from leafgate.session.audit import NO_REMEDIES, Audit, AuditFiles, private_folder, with_files
 from leafgate.session.draft import RoleWords, TableDraft, column_numbers
 from leafgate.session.limit_warnings import decimal_commas, limits_against_table, small_limits
+from leafgate.session.people import CLASS_NAME, People, people_like, people_of, table_for, value_texts
 from leafgate.session.proposals import Proposal, SecretShares, propose
-from leafgate.session.run import Session, given_words, open_session, session_of
+from leafgate.session.run import Session, given_words, session_of
 from leafgate.session.witness import WITNESS_FILE, estimator_answers
 
 if TYPE_CHECKING:
     from leafgate.ir.model import ModelIR
 
-TABLE_FILE, TEST_FILE = "people.csv", "test.csv"
-CLASS_NAME = "class"
-"""What the class is called where `y` has no name."""
-
+TABLE_FILE = "people.csv"
 POLICY_SUFFIXES = (".yaml", ".yml")
 
 
@@ -145,11 +143,10 @@ def audit(
     if on_missing not in ("keep", "drop"):
         raise InvalidError("is neither keep nor drop", place="on_missing", remedy="give one of the two")
     plugins = load_plugins()
-    model = getattr(model, "best_estimator_", model)  # of a search over settings, of whatever library it is
-    file_name, content, read, release = _model_file(model, plugins, X)
-    people = _people_of(X, y, _names_for(model, read))
+    subject = _Subject.of(model, plugins, X)
+    people = people_of(X, y, subject.column_names)
     others = {
-        key: _people_like(people, table, key)
+        key: people_like(people, table, key)
         for key, table in (("test", test), ("control", control))
         if table is not None
     }
@@ -160,77 +157,110 @@ def audit(
         roles=roles or {},
         secrets=(secret,) if isinstance(secret, str) else tuple(secret or ()),
         encoding=encoding or {},
-        model=read,
-        release=release,
-        is_direct=not isinstance(model, str | Path) and not hasattr(model, "steps"),
-        class_order=_class_order(model),
+        model=subject.read,
+        release=subject.release,
+        is_direct=subject.takes_columns,
+        class_order=subject.class_order,
     )
-    known = () if draft.hints is None else draft.hints.known
-    missing = word_for_missing(
-        [*people.columns, *(column for each in others.values() for column in each.columns)], known
+    tables = _Tables(people, others, () if draft.hints is None else draft.hints.known)
+    answers = None if encoding else subject.answers(X, draft, tables.missing)
+    build = _without_none(
+        use="published",
+        path=subject.name,
+        encoding=draft.encodings() or None,
+        trained_by=trained_by or None,
+        witness=None if answers is None else WITNESS_FILE,
     )
-    files = {TABLE_FILE: people, **{f"{key}.csv": each for key, each in others.items()}}
-    incomplete = any(each.has_missing for rows in files.values() for each in rows.columns)
-    says_missing = incomplete or release is None or any(column.missing for column in release.schema.columns)
-    encodings = draft.encodings()
-    chosen = _as_texts(harmless)
-    if chosen and limits is not None:
-        raise InvalidError(
-            "is for the default limits", place="harmless", remedy="give `values` to the limits, or leave `limits` out"
-        )
-    proposal = _proposal(people, draft, chosen, control=control is not None and attacks is None)
-    document: dict[str, Any] = {
-        "leafgate": 1,
-        "name": name or _kind_of(model, file_name),
-        "data": {
-            "path": TABLE_FILE,
-            **{key: f"{key}.csv" for key in others},
-            "missing": [missing] if incomplete else [],
-            **({"on_missing": on_missing} if says_missing else {}),  # the claims of a release are about its domains
-            "columns": draft.specs,
-        },
-        "build": {
-            "use": "published",
-            "path": file_name,
-            **({"encoding": encodings} if encodings else {}),
-            **({"trained_by": dict(trained_by)} if trained_by else {}),
-        },
-        "publish": _publish(publish, read, release),
-        **({"seed": seed} if seed else {}),
-        "attacks": _attacks(attacks, proposal, plugins),
-        "metrics": _limits(limits, proposal, plugins),
-    }
-    answers = None
-    if read is not None and not encoding:
-        answers = estimator_answers(model, X, people.columns, draft.specs, read, draft.class_order, missing)
-    if answers is not None:
-        document["build"]["witness"] = WITNESS_FILE
-    written = AuditFiles(
-        policy=policy_text(document, search_remedies=search_remedies),
-        contents={
-            **{each: csv_bytes(rows.columns, missing) for each, rows in files.items()},
-            file_name: content,
-            **({} if answers is None else {WITNESS_FILE: answers}),
-        },
-        model=file_name,
+    harmless_values = value_texts(harmless)
+    if harmless_values and limits is not None:
+        remedy = "give `values` to the limits, or leave `limits` out"
+        raise InvalidError("is for the default limits", place="harmless", remedy=remedy)
+    proposal = _proposal(people, draft, harmless_values, control=control is not None and attacks is None)
+    document = _without_none(
+        leafgate=1,
+        name=name or subject.kind,
+        data=tables.section(draft, on_missing),
+        build=build,
+        publish=_publish(publish, subject),
+        seed=seed or None,
+        attacks=_attacks(attacks, proposal, plugins),
+        metrics=_limits(limits, proposal, plugins),
+    )
+    files = AuditFiles(
+        document=as_parsed(document),
+        tables=tables.as_files(),
+        contents={subject.name: subject.content, **({} if answers is None else {WITNESS_FILE: answers})},
+        model=subject.name,
         search_remedies=search_remedies,
     )
+    _refuse_large_policy(files)
     try:
-        audited = run_files(written)
-        return replace(audited, warnings=(*draft.notes, *audited.warnings))
+        audited = audit_files(files)
     except InvalidError as error:
         raise _in_arguments(error) from None
+    return replace(audited, warnings=(*draft.notes, *audited.warnings))
 
 
-def run_files(files: AuditFiles) -> Audit:
-    """The audit of files that stand in a private folder meanwhile; nothing of the folder gets into the report."""
-    with files.in_private_folder() as path:
-        session = open_session(path)
-        given = () if files.search_remedies else (NO_REMEDIES,)
-        origin = replace(session.policy.origin, folder="", given=given)
-        session = replace(session, policy=session.policy.with_origin(origin))
+def _without_none(**section: Any) -> dict[str, Any]:
+    """A section of a policy without the keys that have nothing to say."""
+    return {key: value for key, value in section.items() if value is not None}
+
+
+@dataclass(frozen=True, eq=False)
+class _Tables:
+    """The people and others, as a policy names them and reads them.
+
+    Attributes:
+        people: the people whom the model was fitted on.
+        others: test and control people, by the keys of the section `data`.
+        known: texts of cells that the model knows, which stand for no missing ones.
+    """
+
+    people: People
+    others: Mapping[str, People]
+    known: Collection[str]
+
+    @cached_property
+    def missing(self) -> str:
+        """The text that stands for missing cells."""
+        tables = (self.people, *self.others.values())
+        return word_for_missing([column for each in tables for column in each.columns], self.known)
+
+    def section(self, draft: TableDraft, on_missing: str) -> dict[str, Any]:
+        """The section `data` of the policy."""
+        tables = (self.people, *self.others.values())
+        incomplete = any(column.has_missing for each in tables for column in each.columns)
+        release = draft.release
+        says_missing = incomplete or release is None or any(column.missing for column in release.schema.columns)
+        return {
+            "path": TABLE_FILE,
+            **{key: f"{key}.csv" for key in self.others},
+            "missing": [self.missing] if incomplete else [],
+            **({"on_missing": on_missing} if says_missing else {}),  # the claims of a release are about its domains
+            "columns": draft.specs,
+        }
+
+    def as_files(self) -> dict[str, FrameTable]:
+        """The tables as they stand for files, by the keys of the section `data`."""
+        named = {"path": ("X", self.people), **{key: (key, each) for key, each in self.others.items()}}
+        return {
+            key: FrameTable(place, each.columns, self.missing, CsvOptions()) for key, (place, each) in named.items()
+        }
+
+
+def audit_files(files: AuditFiles) -> Audit:
+    """The audit of a model and tables in memory; nothing of the folder that the model's file is in gets into it."""
+    with private_folder() as folder:
+        session = open_files(files, folder)
         audited = session.audit(search_remedies=files.search_remedies)
     return with_files(audited, files, _warnings(session))
+
+
+def open_files(files: AuditFiles, folder: Path) -> Session:
+    """The policy and the tables of an audit in memory, with its other files in a folder."""
+    files.write_contents(folder)
+    loaded = policy_of(dict(files.document), folder)
+    return session_of(loaded.policy.with_origin(files.origin), loaded.plugins, frames=files.tables)
 
 
 def _warnings(session: Session) -> tuple[str, ...]:
@@ -245,56 +275,21 @@ def _audit_by_policy(policy: Policy, X: Any, y: Any, test: Any, search_remedies:
         remedy = "run leafgate audit POLICY --out FOLDER, which keeps the release; or try out with `rehearsal: true`"
         raise PolicyError("this builder never draws the same again", place="build", remedy=remedy)
     plugins, origin = load_plugins(policy.plugins), policy.origin
-    with private_folder() as folder:
-        data = _written(folder / TABLE_FILE, policy, X, y, "X")
-        other = None
-        if test is not None:
-            rows, labels = test if isinstance(test, tuple) else (test, y if isinstance(y, str) else None)
-            other = _written(folder / TEST_FILE, policy, rows, labels, "test")
-        words = (*(("DATA",) if data else ()), *origin.given, *(("--test", "TEST") if other else ()))
-        origin = replace(origin, given=(*words, *(() if search_remedies else (NO_REMEDIES,))))
-        try:
-            session = session_of(policy.with_origin(origin), plugins, data, other)
-        except DataError as error:
-            raise _in_arguments(error) from None
-        audited = session.audit(search_remedies=search_remedies)
-    return with_files(audited, None, _warnings(session))
-
-
-def _written(path: Path, policy: Policy, X: Any, y: Any, place: str) -> Path | None:  # noqa: N803
-    """The file of a table in memory, written as the policy says that its table is; None without one."""
-    if X is None:
-        return None
-    names = list(policy.data.columns)
-    target = next((name for name, spec in policy.data.columns.items() if "class" in spec.role), None)
-    if y is None or target is None:
-        columns = {column.name: column for column in table_columns(X, place, None if has_names(X) else names)}
-    else:
-        features = [name for name in names if name != target]
-        columns = {column.name: column for column in _people_of(X, y, features, target).columns}
-    if set(names) != set(columns):
-        known = next((name for name in columns if name not in names), "")
-        what = f"has a column {known!r} that the policy does not have" if known else "lacks a column of the policy"
-        lacking = ", ".join(repr(name) for name in names if name not in columns)
-        raise DataError(what, place=place, remedy=f"add {lacking}" if lacking else "leave it out, or declare it")
-    csv: CsvOptions = policy.data.csv
-    missing = (policy.data.missing or ("",))[0]
-    listed = [columns[name] for name in names]
-    if not policy.data.missing and any(column.has_missing for column in listed):
-        raise DataError("has missing cells, and the policy has no word for them", place=place, remedy="add `missing`")
-    path.write_bytes(
-        csv_bytes(
-            listed,
-            missing,
-            delimiter=csv.delimiter,
-            quote=csv.quote,
-            header=csv.header,
-            encoding=csv.encoding,
-            quote_all=csv != CsvOptions(),
-        )
+    frames = {} if X is None else {"path": table_for(policy, X, y, "X")}
+    if test is not None:
+        rows, labels = test if isinstance(test, tuple) else (test, y if isinstance(y, str) else None)
+        frames["test"] = table_for(policy, rows, labels, "test")
+    words = (
+        *(("DATA",) if "path" in frames else ()),
+        *origin.given,
+        *(("--test", "TEST") if "test" in frames else ()),
     )
-    path.chmod(0o600)
-    return path
+    origin = replace(origin, given=(*words, *(() if search_remedies else (NO_REMEDIES,))))
+    try:
+        session = session_of(policy.with_origin(origin), plugins, frames=frames)
+    except DataError as error:
+        raise _in_arguments(error) from None
+    return with_files(session.audit(search_remedies=search_remedies), None, _warnings(session))
 
 
 def _refuse_with_policy(given: Mapping[str, Any]) -> None:
@@ -303,130 +298,88 @@ def _refuse_with_policy(given: Mapping[str, Any]) -> None:
             raise InvalidError("is for models, and a policy says so itself", place=key, remedy="change the policy")
 
 
-def _model_file(model: Any, plugins: Plugins, rows: Any) -> tuple[str, bytes, ModelIR | None, Release | None]:
-    """The name and the bytes of the file that is audited, and what it holds: a model, or a release.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Subject:
+    """What is audited, and its file.
 
-    `rows` are those that the model was fitted on, as the user gives them.
+    Attributes:
+        model: as the user gave it; of a search over settings the best model.
+        name: the name of its file.
+        content: the bytes of its file.
+        read: the model in the file; None where it is a release.
+        release: the release in the file; None where it is a model.
     """
-    if isinstance(model, str | Path):
-        path = Path(model)
-        content = model_bytes(path)
-        return path.name, content, read_foreign(content, path.name, plugins.readers), None
-    release = model if isinstance(model, Release) else getattr(model, "release_", None)
-    if isinstance(release, Release):
-        return "release.json", serialize(release).content, None, release
-    written = object_as_file(model, plugins.readers, rows)
-    if written is not None:
-        return *written, read_foreign(written[1], written[0], plugins.readers), None
-    kind = model.__name__ if isinstance(model, type) else type(model).__name__
-    libraries = ", ".join(sorted(reader.name for reader in plugins.readers if reader.to_file is not None))
-    if isinstance(model, type):
-        raise InvalidError(f"is the class {kind} itself", place="model", remedy="give a fitted object of it")
-    remedy = f"these can be written: {libraries or 'none is installed'}; or save it, and give the path of its file"
-    raise InvalidError(
-        f"is of the type {kind}, which no installed plugin can write as a file", place="model", remedy=remedy
-    )
 
+    model: Any
+    name: str
+    content: bytes
+    read: ModelIR | None = None
+    release: Release | None = None
 
-def _kind_of(model: Any, file_name: str) -> str:
-    """The class of the model, of a pipeline that of its last step."""
-    if isinstance(model, str | Path):
-        return Path(file_name).stem
-    steps = getattr(model, "steps", None)
-    return type(steps[-1][1] if isinstance(steps, list) and steps else model).__name__
-
-
-def _class_order(model: Any) -> tuple[str, ...]:
-    """The classes of an estimator in the order in which it numbers them, as texts; empty where it has none."""
-    classes = getattr(model, "classes_", None)
-    if classes is None or isinstance(classes, str):
-        return ()
-    return tuple(single_column(list(classes), CLASS_NAME, "model.classes_").texts)
-
-
-def _names_for(model: Any, read: ModelIR | None) -> list[str] | None:
-    """What the model calls columns without names; None where the usual names do."""
-    names = getattr(model, "feature_names_in_", None)
-    if names is not None and len(names):
-        return [str(name) for name in names]
-    if read is None or read.origins is not None or isinstance(model, str | Path):
-        return None
-    return list(read.features)
-
-
-@dataclass(frozen=True, eq=False)
-class People:
-    """People in memory: their columns, and the name of the class among them."""
-
-    columns: tuple[FrameColumn, ...]
-    target: str
+    @classmethod
+    def of(cls, model: Any, plugins: Plugins, rows: Any) -> _Subject:
+        """The model as its file; `rows` are those that it was fitted on, as the user gives them."""
+        model = getattr(model, "best_estimator_", model)  # of a search over settings, of whatever library it is
+        if isinstance(model, str | Path):
+            path = Path(model)
+            content = model_bytes(path)
+            read = read_foreign(content, path.name, plugins.readers)
+            return cls(model=model, name=path.name, content=content, read=read)
+        release = model if isinstance(model, Release) else getattr(model, "release_", None)
+        if isinstance(release, Release):
+            return cls(model=model, name="release.json", content=serialize(release).content, release=release)
+        written = object_as_file(model, plugins.readers, rows)
+        if written is not None:
+            name, content = written
+            return cls(model=model, name=name, content=content, read=read_foreign(content, name, plugins.readers))
+        if isinstance(model, type):
+            raise InvalidError(f"is the class {model.__name__} itself", place="model", remedy="give a fitted object")
+        libraries = ", ".join(sorted(reader.name for reader in plugins.readers if reader.to_file is not None))
+        remedy = f"these can be written: {libraries or 'none is installed'}; or save it, and give the path of its file"
+        what = f"is of the type {type(model).__name__}, which no installed plugin can write as a file"
+        raise InvalidError(what, place="model", remedy=remedy)
 
     @property
-    def names(self) -> list[str]:
-        """The names of all columns but the class."""
-        return [column.name for column in self.columns if column.name != self.target]
+    def is_path(self) -> bool:
+        """Was it given as the path of a file?"""
+        return isinstance(self.model, str | Path)
 
+    @property
+    def kind(self) -> str:
+        """The class of the model, of a pipeline that of its last step."""
+        if self.is_path:
+            return Path(self.name).stem
+        steps = getattr(self.model, "steps", None)
+        return type(steps[-1][1] if isinstance(steps, list) and steps else self.model).__name__
 
-def _people_of(X: Any, y: Any, names: Sequence[str] | None, class_name: str = CLASS_NAME) -> People:  # noqa: N803
-    """The columns of a table with its class; `names` are what the model calls columns that have no names."""
-    if X is None:
-        raise InvalidError("is missing", place="X", remedy="give the table that the model was fitted on")
-    if names is not None and len(names) != getattr(X, "shape", (0,))[-1]:
-        names = None
-    columns = table_columns(X, "X", names)
-    held = [column.name for column in columns]
-    if y is None and class_name in held:
-        y = class_name
-    if y is None:
-        raise InvalidError("is missing", place="y", remedy="give what the model predicts: a column, or its name in X")
-    if isinstance(y, str):
-        if y not in held:
-            remedy = nearest_name(y, held, "give the name of a column of X, or the column itself")
-            raise InvalidError(f"there is no column {y!r}", place="y", remedy=remedy)
-        label = next(column for column in columns if column.name == y)
-        return People(columns, _complete(label).name)
-    label = _complete(single_column(y, class_name, "y"))
-    _refuse_lengths(columns, label, "X", "y")
-    if label.name in held:
-        same = next(column for column in columns if column.name == label.name)
-        if same.cells("") == label.cells(""):
-            return People(columns, label.name)
-        names_of_class = (f"{CLASS_NAME}{'_' * number}" for number in count())
-        label = replace(label, name=next(name for name in names_of_class if name not in held))
-    return People((*columns, label), label.name)
+    @property
+    def takes_columns(self) -> bool:
+        """Was the model itself given the table's columns? Features of a pipeline may be made of them."""
+        return not self.is_path and not hasattr(self.model, "steps")
 
+    @cached_property
+    def class_order(self) -> tuple[str, ...]:
+        """The classes of an estimator in the order in which it numbers them, as texts; empty where it has none."""
+        classes = getattr(self.model, "classes_", None)
+        if classes is None or isinstance(classes, str):
+            return ()
+        return tuple(single_column(list(classes), CLASS_NAME, "model.classes_").texts)
 
-def _complete(label: FrameColumn) -> FrameColumn:
-    """The class; DataError where some are missing."""
-    if label.has_missing:
-        gone = int((label.codes < 0).sum())
-        remedy = "leave these rows out of X and y, or give them a value of their own"
-        raise DataError(f"{gone:,} value(s) are missing", place="y", remedy=remedy)
-    return label
+    @property
+    def column_names(self) -> list[str] | None:
+        """What the model calls columns without names; None where the usual names do."""
+        names = getattr(self.model, "feature_names_in_", None)
+        if names is not None and len(names):
+            return [str(name) for name in names]
+        if self.read is None or self.read.origins is not None or self.is_path:
+            return None
+        return list(self.read.features)
 
-
-def _refuse_lengths(columns: Sequence[FrameColumn], label: FrameColumn, place: str, y_place: str) -> None:
-    rows, labels = len(columns[0].codes), len(label.codes)
-    if rows != labels:
-        remedy = "give a value for each row of the table"
-        raise DataError(f"has {labels:,} row(s), and {place} has {rows:,}", place=y_place, remedy=remedy)
-
-
-def _people_like(people: People, other: Any, place: str) -> People:
-    """Other people with the columns of the table, as `(X, y)` or as a table that has the class."""
-    rows, label = other if isinstance(other, tuple) and len(other) == 2 else (other, people.target)
-    columns = {each.name: each for each in table_columns(rows, place, None if has_names(rows) else people.names)}
-    if not isinstance(label, str):
-        labels = replace(single_column(label, people.target, place), name=people.target)
-        _refuse_lengths(list(columns.values()), labels, place, f"the class of {place}")
-        columns[people.target] = _complete(labels)
-    elif label in columns:
-        columns[people.target] = _complete(replace(columns[label], name=people.target))
-    lacking = [column.name for column in people.columns if column.name not in columns]
-    if lacking:
-        remedy = f"give {place}=(X, y) with the columns of X"
-        raise DataError(f"has no column {lacking[0]!r}", place=place, remedy=remedy)
-    return People(tuple(columns[column.name] for column in people.columns), people.target)
+    def answers(self, table: Any, draft: TableDraft, missing: str) -> bytes | None:
+        """The estimator's own answers as a CSV file; None where it cannot be asked."""
+        if self.read is None:
+            return None
+        return estimator_answers(self.model, table, draft.columns, draft.specs, self.read, self.class_order, missing)
 
 
 def _proposal(people: People, draft: TableDraft, harmless: Sequence[str], *, control: bool) -> Proposal:
@@ -450,19 +403,6 @@ def _roles_in(spec: Mapping[str, Any]) -> Sequence[str]:
     """The roles that a policy's words about a column give it."""
     role = spec.get("role", ())
     return (role,) if isinstance(role, str) else tuple(role)
-
-
-def _as_texts(harmless: Any) -> tuple[str, ...]:
-    """Values of the class as texts, spelled as its column is; InvalidError for what is no list of values."""
-    if harmless is None:
-        return ()
-    if isinstance(harmless, Mapping | bytes):
-        raise InvalidError("is no list of values", place="harmless", remedy='give values of y, such as ["no"]')
-    listed = [harmless] if isinstance(harmless, str) or not hasattr(harmless, "__iter__") else list(harmless)
-    column = single_column(listed, "harmless", "harmless")
-    if column.has_missing:
-        raise InvalidError("has a missing value", place="harmless", remedy="give values of y")
-    return tuple(column.texts[code] for code in column.codes.tolist() if code >= 0)
 
 
 def _attacks(
@@ -507,37 +447,29 @@ def _component(use: object, kind: type[Component], plugins: Plugins, place: str)
     return known[str(use)]
 
 
-def _publish(
-    publish: Level | Mapping[str, Any] | None, model: ModelIR | None, release: Release | None
-) -> dict[str, Any]:
+def _publish(publish: Level | Mapping[str, Any] | None, subject: _Subject) -> dict[str, Any]:
     """What the policy publishes: by default what the file has."""
     if isinstance(publish, Mapping):
         return dict(publish)
     if publish is not None and publish not in LEVELS:
         remedy = nearest_name(publish, LEVELS, f"choose among {', '.join(LEVELS)}")
         raise InvalidError(f"there is no level {publish!r}", place="publish", remedy=remedy)
-    if release is not None:
-        return {"leaves": publish or release.publish.leaves, "measure": release.publish.measure}
-    return {"leaves": publish or (model.level if model is not None else "counts"), "measure": False}
+    if subject.release is not None:
+        published = subject.release.publish
+        return {"leaves": publish or published.leaves, "measure": published.measure}
+    return {"leaves": publish or (subject.read.level if subject.read is not None else "counts"), "measure": False}
 
 
-def policy_text(document: Mapping[str, Any], *, search_remedies: bool) -> str:
-    """The policy as YAML; DataError where a policy has no room for the values of the columns."""
-    option = "" if search_remedies else f" {NO_REMEDIES}"
-    head = [
-        "# Written by leafgate.audit. To repeat the audit: leafgate audit policy.yaml" + option,
-        "# Outsiders are taken to know every quasi_identifier of everyone: check the roles.",
-    ]
-    text = "\n".join([*head, *yaml_lines(document)]) + "\n"
-    if len(text.encode()) > MAX_YAML_BYTES:
-        columns: Mapping[str, Mapping[str, Any]] = document["data"]["columns"]
-        widest = max(columns, key=lambda name: len(str(columns[name].get("values", ""))))
-        many = len(columns[widest].get("values", ()))
-        remedy = f"names and remarks are identifiers: roles={{{widest!r}: 'identifier'}}; or make its values coarser"
-        raise DataError(
-            f"has {many:,} different texts, too many for a policy", place=f"X, column {widest!r}", remedy=remedy
-        )
-    return text
+def _refuse_large_policy(files: AuditFiles) -> None:
+    """DataError where a policy has no room for the values of the columns."""
+    if len(files.policy.encode()) <= MAX_YAML_BYTES:
+        return
+    columns: Mapping[str, Mapping[str, Any]] = files.document["data"]["columns"]
+    widest = max(columns, key=lambda name: len(str(columns[name].get("values", ""))))
+    many = len(columns[widest].get("values", ()))
+    remedy = f"names and remarks are identifiers: roles={{{widest!r}: 'identifier'}}; or make its values coarser"
+    what = f"has {many:,} different texts, too many for a policy"
+    raise DataError(what, place=f"X, column {widest!r}", remedy=remedy)
 
 
 def _in_arguments(error: InvalidError) -> LeafgateError:
@@ -553,19 +485,15 @@ def _in_arguments(error: InvalidError) -> LeafgateError:
     )
 
 
-LINE = re.compile(r"policy\.yaml:[0-9]+: .*?: |policy\.yaml, line [0-9]+(?:: )?")
 SECTIONS = (
     ("data.columns.", "roles: "),
     ("data.columns", "roles"),
     ("build.", ""),
     ("metrics", "limits"),
-    ("people.csv", "X"),
-    ("test.csv", "test"),
 )
 
 
 def _argument(location: str) -> str:
-    location = LINE.sub("", location)
     for section, argument in SECTIONS:
         if location.startswith(section):
             return argument + location[len(section) :]

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from leafgate.api.registry import load_plugins
 from leafgate.errors import InvalidError, ReleaseError
 from leafgate.io.files import EVERYONE, write_file
-from leafgate.io.yaml import parse_yaml
 from leafgate.kernel.findings import Report
 from leafgate.models.writer import model_writer, writable_suffixes
-from leafgate.session.audit import POLICY_FILE, Audit, AuditFiles
+from leafgate.session.audit import Audit, AuditFiles, private_folder
 from leafgate.session.model_audit import audit as audit_model
-from leafgate.session.model_audit import policy_text, run_files
-from leafgate.session.run import Session, open_session
+from leafgate.session.model_audit import audit_files, open_files
+from leafgate.session.run import Session
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,7 +185,7 @@ def repair(
         return Repair(audit=given, sentences=(lines, *map(_sentence, result.lines)), candidates=result.candidates)
     if target is not None:
         write_file(target, result.content, EVERYONE)
-    again = run_files(_with_model(given.files, name, result.content))
+    again = audit_files(_with_model(given.files, name, result.content))
     sentences = tuple(map(_sentence, result.lines))
     return Repair(
         audit=again, content=result.content, name=name, path=target, sentences=sentences, candidates=result.candidates
@@ -208,10 +207,10 @@ def _repaired(
     files: AuditFiles, names: Sequence[str], keep: str | None, seconds: float | None, *, fit_anew: bool
 ) -> tuple[str, RepairResult]:
     """The first name under which a repaired model can be written, and what the repair came to."""
-    with files.in_private_folder() as policy:
-        session = open_session(policy)
+    with private_folder() as folder:
+        session = open_files(files, folder)
         repair_file: RepairFunction = session.plugins.function("repair")
-        model = policy.parent / files.model
+        model = folder / files.model
         for name in names[:-1]:
             try:
                 return name, repair_file(session, model, name, keep=keep, seconds=seconds, fit_anew=fit_anew)
@@ -222,12 +221,11 @@ def _repaired(
 
 def _with_model(files: AuditFiles, name: str, content: bytes) -> AuditFiles:
     """The files with another model in place of the given one."""
-    document = parse_yaml(files.policy.encode(), POLICY_FILE)
-    gone = {files.model, document["build"].pop("witness", "")}  # the answers are of the given model
-    document["build"]["path"] = name
+    build = {key: value for key, value in files.document["build"].items() if key != "witness"}
+    gone = {files.model, files.document["build"].get("witness", "")}  # the answers are of the given model
+    document = {**files.document, "build": {**build, "path": name}}
     contents = {other: each for other, each in files.contents.items() if other not in gone}
-    text = policy_text(document, search_remedies=files.search_remedies)
-    return replace(files, policy=text, contents={**contents, name: content}, model=name)
+    return replace(files, document=document, contents={**contents, name: content}, model=name)
 
 
 def draw_candidates(candidates: pd.DataFrame, ax: Axes | None = None) -> Axes:

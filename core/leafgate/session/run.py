@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from leafgate.api.registry import Plugins, use_of
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from leafgate.io.release_codec import ReleaseArtifact
+    from leafgate.io.tables.frames import FrameTable
     from leafgate.ir.model_readers import ModelReader
     from leafgate.kernel.components import AttackModel
     from leafgate.kernel.knowledge import AdversaryKnowledge
@@ -216,6 +218,7 @@ def session_of(
     data: Path | None = None,
     test: Path | None = None,
     *,
+    frames: Mapping[str, FrameTable] = MappingProxyType({}),
     any_size_for: LargeTableUse | None = None,
 ) -> Session:
     """Read the tables that a policy names.
@@ -225,6 +228,7 @@ def session_of(
         plugins: the plugins that it was read with.
         data: the table, in place of `data.path`.
         test: the test table, in place of `data.test`.
+        frames: tables in memory that stand for the files of the section `data`, by its keys, such as `path`.
         any_size_for: as for `open_session`.
 
     Raises:
@@ -235,7 +239,7 @@ def session_of(
     start = time.perf_counter()
     try:
         with progress_step("read"):
-            tables = _read_tables(policy, plugins, any_size_for=any_size_for)
+            tables = _read_tables(policy, plugins, frames, any_size_for=any_size_for)
     except DataError as error:
         raise _naming_sources(error, policy, plugins) from None
     return Session(policy, plugins, tables, {"read": time.perf_counter() - start})
@@ -281,10 +285,12 @@ def read_tables(policy: Policy, plugins: Plugins | None = None) -> Tables:
         PolicyError: the policy names no table.
         DataError: a table does not fit the policy.
     """
-    return _read_tables(policy, plugins or Plugins(), any_size_for=None)
+    return _read_tables(policy, plugins or Plugins(), {}, any_size_for=None)
 
 
-def _read_tables(policy: Policy, plugins: Plugins, *, any_size_for: LargeTableUse | None) -> Tables:
+def _read_tables(
+    policy: Policy, plugins: Plugins, frames: Mapping[str, FrameTable], *, any_size_for: LargeTableUse | None
+) -> Tables:
     """The tables, the people as a LargeTable where they do not fit into memory and need not for this use."""
     from leafgate.algorithms.near_copies import shares_keys
     from leafgate.engine.large_tables import records_needed_by, records_needed_to_build
@@ -293,6 +299,7 @@ def _read_tables(policy: Policy, plugins: Plugins, *, any_size_for: LargeTableUs
     from leafgate.policy.protection import protected
 
     data, meaning = policy.data, policy.data.meaning()
+    main, test_file, control_file = (frames.get(key, getattr(data, key)) for key in ("path", "test", "control"))
     engine = _default_engine(plugins)
     match any_size_for:
         case None:
@@ -304,7 +311,7 @@ def _read_tables(policy: Policy, plugins: Plugins, *, any_size_for: LargeTableUs
     read_main_table = read_any_table if not needing else read_table
     of_file = policy.build.wants_readers
     try:
-        found = read_main_table(data, meaning, data.path, engine=engine, count_cells=of_file)
+        found = read_main_table(data, meaning, main, engine=engine, count_cells=of_file)
     except TooManyRecordsError as error:
         hint = f"{FEWER_RECORDS}; or do without what needs them in memory: {', '.join(needing)}"
         raise InconclusiveError.listing([replace(problem, hint=hint) for problem in error.problems]) from None
@@ -312,7 +319,7 @@ def _read_tables(policy: Policy, plugins: Plugins, *, any_size_for: LargeTableUs
     people = found if isinstance(found, LargeTable) else protected(data.protect, found)
     table = Tables(people).in_memory
     schema = table.schema.boundless if policy.build.noisy_test else table.schema
-    test = None if data.test is None else read_table(data, schema, data.test, "data.test", engine)
+    test = None if test_file is None else read_table(data, schema, test_file, "data.test", engine)
     population = None if data.population is None else read_population(data, table.schema, data.population, engine)
     read: dict[Path, Table] = {}
     for section, path in _people_files(policy).items():
@@ -320,7 +327,7 @@ def _read_tables(policy: Policy, plugins: Plugins, *, any_size_for: LargeTableUs
             read[path] = read_people(data, table, path, f"{section}.people", engine)
     known = None if policy.knows.people is None else read[policy.knows.people]
     known_by_attack = {name: read[path] for name, path in _own_people_files(policy).items()}
-    control = None if data.control is None else read_table(data, table.schema, data.control, "data.control", engine)
+    control = None if control_file is None else read_table(data, table.schema, control_file, "data.control", engine)
     if control is not None and control.sha256 == people.sha256 != "":
         remedy = "name a file of people who are not in the table"
         raise DataError("is the table itself", place="data.control", remedy=remedy)

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leafgate.io.tables.frames import FrameColumn, csv_bytes, has_names, pandas_frame, single_column, table_columns
+from leafgate.io.tables.frames import FrameColumn, csv_blocks, has_names, pandas_frame, single_column, table_columns
 from leafgate.io.tables.witness import PREDICTION
 from leafgate.ir.model import ModelIR
+from leafgate.kernel.policy import CsvOptions
 from leafgate.models.points import column_edges, numbers_around
 
 WITNESS_FILE = "answers.csv"
@@ -65,7 +66,8 @@ def estimator_answers(
     for each in (pd.concat([asked, points], ignore_index=True), asked):
         answers = _answers(model, each.to_numpy() if isinstance(table, np.ndarray) else each, classes)
         if answers is not None:
-            return csv_bytes([*table_columns(each.set_axis(names, axis=1), "X"), *answers], missing)
+            written = [*table_columns(each.set_axis(names, axis=1), "X"), *answers]
+            return b"".join(csv_blocks(written, missing, CsvOptions()))
     return None
 
 

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.app import SourceLine, document, format_path, load_policy, open_session, read_policy_lines
+from leafgate.io.yaml import as_parsed
 from leafgate.kernel.policy import Lines
-from leafgate.policy.sources import MAX_LINE_LENGTH, read_policy
+from leafgate.policy.sources import MAX_LINE_LENGTH, read_policy, write_document
 from survey import PEOPLE, survey
 
 LETTERS = st.characters(min_codepoint=32, exclude_categories=["C", "Zl", "Zp"])
@@ -80,6 +81,24 @@ def test_a_key_written_on_a_line_of_its_own_is_found_there(document: dict[str, A
     found, lines = read_policy_lines(text.encode(), "p.yaml")
     assert found == document
     assert [lines[key,].number for key in keys] == list(range(1, len(keys) + 1))
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+plain_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=5,
+)
+sections = st.dictionaries(st.sampled_from(["data", "columns", "build", "encoding", "metrics", "a b"]), plain_values)
+
+
+@given(st.dictionaries(texts, plain_values, max_size=3), sections, st.lists(st.just("# a remark"), max_size=2))
+def test_a_written_document_is_read_with_the_same_values_and_lines(
+    document: dict[str, Any], section: dict[str, Any], head: list[str]
+) -> None:
+    document = as_parsed({**document, **section, "data": section, "metrics": [section, {"use": "confidence"}]})
+    text, lines = write_document(document, "p.yaml", head)
+    assert read_policy_lines(text.encode(), "p.yaml") == (document, lines)
 
 
 def test_what_is_quoted_is_short_and_moves_no_cursor() -> None:

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -110,6 +110,35 @@ def test_the_command_line_repeats_an_audit_with_everything_said(fitted: Any, tmp
     assert {path.name for path in (tmp_path / "files").iterdir()} == {
         *("policy.yaml", "people.csv", "test.csv", "control.csv", "model.skops", "answers.csv")
     }
+
+
+def test_the_command_line_repeats_an_audit_of_every_kind_of_cell(tmp_path: Path) -> None:
+    table, ill = people(n=120)
+    rows = np.arange(len(table))
+    others: dict[str, Any] = {
+        "share": pd.Series(rows / 7).where(rows % 5 > 0),
+        "code": pd.Series(np.where(rows % 2, "001", "1")),
+        "grade": pd.Categorical(np.where(rows % 3, "low", "high"), ["low", "high", "none of them"], ordered=True),
+        "day": pd.Series(pd.date_range("2020-01-01", periods=4).to_numpy()[rows % 4]).where(rows % 7 > 0),
+        "text": pd.Series(np.array(["", "NA", "null", " a ", "1,5"], dtype=object)[rows % 5]).where(rows % 11 > 0),
+        "small": (rows % 4).astype(np.float32) / 10,
+        "whole": pd.array(rows % 6, dtype="Int64"),
+    }
+    model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(table[["age"]], ill)
+    roles: dict[str, Any] = {"whole": {"role": "quasi_identifier", "bounds": [np.int64(0), 9.0]}}
+    modes: tuple[Literal["keep", "drop"], ...] = ("keep", "drop")
+    for on_missing in modes:
+        audit = leafgate.audit(
+            model,
+            table.assign(**others),
+            ill,
+            roles=roles,
+            limits={"k_anonymity": np.float64(3)},
+            test=(table.assign(**others), ill),
+            on_missing=on_missing,
+            search_remedies=False,
+        )
+        by_command(audit, tmp_path / on_missing, "--no-remedies")
 
 
 def converted(table: pd.DataFrame) -> Iterator[Any]:
@@ -334,15 +363,15 @@ def test_temporary_folders_are_private_and_go_away(
     def look(*given: Any, **options: Any) -> Any:
         [folder] = [path for path in tmp_path.iterdir() if path.is_dir()]
         seen.extend(stat.S_IMODE(path.stat().st_mode) for path in (folder, *folder.iterdir()))
-        raise leafgate.DataError("is wrong", place="people.csv")
+        raise leafgate.DataError("is wrong", place="data.columns.age")
 
     audit = leafgate.audit(*fitted, search_remedies=False)
     assert str(tmp_path) not in bytes_of(audit, "auditor").decode()
     assert folders_of_audits() == set()
-    monkeypatch.setattr("leafgate.session.model_audit.open_session", look)
-    with pytest.raises(leafgate.DataError, match=r"^X: is wrong$"):
+    monkeypatch.setattr("leafgate.session.model_audit.session_of", look)
+    with pytest.raises(leafgate.DataError, match=r"^roles: age: is wrong$"):
         leafgate.audit(*fitted)
-    assert sorted(seen) == [0o600] * 4 + [0o700]
+    assert sorted(seen) == [0o600] * 2 + [0o700]  # the model and its answers, and no table of people
     assert folders_of_audits() == set()
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
-import io
+import hashlib
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from decimal import Decimal
+from functools import cached_property
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +20,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate.errors import DataError
+from leafgate.io.tables.cells import check_header
+from leafgate.io.tables.csv import CsvOptions
+from leafgate.io.tables.raw_records import RawRecords
+from leafgate.kernel.table import text_column
 
 _PANDAS: Any = pd
 """pandas with what its stubs do not have yet: `from_arrow` of pandas 3."""
@@ -51,19 +58,76 @@ class FrameColumn:
     is_categorical: bool = False
     is_numbered: bool = False
 
-    @property
+    @cached_property
     def has_missing(self) -> bool:
         return bool((self.codes < 0).any())
 
-    @property
+    @cached_property
+    def people(self) -> NDArray[np.int64]:
+        """Shape (n_texts,), how many rows have each text."""
+        return np.bincount(self.codes + 1, minlength=len(self.texts) + 1)[1:]
+
+    @cached_property
     def occurring(self) -> tuple[str, ...]:
         """The texts that some row has."""
-        return tuple(self.texts[code] for code in np.unique(self.codes[self.codes >= 0]).tolist())
+        return tuple(self.texts[code] for code in np.flatnonzero(self.people).tolist())
 
-    def cells(self, missing: str) -> list[str]:
-        """Every row's text, `missing` where the cell is missing."""
-        listed = (*self.texts, missing)
-        return [listed[code] for code in self.codes.tolist()]
+    def equals(self, other: FrameColumn) -> bool:
+        """Has each row the same text as the other column's, or none?"""
+        if len(self.codes) != len(other.codes):
+            return False
+        place = {text: code for code, text in enumerate(other.texts)}
+        own = np.array([*(place.get(text, -2) for text in self.texts), -1], dtype=np.intp)
+        return bool((own[self.codes] == other.codes).all())
+
+
+@dataclass(frozen=True, eq=False)
+class FrameTable:
+    """A table in memory as a data file of it would be read.
+
+    Attributes:
+        place: what errors call it.
+        columns: its columns, at least one.
+        missing: the text that stands for missing cells; no column has it as a text of its own.
+        csv: how its file is written.
+        quote_all: are all cells of the file quoted, needed or not?
+    """
+
+    place: str
+    columns: tuple[FrameColumn, ...]
+    missing: str
+    csv: CsvOptions
+    quote_all: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return [column.name for column in self.columns]
+
+    def records(self, names: Sequence[str]) -> RawRecords:
+        """The cells of the columns `names`, a row each; DataError where the table has others."""
+        check_header(self.names, names, self.place)
+        by_name = {column.name: column for column in self.columns}
+        cells = pd.DataFrame({name: self._cells(by_name[name]) for name in names})
+        return RawRecords(cells, sha256=self.sha256)
+
+    def _cells(self, column: FrameColumn) -> pd.Series:
+        if not column.has_missing:
+            return text_column(column.codes, column.texts)
+        codes = np.where(column.codes < 0, len(column.texts), column.codes)
+        return text_column(codes, (*column.texts, self.missing))
+
+    def csv_blocks(self) -> Iterator[bytes]:
+        """The table as a CSV file, block by block; DataError where a cell has signs that the encoding does not have."""
+        return csv_blocks(self.columns, self.missing, self.csv, quote_all=self.quote_all)
+
+    @cached_property
+    def sha256(self) -> str:
+        """The digest of the CSV file, by which a table in memory and its file are known to be the same."""
+        digest = hashlib.sha256()
+        for block in self.csv_blocks():
+            digest.update(block)
+        return digest.hexdigest()
 
 
 def table_columns(table: Any, place: str, names: Sequence[str] | None = None) -> tuple[FrameColumn, ...]:
@@ -106,45 +170,58 @@ def single_column(values: Any, name: str, place: str) -> FrameColumn:
     return _column(series, own if isinstance(own, str) and _is_name(own) else name, place)
 
 
-def csv_bytes(
-    columns: Sequence[FrameColumn],
-    missing: str,
-    *,
-    delimiter: str = ",",
-    quote: str = '"',
-    header: bool = True,
-    encoding: str = "utf-8",
-    quote_all: bool = False,
-) -> bytes:
-    """The columns as a CSV file.
+ROWS_IN_BLOCK = 100_000
+"""So many rows of a CSV file are written at once."""
+LINE_END = "\r\n"
+WITHOUT_MARK = {"utf-8-sig": "utf-8"}
+"""The encoding that files are written in which are read with a byte order mark or without one."""
+
+
+def csv_blocks(
+    columns: Sequence[FrameColumn], missing: str, options: CsvOptions, *, quote_all: bool = False
+) -> Iterator[bytes]:
+    """The columns as a CSV file, block by block.
 
     Args:
         columns: at least one, all of the same length.
         missing: the text of missing cells; no column has it as a text of its own.
-        delimiter: the sign between two cells.
-        quote: the sign around a cell that needs it.
-        header: is the first line names?
-        encoding: of the text.
+        options: how the file is to be read.
         quote_all: whether every cell is quoted, needed or not.
 
     Raises:
         DataError: a cell has signs that the encoding does not have.
     """
-    text = io.StringIO()
-    writer = csv.writer(
-        text,
-        delimiter=delimiter,
-        quotechar=quote,
-        quoting=csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL,
-        lineterminator="\r\n",
-    )
-    if header:
-        writer.writerow([column.name for column in columns])
-    writer.writerows(zip(*(column.cells(missing) for column in columns), strict=True))
+    cells = [_csv_cells([*column.texts, missing], options, len(columns), quote_all=quote_all) for column in columns]
+    header = _csv_cells([column.name for column in columns], options, len(columns), quote_all=quote_all)
+    encoder = codecs.getincrementalencoder(WITHOUT_MARK.get(options.encoding, options.encoding))()
     try:
-        return text.getvalue().encode(encoding)
+        if options.header:
+            yield encoder.encode(options.delimiter.join(header.tolist()) + LINE_END)
+        for start in range(0, len(columns[0].codes), ROWS_IN_BLOCK):
+            rows = slice(start, start + ROWS_IN_BLOCK)
+            listed = (texts[column.codes[rows]].tolist() for texts, column in zip(cells, columns, strict=True))
+            lines = map(options.delimiter.join, zip(*listed, strict=True))
+            yield encoder.encode(LINE_END.join(lines) + LINE_END)
     except UnicodeError:
-        raise DataError(f"has texts that cannot be written as {encoding}", place="X") from None
+        raise DataError(f"has texts that cannot be written as {options.encoding}", place="X") from None
+
+
+def _csv_cells(texts: Sequence[str], options: CsvOptions, width: int, *, quote_all: bool) -> NDArray[np.object_]:
+    """Each text as a cell of a CSV file of so many columns, quoted where it has to be."""
+    written: list[str] = []
+    writer = csv.writer(
+        SimpleNamespace(write=written.append),
+        delimiter=options.delimiter,
+        quotechar=options.quote,
+        quoting=csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL,
+        lineterminator=LINE_END,
+    )
+    writer.writerows([text] for text in texts)
+    cells = np.empty(len(written), dtype=object)
+    cells[:] = [line.removesuffix(LINE_END) for line in written]
+    if width > 1 and not quote_all:  # the only cell of a row is quoted where it is empty
+        cells[[not text for text in texts]] = ""
+    return cells
 
 
 def cell_text(cell: str | bool | int | float) -> str:
@@ -267,37 +344,54 @@ def _column(series: pd.Series, name: str, place: str) -> FrameColumn:
             codes, uniques = pd.factorize(series, use_na_sentinel=True)
         except TypeError:
             raise DataError("has cells that are no plain values", place=here, remedy=PLAIN) from None
-        different = list(uniques)
-    kinds = {_kind(value) for value in different}
-    if None in kinds:
-        strange = next(type(value).__name__ for value in different if _kind(value) is None)
-        raise DataError(f"has cells of the type {strange}", place=here, remedy=PLAIN)
-    if len(kinds) > 1:
-        listed = " and ".join(sorted(WORDS[kind] for kind in kinds if kind is not None))
-        raise DataError(f"has {listed} in one column", place=here, remedy="convert them to one type")
-    kind: Kind = next((kind for kind in kinds if kind is not None), "text")
-    texts = tuple(_time_texts(different) if kind == "time" else (_text(value, here) for value in different))
+        different = uniques.tolist()
+    kind = _common_kind(different, here)
+    texts = tuple(_time_texts(different) if kind == "time" else _texts(different, here))
     if len(set(texts)) != len(texts):
         raise DataError("has different cells that are the same as texts", place=here, remedy="convert them to texts")
     return FrameColumn(name, kind, texts, codes, isinstance(series.dtype, pd.CategoricalDtype))
+
+
+def _common_kind(values: Sequence[Any], place: str) -> Kind:
+    """What these values are; DataError where they are of several kinds, or of another one."""
+    kinds = {type_: _kind(type_) for type_ in set(map(type, values))}
+    strange = [type_.__name__ for type_, kind in kinds.items() if kind is None]
+    if strange:
+        raise DataError(f"has cells of the type {strange[0]}", place=place, remedy=PLAIN)
+    several = {kind for kind in kinds.values() if kind is not None}
+    if len(several) > 1:
+        listed = " and ".join(sorted(WORDS[kind] for kind in several))
+        raise DataError(f"has {listed} in one column", place=place, remedy="convert them to one type")
+    return next(iter(several), "text")
 
 
 PLAIN = "convert them to texts, numbers, truth values or days"
 WORDS: Mapping[Kind, str] = {"text": "texts", "number": "numbers", "truth": "truth values", "time": "days or times"}
 
 
-def _kind(value: Any) -> Kind | None:
-    if isinstance(value, str | pd.Interval | pd.Period):
+def _kind(type_: type) -> Kind | None:
+    if issubclass(type_, str | pd.Interval | pd.Period):
         return "text"
-    if isinstance(value, bool | np.bool_):
+    if issubclass(type_, bool | np.bool_):
         return "truth"
-    if isinstance(value, int | float | Decimal | np.integer | np.floating):
+    if issubclass(type_, int | float | Decimal | np.integer | np.floating):
         return "number"
-    return "time" if isinstance(value, date | time | datetime | np.datetime64) else None
+    return "time" if issubclass(type_, date | time | datetime | np.datetime64) else None
+
+
+def _texts(values: Sequence[Any], place: str) -> list[str]:
+    """Cells as texts: numbers so that reading them gives the same numbers, whatever their type."""
+    types = set(map(type, values))
+    if types <= {int}:
+        return list(map(str, values))
+    if types <= {float}:
+        if not np.isfinite(values).all():
+            raise _infinite(place)
+        return list(map(cell_text, values))
+    return [_text(value, place) for value in values]
 
 
 def _text(value: Any, place: str) -> str:
-    """One cell as text: a number so that reading it gives the same number, whatever its type."""
     if isinstance(value, str | bool | np.bool_ | pd.Interval | pd.Period):
         text = str(value)
         if len(text) > MAX_CELL or not _is_encodable(text):
@@ -307,8 +401,12 @@ def _text(value: Any, place: str) -> str:
         return str(int(value))
     number = float(value)
     if not math.isfinite(number):
-        raise DataError("has infinite numbers", place=place, remedy="replace them by finite or missing ones")
+        raise _infinite(place)
     return cell_text(number)
+
+
+def _infinite(place: str) -> DataError:
+    return DataError("has infinite numbers", place=place, remedy="replace them by finite or missing ones")
 
 
 def _is_encodable(text: str) -> bool:

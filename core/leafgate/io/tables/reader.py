@@ -25,6 +25,7 @@ from leafgate.io.tables.cells import (
 )
 from leafgate.io.tables.csv import COMMENTED, read_cells, read_csv
 from leafgate.io.tables.engines import EngineError, EngineTable, TooManyRecordsError, blocks_of, open_engine_table
+from leafgate.io.tables.frames import FrameTable
 from leafgate.io.tables.plain_csv import is_plain
 from leafgate.io.tables.raw_records import RawRecords
 from leafgate.io.tables.stored_records import StoredRecords
@@ -45,11 +46,14 @@ from leafgate.kernel.table import CellCounts, Table, distinct_rows, make_table, 
 
 T = TypeVar("T")
 
+TableInput = Path | FrameTable
+"""What a table is read from: a file, or a table in memory that stands for one."""
+
 
 def read_table(
     data: TableSource,
     schema: Schema,
-    path: Path | None,
+    path: TableInput | None,
     key: str = "data.path",
     engine: DataEngine | None = None,
     *,
@@ -60,7 +64,7 @@ def read_table(
     Args:
         data: the columns and how they are read.
         schema: has a column for each that the policy declares and does not drop.
-        path: the file; None where the data source names the table.
+        path: the file, or a table in memory; None where the data source names the table.
         key: where the policy names the file.
         engine: reads large CSV and Parquet files where the policy names no data source; None: the core does.
         count_cells: fill in `cell_counts`: a column that an engine finds too many texts in is None there.
@@ -85,7 +89,7 @@ MOST_INCOMPLETE = 5_000_000
 def read_any_table(
     data: TableSource,
     schema: Schema,
-    path: Path | None,
+    path: TableInput | None,
     engine: DataEngine | None = None,
     *,
     count_cells: bool = False,
@@ -157,30 +161,39 @@ class _Reading:
 
     Attributes:
         data: how the policy has it read.
-        path: the file; None where the data source names the table.
+        path: the file, or a table in memory; None where the data source names the table.
         key: where the policy names it.
         engine: what reads large files where the policy names no data source.
     """
 
     data: TableSource
-    path: Path | None
+    path: TableInput | None
     key: str
     engine: DataEngine | None
 
     @property
+    def frame(self) -> FrameTable | None:
+        """The table in memory; None where a file is read."""
+        return self.path if isinstance(self.path, FrameTable) else None
+
+    @property
     def place(self) -> str:
         """What errors call the file."""
+        if isinstance(self.path, FrameTable):
+            return self.path.place
         return "data.source" if self.path is None else self.path.name
 
     @cached_property
     def content(self) -> bytes:
         """The bytes of the file."""
-        return read_bytes(Path() if self.path is None else self.path, self.key)
+        return read_bytes(self.path if isinstance(self.path, Path) else Path(), self.key)
 
     @cached_property
     def engine_table(self) -> EngineTable | None:
-        """The table as an engine reads it; None where the core or a data source reads it."""
+        """The table as an engine reads it; None where the core or a data source reads it, or it is in memory."""
         source = self.data.source
+        if isinstance(self.path, FrameTable):
+            return None
         if self.path is None and not (isinstance(source, DataEngine) and source.names_table):
             raise PolicyError("says not where the table is", place=self.key, remedy="name it there, or give DATA")
         if isinstance(source, DataEngine):
@@ -219,6 +232,8 @@ class _Reading:
 
     def header(self) -> list[str] | None:
         """The names of the file's columns; None when it does not tell them."""
+        if self.frame is not None:
+            return self.frame.names
         headers = self._by_engine(lambda table: table.headers)
         if headers is not None:
             first = next(iter(headers.values()))
@@ -238,6 +253,8 @@ class _Reading:
 
         `number_rows` has an engine say where each record first is.
         """
+        if self.frame is not None:
+            return self.frame.records(names)
         used = [name for name in names if name in schema or "weight" in self.data.columns[name].role]
         counted = self._by_engine(lambda table: table.count_records(names, used, number_rows=number_rows))
         if counted is not None:

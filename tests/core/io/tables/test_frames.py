@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 from datetime import date, datetime
 from decimal import Decimal
@@ -18,14 +19,22 @@ from hypothesis import strategies as st
 from leafgate import DataError
 from leafgate.app import CsvOptions
 from leafgate.io.tables.csv import read_csv
-from leafgate.io.tables.frames import csv_bytes, single_column, table_columns, word_for_missing
+from leafgate.io.tables.frames import FrameColumn, FrameTable, single_column, table_columns, word_for_missing
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 numbers = st.one_of(st.integers(-(2**53) + 1, 2**53 - 1), st.floats(allow_nan=False, allow_infinity=False))
 
 
+def cells(column: FrameColumn, missing: str = "") -> list[str]:
+    return [(*column.texts, missing)[code] for code in column.codes]
+
+
 def cells_of(values: list[Any]) -> list[str]:
-    return single_column(values, "v", "y").cells("")
+    return cells(single_column(values, "v", "y"))
+
+
+def written(table: FrameTable) -> bytes:
+    return b"".join(table.csv_blocks())
 
 
 @given(st.lists(st.one_of(st.none(), texts), min_size=1, max_size=20), st.lists(numbers, min_size=1, max_size=20))
@@ -35,7 +44,12 @@ def test_a_written_table_is_read_with_the_same_cells(words: list[str | None], va
     table = pd.DataFrame({"word": pd.Series(words[:rows], dtype=object), "number": values[:rows]})
     columns = table_columns(table, "X")
     missing = word_for_missing(columns)
-    read = read_csv(csv_bytes(columns, missing), CsvOptions(), ["word", "number"], "people.csv")
+    in_memory = FrameTable("X", columns, missing, CsvOptions())
+    content = written(in_memory)
+    read = read_csv(content, CsvOptions(), ["word", "number"], "people.csv")
+    records = in_memory.records(["word", "number"])
+    assert all(records.cells[name].tolist() == read[name].tolist() for name in read)
+    assert records.sha256 == hashlib.sha256(content).hexdigest()
     assert [None if text == missing else text for text in read["word"]] == words[:rows]
     assert [float(text) for text in read["number"]] == [float(value) for value in values[:rows]]
 
@@ -44,8 +58,7 @@ def test_a_written_table_is_read_with_the_same_cells(words: list[str | None], va
 def test_other_signs_between_cells_change_no_cell(delimiter: str, quote: str, words: list[str]) -> None:
     columns = (single_column(words, "a", "X"), single_column(words[::-1], "b", "X"))
     options = CsvOptions(delimiter=delimiter, quote=quote, header=False, comment="#", skip_initial_space=True)
-    written = csv_bytes(columns, "", delimiter=delimiter, quote=quote, header=False, quote_all=True)
-    read = read_csv(written, options, ["a", "b"], "people.csv")
+    read = read_csv(written(FrameTable("X", columns, "", options, quote_all=True)), options, ["a", "b"], "people.csv")
     assert read["a"].tolist() == words
     assert read["b"].tolist() == words[::-1]
 
@@ -61,7 +74,7 @@ def test_days_have_times_only_where_some_is_not_midnight() -> None:
     assert cells_of([datetime(2020, 1, 2)]) == ["2020-01-02"]
     assert cells_of([datetime(2020, 1, 2), datetime(2020, 1, 2, 3)]) == ["2020-01-02T00:00:00", "2020-01-02T03:00:00"]
     whole = pd.Series([pd.Timestamp("2020-01-02"), pd.NaT])
-    assert single_column(whole, "v", "y").cells("gone") == ["2020-01-02", "gone"]
+    assert cells(single_column(whole, "v", "y"), "gone") == ["2020-01-02", "gone"]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +89,7 @@ def test_days_have_times_only_where_some_is_not_midnight() -> None:
 )
 def test_truth_values_of_every_library_are_the_same_texts(values: Any) -> None:
     column = single_column(values, "v", "y")
-    assert (column.kind, column.cells("")) == ("truth", ["True", "False", ""])
+    assert (column.kind, cells(column)) == ("truth", ["True", "False", ""])
 
 
 @pytest.mark.parametrize(
@@ -92,12 +105,12 @@ def test_truth_values_of_every_library_are_the_same_texts(values: Any) -> None:
 )
 def test_whole_numbers_with_gaps_are_the_same_texts(values: Any) -> None:
     column = single_column(values, "v", "y")
-    assert (column.kind, column.cells("")) == ("number", ["1", "2", ""])
+    assert (column.kind, cells(column)) == ("number", ["1", "2", ""])
 
 
 def test_categories_keep_their_order_and_those_that_nobody_has() -> None:
     column = single_column(pd.Series(pd.Categorical(["b", None], ["c", "b", "a"])), "v", "y")
-    assert (column.texts, column.cells("")) == (("c", "b", "a"), ["b", ""])
+    assert (column.texts, cells(column)) == (("c", "b", "a"), ["b", ""])
     assert column.occurring == ("b",)
     [own] = table_columns(pd.DataFrame({"v": pd.Categorical(["b"], ["c", "b"])}), "X")
     [other] = table_columns(pl.DataFrame({"v": pl.Series(["b"], dtype=pl.Enum(["c", "b"]))}), "X")
@@ -146,5 +159,5 @@ def test_names_that_cannot_be_printed_are_refused(name: str) -> None:
 def test_a_header_of_signs_is_read_as_it_was_written() -> None:
     names = ['a,"b"', "c;d", " e", "ß"]
     columns = table_columns(pd.DataFrame([[1, 2, 3, 4]], columns=names), "X")
-    header = next(csv.reader(io.StringIO(csv_bytes(columns, "").decode(), newline="")))
+    header = next(csv.reader(io.StringIO(written(FrameTable("X", columns, "", CsvOptions())).decode(), newline="")))
     assert header == names
