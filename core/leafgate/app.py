@@ -121,11 +121,13 @@ if TYPE_CHECKING:
     from leafgate.kernel.findings import DIRECTIONS as DIRECTIONS
     from leafgate.kernel.findings import EXIT_CODES as EXIT_CODES
     from leafgate.kernel.findings import REPAIR as REPAIR
+    from leafgate.kernel.findings import REPAIR_CLAUSE as REPAIR_CLAUSE
     from leafgate.kernel.findings import Direction as Direction
     from leafgate.kernel.findings import Finding as Finding
     from leafgate.kernel.findings import Report as Report
     from leafgate.kernel.findings import Verdict as Verdict
     from leafgate.kernel.findings import VisibleTo as VisibleTo
+    from leafgate.kernel.findings import scrub_command as scrub_command
     from leafgate.kernel.folders import FOLDER_HEAD as FOLDER_HEAD
     from leafgate.kernel.folders import folder_files as folder_files
     from leafgate.kernel.options import ABOUT_PEOPLE as ABOUT_PEOPLE
@@ -293,7 +295,8 @@ __getattr__ = lazy_exports(
         "leafgate.session.stale_results": "RELEASE",
         "leafgate.kernel.folders": "FOLDER_HEAD folder_files",
         "leafgate.kernel.paths": "DocumentPath format_path",
-        "leafgate.kernel.findings": "Direction DIRECTIONS EXIT_CODES Finding REPAIR Report Verdict VisibleTo",
+        "leafgate.kernel.findings": "Direction DIRECTIONS EXIT_CODES Finding REPAIR REPAIR_CLAUSE Report Verdict "
+        "VisibleTo scrub_command",
         "leafgate.kernel.witness": "Answers",
     },
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 
@@ -18,13 +18,40 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
+DocumentPath = tuple[str | int, ...]
+"""A path inside a document, such as a policy: `("metrics", 0, "at_least")`."""
+
+
+def format_path(path: DocumentPath) -> str:
+    """Return the path as errors and reports print it.
+
+    >>> format_path(("metrics", 0, "at_least"))
+    'metrics[0].at_least'
+    """
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+
+
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong: its location, what is wrong, and a hint at what to do."""
+    """One thing that is wrong.
+
+    Attributes:
+        location: where, as the command line prints it: a key of the policy, a file, an argument.
+        message: what is wrong.
+        hint: what to do.
+        path: the key of the policy that it is about, which other interfaces call otherwise; empty where it is about
+            something else.
+    """
 
     location: str
     message: str
     hint: str = ""
+    path: DocumentPath = field(default=(), compare=False)
+
+    @classmethod
+    def at(cls, path: DocumentPath, message: str, hint: str = "") -> Problem:
+        """A problem with a key of the policy."""
+        return cls(format_path(path), message, hint, path)
 
     def __str__(self) -> str:
         place = f"{self.location}: " if self.location else ""
@@ -37,8 +64,10 @@ class LeafgateError(Exception):
 
     exit_code = ExitCode.INTERNAL
 
-    def __init__(self, message: str, *, place: str = "", remedy: str = "") -> None:
-        self.problems: tuple[Problem, ...] = (Problem(place, message, remedy),)
+    def __init__(self, message: str, *, place: str | DocumentPath = "", remedy: str = "") -> None:
+        """`place` is a key of the policy as a path, or the name of a file or of whatever else is wrong."""
+        problem = Problem(place, message, remedy) if isinstance(place, str) else Problem.at(place, message, remedy)
+        self.problems: tuple[Problem, ...] = (problem,)
         super().__init__(str(self.problems[0]))
 
     @classmethod

@@ -23,7 +23,7 @@ from leafgate.api import (
     Strict,
     TreeBuilder,
 )
-from leafgate.app import REPAIR, Encoding
+from leafgate.app import REPAIR, REPAIR_CLAUSE, Encoding, scrub_command
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -241,21 +241,18 @@ class FileDisclosure(ReleaseAtMost):
         counted = {item.kind for item in items if order.index(item.severity) >= order.index(self.severity)}
         if counted <= CELLS and release.decides_by_several_trees:
             leaves = "labels" if release.predicts_numbers or release.publish.leaves == "labels" else "shares"
-            command = ("leafgate", "scrub", "MODEL", "NEW", "--leaves", leaves, "--policy", "POLICY")
-            return Remedy(action="run", text=f"{CELLS_MENDED}: `{' '.join(command)}`; then audit NEW.", command=command)
+            return Remedy.running(CELLS_MENDED, scrub_command(leaves), brief=True)
         if release.predicts_numbers:
             if not self.holds(int(self.severity == "low")):  # without the numbers of its leaves nobody could predict
                 text = "No file of this model tells so little: train one that predicts labels, or publish no file."
                 return Remedy(action="advise", text=text)
-            then = "It has the numbers that it predicts by and no others, means rounded"
-            text = f"Repair the model: `{' '.join(REPAIR)}`; then audit NEW. {then}."
-            return Remedy(action="run", text=text, command=REPAIR)
+            numbers = ". It has the numbers that it predicts by and no others, means rounded."
+            return Remedy.running(REPAIR_CLAUSE, REPAIR, numbers, brief=True)
         if release.decides_by_several_trees:
             why = (
                 "Its trees decide together, so `leafgate scrub` seldom writes a file that predicts the same and passes."
             )
-            text = f"Repair the model: `{' '.join(REPAIR)}`; then audit NEW. {why}"
-            return Remedy(action="run", text=text, command=REPAIR)
+            return Remedy.running(REPAIR_CLAUSE, REPAIR, f". {why}", brief=True)
         left = SCRUBBED_SCORES if release.combine in {"sum", "boost"} else SCRUBBED_LEAVES
         disclosing = {"ratios", "scores_betray_counts", "scores_may_betray_counts"}
         high = {item.kind for item in items if item.severity == "high"}
@@ -264,11 +261,8 @@ class FileDisclosure(ReleaseAtMost):
             rounds = leaves == "shares" and release.combine == "vote"  # rounded shares may change a tree's vote
             if not self.holds(kept) or rounds or (leaves == "shares" and disclosing & high):
                 continue
-            command = ("leafgate", "scrub", "MODEL", "NEW", "--leaves", leaves, "--policy", "POLICY")
             also = " (labels where the policy publishes no more)" if leaves != "labels" and "labels" in left else ""
-            text = f"Write the model anew with {leaves} on its leaves{also}: `{' '.join(command)}`; then audit NEW."
-            return Remedy(action="run", text=text, command=command)
-        text = (
-            f"No scrubbed file of this model tells so little. Repair the model: `{' '.join(REPAIR)}`; then audit NEW."
-        )
-        return Remedy(action="run", text=text, command=REPAIR)
+            what = f"Write the model anew with {leaves} on its leaves{also}"
+            return Remedy.running(what, scrub_command(leaves), brief=True)
+        what = f"No scrubbed file of this model tells so little. {REPAIR_CLAUSE}"
+        return Remedy.running(what, REPAIR, brief=True)

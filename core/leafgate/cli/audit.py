@@ -15,7 +15,7 @@ from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError, OutputError, PolicyError
 from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, remove_files, results_folder, write_file
 from leafgate.io.locks import turn_in_folder
-from leafgate.kernel.policy import WITNESS_LIBRARY
+from leafgate.kernel.policy import NO_REMEDIES, WITNESS_LIBRARY
 from leafgate.lazy_loading import lazy
 from leafgate.session.stale_results import RELEASE, RESULTS, is_release_file
 
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from leafgate.session import run as sessions
 else:
     sessions = lazy("leafgate.session.run")
-
-
-NO_REMEDIES = "--no-remedies"
 
 
 def audit(

@@ -194,6 +194,12 @@ class Remedy:
         command: the words of the command, of `run`; MODEL, POLICY and NEW stand for the audited file, the policy's
             file and a new file.
         tried: whether a whole audit with it kept every limit.
+        what: of `run` and `retrain` what is done, as the clause that the text begins with.
+        outcome: of `run` and `retrain` how the text ends, after what is done and how.
+        afterwards: of `retrain` the words of the command that changes the new model's file before it is audited.
+
+    In a text backquotes mark what another interface has another name for: keys of the policy, such as
+    `data.control` or `publish.leaves: labels`, and commands.
     """
 
     action: RemedyAction
@@ -204,10 +210,91 @@ class Remedy:
     parameters: Mapping[str, int | float] = field(default_factory=dict)
     command: tuple[str, ...] = ()
     tried: bool = False
+    what: str = field(default="", repr=False)
+    outcome: str = field(default="", repr=False)
+    afterwards: tuple[str, ...] = ()
+
+    @classmethod
+    def running(
+        cls,
+        what: str,
+        command: tuple[str, ...],
+        outcome: str = ".",
+        *,
+        details: str = "",
+        tried: bool = False,
+        brief: bool = False,
+    ) -> Remedy:
+        """To run a command that writes a new file, and to audit that file.
+
+        Args:
+            what: what the command does, as a clause.
+            command: its words.
+            outcome: how the sentence ends, and further ones.
+            details: as in Remedy.
+            tried: as in Remedy.
+            brief: whether the text calls the new file NEW, as the command does.
+        """
+        line = f"`{' '.join(command)}`"
+        text = f"{what}: {line}; then audit NEW" if brief else f"{what} ({line}), and audit the new file"
+        return cls(
+            action="run",
+            text=text + outcome,
+            details=details,
+            command=command,
+            tried=tried,
+            what=what,
+            outcome=outcome,
+        )
+
+    @classmethod
+    def retraining(
+        cls,
+        what: str,
+        parameters: Mapping[str, int | float],
+        outcome: str = ".",
+        *,
+        afterwards: tuple[str, ...] = (),
+        details: str = "",
+    ) -> Remedy:
+        """To train the model with other parameters, and to audit it.
+
+        Args:
+            what: which parameters, as a clause.
+            parameters: these parameters.
+            outcome: how the sentence ends, and further ones.
+            afterwards: the words of the command that changes the new model's file before it is audited, if one does.
+            details: as in Remedy.
+        """
+        line = f"`{' '.join(afterwards)}`"
+        if afterwards == REPAIR:
+            then = f", take out of its file what it tells beside its predictions ({line}), and audit that file"
+        elif afterwards:
+            then = f", write its file with labels alone ({line}), and audit that file"
+        else:
+            then = " and audit it again"
+        return cls(
+            action="retrain",
+            text=what + then + outcome,
+            details=details,
+            parameters=parameters,
+            what=what,
+            outcome=outcome,
+            afterwards=afterwards,
+        )
 
 
 REPAIR = ("leafgate", "repair", "MODEL", "--policy", "POLICY", "--out", "NEW")
 """The words of the command that looks for the most useful model in place of an audited one that passes."""
+
+
+REPAIR_CLAUSE = "Repair the model"
+"""What that command does, as the clause that a remedy begins with."""
+
+
+def scrub_command(leaves: str) -> tuple[str, ...]:
+    """The words of the command that writes a model's file anew with no more than this on its leaves."""
+    return ("leafgate", "scrub", "MODEL", "NEW", "--leaves", leaves, "--policy", "POLICY")
 
 
 @dataclass(frozen=True, repr=False)

@@ -11,16 +11,8 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-DocumentPath = tuple[str | int, ...]
-
-
-def format_path(path: DocumentPath) -> str:
-    """Return the path as errors and reports print it.
-
-    >>> format_path(("metrics", 0, "at_least"))
-    'metrics[0].at_least'
-    """
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+from leafgate.errors import DocumentPath as DocumentPath
+from leafgate.errors import format_path as format_path
 
 
 def parse_path(text: str, document: Any) -> DocumentPath:

@@ -427,6 +427,8 @@ Lines = Mapping[DocumentPath, SourceLine]
 
 
 WITNESS_LIBRARY = "--witness-library"
+NO_REMEDIES = "--no-remedies"
+"""The option that an audit without a search for remedies is equal to."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from leafgate.api.registry import Plugins
-from leafgate.kernel.findings import REPAIR, Finding, Remedy, VisibleTo
+from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, Finding, Remedy, VisibleTo, scrub_command
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import LEVELS, NOT_STATED, FileDisclosure, Level, Release, discloses_more
 
@@ -61,17 +61,11 @@ def _remedy(release: Release, claim: Level) -> Remedy:
     `leafgate scrub` refuses to write it.
     """
     if release.predicts_numbers:
-        then = "and audit the new file. It has the numbers that it predicts by and no others"
-        text = f"Repair the model (`{' '.join(REPAIR)}`), {then}."
-        return Remedy(action="run", text=text, command=REPAIR)
+        return Remedy.running(REPAIR_CLAUSE, REPAIR, ". It has the numbers that it predicts by and no others.")
     if release.decides_by_several_trees:
-        then = f"and audit the new file. It has no more than {claim} on its leaves"
-        text = f"Repair the model (`{' '.join(REPAIR)}`), {then}."
-        return Remedy(action="run", text=text, command=REPAIR)
+        return Remedy.running(REPAIR_CLAUSE, REPAIR, f". It has no more than {claim} on its leaves.")
     leaves = "labels" if claim == "error_rates" else claim  # no scrubbed file has error rates on its leaves
-    command = ("leafgate", "scrub", "MODEL", "NEW", "--leaves", leaves, "--policy", "POLICY")
-    text = f"Write the model anew with {leaves} on its leaves (`{' '.join(command)}`), and audit the new file."
-    return Remedy(action="run", text=text, command=command)
+    return Remedy.running(f"Write the model anew with {leaves} on its leaves", scrub_command(leaves))
 
 
 def effective_level(leaves: Level, discloses: list[FileDisclosure]) -> Level:

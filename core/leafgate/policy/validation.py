@@ -17,7 +17,7 @@ from leafgate.kernel.components import AttackModel, Component, DataSource, TreeB
 from leafgate.kernel.findings import DIRECTIONS
 from leafgate.kernel.metrics import Metric
 from leafgate.kernel.options import models_of
-from leafgate.kernel.paths import DocumentPath, format_path
+from leafgate.kernel.paths import DocumentPath
 from leafgate.kernel.policy import EXCLUSIVE_ROLES, ColumnSpec, Policy, column_of
 from leafgate.kernel.schema import Column
 from leafgate.policy.knowledge import fact_problems, place_of
@@ -198,27 +198,25 @@ def _is_section(loc: DocumentPath) -> bool:
 
 def _problem(wrong: Any, document: dict[str, Any], plugins: Plugins) -> Problem:
     loc, used = resolve_error_path(wrong["loc"], plugins)
-    place = format_path(loc)
     kind, message = wrong["type"], plain(wrong["msg"])
     if _is_section(loc) and kind == "union_tag_invalid":
-        return _not_offered(place, wrong["ctx"]["tag"], loc, plugins)
+        return _not_offered(wrong["ctx"]["tag"], loc, plugins)
     if kind == "literal_error" and loc[-1] == "use":
-        return _not_offered(place, _written(document, loc), loc, plugins)
+        return _not_offered(_written(document, loc), loc, plugins)
     if kind == "union_tag_invalid":
         tag, expected = wrong["ctx"]["tag"], wrong["ctx"]["expected_tags"]
-        return Problem(
-            place, f"there is no {tag!r}", nearest_name(tag, re.findall("'([^']*)'", expected), f"one of {expected}")
-        )
+        nearest = nearest_name(tag, re.findall("'([^']*)'", expected), f"one of {expected}")
+        return Problem.at(loc, f"there is no {tag!r}", nearest)
     if kind == "union_tag_not_found":
-        return Problem(place, "says not what it uses", "write `use:`")
+        return Problem.at(loc, "says not what it uses", "write `use:`")
     if kind == "extra_forbidden":
-        return Problem(place, *_unknown_key(loc, used))
+        return Problem.at(loc, *_unknown_key(loc, used))
     if kind == "missing":
-        return Problem(place, "is missing")
+        return Problem.at(loc, "is missing")
     if kind == "literal_error" and "ctx" in wrong:
         choices = re.findall("'([^']*)'", wrong["ctx"]["expected"])
-        return Problem(place, message, nearest_name(_written(document, loc), choices, ""))
-    return Problem(place, message, REMEDIES.get(kind, ""))
+        return Problem.at(loc, message, nearest_name(_written(document, loc), choices, ""))
+    return Problem.at(loc, message, REMEDIES.get(kind, ""))
 
 
 def _written(document: Any, loc: DocumentPath) -> Any:
@@ -228,11 +226,11 @@ def _written(document: Any, loc: DocumentPath) -> Any:
     return document
 
 
-def _not_offered(place: str, use: object, loc: DocumentPath, plugins: Plugins) -> Problem:
+def _not_offered(use: object, loc: DocumentPath, plugins: Plugins) -> Problem:
     """A name that no installed plugin offers, with the nearest name, else with all names."""
     kind = DataSource if loc[:2] == SOURCE else KINDS[str(loc[0])]
     offered = [use_of(component) for component in plugins.kind(kind)]
-    return Problem(place, f"nobody offers {use!r}", nearest_name(use, offered, f"installed: {', '.join(offered)}"))
+    return Problem.at(loc, f"nobody offers {use!r}", nearest_name(use, offered, f"installed: {', '.join(offered)}"))
 
 
 def _unknown_key(loc: DocumentPath, used: type[BaseModel] | None) -> tuple[str, str]:

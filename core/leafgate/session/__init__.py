@@ -7,6 +7,6 @@ expected_run     checks that a stored report belongs to the expected run, and ju
 limit_warnings   warns of limits about groups that no public report may show
 audit            an audit as Python users have it;  notebook_display: pages of audits and releases in frames
 draft            what a first policy says of a model and of columns, for `leafgate init` and for `leafgate.audit`
-model_audit      `leafgate.audit`: a model and a table in memory as files, which are audited;  repair: `leafgate.repair`
-python_words     what remedies say, with functions and arguments of Python, where an audit of a model is displayed
+model_audit      `leafgate.audit` of a model and a table in memory;  repair: `leafgate.repair`
+python_text      problems and remedies with arguments of Python;  people: tables in memory with their class
 """

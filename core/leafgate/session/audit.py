@@ -18,11 +18,11 @@ from leafgate.engine.audit import Audit as EngineAudit
 from leafgate.errors import InvalidError, OutputError
 from leafgate.io.files import OWNER_ONLY, make_folder, remove_files, results_folder, write_files
 from leafgate.kernel.folders import folder_files
-from leafgate.kernel.policy import Lines, PolicyOrigin
+from leafgate.kernel.policy import NO_REMEDIES, Lines, PolicyOrigin
 from leafgate.lazy_loading import lazy
 from leafgate.policy.sources import write_document
 from leafgate.session.notebook_display import report_frame
-from leafgate.session.python_words import document_in_python, remedy_in_python
+from leafgate.session.python_text import remedy_in_python, report_in_python
 from leafgate.session.report_formats import chosen_formats, result_files
 from leafgate.session.results import write_results
 from leafgate.session.stale_results import RELEASE, is_release_file, withdraw_verdicts
@@ -38,8 +38,6 @@ else:
     pd = lazy("pandas")
 
 POLICY_FILE = "policy.yaml"
-NO_REMEDIES = "--no-remedies"
-"""The option of the command line that an audit without a search for remedies is equal to."""
 
 VERDICT_WORDS: Mapping[bool | None, str] = {True: "pass", False: "fail", None: "inconclusive"}
 
@@ -261,8 +259,7 @@ class Audit(EngineAudit):
 
     def _displayed(self) -> JsonDocument:
         """The public report as it is displayed: of a model in memory its remedies are in the words of Python."""
-        public = self._document("public")
-        return public if self.files is None else document_in_python(public)
+        return document(self.report if self.files is None else report_in_python(self.report), "public")
 
 
 FINDING_COLUMNS = (

@@ -15,23 +15,24 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from leafgate.api.registry import Plugins, load_plugins, use_of
-from leafgate.errors import DataError, InvalidError, LeafgateError, PolicyError, nearest_name
+from leafgate.errors import DataError, InvalidError, PolicyError, nearest_name
 from leafgate.io.release_codec import serialize
 from leafgate.io.tables.frames import FrameTable, single_column, word_for_missing
 from leafgate.io.yaml import MAX_YAML_BYTES, as_parsed
 from leafgate.kernel.components import AttackModel, Component
 from leafgate.kernel.metrics import Metric
-from leafgate.kernel.policy import CsvOptions, Policy
+from leafgate.kernel.policy import NO_REMEDIES, CsvOptions, Policy
 from leafgate.kernel.release import LEVELS, Level, Release
 from leafgate.models.reader import model_bytes, read_foreign
 from leafgate.models.writer import object_as_file
 from leafgate.policy.load import load_policy as load_whole_policy
 from leafgate.policy.load import policy_of
-from leafgate.session.audit import NO_REMEDIES, Audit, AuditFiles, private_folder, with_files
+from leafgate.session.audit import Audit, AuditFiles, private_folder, with_files
 from leafgate.session.draft import RoleWords, TableDraft, column_numbers
 from leafgate.session.limit_warnings import decimal_commas, limits_against_table, small_limits
 from leafgate.session.people import CLASS_NAME, People, people_like, people_of, table_for, value_texts
 from leafgate.session.proposals import Proposal, SecretShares, propose
+from leafgate.session.python_text import error_in_python
 from leafgate.session.run import Session, given_words, session_of
 from leafgate.session.witness import WITNESS_FILE, estimator_answers
 
@@ -197,7 +198,7 @@ def audit(
     try:
         audited = audit_files(files)
     except InvalidError as error:
-        raise _in_arguments(error) from None
+        raise error_in_python(error, files.document) from None
     return replace(audited, warnings=(*draft.notes, *audited.warnings))
 
 
@@ -285,10 +286,7 @@ def _audit_by_policy(policy: Policy, X: Any, y: Any, test: Any, search_remedies:
         *(("--test", "TEST") if "test" in frames else ()),
     )
     origin = replace(origin, given=(*words, *(() if search_remedies else (NO_REMEDIES,))))
-    try:
-        session = session_of(policy.with_origin(origin), plugins, frames=frames)
-    except DataError as error:
-        raise _in_arguments(error) from None
+    session = session_of(policy.with_origin(origin), plugins, frames=frames)
     return with_files(session.audit(search_remedies=search_remedies), None, _warnings(session))
 
 
@@ -470,39 +468,3 @@ def _refuse_large_policy(files: AuditFiles) -> None:
     remedy = f"names and remarks are identifiers: roles={{{widest!r}: 'identifier'}}; or make its values coarser"
     what = f"has {many:,} different texts, too many for a policy"
     raise DataError(what, place=f"X, column {widest!r}", remedy=remedy)
-
-
-def _in_arguments(error: InvalidError) -> LeafgateError:
-    """The error in the words of `leafgate.audit`, whose users have written no policy."""
-    return type(error).listing(
-        replace(
-            problem,
-            location=_argument(problem.location),
-            message=_argument_words(problem.message),
-            hint=_argument_words(problem.hint),
-        )
-        for problem in error.problems
-    )
-
-
-SECTIONS = (
-    ("data.columns.", "roles: "),
-    ("data.columns", "roles"),
-    ("build.", ""),
-    ("metrics", "limits"),
-)
-
-
-def _argument(location: str) -> str:
-    for section, argument in SECTIONS:
-        if location.startswith(section):
-            return argument + location[len(section) :]
-    return location
-
-
-def _argument_words(text: str) -> str:
-    return (
-        text.replace("under `build: {encoding: ...}`", "as `encoding={...}`")
-        .replace("`data: {on_missing: drop}`", "`on_missing='drop'`")
-        .replace("correct the policy or the data", "correct X, or the roles")
-    )

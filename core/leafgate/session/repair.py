@@ -15,6 +15,7 @@ from leafgate.models.writer import model_writer, writable_suffixes
 from leafgate.session.audit import Audit, AuditFiles, private_folder
 from leafgate.session.model_audit import audit as audit_model
 from leafgate.session.model_audit import audit_files, open_files
+from leafgate.session.python_text import text_in_python
 from leafgate.session.run import Session
 
 if TYPE_CHECKING:
@@ -193,8 +194,8 @@ def repair(
 
 
 def _sentence(line: str) -> str:
-    """A line of the command in the words of `leafgate.audit`, whose users have written no policy."""
-    return line.strip().replace("name people in `data.test`", "give `test=(X, y)`")
+    """A line of the command with arguments of `leafgate.audit`, whose users have written no policy."""
+    return text_in_python(line.strip())
 
 
 def _names(model: str, suffixes: Sequence[str]) -> list[str]:

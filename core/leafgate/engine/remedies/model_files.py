@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from leafgate.algorithms.pruned_release import Pruning, is_constant
 from leafgate.algorithms.publication import at_level
-from leafgate.engine.remedies.static import REPAIR_TEXT
 from leafgate.engine.remedies.trials import Trial, Trials, has_own_command, ladder, predicts_nothing
 from leafgate.io.release_codec import LoadedRelease
 from leafgate.kernel.components import TreeBuilder
-from leafgate.kernel.findings import REPAIR, Remedy
+from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, Remedy, scrub_command
 from leafgate.kernel.release import Publish, Release, discloses_more
 from leafgate.kernel.tree import Node, map_leaves
 
@@ -47,7 +46,7 @@ def nothing_found(tried: Sequence[str], *, of_file: bool = False) -> Iterator[Re
     """What to do where nothing that was tried keeps every limit; of a model's file its repair, which was not tried."""
     listed = f" Tried here without a useful result: {'; '.join(tried)}." if tried else ""
     if of_file:
-        yield Remedy(action="run", text=f"{REPAIR_TEXT} {NOT_TRIED}{listed}", command=REPAIR)
+        yield Remedy.running(REPAIR_CLAUSE, REPAIR, f". {NOT_TRIED}{listed}")
     elif tried:
         text = f"{listed.strip()} Gather more people, publish fewer columns, or try other settings."
         yield Remedy(action="none", text=text)
@@ -122,13 +121,13 @@ class ModelFileSearch:
 
     def _scrubbed(self, whole: Trial) -> Remedy:
         """The command that leaves labels alone on the leaves, with which a whole audit keeps every limit."""
-        command = ("leafgate", "scrub", "MODEL", "NEW", "--leaves", "labels", "--policy", "POLICY")
-        text = (
-            f"Write the model anew with labels alone on its leaves (`{' '.join(command)}`), and audit the new "
-            f"file: then {self.trials.kept(whole)} holds."
+        return Remedy.running(
+            "Write the model anew with labels alone on its leaves",
+            scrub_command("labels"),
+            f": then {self.trials.kept(whole)} holds.",
+            details=self.trials.details(whole),
+            tried=whole.report.verdict == "pass",
         )
-        details = self.trials.details(whole)
-        return Remedy(action="run", text=text, details=details, command=command, tried=whole.report.verdict == "pass")
 
     def _larger_leaves(self, release: Release) -> Iterator[Remedy]:
         """What cuts the model back, and the parameters of a learner whose model would be like it.
@@ -164,8 +163,7 @@ class ModelFileSearch:
             text = f"Build the release again with larger groups. {first.held}."
             yield Remedy(action="advise", text=text, details=details)
             return
-        text = f"{REPAIR_TEXT} {first.held}. {NOT_TRIED}"
-        yield Remedy(action="run", text=text, details=details, command=REPAIR)
+        yield Remedy.running(REPAIR_CLAUSE, REPAIR, f". {first.held}. {NOT_TRIED}", details=details)
         parameter, most = self._leaf_parameter()
         with_margin = best.margin_steps > 0 or len(release.trees) == 1  # new forests are more unlike the given one
         if parameter and with_margin and best.larger <= self._largest_of_two():
@@ -232,28 +230,24 @@ class ModelFileSearch:
             why += f" {cut.value:,} would leave no margin, and a new model divides people otherwise."
         else:
             why += " That leaves no margin: a new model divides people otherwise, and may break a limit again."
-        text = f"Train the model with {wanted}{self._taken_out(cut)}.{why}"
-        return Remedy(
-            action="retrain",
-            text=text,
+        return Remedy.retraining(
+            f"Train the model with {wanted}",
+            bounds,
+            f".{why}",
+            afterwards=self._afterwards(cut),
             details=self.trials.details(cut.whole, of_cut=True) if explained else "",
-            parameters=bounds,
         )
 
-    def _taken_out(self, cut: _CutBack) -> str:
-        """What else to do with the file of a model that is trained anew, as the end of a clause.
+    def _afterwards(self, cut: _CutBack) -> tuple[str, ...]:
+        """The command that changes the file of a model that is trained anew, if one has to.
 
         Such a file has the counts again that a limit on the file, or what the policy publishes, does not allow.
         """
         if cut.variant.labels:
-            command = "leafgate scrub MODEL NEW --leaves labels --policy POLICY"
-            return f", write its file with labels alone (`{command}`), and audit that file"
+            return scrub_command("labels")
         publish = self.trials.policy.publish
         of_file = any(each.fails and has_own_command(each) for each in self.trials.report.findings)
-        if of_file or (publish is not None and discloses_more("counts", publish.leaves)):
-            taken = "take out of its file what it tells beside its predictions"
-            return f", {taken} (`{' '.join(REPAIR)}`), and audit that file"
-        return " and audit it again"
+        return REPAIR if of_file or (publish is not None and discloses_more("counts", publish.leaves)) else ()
 
     def _leaf_parameter(self) -> tuple[str, float]:
         """The learner's parameter that bounds a leaf from below; empty where the learner is not known."""

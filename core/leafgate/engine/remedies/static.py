@@ -5,7 +5,6 @@ Nothing is tried here: `leafgate.engine.remedies.search` looks for settings that
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -13,7 +12,7 @@ from leafgate.api.registry import Plugins, use_of
 from leafgate.errors import LeafgateError, Problem
 from leafgate.kernel.belief import AttributeBelief, CellBelief, MechanismBelief, MembershipBelief
 from leafgate.kernel.components import AttackModel
-from leafgate.kernel.findings import REPAIR, Finding, Remedy
+from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, Finding, Remedy
 from leafgate.kernel.metrics import Metric
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import Claim, Release
@@ -23,7 +22,6 @@ FILES = frozenset({"data.control", "data.test", "data.population"})
 SECTIONS = frozenset({"attacks", "build", "data", "knows", "metrics", "publish"})
 """The sections of a policy that problems locate themselves in."""
 MANY_CANDIDATES = "give the attack more candidates: name more people who are not in the table in `data.control`"
-REPAIR_TEXT = f"Repair the model (`{' '.join(REPAIR)}`), and audit the new file."
 MAX_ATTACKS = 3
 """So many attacks at most are named that compute what a metric judges."""
 
@@ -46,7 +44,7 @@ def _from_problem(problem: Problem) -> Remedy:
     text = as_sentence(problem.hint)
     if problem.location in FILES:
         return Remedy(action="add", text=f"`{problem.location}`: {text}", place=problem.location)
-    root = re.split(r"[.\[]", problem.location)[0]
+    root = problem.location.replace("[", ".").partition(".")[0]
     return Remedy(action="advise", text=f"`{problem.location}`: {text}" if root in SECTIONS else text)
 
 
@@ -87,8 +85,8 @@ def _remedies_of(
     elif release is not None and release.claims_differential_privacy and metric is not None:
         yield from _about_private_release(metric, policy, plugins, release)
     elif finding.metric and release is not None and release.trees and release.file is not None:
-        text = f"{REPAIR_TEXT} A repair looks for a model that keeps the limits, which was not tried here."
-        yield Remedy(action="run", text=text, command=REPAIR)
+        untried = "A repair looks for a model that keeps the limits, which was not tried here."
+        yield Remedy.running(REPAIR_CLAUSE, REPAIR, f". {untried}")
     else:
         yield _larger_groups(policy)
 
