@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from adult_rows import adult, matrix
 from leafgate.api import AdversaryKnowledge, Candidates, Learner, PredictionOracle, Table
-from leafgate.kernel.knowledge import QueryLog
+from leafgate.kernel.oracle import QueryLog
 from leafgate_membership.likelihood_ratios import RMIA, LiRA
 from leafgate_membership.score_attacks import LossThreshold
 from leafgate_membership.shadows import ShadowOptions

@@ -136,17 +136,16 @@ if TYPE_CHECKING:
     from leafgate.kernel.evidence import AuditorOnly as AuditorOnly
     from leafgate.kernel.evidence import PeopleCount as PeopleCount
     from leafgate.kernel.evidence import ReleaseOnly as ReleaseOnly
+    from leafgate.kernel.facts import Between as Between
+    from leafgate.kernel.facts import Fact as Fact
     from leafgate.kernel.findings import Remedy as Remedy
     from leafgate.kernel.findings import Unit as Unit
     from leafgate.kernel.findings import lenient as lenient
     from leafgate.kernel.hookspecs import hookimpl as hookimpl
     from leafgate.kernel.knowledge import AdversaryKnowledge as AdversaryKnowledge
-    from leafgate.kernel.knowledge import Between as Between
     from leafgate.kernel.knowledge import Candidates as Candidates
-    from leafgate.kernel.knowledge import Fact as Fact
     from leafgate.kernel.knowledge import Mechanism as Mechanism
     from leafgate.kernel.knowledge import Membership as Membership
-    from leafgate.kernel.knowledge import PredictionOracle as PredictionOracle
     from leafgate.kernel.knowledge import Targets as Targets
     from leafgate.kernel.large_table import LargeTable as LargeTable
     from leafgate.kernel.metrics import ABOUT_GROUPS as ABOUT_GROUPS
@@ -177,6 +176,7 @@ if TYPE_CHECKING:
     from leafgate.kernel.options import PruningConfidence as PruningConfidence
     from leafgate.kernel.options import Share as Share
     from leafgate.kernel.options import ShareBelowOne as ShareBelowOne
+    from leafgate.kernel.oracle import PredictionOracle as PredictionOracle
     from leafgate.kernel.policy import ColumnSpec as ColumnSpec
     from leafgate.kernel.policy import Policy as Policy
     from leafgate.kernel.release import NOT_STATED as NOT_STATED
@@ -250,7 +250,9 @@ __getattr__ = lazy_exports(
         "leafgate.ir.validate": "MAX_FEATURES",
         "leafgate.processes": "worker_pool",
         "leafgate.progress": "report_progress",
-        "leafgate.kernel.knowledge": "AdversaryKnowledge Between Candidates Fact Membership PredictionOracle Targets",
+        "leafgate.kernel.facts": "Between Fact",
+        "leafgate.kernel.oracle": "PredictionOracle",
+        "leafgate.kernel.knowledge": "AdversaryKnowledge Candidates Membership Targets",
         "leafgate.kernel.arrays": "Codes CompactIds Floats Ids Mask Rows",
         "leafgate.kernel.belief": "AttributeBelief Belief CellBelief Certainty GroupBelief MechanismBelief "
         "MembershipBelief PlantedLeak SecretBelief",

@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     import typer
     from typer.models import CommandInfo
 
-    from leafgate.kernel import belief, checks, components, findings, knowledge, metrics
+    from leafgate.kernel import belief, checks, components, findings, knowledge, metrics, oracle
     from leafgate.kernel.checks import AuditCheck
     from leafgate.kernel.components import AttackModel, Component
 else:  # the help of commands needs none of them
     checks, components, metrics = (lazy(f"leafgate.kernel.{name}") for name in ("checks", "components", "metrics"))
     belief, findings, knowledge = (lazy(f"leafgate.kernel.{name}") for name in ("belief", "findings", "knowledge"))
+    oracle = lazy("leafgate.kernel.oracle")
 
 Entry: TypeAlias = tuple[EntryPoint, str, str]
 """An entry point, and the canonical name and version of its distribution."""
@@ -451,8 +452,8 @@ def _check_attack(attack: type[AttackModel]) -> None:
         raise TypeError(
             f"{attack.__name__} needs {unknown[0]!r}, which is none of {', '.join(sorted(knowledge.NEEDS))}"
         )
-    if not attack.access_levels or not set(attack.access_levels) <= set(knowledge.ACCESS_LEVELS):
-        raise TypeError(f"{attack.__name__} needs `access_levels`: one or more of {', '.join(knowledge.ACCESS_LEVELS)}")
+    if not attack.access_levels or not set(attack.access_levels) <= set(oracle.ACCESS_LEVELS):
+        raise TypeError(f"{attack.__name__} needs `access_levels`: one or more of {', '.join(oracle.ACCESS_LEVELS)}")
     for drawn in {"candidates", "targets"} & set(attack.needs):
         if "people" in attack.needs:
             raise TypeError(f"{attack.__name__} needs `{drawn}`, so it cannot need `people`, who are in the table")

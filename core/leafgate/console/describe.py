@@ -13,9 +13,10 @@ from leafgate.api.registry import OfferedFormat, Plugin, Plugins, command_name, 
 from leafgate.ir.model_readers import ModelReader
 from leafgate.kernel.checks import AuditCheck
 from leafgate.kernel.components import AttackModel, Component, DataEngine, DataSource, TreeBuilder
-from leafgate.kernel.knowledge import ACCESS_LEVELS, Need
+from leafgate.kernel.knowledge import needs_in_words
 from leafgate.kernel.metrics import Example, Metric, PersonMetric
 from leafgate.kernel.options import options, parts
+from leafgate.kernel.oracle import ACCESS_LEVELS
 
 KINDS: dict[type[Component], str] = {
     TreeBuilder: "builder",
@@ -24,18 +25,6 @@ KINDS: dict[type[Component], str] = {
     AuditCheck: "check",
     DataSource: "source",
 }
-
-NEEDS: dict[Need, str] = {
-    "distribution": "the shares of each secret among everyone (`knows.distribution`)",
-    "people": "people whose secrets are known (`knows.people` or `knows.sample`)",
-    "facts": "rules about people (`knows.facts`)",
-    "label_accuracies": "how often each label is right, where no number of its leaf says so (`knows.label_accuracies`)",
-    "population": "a larger population that the people come from (`data.population`)",
-    "mechanism": "the builder's algorithm and options, where these are public",
-    "candidates": "people who may be in the table (from the table and `data.control`; `knows.candidates`)",
-    "targets": "people of whom one column is hidden (from the table and `data.control`; `knows.candidates`)",
-}
-"""The optional knowledge that an attack may use, and the keys of a policy that grant it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,7 +215,7 @@ def _attack_notes(attack: type[AttackModel]) -> Iterator[str]:
     every = AttackModel.reads
     which = "every kind" if attack.reads == every else "these kinds alone"
     yield f"Reads numbers of {which}: {', '.join(sorted(attack.reads))}."
-    granted = "; ".join(text for need, text in NEEDS.items() if need in attack.needs)
+    granted = "; ".join(text for need, text in needs_in_words().items() if need in attack.needs)
     yield f"Takes into account, where a policy grants it: {granted or 'nothing more'}."
     if attack.access_levels != {"file"}:
         yield f"Can use of the model: {', '.join(sorted(attack.access_levels, key=ACCESS_LEVELS.index))}."

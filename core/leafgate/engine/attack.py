@@ -19,14 +19,8 @@ from leafgate.kernel.belief import Belief, CellBelief, GroupBelief, SecretBelief
 from leafgate.kernel.components import AttackModel, Component
 from leafgate.kernel.evidence import AuditorOnly, PeopleCount
 from leafgate.kernel.findings import Remedy
-from leafgate.kernel.knowledge import (
-    Access,
-    AdversaryKnowledge,
-    Membership,
-    PredictionOracle,
-    QueryLog,
-    defensive_copy,
-)
+from leafgate.kernel.knowledge import AdversaryKnowledge, Membership, defensive_copy
+from leafgate.kernel.oracle import Access, PredictionOracle, QueryLog
 
 if TYPE_CHECKING:
     import numpy as np

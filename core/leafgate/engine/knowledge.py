@@ -23,8 +23,7 @@ from leafgate.errors import DataError, InconclusiveError
 from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.io.tables.reader import read_columns_there
 from leafgate.kernel.components import AttackModel
-from leafgate.kernel.knowledge import AdversaryKnowledge, Candidates, Membership, Targets, limit_knowledge
-from leafgate.kernel.knows import Knows
+from leafgate.kernel.knowledge import AdversaryKnowledge, Candidates, Knows, Membership, Targets, limit_knowledge
 from leafgate.kernel.options import UNREAD
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import BuildResult, Release
@@ -40,7 +39,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from leafgate.ir.model_readers import ModelReader
-    from leafgate.kernel.knowledge import Fact, Mechanism, Retrain
+    from leafgate.kernel.facts import Fact
+    from leafgate.kernel.knowledge import Mechanism, Retrain
     from leafgate.kernel.metrics import Metric
 
 
@@ -138,7 +138,7 @@ class Adversaries:
 
     def _draw_targets(self, knows: Knows) -> tuple[dict[str, Targets], Membership]:
         """The targets that a grant allows; they are the same for every attack that is granted the same."""
-        key = (knows.most_candidates, knows.class_known, knows.most_auxiliary, knows.columns)
+        key = knows.for_need("targets")
         if key not in self._asked:
             schema = self.table.schema
             tested = secret_inputs(self.artifact.release, schema)

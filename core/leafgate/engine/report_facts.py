@@ -25,7 +25,7 @@ from leafgate.kernel.checks import AuditCheck
 from leafgate.kernel.components import AttackModel, Component
 from leafgate.kernel.evidence import AuditorOnly, PeopleCount
 from leafgate.kernel.findings import Finding, Report
-from leafgate.kernel.knows import Knows
+from leafgate.kernel.knowledge import Knows
 from leafgate.kernel.large_table import LargeTable
 from leafgate.kernel.options import digest
 from leafgate.kernel.policy import Policy
@@ -155,7 +155,7 @@ def describe_threat_model(policy: Policy, release: Release | None, schema: Schem
         "known": known,
         "secret": secrets,
         "unknown": [column.name for column in schema.columns if _unknown(column.roles, column.name, known, secrets)],
-        "granted": [*_granted(policy.knows), *_population_known(policy)],
+        "granted": [*policy.knows.granted, *_population_known(policy)],
         **_withheld(policy.knows),
         "attacks": [_describe_attack(policy, attack) for attack in policy.attacks],
     }
@@ -171,8 +171,8 @@ def _describe_attack(policy: Policy, attack: AttackModel) -> dict[str, Any]:
     knows = policy.knows_of(attack)
     granted: dict[str, Any] = {}
     if policy.has_own_knowledge(attack):
-        regained = [LABEL_ACCURACIES] if knows.label_accuracies and not policy.knows.label_accuracies else []
-        granted = {"granted": [*_granted(knows), *_population_known(policy), *regained], **_withheld(knows)}
+        regained = [words for words in policy.knows.withheld if words not in knows.withheld]
+        granted = {"granted": [*knows.granted, *_population_known(policy), *regained], **_withheld(knows)}
     handed = {} if attack.chosen_access == "file" else {"access": attack.chosen_access}
     guessed = {} if {"candidates", "targets"}.isdisjoint(attack.needs) else {"candidates": knows.most_candidates}
     return {"name": attack.called, "assumes": attack.threat_model, **granted, **handed, **guessed}
@@ -185,20 +185,7 @@ def _unknown(roles: frozenset[str], name: str, known: list[str], secrets: list[s
 
 def _withheld(knows: Knows) -> dict[str, list[str]]:
     """What the adversary does not know although adversaries do where a policy says nothing; no entry without any."""
-    return {} if knows.label_accuracies else {"withheld": [LABEL_ACCURACIES]}
-
-
-def _granted(knows: Knows) -> Iterator[str]:
-    """What a section `knows` grants the adversary beside the public columns."""
-    if knows.distribution:
-        yield "how common each value of the secrets is"
-    if knows.people is not None:
-        yield "some people's secrets, from a file"
-    if knows.sample:
-        yield f"the secrets of {100 * knows.sample:g} % of the people"
-    rules = len(knows.granted_facts)
-    if rules:
-        yield f"{rules} {'rule' if rules == 1 else 'rules'} about people"
+    return {"withheld": knows.withheld} if knows.withheld else {}
 
 
 def _population_known(policy: Policy) -> Iterator[str]:
@@ -206,7 +193,6 @@ def _population_known(policy: Policy) -> Iterator[str]:
         yield "the public columns of the population that the people come from"
 
 
-LABEL_ACCURACIES = "how often each label is right, where no number of its leaf says so"
 OPEN_DOMAIN = "was taken from the data, and the release tells it."
 EXTREME_BOUND = "occurs, and the release tells it: so somebody has it. Declare rounder ones, for what could occur."
 WEIGHTED_ROWS = (

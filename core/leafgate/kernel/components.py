@@ -11,15 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, Field, field_validator
 
 from leafgate.kernel.findings import Scored
-from leafgate.kernel.knowledge import ACCESS_LEVELS, Access
-from leafgate.kernel.knows import Knows
+from leafgate.kernel.inheritance import SPECIAL, ordered_by, ranked
+from leafgate.kernel.knowledge import Knows
 from leafgate.kernel.options import STRICT as STRICT
 from leafgate.kernel.options import people_files
+from leafgate.kernel.oracle import ACCESS_LEVELS, Access
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -216,10 +217,10 @@ class AttackModel(Component):
     """
 
     name: str = Field(default="", description="What findings call it; default: what it uses. Unique.")
-    knows: Knows | None = Field(
+    knows: Annotated[Knows | None, SPECIAL] = Field(
         default=None, description="What this attack's adversary has, in place of the policy's `knows`; default: that."
     )
-    access: Access | None = Field(
+    access: Annotated[Access | None, ordered_by(ranked(ACCESS_LEVELS))] = Field(
         default=None,
         description="What it is handed of the model: answers with labels, answers with scores, or the release file; "
         "default: the most that the attack can use, which is the file unless it says otherwise.",

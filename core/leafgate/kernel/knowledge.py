@@ -1,14 +1,17 @@
-"""What the policy grants an adversary, and nothing else; and facts about people that it may know."""
+"""What a policy grants an adversary (`Knows`), and what an attack then holds (`AdversaryKnowledge`)."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, get_args
+from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from leafgate.errors import InconclusiveError
-from leafgate.kernel.schema import Value
+from leafgate.kernel.facts import Fact, FactSpec
+from leafgate.kernel.inheritance import GRANTED, MORE, MORE_ITEMS_TIGHTER, SPECIAL, all_of, more, ordered_by, unordered
+from leafgate.kernel.options import STRICT, PeopleFile, PositiveInt, Share
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,78 +27,6 @@ if TYPE_CHECKING:
     Mechanism = Callable[[Table, np.random.Generator], Release]
     Retrain = Callable[[Table, Table, int], NDArray[np.float64]]
 
-
-@dataclass(frozen=True)
-class Between:
-    """Numbers from `low` to `high`, both among them."""
-
-    low: float = -math.inf
-    high: float = math.inf
-
-    def words(self) -> str:
-        """What comes after a column's name: <= 17."""
-        if self.low == self.high:
-            return f"= {self.low:g}"
-        if math.isinf(self.low):
-            return f"<= {self.high:g}"
-        return f">= {self.low:g}" if math.isinf(self.high) else f"from {self.low:g} to {self.high:g}"
-
-
-@dataclass(frozen=True)
-class Fact:
-    """Of the people who meet `where`, a share from `low` to `high` has one of `values` in `column`.
-
-    `where` maps public columns to the values, or the range of numbers, that its people have; it is empty
-    for everyone. `column` is categorical and not public; None among `values` is a missing cell. The
-    share is of people, who count by their weight.
-    """
-
-    where: Mapping[str, tuple[Value, ...] | Between]
-    column: str
-    values: tuple[Value, ...]
-    low: float
-    high: float
-
-    def holds_for(self, public: Table) -> NDArray[np.bool_]:
-        """Shape (n_rows,): which rows of a table with the public columns meet `where`."""
-        import numpy as np
-
-        met = np.ones(len(public), dtype=np.bool_)
-        for name, wanted in self.where.items():
-            met &= meets(public, name, wanted)
-        return met
-
-    def words(self) -> str:
-        """The fact in words: no more than 0.2 of the people with age <= 17 are 'Married' (marital)."""
-        conditions = ", ".join(f"{name} {_words(wanted)}" for name, wanted in self.where.items())
-        people = f"the people with {conditions}" if conditions else "the people"
-        return f"{self._share_words()} of {people} are {_words(self.values)} ({self.column})"
-
-    def _share_words(self) -> str:
-        if self.low == self.high:
-            return {0.0: "none", 1.0: "all"}.get(self.low, f"{self.low:g}")
-        if self.low <= 0:
-            return f"no more than {self.high:g}"
-        return f"at least {self.low:g}" if self.high >= 1 else f"from {self.low:g} to {self.high:g}"
-
-
-def meets(table: Table, name: str, wanted: tuple[Value, ...] | Between) -> NDArray[np.bool_]:
-    """Which rows of a table have one of the values, or a number in the range, in a column."""
-    import numpy as np
-
-    if isinstance(wanted, Between):
-        numbers = table.numbers(name)
-        return (numbers >= wanted.low) & (numbers <= wanted.high)
-    domain = table.schema[name].domain
-    return np.isin(table.codes(name), [domain.index(value) for value in wanted])
-
-
-def _words(wanted: tuple[Value, ...] | Between) -> str:
-    if isinstance(wanted, Between):
-        return wanted.words()
-    return " or ".join("missing" if value is None else repr(value) for value in wanted)
-
-
 Need = Literal[
     "distribution", "people", "facts", "label_accuracies", "population", "mechanism", "candidates", "targets"
 ]
@@ -103,131 +34,150 @@ Need = Literal[
 NEEDS: frozenset[str] = frozenset(get_args(Need))
 
 
-Access = Literal["labels", "scores", "file"]
-"""What an attack is handed of the model: answers with labels, answers with scores, or the release itself."""
-ACCESS_LEVELS: tuple[Access, ...] = get_args(Access)
-"""The same, the weakest first."""
-
-
-@dataclass
-class QueryLog:
-    """How often an oracle was asked, and of how many rows in all."""
-
-    calls: int = 0
-    rows: int = 0
-
-
-class PredictionOracle:
-    """The model as somebody sees it who can ask it for predictions and does not have the file.
-
-    It has no attribute by which the release can be reached. Attacks are not sandboxed, though: one that looks into the
-    closures of the oracle's functions or through the interpreter's memory is a plugin that must not be trusted.
+@dataclass(frozen=True)
+class Grant:
+    """What a key of `knows` is for; metadata of its field.
 
     Attributes:
-        schema: the columns, their domains and roles, as the release states them.
-        classes: the labels that the model can answer, in the order of the columns of `scores`.
-        access: `labels` or `scores`.
+        needs: attacks that declare one of these take it into account; empty for a key that only qualifies another.
+        says: what reports list as granted, or as withheld where the key is on by default and off; empty for nothing.
     """
 
-    __slots__ = ("_labels", "_log", "_scores", "access", "classes", "schema")
+    needs: frozenset[Need]
+    says: str | Callable[[Knows], str]
 
-    def __init__(
-        self,
-        schema: Schema,
-        classes: tuple[str, ...],
-        log: QueryLog,
-        labels: Callable[[Table], NDArray[np.int64]],
-        scores: Callable[[Table], NDArray[np.float64]] | None = None,
-    ) -> None:
-        """An oracle that answers by these functions of a table, and counts in `log`.
 
-        Args:
-            schema: the columns of a query.
-            classes: the labels.
-            log: where queries are counted.
-            labels: gives the position of each row's class, -1 for none: shape (n_rows,).
-            scores: gives the score of each class, NaN for none: shape (n_rows, n_classes). None where the attack may
-                ask for labels only.
-        """
-        self.schema, self.classes = schema, classes
-        self.access: Access = "labels" if scores is None else "scores"
-        self._labels, self._scores, self._log = labels, scores, log
+def _grant(*needs: Need, says: str | Callable[[Knows], str] = "") -> Grant:
+    return Grant(frozenset(needs), says)
+
+
+def _known_share(knows: Knows) -> str:
+    return f"the secrets of {100 * (knows.sample or 0):g} % of the people"
+
+
+def _rules(knows: Knows) -> str:
+    rules = len(knows.granted_facts)
+    return f"{rules} {'rule' if rules == 1 else 'rules'} about people" if rules else ""
+
+
+MAX_CANDIDATES = 10_000
+"""At most so many people of the table, and so many of the control, are candidates unless a policy says otherwise."""
+
+
+MAX_AUXILIARY = 2_000
+"""At most so many people of the control are known with all their columns unless a policy says otherwise."""
+
+
+class Knows(BaseModel):
+    """What the adversary has besides the public columns."""
+
+    model_config = STRICT
+
+    # the metadata of a field: the rule for policies that extend another, and what it is for
+
+    distribution: Annotated[bool, MORE, _grant("distribution", says="how common each value of the secrets is")] = Field(
+        False, description="The overall shares of each secret."
+    )
+    people: Annotated[PeopleFile | None, GRANTED, _grant("people", says="some people's secrets, from a file")] = Field(
+        None, description="A table of people whose secrets are known: the public columns, and one secret or more."
+    )
+    sample: Annotated[Share | None, ordered_by(more, default=0), _grant("people", says=_known_share)] = Field(
+        None, description="Instead: the share of the people, drawn by the seed, whose secrets are known."
+    )
+    label_accuracies: Annotated[
+        bool,
+        MORE,
+        _grant("label_accuracies", says="how often each label is right, where no number of its leaf says so"),
+    ] = Field(
+        True,
+        description="How often each label is right, where no number of its leaf says so. Somebody with test data knows "
+        "this; `false` assumes a weaker adversary, who has none.",
+    )
+    facts: Annotated[tuple[FactSpec, ...], MORE_ITEMS_TIGHTER, _grant("facts", says=_rules)] = Field(
+        (), description="Rules about people that are known."
+    )
+    facts_known: Annotated[Annotated[int, Field(ge=0)] | None, SPECIAL, _grant()] = Field(
+        None, description="How many of the `facts` are granted, the first ones; all when left out."
+    )
+    candidates: Annotated[
+        PositiveInt | None, ordered_by(more, default=MAX_CANDIDATES), _grant("candidates", "targets")
+    ] = Field(
+        None,
+        description="For attacks that infer who is in the table, or an input of the model: at most how many people of "
+        f"the table, and how many of `data.control`, these are; {MAX_CANDIDATES:,} when left out.",
+    )
+    class_known: Annotated[bool, MORE, _grant("targets")] = Field(
+        False, alias="class", description="For attacks that infer an input of the model: the class of each person."
+    )
+    auxiliary: Annotated[PositiveInt | None, ordered_by(unordered, default=MAX_AUXILIARY), _grant("targets")] = Field(
+        None,
+        description="For attacks that infer an input of the model: at most how many people of `data.control` the "
+        f"adversary knows all columns of; {MAX_AUXILIARY:,} when left out.",
+    )
+    columns: Annotated[tuple[str, ...] | None, ordered_by(all_of), _grant("targets")] = Field(
+        None,
+        description="For attacks that infer an input of the model: the columns that the adversary knows of each "
+        "person, besides the public ones; all but the secret when left out.",
+    )
+
+    @field_validator("sample")
+    @classmethod
+    def _one_source(cls, sample: float | None, info: ValidationInfo) -> float | None:
+        if sample is not None and info.data.get("people") is not None:
+            raise ValueError("`people` names those who are known, `sample` draws them; choose one")
+        return sample
+
+    @field_validator("facts_known")
+    @classmethod
+    def _so_many(cls, known: int | None, info: ValidationInfo) -> int | None:
+        listed = len(info.data.get("facts", ()))
+        if known is not None and "facts" in info.data and known > listed:
+            raise ValueError(f"is more than the {listed} fact(s) that are listed")
+        return known
 
     @property
-    def calls(self) -> int:
-        """How often it was asked."""
-        return self._log.calls
+    def granted_facts(self) -> tuple[Fact, ...]:
+        """The facts that are granted, the first ones of those that are listed."""
+        return tuple(spec.fact for spec in self.facts[: self.facts_known])
 
     @property
-    def rows(self) -> int:
-        """Of how many rows it was asked in all."""
-        return self._log.rows
+    def most_candidates(self) -> int:
+        """At most so many people of the table, and so many of the control, are candidates or targets."""
+        return self.candidates or MAX_CANDIDATES
 
-    def labels(self, frame: pd.DataFrame) -> pd.Series:
-        """The label that the model predicts for each row: categorical over `classes`; missing where it has none.
+    @property
+    def most_auxiliary(self) -> int:
+        """At most of so many people of the control all columns are known."""
+        return self.auxiliary or MAX_AUXILIARY
 
-        Args:
-            frame: every column of the schema but the class, which is ignored, as are others: values of the declared
-                domain as texts or categories, numbers, and None or NaN where a cell is missing.
+    @classmethod
+    def grants(cls) -> Mapping[str, Grant]:
+        """What each field is for."""
+        listed = cls.model_fields.items()
+        return {name: each for name, info in listed for each in info.metadata if isinstance(each, Grant)}
 
-        Raises:
-            InconclusiveError: a column is not there or has a cell outside its domain, or what is published is not
-                enough to predict.
-        """
-        import pandas as pd
+    @property
+    def changed(self) -> list[str]:
+        """The fields that grant or withhold something: those that do not have their defaults."""
+        return [name for name, info in type(self).model_fields.items() if getattr(self, name) != info.default]
 
-        answers = self._labels(self._asked(frame))
-        return pd.Series(pd.Categorical.from_codes(answers, categories=pd.Index(self.classes)), index=frame.index)
+    @property
+    def granted(self) -> list[str]:
+        """What reports list as granted."""
+        return [words for name in self.changed if getattr(self, name) and (words := self._said(name))]
 
-    def scores(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The score of each class for each row: columns `classes`; rows sum to 1, or are NaN where it has none.
+    @property
+    def withheld(self) -> list[str]:
+        """What reports list as withheld: that is on by default, and off here."""
+        return [words for name in self.changed if getattr(self, name) is False and (words := self._said(name))]
 
-        Args:
-            frame: as `labels` takes it.
+    def for_need(self, need: Need) -> tuple[object, ...]:
+        """All that is granted to attacks that declare this need, by which two sections grant the same."""
+        return tuple(getattr(self, name) for name, grant in self.grants().items() if need in grant.needs)
 
-        Raises:
-            InconclusiveError: the attack may ask for labels only; or as `labels`.
-        """
-        import pandas as pd
-
-        if self._scores is None:
-            raise InconclusiveError("it may ask the model for labels only, not for scores")
-        return pd.DataFrame(self._scores(self._asked(frame)), index=frame.index, columns=list(self.classes))
-
-    def _asked(self, frame: pd.DataFrame) -> Table:
-        """The rows of a query as a table, a row for each; counts the query."""
-        import numpy as np
-        import pandas as pd
-
-        from leafgate.kernel.table import Table
-
-        cells = {}
-        for column in self.schema.columns:
-            if column.name not in frame.columns and "class" not in column.roles:
-                raise InconclusiveError(f"its query lacks the column {column.name!r}")
-            ignored = "class" in column.roles
-            asked = pd.Series(np.nan, index=frame.index) if ignored else frame[column.name]
-            cells[column.name] = _query_cells(column, asked)
-        self._log.calls += 1
-        self._log.rows += len(frame)
-        return Table(self.schema, pd.DataFrame(cells), np.ones(len(frame), dtype=np.int64))
-
-
-def _query_cells(column: Column, cells: pd.Series) -> pd.Series:
-    """Cells of a query as a table holds them; InconclusiveError for one outside the column's domain."""
-    import numpy as np
-    import pandas as pd
-
-    outside = InconclusiveError(f"its query has cells outside the domain of {column.name!r}")
-    if column.values is None or column.holds_numbers:
-        try:
-            return pd.Series(cells.to_numpy(dtype=np.float64, na_value=np.nan))
-        except (TypeError, ValueError):
-            raise outside from None
-    codes = pd.Index(column.values, dtype=object).get_indexer(pd.Index(cells.astype(object)))
-    if ((codes < 0) & cells.notna().to_numpy()).any():
-        raise outside
-    return pd.Series(pd.Categorical.from_codes(codes, categories=pd.Index(column.values)))
+    def _said(self, name: str) -> str:
+        says = self.grants()[name].says
+        return says if isinstance(says, str) else says(self)
 
 
 @dataclass(frozen=True)
@@ -268,6 +218,10 @@ class Candidates:
         """How many candidates there are."""
         return len(self.table)
 
+    def defensive_copy(self) -> Candidates:
+        """The same candidates for a plugin."""
+        return replace(self, table=self.table.defensive_copy())
+
 
 @dataclass(frozen=True)
 class Targets:
@@ -301,6 +255,11 @@ class Targets:
         """How many people there are in both groups."""
         return sum(map(len, self.groups))
 
+    def defensive_copy(self) -> Targets:
+        """The same targets for a plugin."""
+        first, second = (group.defensive_copy() for group in self.groups)
+        return replace(self, groups=(first, second), auxiliary=self.auxiliary.defensive_copy())
+
 
 @dataclass(frozen=True)
 class Membership:
@@ -321,6 +280,11 @@ class Membership:
     def __post_init__(self) -> None:
         for array in (self.in_table, self.identical, *self.secrets.values()):
             array.setflags(write=False)
+
+
+def _part(need: Need, says: str = "") -> Mapping[str, str]:
+    """Metadata of a field that only attacks which declare this need get; `says` is how `leafgate explain` names it."""
+    return {"need": need, "says": says}
 
 
 @dataclass(frozen=True)
@@ -358,18 +322,47 @@ class AdversaryKnowledge:
 
     schema: Schema
     public: Table
-    distribution: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    mechanism: Mechanism | None = None
-    retrain: Retrain | None = field(default=None, kw_only=True)
-    retrain_id: str = field(default="", kw_only=True, repr=False)
+    distribution: Mapping[str, Mapping[str, float]] = field(
+        default_factory=dict,
+        metadata=_part("distribution", "the shares of each secret among everyone (`knows.distribution`)"),
+    )
+    mechanism: Mechanism | None = field(
+        default=None, metadata=_part("mechanism", "the builder's algorithm and options, where these are public")
+    )
+    retrain: Retrain | None = field(default=None, kw_only=True, metadata=_part("mechanism"))
+    retrain_id: str = field(default="", kw_only=True, repr=False, metadata=_part("mechanism"))
     seed: int = 0
-    population: Table | None = None
-    people: Table | None = None
-    facts: tuple[Fact, ...] = ()
-    label_accuracies: Mapping[str, float] | None = None
-    vote_accuracies: Mapping[str, float] | None = None
-    candidates: Candidates | None = None
-    targets: Mapping[str, Targets] = field(default_factory=dict, kw_only=True)
+    population: Table | None = field(
+        default=None,
+        metadata=_part("population", "a larger population that the people come from (`data.population`)"),
+    )
+    people: Table | None = field(
+        default=None,
+        metadata=_part("people", "people whose secrets are known (`knows.people` or `knows.sample`)"),
+    )
+    facts: tuple[Fact, ...] = field(default=(), metadata=_part("facts", "rules about people (`knows.facts`)"))
+    label_accuracies: Mapping[str, float] | None = field(
+        default=None,
+        metadata=_part(
+            "label_accuracies",
+            "how often each label is right, where no number of its leaf says so (`knows.label_accuracies`)",
+        ),
+    )
+    vote_accuracies: Mapping[str, float] | None = field(default=None, metadata=_part("label_accuracies"))
+    candidates: Candidates | None = field(
+        default=None,
+        metadata=_part(
+            "candidates", "people who may be in the table (from the table and `data.control`; `knows.candidates`)"
+        ),
+    )
+    targets: Mapping[str, Targets] = field(
+        default_factory=dict,
+        kw_only=True,
+        metadata=_part(
+            "targets",
+            "people of whom one column is hidden (from the table and `data.control`; `knows.candidates`)",
+        ),
+    )
     reader: Callable[[Path], Table] | None = field(default=None, repr=False)
 
     def read(self, path: Path) -> Table:
@@ -397,50 +390,41 @@ class AdversaryKnowledge:
         return self.public.weight
 
 
+def parts_for(needs: Collection[str]) -> list[str]:
+    """The fields of AdversaryKnowledge that attacks with these needs get, besides those that all get."""
+    return [part.name for part in fields(AdversaryKnowledge) if part.metadata.get("need") in needs]
+
+
+def needs_in_words() -> dict[str, str]:
+    """What each need is, and the key of a policy that grants it."""
+    named = [part.metadata for part in fields(AdversaryKnowledge) if part.metadata.get("says")]
+    words = {metadata["need"]: metadata["says"] for metadata in named}
+    return {need: words[need] for need in get_args(Need)}
+
+
 def limit_knowledge(known: AdversaryKnowledge, needs: Collection[str]) -> AdversaryKnowledge:
     """The knowledge without the optional parts that are not among `needs`.
 
-    `vote_accuracies` belong to the `label_accuracies`. Knowledge with `candidates` or `targets` says of nobody that
-    they are in the table: it has no public records and no known people.
+    Knowledge with `candidates` or `targets` does not disclose who is in the table: it has no public records.
     """
-    guesses_members = not {"candidates", "targets"}.isdisjoint(needs)
-    return replace(
-        known,
-        public=known.public.without_rows if guesses_members else known.public,
-        candidates=known.candidates if "candidates" in needs else None,
-        targets=known.targets if "targets" in needs else {},
-        distribution=known.distribution if "distribution" in needs else {},
-        mechanism=known.mechanism if "mechanism" in needs else None,
-        retrain=known.retrain if "mechanism" in needs else None,
-        retrain_id=known.retrain_id if "mechanism" in needs else "",
-        population=known.population if "population" in needs else None,
-        people=known.people if "people" in needs and not guesses_members else None,
-        facts=known.facts if "facts" in needs else (),
-        label_accuracies=known.label_accuracies if "label_accuracies" in needs else None,
-        vote_accuracies=known.vote_accuracies if "label_accuracies" in needs else None,
-    )
+    left_out: dict[str, Any] = {
+        part.name: part.default if part.default_factory is MISSING else part.default_factory()
+        for part in fields(known)
+        if part.metadata and part.metadata["need"] not in needs
+    }
+    if not {"candidates", "targets"}.isdisjoint(needs):
+        left_out["public"] = known.public.without_rows
+    return replace(known, **left_out)
 
 
 def defensive_copy(known: AdversaryKnowledge) -> AdversaryKnowledge:
     """The same knowledge for a plugin: what that writes into it reaches nobody else."""
-    population, people = (
-        None if table is None else table.defensive_copy() for table in (known.population, known.people)
-    )
-    candidates = known.candidates
-    if candidates is not None:
-        candidates = replace(candidates, table=candidates.table.defensive_copy())
-    targets = {secret: _copy_of_targets(each) for secret, each in known.targets.items()}
-    return replace(
-        known,
-        public=known.public.defensive_copy(),
-        population=population,
-        people=people,
-        candidates=candidates,
-        targets=targets,
-    )
+    copies = {part.name: _copied(getattr(known, part.name)) for part in fields(known)}
+    return replace(known, **copies)
 
 
-def _copy_of_targets(targets: Targets) -> Targets:
-    first, second = targets.groups
-    groups = first.defensive_copy(), second.defensive_copy()
-    return replace(targets, groups=groups, auxiliary=targets.auxiliary.defensive_copy())
+def _copied(part: Any) -> Any:
+    """A copy of a table, of people or of a mapping to these; anything else as it is."""
+    if isinstance(part, Mapping):
+        return {key: _copied(each) for key, each in part.items()}
+    return part.defensive_copy() if hasattr(part, "defensive_copy") else part

@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import (
     Field,
@@ -23,6 +23,7 @@ from leafgate.errors import InconclusiveError, nearest_name
 from leafgate.kernel.belief import Belief, CellBelief, GroupBelief, SecretBelief
 from leafgate.kernel.components import DEFAULT_ORDER, Component
 from leafgate.kernel.findings import Direction, Limit, Remedy, Scored, Unit
+from leafgate.kernel.inheritance import LESS, MORE, all_of, each, one_tightest, ordered_by
 from leafgate.kernel.options import FiniteFloat, ShareBelowOne
 
 if TYPE_CHECKING:
@@ -223,14 +224,22 @@ class PersonMetric(Metric):
     other numbers on leaves disclose no more than it judges.
     """
 
-    of: str | None = Field(default=None, description="The attack it judges, by its name; every attack when left out.")
-    secret: str | None = Field(default=None, description="The sensitive column it judges; every one when left out.")
-    scored: Scored = Field(
+    of: Annotated[str | None, ordered_by(each)] = Field(
+        default=None, description="The attack it judges, by its name; every attack when left out."
+    )
+    secret: Annotated[str | None, ordered_by(each)] = Field(
+        default=None, description="The sensitive column it judges; every one when left out."
+    )
+    scored: Annotated[Scored, ordered_by(one_tightest("worst"))] = Field(
         default="worst",
         description="What the adversary derives, each group's true composition, or for each person the worse of both.",
     )
-    average: bool = Field(default=False, description="Judge the mean over people, not the worst-off person.")
-    allow: ShareBelowOne = Field(default=0.0, description="The share of people that may lie beyond the limit.")
+    average: Annotated[bool, LESS] = Field(
+        default=False, description="Judge the mean over people, not the worst-off person."
+    )
+    allow: Annotated[ShareBelowOne, LESS] = Field(
+        default=0.0, description="The share of people that may lie beyond the limit."
+    )
 
     judges: ClassVar[frozenset[type[Belief]]] = ABOUT_SECRETS
     groups_only: ClassVar[bool] = False
@@ -288,7 +297,7 @@ class ValueMetric(PersonMetric):
     A subclass scores the values of `judged_values(case)`; the finding states how many people have the others.
     """
 
-    values: tuple[str, ...] | None = Field(
+    values: Annotated[tuple[str, ...] | None, ordered_by(all_of)] = Field(
         default=None,
         min_length=1,
         description="The values of the secret that are judged; all when left out. Of a number its bins, as `[0, 10)`.",
@@ -330,14 +339,14 @@ class AtLeast(PersonMetric):
     """A metric of people where more is safer."""
 
     direction = "at_least"
-    at_least: FiniteFloat = Field(description="The score must not be lower.")
+    at_least: Annotated[FiniteFloat, MORE] = Field(description="The score must not be lower.")
 
 
 class AtMost(PersonMetric):
     """A metric of people where less is safer."""
 
     direction = "at_most"
-    at_most: FiniteFloat = Field(description="The score must not be higher.")
+    at_most: Annotated[FiniteFloat, LESS] = Field(description="The score must not be higher.")
 
 
 class ReleaseMetric(Metric):
@@ -347,7 +356,9 @@ class ReleaseMetric(Metric):
     attack: the area under an attack's ROC curve, say. Without `judges` it reads the release and no belief.
     """
 
-    of: str | None = Field(default=None, description="The attack it judges, by its name; every attack when left out.")
+    of: Annotated[str | None, ordered_by(each)] = Field(
+        default=None, description="The attack it judges, by its name; every attack when left out."
+    )
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -368,11 +379,11 @@ class ReleaseAtLeast(ReleaseMetric):
     """A number for the whole release, or for one attack, where more is better."""
 
     direction = "at_least"
-    at_least: FiniteFloat = Field(description="The score must not be lower.")
+    at_least: Annotated[FiniteFloat, MORE] = Field(description="The score must not be lower.")
 
 
 class ReleaseAtMost(ReleaseMetric):
     """A number for the whole release, or for one attack, where less is better."""
 
     direction = "at_most"
-    at_most: FiniteFloat = Field(description="The score must not be higher.")
+    at_most: Annotated[FiniteFloat, LESS] = Field(description="The score must not be higher.")

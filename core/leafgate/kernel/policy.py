@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import cache
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
@@ -16,6 +18,8 @@ from pydantic import (
     Field,
     PrivateAttr,
     SerializeAsAny,
+    TypeAdapter,
+    ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
@@ -23,11 +27,34 @@ from pydantic import (
 
 from leafgate.errors import DataError
 from leafgate.kernel.components import AttackModel, Component, DataSource, Strict, TreeBuilder
-from leafgate.kernel.knows import Asked, Knows
+from leafgate.kernel.facts import Asked
+from leafgate.kernel.inheritance import (
+    COLUMNS,
+    COMPLETED,
+    FIXED,
+    FREE,
+    GRANTED,
+    LESS,
+    MORE,
+    MORE_ITEMS_LOOSER,
+    MORE_ITEMS_TIGHTER,
+    NAMED,
+    READING,
+    READING_BY_KEY,
+    SECTION,
+    SPECIAL,
+    Kind,
+    fewer,
+    one_loosest,
+    ordered_by,
+    ranked,
+    unstated,
+)
+from leafgate.kernel.knowledge import Knows
 from leafgate.kernel.metrics import Metric
 from leafgate.kernel.options import DataFile, FiniteFloat, PeopleFile, PositiveFloat
 from leafgate.kernel.paths import DocumentPath, canonical, is_number
-from leafgate.kernel.release import Level
+from leafgate.kernel.release import LEVELS, Level
 from leafgate.kernel.schema import DROPPED_ROLES, Column, Hierarchy, Role, Schema, bin_names, parse_hierarchy
 from leafgate.kernel.waivers import MAX_DAYS, MOST_DAYS, Approvals, Waiver, waivers_sha256
 
@@ -43,46 +70,55 @@ ONE_OR_MORE = BeforeValidator(_as_tuple, json_schema_input_type=Role | tuple[Rol
 PATTERNS = BeforeValidator(_as_tuple, json_schema_input_type=str | tuple[str, ...])
 
 
+Edges = Annotated[tuple[FiniteFloat, ...], Field(min_length=3)]
+"""The ascending edges of at least two intervals."""
+Text = Annotated[str, Field(min_length=1)]
+
+
 class ColumnSpec(Strict):
     """What one column means."""
 
-    role: Annotated[tuple[Role, ...], ONE_OR_MORE, Field(min_length=1)] = Field(
+    role: Annotated[tuple[Role, ...], SPECIAL, ONE_OR_MORE, Field(min_length=1)] = Field(
         description="Who knows it and what it is for; one role or a list."
     )
-    values: tuple[str, ...] | None = Field(None, description="Every value a categorical column may have, as texts.")
-    public_domain: Literal["public"] | None = Field(
+    values: Annotated[tuple[str, ...] | None, COMPLETED] = Field(
+        None, description="Every value a categorical column may have, as texts."
+    )
+    public_domain: Annotated[Literal["public"] | None, ordered_by(unstated)] = Field(
         None,
         alias="domain",
         description="For `values` that are a code list which exists without this table, such as all countries: a file "
         "that holds the whole list does not disclose who is in the table.",
     )
-    bounds: tuple[FiniteFloat, FiniteFloat] | None = Field(
+    bounds: Annotated[tuple[FiniteFloat, FiniteFloat] | None, COMPLETED] = Field(
         None, description="Lowest and highest number of a numeric column."
     )
-    hierarchy: DataFile | None = Field(None, description="A `;`-separated file: value;group;coarser group;...")
-    bins: Annotated[tuple[FiniteFloat, ...], Field(min_length=3)] | None = Field(
+    hierarchy: Annotated[DataFile | None, COMPLETED] = Field(
+        None, description="A `;`-separated file: value;group;coarser group;..."
+    )
+    bins: Annotated[Edges | None, COMPLETED] = Field(
         None,
         description="For a secret number or a class of numbers: the ascending edges of the intervals of its values.",
     )
-    scale: Literal["ratio"] | None = Field(
+    scale: Annotated[Literal["ratio"] | None, FIXED] = Field(
         None,
         description="For a number from 0 up, such as pay: two are near to each other by their ratio (10 %), not by "
         "their difference (5 % of the bounds or bins).",
     )
-    step: PositiveFloat | None = Field(
+    step: Annotated[PositiveFloat | None, ordered_by(unstated)] = Field(
         None,
         description="Of a number: how finely it is public, such as 1 for whole numbers; multiples are nobody's, on "
         "leaves and in a model's file (thresholds, fills, edges of bins).",
     )
-    ordered: bool = Field(False, description="Are the `values` in a meaningful order?")
-    aliases: dict[str, str] = Field(
+    ordered: Annotated[bool, COMPLETED] = Field(False, description="Are the `values` in a meaningful order?")
+    aliases: Annotated[dict[str, str], FIXED] = Field(
         {}, description="Other spellings in the file, or of a model's classes, each with the value that it means."
     )
-    counts: Literal["rows", "people"] | None = Field(
+    counts: Annotated[Literal["rows", "people"] | None, ordered_by(ranked(("people", "rows")), default="rows")] = Field(
         None,
         description="For a `weight`: is each row one person (the default), or as many people as its weight says?",
     )
-    reason: Annotated[str, Field(min_length=1)] | None = Field(
+    reason: Annotated[Text | None, FREE] = Field(
         None,
         description="For `counts: people`: why each row stands for so many identical people, all of them in the table.",
     )
@@ -233,6 +269,25 @@ class Unlisted(Strict):
 AS_ROLES = BeforeValidator(_as_roles, json_schema_input_type=Role | tuple[Role, ...] | Unlisted)
 
 
+def unlisted_of(written: Any) -> Unlisted:
+    """Return `data.unlisted` as a model; the default where it is missing or invalid."""
+    try:
+        return Unlisted() if written is None else _unlisted_adapter().validate_json(json.dumps(written, default=str))
+    except ValidationError:
+        return Unlisted()
+
+
+@cache
+def _unlisted_adapter() -> TypeAdapter[Unlisted]:
+    return TypeAdapter(Annotated[Unlisted, AS_ROLES])
+
+
+def allowing_less(old: Any, new: Any) -> Kind:
+    """Allowing less of columns that are not listed is tighter."""
+    before, after = unlisted_of(old), unlisted_of(new)
+    return "tighter" if after.within(before) else "looser" if before.within(after) else "different"
+
+
 def column_of(name: str, spec: ColumnSpec, on_missing: str | None) -> Column:
     """What a policy's column means, its hierarchy read; DataError when that does not fit."""
     edges = spec.bins if "class" in spec.role else None
@@ -319,42 +374,53 @@ def _refuse_source(source: Any) -> Any:
     raise ValueError("nobody offers a data source" if use is None else f"nobody offers {use!r}")
 
 
+AnySource = Annotated[SerializeAsAny[DataSource], BeforeValidator(_refuse_source)]
+
+
 class Data(Strict):
     """Where the people are, and what is known of them."""
 
-    path: PeopleFile | None = Field(None, description="The table: CSV, or Parquet by its suffix; DATA overrides it.")
-    test: PeopleFile | None = Field(None, description="A table for utility metrics; `--test` overrides it.")
-    population: PeopleFile | None = Field(
+    path: Annotated[PeopleFile | None, FREE] = Field(
+        None, description="The table: CSV, or Parquet by its suffix; DATA overrides it."
+    )
+    test: Annotated[PeopleFile | None, FREE] = Field(
+        None, description="A table for utility metrics; `--test` overrides it."
+    )
+    population: Annotated[PeopleFile | None, COMPLETED] = Field(
         None, description="A larger table that the people come from, with its public columns."
     )
-    control: PeopleFile | None = Field(
+    control: Annotated[PeopleFile | None, GRANTED] = Field(
         None,
         description="People who are not in the table, for attacks that infer who is in it; `test` when left out.",
     )
-    missing: tuple[str, ...] = Field(("",), description='Cells that mean "unknown".')
-    on_missing: Literal["drop", "keep"] | None = Field(
+    missing: Annotated[tuple[str, ...], READING] = Field(("",), description='Cells that mean "unknown".')
+    on_missing: Annotated[Literal["drop", "keep"] | None, READING] = Field(
         None,
         description="Required once cells are missing: drop the rows, whatever else is in them, or keep `missing` as a "
         "value of every column.",
     )
-    csv: CsvOptions = Field(CsvOptions(), description="How to read the file.")
-    source: Annotated[SerializeAsAny[DataSource], BeforeValidator(_refuse_source)] | None = Field(
+    csv: Annotated[CsvOptions, READING_BY_KEY] = Field(CsvOptions(), description="How to read the file.")
+    source: Annotated[AnySource | None, READING] = Field(
         None,
         description="How data are read that the core does not read itself, or where an engine reads them: by the data "
         "source that `use:` names.",
     )
-    protect: tuple[Protect, ...] = Field((), description="Single cells that are secret, in columns that are not.")
-    unlisted: Annotated[Unlisted, AS_ROLES] = Field(
+    protect: Annotated[tuple[Protect, ...], MORE_ITEMS_TIGHTER] = Field(
+        (), description="Single cells that are secret, in columns that are not."
+    )
+    unlisted: Annotated[Unlisted, AS_ROLES, ordered_by(allowing_less, default=None)] = Field(
         Unlisted(),
         description="The roles that a policy which extends this one may give to columns that are not listed here.",
     )
-    reading: Literal["parent", "child"] = Field(
+    reading: Annotated[Literal["parent", "child"], ordered_by(one_loosest("child"))] = Field(
         "parent",
         description="Who says which rows with missing cells are left out: `child` lets a policy that extends this one "
         "state `missing` freely, and `on_missing: drop`.",
     )
     _file_checks: frozenset[DocumentPath] = PrivateAttr(frozenset())
-    columns: dict[str, ColumnSpec] = Field(description="Every column, in file order when there is no header.")
+    columns: Annotated[dict[str, ColumnSpec], COLUMNS] = Field(
+        description="Every column, in file order when there is no header."
+    )
 
     @field_validator("columns")
     @classmethod
@@ -395,17 +461,19 @@ class Data(Strict):
 class PublishSpec(Strict):
     """What will be published; the key stands at the top level of a policy, beside `build`."""
 
-    leaves: Level = Field(
+    leaves: Annotated[Level, ordered_by(ranked(LEVELS[::-1]))] = Field(
         "counts", description="What leaves publish: labels alone, or also error rates, shares or counts."
     )
-    measure: bool = Field(True, description="Is the selection measure published?")
+    measure: Annotated[bool, LESS] = Field(True, description="Is the selection measure published?")
 
 
 class ReportSpec(Strict):
     """How careful the public report is."""
 
-    smallest_cell: Annotated[int, Field(ge=1)] = Field(10, description="Public reports mask counts of fewer people.")
-    digest_key: PeopleFile | None = Field(
+    smallest_cell: Annotated[int, MORE, Field(ge=1)] = Field(
+        10, description="Public reports mask counts of fewer people."
+    )
+    digest_key: Annotated[PeopleFile | None, COMPLETED] = Field(
         None, description="A file with a secret key of 16 bytes or more, with which reports key the digest of the data."
     )
 
@@ -474,27 +542,41 @@ class Policy(Strict):
 
     model_config = ConfigDict(defer_build=True)  # policies are read by a subclass with the plugins' components
 
-    leafgate: Literal[1] = Field(description="The version of this format.")
-    name: Annotated[str, Field(min_length=1)] = Field(description="What reports call this policy.")
-    extends: str | None = Field(None, description="A policy beside this one, which this one completes and tightens.")
-    data: Data = Field(description="Where the people are, and what their columns mean.")
-    build: TreeBuilder = Field(description="How the release is made: by the builder that `use:` names.")
-    publish: PublishSpec | None = Field(None, description="What will be published; counts and measure by default.")
-    knows: Knows = Field(Knows(), description="What the adversary has besides the public columns.")
-    attacks: tuple[AttackModel, ...] = Field(description="The attacks that are run; each names one with `use:`.")
-    metrics: tuple[Metric, ...] = Field(description="The limits that must hold; each names a metric with `use:`.")
-    report: ReportSpec = Field(ReportSpec(), description="How careful the public report is.")
-    waivers: tuple[Waiver, ...] = Field(
+    leafgate: Annotated[Literal[1], SPECIAL] = Field(description="The version of this format.")
+    name: Annotated[str, FREE, Field(min_length=1)] = Field(description="What reports call this policy.")
+    extends: Annotated[str | None, SPECIAL] = Field(
+        None, description="A policy beside this one, which this one completes and tightens."
+    )
+    data: Annotated[Data, SECTION] = Field(description="Where the people are, and what their columns mean.")
+    build: Annotated[TreeBuilder, SPECIAL] = Field(
+        description="How the release is made: by the builder that `use:` names."
+    )
+    publish: Annotated[PublishSpec | None, SECTION] = Field(
+        None, description="What will be published; counts and measure by default."
+    )
+    knows: Annotated[Knows, SECTION] = Field(Knows(), description="What the adversary has besides the public columns.")
+    attacks: Annotated[tuple[AttackModel, ...], NAMED] = Field(
+        description="The attacks that are run; each names one with `use:`."
+    )
+    metrics: Annotated[tuple[Metric, ...], NAMED] = Field(
+        description="The limits that must hold; each names a metric with `use:`."
+    )
+    report: Annotated[ReportSpec, SECTION] = Field(ReportSpec(), description="How careful the public report is.")
+    waivers: Annotated[tuple[Waiver, ...], MORE_ITEMS_LOOSER] = Field(
         (), description="Findings that may fail; or the name of a file beside this policy."
     )
-    max_waiver_days: Annotated[int, Field(ge=0, le=MOST_DAYS)] = Field(
+    max_waiver_days: Annotated[int, LESS, Field(ge=0, le=MOST_DAYS)] = Field(
         MAX_DAYS, description="The most days a waiver may last, from the day it is issued; 0 allows no waiver."
     )
-    approvals: Approvals | None = Field(None, description="Who may approve waivers; anybody but the owner by default.")
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(
+    approvals: Annotated[Approvals | None, SECTION] = Field(
+        None, description="Who may approve waivers; anybody but the owner by default."
+    )
+    seed: Annotated[int, FREE, Field(ge=0, lt=2**63)] = Field(
         0, description="The seed of repeatable builders and of attacks."
     )
-    plugins: tuple[str, ...] | None = Field(None, description="The trusted distributions; no other plugin is loaded.")
+    plugins: Annotated[tuple[str, ...] | None, ordered_by(fewer)] = Field(
+        None, description="The trusted distributions; no other plugin is loaded."
+    )
     _origin: PolicyOrigin = PrivateAttr(IN_MEMORY)
 
     @property

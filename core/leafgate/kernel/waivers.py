@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator, model_validator
 
+from leafgate.kernel.inheritance import Kind, ordered_by
 from leafgate.kernel.options import STRICT, FiniteFloat, ShareBelowOne
 from leafgate.kernel.paths import canonical
 
@@ -146,20 +147,30 @@ def _an_address(text: str) -> str:
     return text
 
 
+def addresses_of(reviewers: object) -> frozenset[str]:
+    """The addresses of a list of reviewers as it is written; whatever is no address is left out."""
+    listed = reviewers if isinstance(reviewers, list | tuple) else ()
+    return frozenset(filter(None, (address_of(each) for each in listed if isinstance(each, str))))
+
+
+def fewer_reviewers(old: object, new: object) -> Kind:
+    """Fewer people who may approve are tighter; where none are named, anybody may."""
+    before, after = (None if listed is None else addresses_of(listed) for listed in (old, new))
+    if before is None or after is None:
+        return "looser" if after is None else "tighter"
+    return "tighter" if after <= before else "looser"
+
+
 class Approvals(BaseModel):
     """Who may approve waivers."""
 
     model_config = STRICT
 
-    reviewers: Annotated[tuple[Annotated[Words, AfterValidator(_an_address)], ...], Field(min_length=1)] = Field(
-        description="The e-mail addresses of those who may approve; or the name of a file beside this policy."
-    )
-
-
-def addresses_of(reviewers: object) -> frozenset[str]:
-    """The addresses of a list of reviewers as it is written; whatever is no address is left out."""
-    listed = reviewers if isinstance(reviewers, list | tuple) else ()
-    return frozenset(filter(None, (address_of(each) for each in listed if isinstance(each, str))))
+    reviewers: Annotated[
+        tuple[Annotated[Words, AfterValidator(_an_address)], ...],
+        ordered_by(fewer_reviewers, default=None),
+        Field(min_length=1),
+    ] = Field(description="The e-mail addresses of those who may approve; or the name of a file beside this policy.")
 
 
 def waivers_sha256(waivers: Sequence[Waiver]) -> str:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from leafgate.api.registry import Plugins, load_plugins
 from leafgate.errors import InvalidError, PolicyError, Problem
 from leafgate.io.text import printable, shorten
+from leafgate.kernel.inheritance import options_of
 from leafgate.kernel.paths import DocumentPath, parse_path, paths_of
-from leafgate.kernel.policy import Lines, SourceLine
+from leafgate.kernel.policy import Lines, Policy, SourceLine
 from leafgate.lazy_loading import lazy
 from leafgate.policy.reader_options import file_checks
 from leafgate.policy.sources import Chain, PolicyDocument, component_name
@@ -24,20 +25,11 @@ if TYPE_CHECKING:
 else:  # a policy that extends no other is compared with none
     strictness = lazy("leafgate.policy.strictness")
 
-KEYED: set[DocumentPath] = {("attacks",), ("metrics",)}
+KEYED = {option.path for option in options_of(Policy) if option.rule.rule == "named"}
 """Lists whose items have names: items with equal names are merged."""
-JOINED: set[DocumentPath] = {("data", "protect"), ("knows", "facts"), ("waivers",)}
+JOINED = {option.path for option in options_of(Policy) if option.rule.rule == "added"}
 """Lists to which a child adds items."""
-SECTIONS: set[DocumentPath] = {
-    (),
-    ("data",),
-    ("data", "csv"),
-    ("data", "columns"),
-    ("publish",),
-    ("knows",),
-    ("report",),
-    ("approvals",),
-}
+SECTIONS: set[DocumentPath] = {(), *(option.path for option in options_of(Policy) if option.rule.by_key)}
 """Mappings that are merged key by key, besides each column, builder, attack and metric.
 
 The `knows` of an attack is merged like the policy's.

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter, ValidationError
 
 from leafgate.errors import DataError, PolicyError, Problem
-from leafgate.kernel.knowledge import Between
-from leafgate.kernel.knows import Asked, Condition, Knows
+from leafgate.kernel.facts import Asked, Between, Condition
+from leafgate.kernel.knowledge import Knows
 from leafgate.kernel.schema import Column
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, cr
 from leafgate.api.registry import Plugins
 from leafgate.errors import InconclusiveError, PolicyError, Problem
 from leafgate.kernel.components import Component, DataSource
-from leafgate.kernel.knows import Knows
+from leafgate.kernel.knowledge import Knows, Need
 from leafgate.kernel.options import UNREAD
 from leafgate.kernel.policy import ColumnSpec, Data, Policy, PolicyOrigin
 from leafgate.policy.inherit import inherited, load_trusted, with_source_locations
@@ -29,19 +29,6 @@ from leafgate.policy.sources import (
 )
 from leafgate.policy.validation import KINDS, cross_field_errors, problems_of
 from leafgate.policy.waivers import waiver_problems
-
-KNOWLEDGE = {
-    "distribution": frozenset({"distribution"}),
-    "people": frozenset({"people"}),
-    "sample": frozenset({"people"}),
-    "facts": frozenset({"facts"}),
-    "label_accuracies": frozenset({"label_accuracies"}),
-    "candidates": frozenset({"candidates", "targets"}),
-    "class_known": frozenset({"targets"}),
-    "auxiliary": frozenset({"targets"}),
-    "columns": frozenset({"targets"}),
-}
-"""What a policy may grant or withhold, and what attacks that take it into account list in `needs`."""
 
 
 @dataclass(frozen=True)
@@ -200,29 +187,28 @@ def _partial_model(plugins: Plugins) -> type[Policy]:
 def _unused(policy: Policy) -> Iterator[Problem]:
     """Knowledge that is granted or withheld though no attack that gets it takes it into account."""
     by_default = frozenset[str]().union(*(attack.needs for attack in policy.attacks if attack.knows is None))
-    for key in _granted(policy.knows):
-        if not by_default.intersection(KNOWLEDGE[key]):
+    for name, needs in _needs_of(policy.knows):
+        if not by_default & needs:
             yield Problem(
-                f"knows.{_written(key)}", "no attack of the policy uses it", "leave it out, or try an attack that does"
+                f"knows.{_written(name)}", "no attack of the policy uses it", "leave it out, or try an attack that does"
             )
     for i, attack in enumerate(policy.attacks):
-        for key in () if attack.knows is None else _granted(attack.knows):
-            if not attack.needs & KNOWLEDGE[key]:
-                used = (
-                    ", ".join(_written(each) for each, needs in KNOWLEDGE.items() if attack.needs & needs) or "nothing"
-                )
+        for name, needs in () if attack.knows is None else _needs_of(attack.knows):
+            if not attack.needs & needs:
+                grants = Knows.grants().items()
+                used = ", ".join(_written(each) for each, grant in grants if attack.needs & grant.needs) or "nothing"
                 problem = f"the attack {attack.use} does not use it"
-                yield Problem(f"attacks[{i}].knows.{_written(key)}", problem, f"leave it out; this attack uses {used}")
+                yield Problem(f"attacks[{i}].knows.{_written(name)}", problem, f"leave it out; this attack uses {used}")
 
 
-def _written(key: str) -> str:
+def _written(name: str) -> str:
     """The key of `knows` as a policy has it."""
-    return Knows.model_fields[key].alias or key
+    return Knows.model_fields[name].alias or name
 
 
-def _granted(knows: Knows) -> list[str]:
-    """The keys that grant or withhold something."""
-    return [key for key in KNOWLEDGE if getattr(knows, key) != Knows.model_fields[key].default]
+def _needs_of(knows: Knows) -> list[tuple[str, frozenset[Need]]]:
+    """What grants or withholds something, and which attacks take it into account."""
+    return [(name, needs) for name in knows.changed if (needs := Knows.grants()[name].needs)]
 
 
 def as_json(document: dict[str, Any]) -> bytes:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from leafgate.errors import DataError, PolicyError, Problem
-from leafgate.kernel.knowledge import meets
+from leafgate.kernel.facts import meets
 from leafgate.kernel.schema import DROPPED_ROLES
 from leafgate.policy.knowledge import Columns, condition_problems, unknown_column
 

@@ -18,13 +18,6 @@ from leafgate.kernel.paths import DocumentPath, locate
 from leafgate.kernel.schema import MISSING_WORDS
 from leafgate.policy.sources import dict_or_empty
 
-READ: tuple[DocumentPath, ...] = (
-    ("data", "missing"),
-    ("data", "on_missing"),
-    ("data", "csv"),
-    ("data", "source"),
-)
-"""Options that decide which rows of a file are people."""
 COMMENT: DocumentPath = ("data", "csv", "comment")
 """The option that has lines skipped."""
 CHILD = "in the policy that is extended, say data: {reading: child}"
@@ -42,7 +35,7 @@ class Refusal:
 def refused_option(
     older: Mapping[str, Any], newer: Mapping[str, Any], path: DocumentPath, plugins: Plugins
 ) -> Refusal | None:
-    """Return why the newer policy may not state an option of READ as it does; None where it may.
+    """Return why the newer policy may not state an option of how files are read as it does; None where it may.
 
     Args:
         older: the document of the policy that is extended.

@@ -3,180 +3,41 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import zip_longest
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
 from leafgate.api.registry import Plugins
-from leafgate.io.json import is_number
 from leafgate.kernel.belief import AttributeBelief
 from leafgate.kernel.components import AttackModel, Component
-from leafgate.kernel.knowledge import ACCESS_LEVELS
-from leafgate.kernel.knows import MAX_AUXILIARY, MAX_CANDIDATES
-from leafgate.kernel.metrics import Metric, PersonMetric, ValueMetric
+from leafgate.kernel.inheritance import FIXED, LESS, MORE, Inherited, Kind, Option, options_of, rule_of
+from leafgate.kernel.knowledge import Knows
+from leafgate.kernel.metrics import AtLeast, AtMost, Metric, PersonMetric
 from leafgate.kernel.paths import DocumentPath, format_path, locate
-from leafgate.kernel.policy import AS_ROLES, SourceLine, Unlisted
-from leafgate.kernel.release import LEVELS
-from leafgate.kernel.waivers import MAX_DAYS, addresses_of
-from leafgate.policy.reader_options import READ, Refusal, is_left_to_child, refused_alias, refused_option, roles_of
+from leafgate.kernel.policy import ColumnSpec, Policy, SourceLine, unlisted_of
+from leafgate.policy.reader_options import Refusal, is_left_to_child, refused_alias, refused_option, roles_of
 from leafgate.policy.sources import PolicyDocument, component_name, dict_or_empty
 
-Kind = Literal["tighter", "looser", "different"]
 KNOWLEDGE_ROLES = {"quasi_identifier", "sensitive"}
+OPTIONS = tuple(options_of(Policy))
+"""Every option of a policy, with the rule for what a policy that extends another may do to it."""
+KNOWLEDGE = tuple(options_of(Knows))
+"""Every option of `knows`, of the policy and of an attack."""
+OF_COLUMNS = {option.path[0]: option.rule for option in options_of(ColumnSpec)}
+"""The rule of every option of a column."""
 
 
-def option_change(kind: type[Component] | None, key: str, old: Any, new: Any, now: dict[str, Any]) -> Kind:
-    if key in {"at_least", "at_most"}:
-        return (_more if key == "at_least" else _less)(old, new)
-    if key == "allow":
-        return _less(old, new)
-    if key == "scored":
-        return "tighter" if new == "worst" else "looser" if old == "worst" else "different"
-    if key == "values" and kind is not None and issubclass(kind, ValueMetric):
-        return _values_judged(old, new)
-    if key in {"of", "secret"}:
-        return "looser" if old is None else "tighter" if new is None else "different"
-    if key == "access":
-        return _access(old, new)
-    if key == "average":
-        return "looser" if new else "different" if now.get("allow") else "tighter"
+def rule_of_option(kind: type[Component] | None, key: str) -> Inherited:
+    """The rule of a component's option: as the component's fields have it, or as it is for all options of this name."""
+    for each in (*(() if kind is None else kind.__mro__), AtLeast, AtMost, AttackModel):
+        if issubclass(each, Component) and key in each.model_fields and (rule := rule_of(each.model_fields[key])):
+            return rule
     if kind is not None and key in kind.stricter_more | kind.stricter_less:
-        return (_more if key in kind.stricter_more else _less)(old, new)
-    return "different"
-
-
-def fewer_trusted(old: Any, new: Any) -> Kind:
-    """Is the newer list of trusted distributions part of the older one? None trusts everybody."""
-    before, after = ({str(pin) for pin in result} if isinstance(result, list) else None for result in (old, new))
-    if before is None or after is None:
-        return "looser" if after is None else "tighter"
-    return "tighter" if after < before else "looser" if before < after else "different"
-
-
-def _more(old: Any, new: Any) -> Kind:
-    """More is tighter."""
-    if not _orderable(old) or not _orderable(new):
-        return "different"
-    return "tighter" if new > old else "looser"
-
-
-def _less(old: Any, new: Any) -> Kind:
-    return _more(new, old)
-
-
-def _orderable(document: Any) -> bool:
-    return isinstance(document, bool) or is_number(document)
-
-
-def _level(old: Any, new: Any) -> Kind:
-    """Leaves that publish less are tighter."""
-    if old not in LEVELS or new not in LEVELS:
-        return "different"
-    return _less(LEVELS.index(old), LEVELS.index(new))
-
-
-def _access(old: Any, new: Any) -> Kind:
-    """An attack that is handed more of the model is tighter."""
-    if old not in ACCESS_LEVELS or new not in ACCESS_LEVELS:
-        return "different"
-    return _more(ACCESS_LEVELS.index(old), ACCESS_LEVELS.index(new))
-
-
-def _fewer_reviewers(old: Any, new: Any) -> Kind:
-    """Are the newer reviewers among the older ones? Where none are named, anybody may approve."""
-    before, after = (None if result is None else addresses_of(result) for result in (old, new))
-    if before is None or after is None:
-        return "looser" if after is None else "tighter"
-    return "tighter" if after <= before else "looser"
-
-
-def unlisted_of(written: Any) -> Unlisted:
-    """Return `data.unlisted` as a model; the default where it is missing or invalid."""
-    if written is None:
-        return Unlisted()
-    try:
-        return _unlisted_adapter().validate_json(json.dumps(written, default=str))
-    except ValidationError:
-        return Unlisted()
-
-
-@cache
-def _unlisted_adapter() -> TypeAdapter[Unlisted]:
-    return TypeAdapter(Annotated[Unlisted, AS_ROLES])
-
-
-def _unlisted(old: Any, new: Any) -> Kind:
-    """Allowing less of columns that are not listed is tighter."""
-    before, after = unlisted_of(old), unlisted_of(new)
-    return "tighter" if after.within(before) else "looser" if before.within(after) else "different"
-
-
-def counts_change(old: Any, new: Any) -> Kind:
-    """Counting rows, the default, is tighter than counting the people that the rows are declared to stand for."""
-    before, after = ("rows" if result is None else result for result in (old, new))
-    if {before, after} <= {"rows", "people"}:
-        return "looser" if after == "people" else "tighter"
-    return "different"
-
-
-def _values_judged(old: Any, new: Any) -> Kind:
-    """Judging more values of a secret is tighter; None is all of them."""
-    before, after = ({*map(str, result)} if isinstance(result, list | tuple) else None for result in (old, new))
-    if before is None or after is None:
-        return "looser" if before is None else "tighter"
-    return "tighter" if before <= after else "looser" if after < before else "different"
-
-
-def public_change(old: Any, new: Any) -> Kind:
-    """Saying less of what is public is tighter; of two steps neither need be a multiple of the other."""
-    return "tighter" if new is None else "looser"
-
-
-def _reading(old: Any, new: Any) -> Kind:
-    """Leaving less of the reading of files to policies that extend this one is tighter."""
-    return "looser" if new == "child" else "tighter" if old == "child" else "different"
-
-
-def _columns_known(old: Any, new: Any) -> Kind:
-    """Knowing more columns of people is tighter; None is all of them."""
-    before, after = ({*map(str, result)} if isinstance(result, list) else None for result in (old, new))
-    if before is None or after is None:
-        return "looser" if before is None else "tighter"
-    return "tighter" if before <= after else "looser" if after < before else "different"
-
-
-def _other_sample(old: Any, new: Any) -> Kind:
-    """Auxiliary people help imputation as much as attacks, so neither more nor fewer are tighter."""
-    return "different"
-
-
-KNOWLEDGE: list[tuple[str, Any, Callable[[Any, Any], Kind]]] = [
-    ("distribution", False, _more),
-    ("sample", 0, _more),
-    ("label_accuracies", True, _more),
-    ("candidates", MAX_CANDIDATES, _more),
-    ("class", False, _more),
-    ("auxiliary", MAX_AUXILIARY, _other_sample),
-    ("columns", None, _columns_known),
-]
-"""Options of `knows`, the default where the policy has nothing there, and the function that compares two values."""
-
-ORDERED: list[tuple[DocumentPath, Any, Callable[[Any, Any], Kind]]] = [
-    (("publish", "leaves"), "counts", _level),
-    (("publish", "measure"), True, _less),
-    *((("knows", key), default, order) for key, default, order in KNOWLEDGE),
-    (("report", "smallest_cell"), 10, _more),
-    (("max_waiver_days",), MAX_DAYS, _less),
-    (("approvals", "reviewers"), None, _fewer_reviewers),
-    (("data", "unlisted"), None, _unlisted),
-    (("data", "reading"), "parent", _reading),
-]
-"""Paths, the default where the policy has nothing there, and the function that compares two values."""
+        return MORE if key in kind.stricter_more else LESS
+    return FIXED
 
 
 def role_change(old: set[str], new: set[str]) -> Kind:
@@ -191,16 +52,6 @@ def removed_or_added(lost: set[str], won: set[str]) -> Kind:
     return "looser" if lost else "tighter" if won else "different"
 
 
-DECIDING = frozenset({"aliases", "scale"})
-"""Options of a column that change its cells, and with them who is in an equivalence class, or when numbers are near."""
-COUNTING = "counts"
-"""The option of a weight that decides whether each row is one person."""
-OF_COLUMNS: dict[str, Callable[[Any, Any], Kind]] = {
-    COUNTING: counts_change,
-    "step": public_change,
-    "domain": public_change,
-}
-"""Options of a column that have an order of their own."""
 UNLISTED = "is not listed by what it extends, which does not allow the role {roles} for it"
 ALLOW = (
     "give it the role quasi_identifier; or, in the policy that is extended, list the column, "
@@ -252,8 +103,7 @@ def compare_policies(old: PolicyDocument, new: PolicyDocument, plugins: Plugins)
     """Return every change from the older policy to the newer one; invalid values of either raise no error."""
     comparing = _Comparing(old, new, plugins)
     return [
-        *comparing.trust(),
-        *comparing.numbers(),
+        *comparing.ordered(),
         *comparing.columns(),
         *comparing.build(),
         *comparing.named("attacks"),
@@ -270,18 +120,12 @@ class _Comparing:
     newer: PolicyDocument
     plugins: Plugins
 
-    def trust(self) -> Iterator[PolicyChange]:
-        """The distributions that are loaded: fewer is tighter."""
-        old, new = self._both(("plugins",))
-        if old != new:
-            yield self._change(fewer_trusted(old, new), ("plugins",), old, new)
-
-    def numbers(self) -> Iterator[PolicyChange]:
+    def ordered(self) -> Iterator[PolicyChange]:
         """All values that have an order of their own."""
-        for path, default, order in ORDERED:
-            old, new = (default if value is None else value for value in self._both(path))
+        for option in _with_rule("ordered"):
+            old, new = (option.default if value is None else value for value in self._both(option.path))
             if old != new:
-                yield self._change(order(old, new), path, old, new)
+                yield self._change(option.rule.compare(old, new), option.path, old, new)
 
     def columns(self) -> Iterator[PolicyChange]:
         """The roles and the domain of each column."""
@@ -308,22 +152,29 @@ class _Comparing:
                 if dict_or_empty(after).get("step") is not None and {"sensitive", "class"} & (become - roles):
                     kind = "different"  # the step was allowed for what was no secret
                 yield self._change(kind, (*path, "role"), sorted(roles), sorted(become))
-            for key in sorted((set(dict_or_empty(before)) | set(dict_or_empty(after))) - {"role"}):
-                stated = dict_or_empty(before).get(key), dict_or_empty(after).get(key)
-                if key in OF_COLUMNS and stated[0] != stated[1]:
-                    yield self._change(OF_COLUMNS[key](*stated), (*path, key), *stated)
-                elif key == "reason" and stated[0] != stated[1]:
-                    yield self._change("different", (*path, key), *stated, free=True)
-                else:
-                    is_public = key == "values" and dict_or_empty(before).get("domain") is not None
-                    yield from self._stated((*path, key), *stated, free=key not in DECIDING and not is_public)
+            yield from self._options_of_column(path, dict_or_empty(before), dict_or_empty(after))
         yield from self._order(list(old), list(new))
+
+    def _options_of_column(
+        self, path: DocumentPath, before: dict[str, Any], after: dict[str, Any]
+    ) -> Iterator[PolicyChange]:
+        """What both policies say of one column, but for its roles."""
+        for key in sorted({*before, *after} - {"role"}):
+            old, new, rule = before.get(key), after.get(key), OF_COLUMNS.get(key, FIXED)
+            if rule.rule == "ordered" and old != new:
+                kind = rule.compare(rule.meaning(old), rule.meaning(new))
+                yield self._change(kind, (*path, key), old, new)
+            elif rule.rule == "free" and old != new:
+                yield self._change("different", (*path, key), old, new, free=True)
+            elif rule.rule != "ordered":
+                is_public = key == "values" and before.get("domain") is not None
+                yield from self._stated((*path, key), old, new, free=rule.rule == "completed" and not is_public)
 
     def _loosened_by_new_column(self, name: str, column: Any) -> Iterator[PolicyChange]:
         """What a column that the older policy does not list may not say of itself."""
         path: DocumentPath = ("data", "columns", name)
-        if dict_or_empty(column).get(COUNTING) == "people":
-            people = self._change("looser", (*path, COUNTING), None, "people")
+        if dict_or_empty(column).get("counts") == "people":
+            people = self._change("looser", (*path, "counts"), None, "people")
             yield replace(people, problem=UNLISTED_PEOPLE, hint=LIST_PEOPLE.format(name=name))
         step, domain = (dict_or_empty(column).get(key) for key in ("step", "domain"))
         unlisted = unlisted_of(locate(self.older.document, ("data", "unlisted")))
@@ -417,18 +268,14 @@ class _Comparing:
                 yield self._change("tighter", (key, j), None, item, name=name)
 
     def lists(self) -> Iterator[PolicyChange]:
-        """Protected cells and facts the adversary knows: more are tighter. Waivers: fewer are."""
-        lists: list[tuple[DocumentPath, Kind]] = [
-            (("data", "protect"), "tighter"),
-            (("knows", "facts"), "tighter"),
-            (("waivers",), "looser"),
-        ]
-        for path, more in lists:
+        """Lists to which a policy adds items, such as protected cells: more are tighter; of waivers, fewer are."""
+        for option in _with_rule("added"):
+            path, adding = option.path, option.rule.compare(None, None)
             old, new = (self._granted(written, path) for written in (self.older, self.newer))
             for item, i, removed in _added_and_removed(old, new):
-                kind: Kind = "tighter" if (more == "tighter") != removed else "looser"
+                kind: Kind = "tighter" if (adding == "tighter") != removed else "looser"
                 values = (item, None) if removed else (None, item)
-                yield self._change(kind, (*path, i), *values, free=path == ("waivers",))
+                yield self._change(kind, (*path, i), *values, free=adding == "looser")
 
     def own_knowledge(self) -> Iterator[PolicyChange]:
         """What each attack of both policies is granted, where one of them has a `knows` for this attack alone.
@@ -457,35 +304,37 @@ class _Comparing:
             dict_or_empty(locate(written.document, path))
             for written, path in ((self.older, section), (self.newer, now))
         )
-        for key, default, order in KNOWLEDGE:
-            old, new = (default if granted.get(key) is None else granted[key] for granted in (before, after))
-            if old != new:
-                yield (key,), self._change(order(old, new), (*section, key), old, new, (*now, key))
-        old, new = (_file_of(self.older, (*section, "people")), _file_of(self.newer, (*now, "people")))
-        if old != new:
-            kind: Kind = "different" if old and new else "tighter" if new else "looser"
-            names = before.get("people"), after.get("people")
-            yield ("people",), self._change(kind, (*section, "people"), *names, (*now, "people"))
-        facts = self._granted(self.older, (*section, "facts")), self._granted(self.newer, (*now, "facts"))
-        for item, i, removed in _added_and_removed(*facts):
-            values = (item, None) if removed else (None, item)
-            path = (*(section if removed else now), "facts", i)
-            yield ("facts", i), self._change("looser" if removed else "tighter", path, *values)
+        for option in KNOWLEDGE:
+            key, rule = str(option.path[0]), option.rule
+            was, becomes = (*section, key), (*now, key)
+            if rule.rule == "ordered":
+                old, new = (option.default if granted.get(key) is None else granted[key] for granted in (before, after))
+                if old != new:
+                    yield (key,), self._change(rule.compare(old, new), was, old, new, becomes)
+            elif rule.rule == "granted":
+                files = _file_of(self.older, was), _file_of(self.newer, becomes)
+                if files[0] != files[1]:
+                    kind: Kind = "different" if all(files) else "tighter" if files[1] else "looser"
+                    yield (key,), self._change(kind, was, before.get(key), after.get(key), becomes)
+            elif rule.rule == "added":
+                items = self._granted(self.older, was), self._granted(self.newer, becomes)
+                for item, i, removed in _added_and_removed(*items):
+                    values = (item, None) if removed else (None, item)
+                    path = (*(was if removed else becomes), i)
+                    yield (key, i), self._change("looser" if removed else "tighter", path, *values)
 
     def rest(self) -> Iterator[PolicyChange]:
         """Values without an order: the policy's name, its files and how they are read, its seed."""
-        granted: list[DocumentPath] = [("knows", "people"), ("data", "control")]
-        stated: list[DocumentPath] = [*granted, ("data", "population"), ("report", "digest_key")]
-        for path in stated:
-            yield from self._stated(path, *self._both(path), grants=path in granted)
-        described: list[DocumentPath] = [("name",), ("data", "path"), ("data", "test"), ("seed",)]
-        for path in described:
+        for option in OPTIONS:
+            path, rule = option.path, option.rule.rule
             old, new = self._both(path)
-            if old != new:
+            if old == new:
+                continue
+            if rule in {"completed", "granted"}:
+                yield from self._stated(path, old, new, grants=rule == "granted")
+            elif rule == "free":
                 yield self._change("different", path, old, new, free=True)
-        for path in READ:  # the policy that describes the columns also decides which rows are people
-            old, new = self._both(path)
-            if old != new:
+            elif rule == "reading":  # the policy that describes the columns also decides which rows are people
                 refusal = refused_option(self.older.document, self.newer.document, path, self.plugins)
                 change = self._change("different", path, old, new, free=refusal is None)
                 yield change if refusal is None else self._refused(change, refusal)
@@ -503,7 +352,7 @@ class _Comparing:
             before, after = (_option(kind, result, key) for result in (old, new))
             compared_elsewhere = path[0] == "attacks" and key == "knows"
             if key not in {"use", "name"} and not compared_elsewhere and before != after:
-                change = option_change(kind, key, before, after, new)
+                change = rule_of_option(kind, key).compare(before, after)
                 yield self._change(change, (*path, key), before, after, (*now, key), name=name)
 
     def _stated(
@@ -558,6 +407,11 @@ def _option(kind: type[Component] | None, document: dict[str, Any], key: str) ->
     field = None if kind is None else kind.model_fields.get(key)
     default = None if field is None or field.is_required() else field.get_default(call_default_factory=True)
     return document.get(key, to_jsonable_python(default, fallback=str))
+
+
+def _with_rule(rule: str) -> list[Option]:
+    """The options of a policy with this rule."""
+    return [option for option in OPTIONS if option.rule.rule == rule]
 
 
 def _items(document: Any, *, anything: bool = False) -> list[tuple[int, Any]]:

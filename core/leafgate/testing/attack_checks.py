@@ -25,7 +25,7 @@ from leafgate.kernel.belief import (
     classes_of,
     secret_of,
 )
-from leafgate.kernel.knowledge import NEEDS, AdversaryKnowledge
+from leafgate.kernel.knowledge import NEEDS, AdversaryKnowledge, parts_for
 from leafgate.kernel.release import Counted, Level, Release
 from leafgate.kernel.schema import Schema
 from leafgate.kernel.table import Table
@@ -503,8 +503,7 @@ def _with_undeclared(subject: AttackSubject) -> Iterator[tuple[Any, Any]]:
 
 def _declared(subject: AttackSubject, known: AdversaryKnowledge) -> dict[str, Any]:
     """The parts of this knowledge that the attack declares."""
-    parts = {need: getattr(known, need) for need in subject.component.needs}
-    return parts | ({"vote_accuracies": known.vote_accuracies} if "label_accuracies" in parts else {})
+    return {part: getattr(known, part) for part in parts_for(subject.component.needs)}
 
 
 def _shuffled(setting: Scenario) -> Instance:

@@ -19,7 +19,7 @@ from leafgate.algorithms.publication import published
 from leafgate.algorithms.routing import route
 from leafgate.api import Branch, CategoricalSplit, Counted, Leaf, Level
 from leafgate.app import audit_policy, document, load_plugins, serialize
-from leafgate.kernel.knows import Knows
+from leafgate.kernel.knowledge import Knows
 from leafgate.kernel.release import Publish
 from leafgate.kernel.tables import Tables
 from leafgate_linking.components import Linking

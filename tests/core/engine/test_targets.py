@@ -24,8 +24,7 @@ from leafgate.api import (
 from leafgate.app import ReleaseArtifact
 from leafgate.engine.attack import run_attack
 from leafgate.engine.knowledge import draw_targets, secret_inputs
-from leafgate.kernel.knowledge import limit_knowledge
-from leafgate.kernel.knows import Knows
+from leafgate.kernel.knowledge import Knows, limit_knowledge
 from leafgate.testing.scenarios import MEMBERS
 from standins import attack_that, plugins_with, policy_with
 

@@ -96,7 +96,7 @@ LOOSER: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"metrics": [{"use": "k_anonymity", "at_least": 4}]}, {}, "metrics[0].at_least"),
     ({"metrics": [{"use": "k_anonymity", "at_least": 3}]}, {"metrics.0.allow": 0.01}, "metrics[0].allow"),
     ({"metrics": [{"use": "k_anonymity", "at_least": 3}]}, {"metrics.0.average": True}, "metrics[0].average"),
-    ({"metrics": [AVERAGE]}, {"metrics": [CONFIDENCE | {"average": False}]}, "metrics[0].average"),
+    ({"metrics": [AVERAGE]}, {"metrics": [CONFIDENCE | {"average": False}]}, "metrics[0].allow"),
     ({"metrics": [CONFIDENCE]}, {"metrics": [CONFIDENCE | {"at_most": 0.91}]}, "metrics[0].at_most"),
     ({"metrics": [CONFIDENCE]}, {"metrics": [CONFIDENCE | {"of": "linking"}]}, "metrics[0].of"),
     ({"metrics": [CONFIDENCE]}, {"metrics": [CONFIDENCE | {"secret": "ill"}]}, "metrics[0].secret"),

@@ -13,8 +13,7 @@ from leafgate.algorithms.prediction import class_scores
 from leafgate.api import AttributeBelief, Column, Release, Schema, ScoringContext, Table, make_table
 from leafgate.engine.attack import call_infer
 from leafgate.engine.knowledge import draw_targets, grant_knowledge, secret_inputs
-from leafgate.kernel.knowledge import limit_knowledge
-from leafgate.kernel.knows import Knows
+from leafgate.kernel.knowledge import Knows, limit_knowledge
 from leafgate_attributes.game import InputAttack
 from leafgate_attributes.leaf_constraints import LeafConstraints
 from leafgate_attributes.metrics import AttributeLeak

@@ -30,7 +30,7 @@ from leafgate.api import (
     Table,
     Targets,
 )
-from leafgate.kernel.knowledge import QueryLog
+from leafgate.kernel.oracle import QueryLog
 from leafgate_attributes import peers
 from leafgate_attributes.game import Answers
 from leafgate_attributes.peers import ArtAttribute, PeerAttack, SacroMlAttribute, guess_posterior, sacroml_guesses

@@ -34,7 +34,7 @@ from leafgate.api import (
     Targets,
     leaves,
 )
-from leafgate.kernel.knowledge import QueryLog
+from leafgate.kernel.oracle import QueryLog
 from leafgate_attributes.game import Answers, InputAttack
 from leafgate_attributes.query_attacks import (
     BAND_EDGES,

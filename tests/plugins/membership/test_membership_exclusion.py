@@ -33,7 +33,7 @@ from leafgate.api import AdversaryKnowledge, Leaf, Level, MembershipBelief, Scor
 from leafgate.api.registry import Plugin
 from leafgate.app import Plugins, audit_policy, load_plugins, policy_model
 from leafgate.engine.attack import call_infer
-from leafgate.kernel.knowledge import QueryLog
+from leafgate.kernel.oracle import QueryLog
 from leafgate.kernel.release import Publish
 from leafgate.kernel.tables import Tables
 from leafgate_membership.exclusion import LeafExclusion, candidate_absence, excluding_trees

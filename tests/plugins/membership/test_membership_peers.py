@@ -25,7 +25,7 @@ from leafgate.api import (
     Schema,
     Table,
 )
-from leafgate.kernel.knowledge import QueryLog
+from leafgate.kernel.oracle import QueryLog
 from leafgate_membership import peers
 from leafgate_membership.peers import Art, PeerAttack, SacroMl, lira_member_prob, sacro_logit
 from leafgate_membership.shadows import train_shadows

@@ -17,8 +17,8 @@ from leafgate.algorithms.publication import published
 from leafgate.algorithms.sampling import sampled
 from leafgate.engine.knowledge import draw_candidates, grant_knowledge, people_at, secret_inputs, targets_of
 from leafgate.io.release_codec import serialize
-from leafgate.kernel.knowledge import AdversaryKnowledge, Candidates, Fact, Membership, Targets
-from leafgate.kernel.knows import MAX_CANDIDATES, Knows
+from leafgate.kernel.facts import Fact
+from leafgate.kernel.knowledge import MAX_CANDIDATES, AdversaryKnowledge, Candidates, Knows, Membership, Targets
 from leafgate.kernel.release import BuildResult, Counted, Level, Publish, Records, Release
 from leafgate.kernel.table import Table
 from leafgate.testing.scenarios.releases import (

@@ -11,7 +11,8 @@ import numpy as np
 from leafgate.algorithms.publication import published
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.io.release_codec import serialize
-from leafgate.kernel.knowledge import AdversaryKnowledge, Fact
+from leafgate.kernel.facts import Fact
+from leafgate.kernel.knowledge import AdversaryKnowledge
 from leafgate.kernel.release import Counted, Level, Publish, Records, Release
 from leafgate.kernel.schema import Column, Schema
 from leafgate.kernel.table import Table, make_table

@@ -1,22 +1,93 @@
-"""Knows: the options by which a policy, or one attack of it, grants knowledge beyond the public columns."""
+"""Facts about people: as a policy writes them, as attacks know them, and the rows of a table that they are about."""
 
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Self
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    Field,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, BeforeValidator, Field, field_validator, model_validator
 
-from leafgate.kernel.knowledge import Between, Fact
-from leafgate.kernel.options import STRICT, FiniteFloat, PeopleFile, PositiveInt, Share
+from leafgate.kernel.options import STRICT, FiniteFloat, Share
 from leafgate.kernel.schema import Value
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from leafgate.kernel.table import Table
+
+
+@dataclass(frozen=True)
+class Between:
+    """Numbers from `low` to `high`, both among them."""
+
+    low: float = -math.inf
+    high: float = math.inf
+
+    def words(self) -> str:
+        """What comes after a column's name: <= 17."""
+        if self.low == self.high:
+            return f"= {self.low:g}"
+        if math.isinf(self.low):
+            return f"<= {self.high:g}"
+        return f">= {self.low:g}" if math.isinf(self.high) else f"from {self.low:g} to {self.high:g}"
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Of the people who meet `where`, a share from `low` to `high` has one of `values` in `column`.
+
+    `where` maps public columns to the values, or the range of numbers, that its people have; it is empty
+    for everyone. `column` is categorical and not public; None among `values` is a missing cell. The
+    share is of people, who count by their weight.
+    """
+
+    where: Mapping[str, tuple[Value, ...] | Between]
+    column: str
+    values: tuple[Value, ...]
+    low: float
+    high: float
+
+    def holds_for(self, public: Table) -> NDArray[np.bool_]:
+        """Shape (n_rows,): which rows of a table with the public columns meet `where`."""
+        import numpy as np
+
+        met = np.ones(len(public), dtype=np.bool_)
+        for name, wanted in self.where.items():
+            met &= meets(public, name, wanted)
+        return met
+
+    def words(self) -> str:
+        """The fact in words: no more than 0.2 of the people with age <= 17 are 'Married' (marital)."""
+        conditions = ", ".join(f"{name} {_words(wanted)}" for name, wanted in self.where.items())
+        people = f"the people with {conditions}" if conditions else "the people"
+        return f"{self._share_words()} of {people} are {_words(self.values)} ({self.column})"
+
+    def _share_words(self) -> str:
+        if self.low == self.high:
+            return {0.0: "none", 1.0: "all"}.get(self.low, f"{self.low:g}")
+        if self.low <= 0:
+            return f"no more than {self.high:g}"
+        return f"at least {self.low:g}" if self.high >= 1 else f"from {self.low:g} to {self.high:g}"
+
+
+def meets(table: Table, name: str, wanted: tuple[Value, ...] | Between) -> NDArray[np.bool_]:
+    """Which rows of a table have one of the values, or a number in the range, in a column."""
+    import numpy as np
+
+    if isinstance(wanted, Between):
+        numbers = table.numbers(name)
+        return (numbers >= wanted.low) & (numbers <= wanted.high)
+    domain = table.schema[name].domain
+    return np.isin(table.codes(name), [domain.index(value) for value in wanted])
+
+
+def _words(wanted: tuple[Value, ...] | Between) -> str:
+    if isinstance(wanted, Between):
+        return wanted.words()
+    return " or ".join("missing" if value is None else repr(value) for value in wanted)
 
 
 class Bounds(BaseModel):
@@ -119,83 +190,3 @@ class FactSpec(BaseModel):
         where = {name: condition.wanted for name, condition in self.where.items()}
         low, high = self.share.low, self.share.high
         return Fact(where, self.column, self.values, 0.0 if low is None else low, 1.0 if high is None else high)
-
-
-MAX_CANDIDATES = 10_000
-"""At most so many people of the table, and so many of the control, are candidates unless a policy says otherwise."""
-
-
-MAX_AUXILIARY = 2_000
-"""At most so many people of the control are known with all their columns unless a policy says otherwise."""
-
-
-class Knows(BaseModel):
-    """What the adversary has besides the public columns."""
-
-    model_config = STRICT
-
-    distribution: bool = Field(False, description="The overall shares of each secret.")
-    people: PeopleFile | None = Field(
-        None, description="A table of people whose secrets are known: the public columns, and one secret or more."
-    )
-    sample: Share | None = Field(
-        None, description="Instead: the share of the people, drawn by the seed, whose secrets are known."
-    )
-    label_accuracies: bool = Field(
-        True,
-        description="How often each label is right, where no number of its leaf says so. Somebody with test data knows "
-        "this; `false` assumes a weaker adversary, who has none.",
-    )
-    facts: tuple[FactSpec, ...] = Field((), description="Rules about people that are known.")
-    facts_known: Annotated[int, Field(ge=0)] | None = Field(
-        None, description="How many of the `facts` are granted, the first ones; all when left out."
-    )
-
-    candidates: PositiveInt | None = Field(
-        None,
-        description="For attacks that infer who is in the table, or an input of the model: at most how many people of "
-        f"the table, and how many of `data.control`, these are; {MAX_CANDIDATES:,} when left out.",
-    )
-    class_known: bool = Field(
-        False, alias="class", description="For attacks that infer an input of the model: the class of each person."
-    )
-    auxiliary: PositiveInt | None = Field(
-        None,
-        description="For attacks that infer an input of the model: at most how many people of `data.control` the "
-        f"adversary knows all columns of; {MAX_AUXILIARY:,} when left out.",
-    )
-    columns: tuple[str, ...] | None = Field(
-        None,
-        description="For attacks that infer an input of the model: the columns that the adversary knows of each "
-        "person, besides the public ones; all but the secret when left out.",
-    )
-
-    @field_validator("sample")
-    @classmethod
-    def _one_source(cls, sample: float | None, info: ValidationInfo) -> float | None:
-        if sample is not None and info.data.get("people") is not None:
-            raise ValueError("`people` names those who are known, `sample` draws them; choose one")
-        return sample
-
-    @field_validator("facts_known")
-    @classmethod
-    def _so_many(cls, known: int | None, info: ValidationInfo) -> int | None:
-        listed = len(info.data.get("facts", ()))
-        if known is not None and "facts" in info.data and known > listed:
-            raise ValueError(f"is more than the {listed} fact(s) that are listed")
-        return known
-
-    @property
-    def granted_facts(self) -> tuple[Fact, ...]:
-        """The facts that are granted, the first ones of those that are listed."""
-        return tuple(spec.fact for spec in self.facts[: self.facts_known])
-
-    @property
-    def most_candidates(self) -> int:
-        """At most so many people of the table, and so many of the control, are candidates or targets."""
-        return self.candidates or MAX_CANDIDATES
-
-    @property
-    def most_auxiliary(self) -> int:
-        """At most of so many people of the control all columns are known."""
-        return self.auxiliary or MAX_AUXILIARY
