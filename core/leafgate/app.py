@@ -221,9 +221,9 @@ if TYPE_CHECKING:
     from leafgate.session.run import audit_policy as audit_policy
     from leafgate.session.run import fitting_classes as fitting_classes
     from leafgate.session.run import open_session as open_session
-    from leafgate.session.run import read_undeclared_table as read_undeclared_table
     from leafgate.session.run import with_data_files as with_data_files
     from leafgate.session.stale_results import RELEASE as RELEASE
+    from leafgate.session.undeclared import read_undeclared_table as read_undeclared_table
 
 __getattr__ = lazy_exports(
     __name__,
@@ -290,9 +290,10 @@ __getattr__ = lazy_exports(
         "leafgate.session.repair": "CANDIDATE_COLUMNS TIME_LIMIT RepairFunction RepairResult",
         "leafgate.session.report_formats": "chosen_formats result_files",
         "leafgate.session.results": "write_results",
-        "leafgate.session.run": "audit_inputs_sha256 audit_policy fitting_classes open_session read_undeclared_table "
-        "Session SharedTables with_data_files",
+        "leafgate.session.run": "audit_inputs_sha256 audit_policy fitting_classes open_session Session "
+        "SharedTables with_data_files",
         "leafgate.session.stale_results": "RELEASE",
+        "leafgate.session.undeclared": "read_undeclared_table",
         "leafgate.kernel.folders": "FOLDER_HEAD folder_files",
         "leafgate.kernel.paths": "DocumentPath format_path",
         "leafgate.kernel.findings": "Direction DIRECTIONS EXIT_CODES Finding REPAIR REPAIR_CLAUSE Report Verdict "

@@ -1,6 +1,6 @@
 """One run: joins policy, engine, disclosure and models, which do not import each other.
 
-run              opens a policy and its tables; builds and audits
+run              opens a policy and its tables; builds and audits;  undeclared: reads tables before there is a policy
 report_formats   finds the formats that plugins offer, and renders reports
 results          writes the release and the report;  stale_results: removes those of earlier runs first
 expected_run     checks that a stored report belongs to the expected run, and judges its waivers again

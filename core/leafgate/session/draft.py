@@ -7,8 +7,8 @@ say what a file of text leaves open.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from leafgate.errors import InvalidError, ReleaseError, nearest_name
 from leafgate.io.json import parse_number
-from leafgate.ir.features import CategoryCodes, MissingIndicator, Numeric, Origin, Unresolved, known_by
+from leafgate.ir.features import CategoryCodes, Feature, MissingIndicator, Numeric, Origin, Unresolved, known_by
 from leafgate.kernel.schema import Column, Role
 from leafgate.models.lowering.encoding import POSITIONAL, Encoding, class_values, spellings
 from leafgate.models.lowering.release import asked_features
@@ -103,53 +103,85 @@ def model_hints(model: ModelIR, columns: Sequence[str], texts: Mapping[str, Sequ
 
     Features that are named by their positions are placed where the columns, without the class, are as many as they are.
     """
-    numbers: set[str] = set()
     by_position = columns_by_position(model, columns) if len(columns) == len(model.features) else {}
-    values: set[str] = set()
-    unresolved: list[str] = []
-    words: set[str] = set()
-    plain = {spelling: column for column in reversed(columns) for spelling in spellings(column)}
-    for feature in asked_features(model).values():
-        result = feature.origin
-        name = feature.name if feature.name in columns else plain.get(feature.name, feature.name)
-        name = by_position.get(feature.name, name)
-        words |= {*feature.chosen, *(known_by(result) if isinstance(result, CategoryCodes) else ())}
-        if (
-            isinstance(result, Numeric | CategoryCodes | MissingIndicator)
-            and result.column not in columns
-            and result.column in plain
-        ):
-            result = replace(result, column=plain[result.column])
-        if isinstance(result, Numeric) and result.column in columns:
-            (values if result.column in texts or feature.sets else numbers).add(result.column)
-        elif isinstance(result, CategoryCodes | MissingIndicator) and result.column in columns:
-            values |= {result.column} if isinstance(result, CategoryCodes) else set()
-        elif name in columns:
-            (values if feature.sets else numbers).add(name)
-            bare = (name in texts or feature.sets) and not feature.texts
-            unresolved += [feature.name] if bare or isinstance(result, Unresolved) else []
-        elif (column := _dummy_of(feature.name, columns)) is not None:
-            values.add(column)
-            unresolved += [feature.name] if isinstance(result, Unresolved) else []
-        else:
-            unresolved.append(feature.name)
-    says = tuple(f"{item.severity}: {item.says}" for item in model.disclosures)
+    placing = _Placing(columns, texts, by_position)
+    asked = asked_features(model)
+    placed = {name: placing.of(feature) for name, feature in asked.items()}
+    values = frozenset(each.value for each in placed.values() if each.value)
+    words = {word for feature in asked.values() for word in feature.chosen}
+    words |= {
+        word for each in asked.values() if isinstance(each.origin, CategoryCodes) for word in known_by(each.origin)
+    }
     takes_missing = not model.unspecified_missing
     filled = {origin.column for origin in model.origins or () if origin is not None and _fills_missing(origin)}
     return ModelHints(
         level=model.level,
         classes=model.classes,
-        numbers=frozenset(numbers - values),
-        values=frozenset(values),
-        unresolved_features=tuple(unresolved),
-        says=says,
+        numbers=frozenset(each.number for each in placed.values() if each.number) - values,
+        values=values,
+        unresolved_features=tuple(asked[name].name for name, each in placed.items() if each.is_unresolved),
+        says=tuple(f"{item.severity}: {item.says}" for item in model.disclosures),
         texts=frozenset(texts),
         known=frozenset(words),
-        fills_missing=frozenset(name if name in columns else plain.get(name, name) for name in filled if takes_missing),
+        fills_missing=frozenset(map(placing.column_of, filled if takes_missing else ())),
         people=frozenset(_people_at_roots(model) if takes_missing else ()),
         takes_missing=takes_missing,
         by_position=by_position,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Placed:
+    """The column that a feature is a `number` or a `value` of, empty for neither, and whether nobody knows of which."""
+
+    number: str = ""
+    value: str = ""
+    is_unresolved: bool = False
+
+
+@dataclass(frozen=True)
+class _Placing:
+    """Finds the columns of a table that the features of a model are.
+
+    Attributes:
+        columns: their names.
+        texts: those that hold no numbers.
+        by_position: the columns of features that are named by their positions.
+    """
+
+    columns: Sequence[str]
+    texts: Collection[str]
+    by_position: Mapping[str, str]
+
+    @cached_property
+    def _by_spelling(self) -> Mapping[str, str]:
+        return {spelling: column for column in reversed(self.columns) for spelling in spellings(column)}
+
+    def column_of(self, name: str) -> str:
+        """The column of this name, or the one that a library may write so; the name itself where there is none."""
+        return name if name in self.columns else self._by_spelling.get(name, name)
+
+    def of(self, feature: Feature) -> _Placed:
+        """What a feature is: what its file says of it, else what its name says."""
+        origin = feature.origin
+        if isinstance(origin, Numeric | CategoryCodes | MissingIndicator):
+            column = self.column_of(origin.column)
+            if column in self.columns:
+                return self._of_origin(origin, column, is_set=feature.sets)
+        is_unresolved = isinstance(origin, Unresolved)
+        name = self.by_position.get(feature.name, self.column_of(feature.name))
+        if name in self.columns:
+            without_texts = (name in self.texts or feature.sets) and not feature.texts
+            kind = {"value": name} if feature.sets else {"number": name}
+            return _Placed(**kind, is_unresolved=without_texts or is_unresolved)
+        dummy = _dummy_of(feature.name, self.columns)
+        return _Placed(is_unresolved=True) if dummy is None else _Placed(value=dummy, is_unresolved=is_unresolved)
+
+    def _of_origin(self, origin: Origin, column: str, *, is_set: bool) -> _Placed:
+        """What a feature is that its file says to be made of a column."""
+        if isinstance(origin, Numeric):
+            return _Placed(value=column) if column in self.texts or is_set else _Placed(number=column)
+        return _Placed(value=column) if isinstance(origin, CategoryCodes) else _Placed()
 
 
 def _fills_missing(origin: Origin) -> bool:
@@ -269,8 +301,8 @@ class TableDraft:
         if self.model is None or self.hints is None:
             return {name: dict(value) for name, value in self.encoding.items()}
         found = {**self._positional(), **self._numbers_of_values()}
-        by_name = {column.name: column for column in self.columns}
         spelled = {spelling: column for column in self.columns for spelling in spellings(column.name)}
+        spelled |= {column.name: column for column in self.columns}
         asked = asked_features(self.model).values()
         unresolved = {each.name for each in asked if isinstance(each.origin, Unresolved)}
         computed = set() if self.is_direct else unresolved
@@ -278,26 +310,14 @@ class TableDraft:
         for feature in self.hints.unresolved_features:
             if feature in self.encoding or feature in found or feature in computed:
                 continue
-            column = by_name.get(feature) or spelled.get(feature)
-            if column is None:
+            if feature not in spelled:
                 remedy = (
                     f"say what it is: encoding={{{feature!r}: {{'column': COLUMN, 'value': VALUE}}}}, or give "
                     "X as the model was given it"
                 )
                 raise InvalidError(f"the model asks about {feature!r}, which is no column", place="X", remedy=remedy)
-            if column.kind in {"number", "truth"} and not column.is_categorical:
-                found[feature] = {"column": column.name}
-            elif column.is_numbered and feature in coded:
-                found[feature] = {"codes": {text: code for code, text in enumerate(column.texts)}}
-            else:
-                remedy = (
-                    f"say which number the model was given for each: encoding={{{feature!r}: {{'codes': {{VALUE: "
-                    "NUMBER, ...}}}; or give the pandas DataFrame with categories that the model was given"
-                )
-                raise InvalidError(
-                    f"the model asks about numbers of {feature!r}, and the column has none", place="X", remedy=remedy
-                )
-        found |= self._class_codes(by_name[self.target])
+            found[feature] = _numbers_of_column(feature, spelled[feature], is_coded=feature in coded)
+        found |= self._class_codes(next(column for column in self.columns if column.name == self.target))
         return found | {name: dict(value) for name, value in self.encoding.items()}
 
     def _positional(self) -> dict[str, dict[str, Any]]:
@@ -457,6 +477,24 @@ class TableDraft:
         if len(known) > MAX_CLASSES:
             raise InvalidError(f"has more than {MAX_CLASSES} different values, which are no classes", place="y")
         return {"values": _sorted(list(known), column.kind)}
+
+
+def _numbers_of_column(feature: str, column: FrameColumn, *, is_coded: bool) -> dict[str, Any]:
+    """Which numbers of a column a feature is; `is_coded`: the library numbers categories itself.
+
+    Raises:
+        InvalidError: nobody knows the numbers.
+    """
+    if column.kind in {"number", "truth"} and not column.is_categorical:
+        return {"column": column.name}
+    if column.is_numbered and is_coded:
+        return {"codes": {text: code for code, text in enumerate(column.texts)}}
+    remedy = (
+        f"say which number the model was given for each: encoding={{{feature!r}: {{'codes': {{VALUE: NUMBER, ...}}}}}};"
+        " or give the pandas DataFrame with categories that the model was given"
+    )
+    what = f"the model asks about numbers of {feature!r}, and the column has none"
+    raise InvalidError(what, place="X", remedy=remedy)
 
 
 def _sorted(texts: Sequence[str], kind: str) -> list[str]:

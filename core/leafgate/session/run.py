@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import codecs
 import hashlib
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,19 +12,17 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from leafgate.api.registry import Plugins, use_of
-from leafgate.errors import DataError, InconclusiveError, InvalidError, LeafgateError, PolicyError, Problem
+from leafgate.errors import DataError, InconclusiveError, InvalidError, LeafgateError
 from leafgate.io.json import canonical
 from leafgate.kernel.components import DataEngine, DataSource
 from leafgate.kernel.large_table import LargeTable
-from leafgate.kernel.policy import CsvOptions, Policy
+from leafgate.kernel.policy import Policy
 from leafgate.kernel.tables import Tables
 from leafgate.policy.load import each_org, load_policy
 from leafgate.policy.sources import shown_file
 from leafgate.progress import progress_step
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from leafgate.io.release_codec import ReleaseArtifact
     from leafgate.io.tables.frames import FrameTable
     from leafgate.ir.model_readers import ModelReader
@@ -252,13 +248,13 @@ def _naming_sources(error: DataError, policy: Policy, plugins: Plugins) -> Leafg
     problems = []
     for problem in error.problems:
         name = problem.location.partition(",")[0]
-        kind = _source_for(name, plugins)
+        kind = source_for(name, plugins)
         hint = problem.hint if kind is None else f"if the data source {use_of(kind)!r} is to read it, say `data.source`"
         problems.append(replace(problem, hint=hint))
     return DataError.listing(problems)
 
 
-def _source_for(name: str, plugins: Plugins) -> type[DataSource] | None:
+def source_for(name: str, plugins: Plugins) -> type[DataSource] | None:
     """The first data source of the plugins that reads files of this name."""
     kinds = (kind for kind in plugins.kind(DataSource) if issubclass(kind, DataSource))
     return next((kind for kind in kinds if not issubclass(kind, DataEngine) and kind.reads(name)), None)
@@ -394,112 +390,3 @@ def with_data_files(policy: Policy, data: Path | None, test: Path | None) -> Pol
     changed = {key: path for key, path in (("path", data), ("test", test)) if path is not None}
     changed_data = policy.data.model_copy(update=changed)
     return policy.model_copy(update={"data": changed_data}).with_origin(policy.origin)
-
-
-MAX_SNIFFED_BYTES = 2**16
-"""The beginning of a CSV file that is searched for its delimiter."""
-
-
-def read_undeclared_table(
-    path: Path, header: bool | None = None, plugins: Plugins | None = None, encoding: str | None = None
-) -> tuple[pd.DataFrame, CsvOptions, DataSource | None]:
-    """Every cell of a data file that no policy describes yet, as text, and how a policy has it read.
-
-    Args:
-        path: a CSV or Parquet file, or one that a data source of the plugins reads.
-        header: whether the first line of a CSV file is names; decided by its cells when left out.
-        plugins: whose data sources are asked; none when left out.
-        encoding: of a CSV file, by its Python name; UTF-8 when left out.
-
-    Returns:
-        The cells, each column a categorical of texts with the column's name; a file without names gets `column_1` and
-        so on. Then how its CSV is written, and the data source that reads it, if one does.
-
-    Raises:
-        DataError: the file cannot be read or is no table; no remedy speaks of a policy, because there is none yet.
-        PolicyError: the data source needs options, or nobody knows the encoding.
-    """
-    from leafgate.io.tables.cells import is_code, read_bytes
-    from leafgate.io.tables.csv import read_cells
-    from leafgate.io.tables.reader import is_parquet, read_parquet, read_source
-
-    content = read_bytes(path, "DATA")
-    source = _source_without_options(path.name, plugins or Plugins())
-    if source is not None:
-        cells = read_source(source, content, path.name)
-        names = [name if isinstance(name, str) else f"column_{name + 1}" for name in cells.columns]
-        return cells.set_axis(names, axis=1), CsvOptions(), source
-    if is_parquet(path):
-        return read_parquet(content, None, path.name), CsvOptions(), None
-    try:
-        options = _sniffed_options(content, path.name, _known_encoding(encoding))
-        cells = read_cells(content, options, path.name)
-    except DataError as error:
-        raise DataError.listing([_before_a_policy(problem) for problem in error.problems]) from None
-    first = [str(cell) for cell in cells.iloc[0]]
-    named = header
-    if named is None:
-        named = all(is_code(cell) for cell in first) and len(set(first)) == len(first)
-    if named:
-        cells = cells.iloc[1:].reset_index(drop=True)
-    names = first if named else [f"column_{i + 1}" for i in range(len(first))]
-    return cells.set_axis(names, axis=1), options.model_copy(update={"header": named}), None
-
-
-def _source_without_options(name: str, plugins: Plugins) -> DataSource | None:
-    """The first data source that reads files of this name; PolicyError where it needs options."""
-    kind = _source_for(name, plugins)
-    if kind is None:
-        return None
-    needed = [option for option, field in kind.model_fields.items() if field.is_required()]
-    if needed:
-        message = f"the data source {use_of(kind)!r} that reads it needs the option {needed[0]!r}"
-        raise PolicyError(message, place=name, remedy="write the policy by hand, with `data.source`")
-    return kind.model_validate({"use": use_of(kind)})
-
-
-def _before_a_policy(problem: Problem) -> Problem:
-    """The same problem with a remedy for somebody who has no policy yet."""
-    from leafgate.io.tables.csv import CHECK_CSV, CHECK_DELIMITER, SET_ENCODING
-
-    remedies = {
-        SET_ENCODING: "name its encoding, such as `--encoding latin-1`, or save it as UTF-8",
-        CHECK_CSV: "correct the file",
-        CHECK_DELIMITER: "correct the file; is its end whole, and does one sign divide all its cells?",
-    }
-    return replace(problem, hint=remedies.get(problem.hint, problem.hint))
-
-
-def _known_encoding(name: str | None) -> str:
-    """The encoding, UTF-8 if None; PolicyError where Python has none of this name."""
-    default: str = CsvOptions.model_fields["encoding"].default
-    try:
-        return CsvOptions(encoding=name or default).encoding
-    except ValueError:
-        remedy = "try utf-8 or latin-1"
-        raise PolicyError("is not an encoding that Python knows", place="--encoding", remedy=remedy) from None
-
-
-def _sniffed_options(content: bytes, place: str, encoding: str) -> CsvOptions:
-    """The delimiter that divides the first rows into most columns, all rows alike.
-
-    Commas that stand only within numbers (1,5) divide none where another sign does.
-    """
-    from leafgate.io.tables.csv import width
-
-    beginning = codecs.getincrementaldecoder(encoding)(errors="replace").decode(content[:MAX_SNIFFED_BYTES])
-    end = max(map(beginning.rfind, "\r\n"))  # what follows may be cut off
-    start = (beginning[:end] if end > 0 else beginning).encode()
-    possible = []
-    for sign in ",;\t| ":
-        spaced = sign != " " and f"{sign} ".encode() in start
-        options = CsvOptions(delimiter=sign, skip_initial_space=spaced)
-        try:
-            possible.append((width(start, options, place), options))
-        except DataError:
-            continue
-    if not re.search(rb"(?<!\d),|,(?!\d)", start):
-        decimal = [pair for pair in possible if pair[1].delimiter != "," and pair[0] > 1]
-        possible = decimal or possible
-    best = max(possible, key=lambda pair: pair[0])[1] if possible else CsvOptions()
-    return best.model_copy(update={"encoding": encoding})

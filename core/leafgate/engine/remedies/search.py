@@ -7,8 +7,6 @@ attack, no grant and no role is ever changed.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -19,6 +17,7 @@ from leafgate.engine.remedies.static import raised_options
 from leafgate.engine.remedies.trials import Run, Trial, Trials, ladder, leaves_of, predicts_nothing
 from leafgate.errors import LeafgateError
 from leafgate.io.release_codec import ReleaseArtifact
+from leafgate.io.yaml import yaml_flow
 from leafgate.kernel.components import TreeBuilder
 from leafgate.kernel.findings import Remedy, Report
 from leafgate.kernel.policy import Policy, PublishSpec
@@ -26,8 +25,6 @@ from leafgate.kernel.policy import Policy, PublishSpec
 if TYPE_CHECKING:
     from leafgate.kernel.table import Table
 
-PLAIN_WORD = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)$)[a-z][a-z0-9_]*")
-"""Texts that YAML reads as texts without quotes."""
 CONSTANT = "As a constant, which predicts the same for everybody and is of no use, the release keeps"
 """The beginning of what is said of a change that leaves nothing of the trees."""
 UNSEARCHED = frozenset({"mechanism", "candidates", "targets"})
@@ -201,15 +198,4 @@ def _document(builder: TreeBuilder) -> dict[str, Any]:
 
 def _written(builder: TreeBuilder) -> str:
     """The builder in one line of YAML."""
-    return _flow(_document(builder))
-
-
-def _flow(value: Any) -> str:
-    """A value in YAML's flow style."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_flow(each)}" for key, each in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_flow, value)) + "]"
-    if isinstance(value, str) and PLAIN_WORD.fullmatch(value):
-        return value
-    return f"{value:g}" if isinstance(value, float) else json.dumps(value)
+    return yaml_flow(_document(builder))
