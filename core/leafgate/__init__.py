@@ -42,7 +42,7 @@ EXPORTS = {
     "leafgate.kernel.table": "Table",
 }
 __getattr__ = lazy_exports(__name__, EXPORTS)
-"""Imported on first use, because commands withdraw older verdicts before they import anything else."""
+"""Imported on first use, so that a command imports no more than it needs."""
 
 
 def __dir__() -> list[str]:

@@ -77,7 +77,6 @@ if TYPE_CHECKING:
     from leafgate.io.files import read_bounded as read_bounded
     from leafgate.io.files import refuse_same as refuse_same
     from leafgate.io.files import remove_files as remove_files
-    from leafgate.io.files import results_folder as results_folder
     from leafgate.io.files import write_file as write_file
     from leafgate.io.files import write_files as write_files
     from leafgate.io.json import KEY as KEY
@@ -213,7 +212,10 @@ if TYPE_CHECKING:
     from leafgate.session.repair import RepairFunction as RepairFunction
     from leafgate.session.repair import RepairResult as RepairResult
     from leafgate.session.report_formats import chosen_formats as chosen_formats
-    from leafgate.session.report_formats import result_files as result_files
+    from leafgate.session.results import RELEASE as RELEASE
+    from leafgate.session.results import remove_results as remove_results
+    from leafgate.session.results import result_files as result_files
+    from leafgate.session.results import results_folder as results_folder
     from leafgate.session.results import write_results as write_results
     from leafgate.session.run import Session as Session
     from leafgate.session.run import SharedTables as SharedTables
@@ -222,7 +224,6 @@ if TYPE_CHECKING:
     from leafgate.session.run import fitting_classes as fitting_classes
     from leafgate.session.run import open_session as open_session
     from leafgate.session.run import with_data_files as with_data_files
-    from leafgate.session.stale_results import RELEASE as RELEASE
     from leafgate.session.undeclared import read_undeclared_table as read_undeclared_table
 
 __getattr__ = lazy_exports(
@@ -251,7 +252,7 @@ __getattr__ = lazy_exports(
         "leafgate.interruptions": "interrupts_deferred",
         "leafgate.io.tables.cells": "are_decimal_commas DECIMAL_POINTS is_code",
         "leafgate.io.files": "clear_file EVERYONE make_folder OWNER_ONLY read_bounded refuse_same remove_files "
-        "results_folder write_file write_files",
+        "write_file write_files",
         "leafgate.io.locks": "turn_in_folder",
         "leafgate.io.json": "are_numbers are_texts canonical is_number JsonDocument KEY JsonObject list_at object_at "
         "one_of parse_json parse_number readable refuse_unknown unknown_key",
@@ -288,11 +289,10 @@ __getattr__ = lazy_exports(
         "leafgate.session.proposals": "CONFIDENCE MODEL_GROUP Proposal propose SecretShares smallest_group",
         "leafgate.session.audit": "Audit",
         "leafgate.session.repair": "CANDIDATE_COLUMNS TIME_LIMIT RepairFunction RepairResult",
-        "leafgate.session.report_formats": "chosen_formats result_files",
-        "leafgate.session.results": "write_results",
+        "leafgate.session.report_formats": "chosen_formats",
+        "leafgate.session.results": "RELEASE remove_results result_files results_folder write_results",
         "leafgate.session.run": "audit_inputs_sha256 audit_policy fitting_classes open_session Session "
         "SharedTables with_data_files",
-        "leafgate.session.stale_results": "RELEASE",
         "leafgate.session.undeclared": "read_undeclared_table",
         "leafgate.kernel.folders": "FOLDER_HEAD folder_files",
         "leafgate.kernel.paths": "DocumentPath format_path",

@@ -42,7 +42,7 @@ def sweep(
         print_document,
         progress_step,
         readable,
-        remove_files,
+        remove_results,
         results_folder,
         say,
         write_files,
@@ -55,8 +55,8 @@ def sweep(
 
     if quiet and as_json:
         raise InvalidError("prints nothing", place="--quiet", remedy="leave out --json")
-    with results_folder(out):
-        remove_files(out, FILES)  # whatever happens, nothing of an earlier sweep is taken for this one's
+    with results_folder(out, "sweep"):
+        remove_results(out, FILES)  # whatever happens, nothing of an earlier sweep is taken for this one's
         axes = [axis_of(words) for words in over]
         points = points_of(document_of(policy), axes)
         public = audience == Audience.public

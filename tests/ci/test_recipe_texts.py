@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from leafgate.session.stale_results import REPORT
+from leafgate.session.results import REPORT
 from recipes import (
     ACTION,
     GITLAB,

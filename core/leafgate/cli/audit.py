@@ -13,11 +13,11 @@ import typer
 from leafgate.console.options import Audience, DataFile, DataRoot, JsonOutput, Org, PolicyFile, Quiet, TestFile, Verbose
 from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError, OutputError, PolicyError
-from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, remove_files, results_folder, write_file
+from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, write_file
 from leafgate.io.locks import turn_in_folder
 from leafgate.kernel.policy import NO_REMEDIES, WITNESS_LIBRARY
 from leafgate.lazy_loading import lazy
-from leafgate.session.stale_results import RELEASE, RESULTS, is_release_file
+from leafgate.session.results import RELEASE, RESULTS, is_release_file, remove_results, result_files, results_folder
 
 if TYPE_CHECKING:
     from leafgate.api.registry import Plugins
@@ -99,10 +99,10 @@ def _audit_into(
         remedy = "keep the release: add --out; or try out with `rehearsal: true`"
         raise PolicyError("this builder never draws the same again", place="build", remedy=remedy)
     if out is not None:
-        from leafgate.session.report_formats import chosen_formats, result_files
+        from leafgate.session.report_formats import chosen_formats
 
         results = result_files(run.plugins)
-        remove_files(out, results - _results_read(run.policy, out, results))
+        remove_results(out, results - _results_read(run.policy, out, results))
     audited = run.audit(
         announce=lambda line: None if as_json or quiet else say(f"note: {line}", err=True),
         search_remedies=not no_remedies,
@@ -154,7 +154,7 @@ def warnings_of_table(run: sessions.Session) -> list[str]:
 
 
 def _opened_session(out: Path | None, formats: Collection[str], *given: Any) -> sessions.Session:
-    """The policy and its tables. Verdicts of earlier runs in `out` are gone by now (`leafgate.session.stale_results`).
+    """The policy and its tables. Verdicts of earlier runs in `out` are set aside by now.
 
     Where a release stands that could never be drawn again nothing is drawn, and the release is left as it is.
     """

@@ -58,12 +58,17 @@ def exit_code_of(command: Callable[[], object], *, as_json: bool) -> int:
     except Exception as error:
         if _was_interrupted(error):
             return ExitCode.INTERRUPTED
-        if hasattr(error, "format_message"):
-            return _print_usage_error(error.format_message(), as_json=as_json)
+        if message := usage_message(error):
+            return _print_usage_error(message, as_json=as_json)
         return print_problems(
             [Problem("", _internal(error), "please report it")], as_json=as_json, code=ExitCode.INTERNAL
         )
     return code if isinstance(code, int) else ExitCode.PASS
+
+
+def usage_message(error: Exception) -> str:
+    """What typer says of a command line that it refuses; empty for any other error."""
+    return str(error.format_message()) if hasattr(error, "format_message") else ""
 
 
 def _was_interrupted(error: BaseException) -> bool:

@@ -10,13 +10,12 @@ import contextlib
 import errno
 import os
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from leafgate.errors import LeafgateError, OutputError
 from leafgate.interruptions import interrupts_deferred
-from leafgate.io.locks import claimed_folder, lock
+from leafgate.io.locks import lock
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 OWNER_ONLY, EVERYONE = 0o600, 0o644
@@ -52,18 +51,6 @@ def make_folder(folder: Path) -> None:
         remove_abandoned(folder)
     except OSError as error:
         raise trouble(error, str(folder)) from None
-
-
-@contextmanager
-def results_folder(folder: Path) -> Iterator[None]:
-    """Make the folder of `--out` and claim it, so that no other run writes its results there meanwhile.
-
-    Raises:
-        OutputError: the folder cannot be written to, or another audit or sweep has claimed it.
-    """
-    make_folder(folder)
-    with claimed_folder(folder):
-        yield
 
 
 def remove_abandoned(folder: Path) -> None:

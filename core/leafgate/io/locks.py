@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-from leafgate.errors import OutputError
 
 PATIENCE_SECONDS = 10.0
 """How long a process waits for its turn to change a file that several processes share."""
@@ -36,67 +33,34 @@ def lock(handle: int) -> bool | None:
     return True
 
 
-class _Claims(threading.local):
-    """The folders that a thread has locked, by device and number."""
-
-    def __init__(self) -> None:
-        self.folders: set[tuple[int, int]] = set()
-
-
-_claims = _Claims()
-
-
 @contextmanager
-def claimed_folder(folder: str | os.PathLike[str]) -> Iterator[None]:
-    """Nobody else writes results into the folder meanwhile. A thread may claim a folder that it has claimed already.
+def locked_folder(folder: Path, seconds: float = 0.0) -> Iterator[bool]:
+    """Hold the lock of a folder, which nobody else holds meanwhile.
 
-    Raises:
-        OutputError: another audit or sweep has claimed the folder.
+    Args:
+        folder: any folder.
+        seconds: how long to wait for it.
+
+    Yields:
+        False where somebody else holds the lock all the time; True where it is held, or nothing can be locked.
     """
-    with _locked(folder, 0.0) as locked:
-        if locked is False:
-            raise OutputError(
-                "another audit or sweep is writing its results there",
-                place=str(folder),
-                remedy="name another folder: --out; or run again when it has ended",
-            )
-        yield
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:  # no folder, one that only its owner lists, or Windows
+        yield True
+        return
+    try:
+        locked, end = lock(handle), time.monotonic() + seconds
+        while locked is False and time.monotonic() < end:
+            time.sleep(POLL_SECONDS)
+            locked = lock(handle)
+        yield locked is not False
+    finally:
+        os.close(handle)
 
 
 @contextmanager
 def turn_in_folder(folder: Path) -> Iterator[None]:
     """Wait until nobody else has the folder, to change a file of it by what stands in it; at most PATIENCE_SECONDS."""
-    with _locked(folder, PATIENCE_SECONDS):
+    with locked_folder(folder, PATIENCE_SECONDS):
         yield
-
-
-@contextmanager
-def _locked(folder: str | os.PathLike[str], seconds: float) -> Iterator[bool | None]:
-    """Whether the folder was locked within some seconds; None where nothing can be locked."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:  # no folder, one that only its owner lists, or Windows
-        handle = -1
-    if handle < 0:
-        yield None
-        return
-    try:
-        described = os.fstat(handle)
-        name = described.st_dev, described.st_ino
-        if name in _claims.folders:
-            yield True
-            return
-        locked = lock(handle)
-        end = time.monotonic() + seconds
-        while locked is False and time.monotonic() < end:
-            time.sleep(POLL_SECONDS)
-            locked = lock(handle)
-        if locked:
-            _claims.folders.add(name)
-        try:
-            yield locked
-        finally:
-            if locked:
-                _claims.folders.discard(name)
-    finally:
-        os.close(handle)

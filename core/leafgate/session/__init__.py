@@ -2,7 +2,7 @@
 
 run              opens a policy and its tables; builds and audits;  undeclared: reads tables before there is a policy
 report_formats   finds the formats that plugins offer, and renders reports
-results          writes the release and the report;  stale_results: removes those of earlier runs first
+results          the folder of results: sets aside the verdicts of earlier runs, and writes the release and the report
 expected_run     checks that a stored report belongs to the expected run, and judges its waivers again
 limit_warnings   warns of limits about groups that no public report may show
 audit            an audit as Python users have it;  notebook_display: pages of audits and releases in frames

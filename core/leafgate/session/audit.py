@@ -16,16 +16,22 @@ from leafgate.disclosure.summary import in_short, summary
 from leafgate.disclosure.text import finding_alarm, limit_words, number_words
 from leafgate.engine.audit import Audit as EngineAudit
 from leafgate.errors import InvalidError, OutputError
-from leafgate.io.files import OWNER_ONLY, make_folder, remove_files, results_folder, write_files
+from leafgate.io.files import OWNER_ONLY, make_folder, write_files
 from leafgate.kernel.folders import folder_files
 from leafgate.kernel.policy import NO_REMEDIES, Lines, PolicyOrigin
 from leafgate.lazy_loading import lazy
 from leafgate.policy.sources import write_document
 from leafgate.session.notebook_display import report_frame
 from leafgate.session.python_text import remedy_in_python, report_in_python
-from leafgate.session.report_formats import chosen_formats, result_files
-from leafgate.session.results import write_results
-from leafgate.session.stale_results import RELEASE, is_release_file, withdraw_verdicts
+from leafgate.session.report_formats import chosen_formats
+from leafgate.session.results import (
+    RELEASE,
+    is_release_file,
+    remove_results,
+    result_files,
+    results_folder,
+    write_results,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -223,8 +229,7 @@ class Audit(EngineAudit):
                 raise OutputError(
                     "is no release, and would be lost", place=str(out / RELEASE), remedy="name another folder"
                 )
-            withdraw_verdicts(["audit", "--out", str(out)])
-            remove_files(out, result_files(plugins))
+            remove_results(out, result_files(plugins))
             write_results(self, audience, out, chosen)
 
     def to_policy(self, folder: str | Path | None = None) -> str:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from leafgate.api.registry import OfferedFormat, Plugins, load_plugins
 from leafgate.api.report_formats import ReportDocument, ReportFormat
 from leafgate.errors import InvalidError, PolicyError, ReportFormatError, nearest_name
-from leafgate.session.stale_results import RESULTS
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -111,8 +110,3 @@ def _fail(offered: OfferedFormat, how: str, error: BaseException | None = None) 
         place="--to",
         remedy="choose another format, and report this to the authors of the plugin",
     ) from error
-
-
-def result_files(plugins: Plugins) -> frozenset[str]:
-    """The names of all files that an audit may write, in every format that these plugins offer."""
-    return RESULTS | frozenset(each.filename for plugin in plugins.entries for each in plugin.formats)
