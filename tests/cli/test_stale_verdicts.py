@@ -72,9 +72,7 @@ def test_wrong_options_leave_no_older_verdict(passed: Path, words: list[str], fi
 
 @pytest.mark.parametrize("broken", ["policy.yaml", "people.csv"])
 @pytest.mark.parametrize("content", [None, b"", b"leafgate: 1\n"])
-def test_what_cannot_be_read_leaves_no_older_verdict(
-    passed: Path, broken: str, content: bytes | None
-) -> None:
+def test_what_cannot_be_read_leaves_no_older_verdict(passed: Path, broken: str, content: bytes | None) -> None:
     (passed / broken).unlink()
     if content is not None:
         (passed / broken).write_bytes(content)

@@ -81,57 +81,6 @@ def first(document: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-BROKEN: list[dict[str, Any]] = [
-    {"value": 19},
-    {"value": {"fewer_than": 20}},
-    {"value": {"from": 10, "to": 19}},
-    {"value": None, "evidence": {"unbounded": True}},
-    {"value": 30, "beyond": 1},
-    {"value": 3, "beyond": 13, "people": 24, "limit": {"at_least": 20, "allow": 0.5}},
-    {"value": 0.5, "limit": {"at_most": 0.4}},
-]
-HELD: list[dict[str, Any]] = [
-    {"value": 20},
-    {"value": 20 - 1e-12},
-    {"value": {"from": 10, "to": 29}},
-    {"value": 3, "beyond": 12, "people": 24, "limit": {"at_least": 20, "allow": 0.5}},
-    {"value": 3, "beyond": {"from": 10, "to": 19}, "people": 24, "limit": {"at_least": 20, "allow": 0.5}},
-    {"value": 0.4, "limit": {"at_most": 0.45, "average": True}},
-    {"value": 0.5, "limit": {"at_most": 0.45, "average": True}},  # the public is told averages coarsely
-    {"value": None},
-]
-
-
-def passing(stored: bytes, finding: dict[str, Any]) -> bytes:
-    def change(document: dict[str, Any]) -> None:
-        for each in document["findings"]:
-            each.update(passed=True)
-            each.pop("remedies", None)
-        first(document).update({"value": None, "beyond": None, "distribution": [], "limit": {"at_least": 20}} | finding)
-        document.update(verdict="pass")
-
-    return changed(stored, change)
-
-
-@pytest.mark.parametrize("finding", BROKEN, ids=map(str, range(len(BROKEN))))
-def test_a_finding_that_passes_by_numbers_that_break_its_limit_is_refused(
-    stored: bytes, finding: dict[str, Any]
-) -> None:
-    result = refused(passing(stored, finding))
-    assert result == "report.json: findings[0]: passes, and its own numbers break the limit"
-
-
-@pytest.mark.parametrize("finding", HELD, ids=map(str, range(len(HELD))))
-def test_numbers_that_leave_the_limit_open_are_taken(stored: bytes, finding: dict[str, Any]) -> None:
-    assert parse_report(passing(stored, finding), "report.json")["verdict"] == "pass"
-
-
-def unwaived(document: dict[str, Any]) -> dict[str, Any]:
-    """The report's finding as if it had held, and needed no waiver."""
-    kept = {key: value for key, value in first(document).items() if key != "waiver"}
-    return kept | {"passed": True, "value": None, "beyond": None}
-
-
 @pytest.fixture(scope="module")
 def waived(stored: bytes, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     release = json.loads(stored)["release"]["sha256"]
@@ -150,26 +99,9 @@ def on_both(document: dict[str, Any], **change: str) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda value: on_both(value, expires="2025-12-31"), "does not hold on the day the report was judged on"),
-        (lambda value: on_both(value, issued="2026-01-02"), "does not hold on the day the report was judged on"),
         (lambda value: on_both(value, expires="2026-02-31"), "day is out of range"),
-        (lambda value: on_both(value, expires="2036-01-01"), "lasts longer than 365 days, which no policy allows"),
-        (lambda value: value["findings"].append(unwaived(value)), "has the id of another finding"),
         (lambda value: first(value)["limit"].update(at_least=1.0, at_most=2.0), "limits both ways"),
         (lambda value: first(value)["limit"].update(allow=-1.0), "greater than or equal to 0"),
-        (lambda value: value["waivers"][0].update(reason="another"), "is not the one that the report's `waivers`"),
-        (lambda value: value["waivers"][0].update(status="expired"), "is not the one that the report's `waivers`"),
-        (lambda value: value.pop("waivers"), "is not the one that the report's `waivers`"),
-        (lambda value: value["waivers"][0].update(release="0" * 64), "is for another release"),
-        (
-            lambda value: value["waivers"].append(value["waivers"][0] | {"finding": "x"}),
-            "are not those that its findings",
-        ),
-        (
-            lambda value: (first(value).update(id="guarantee:k"), value["waivers"][0].update(finding="guarantee:k")),
-            "no limit of",
-        ),
-        (lambda value: first(value).update(metric=""), "is waived, and is no limit of the policy"),
         (lambda value: value.pop("judged_on"), "no day on which they were judged"),
         (lambda value: first(value).update(waiver=None), "findings[0].waiver: should be an object"),
     ],
@@ -190,15 +122,6 @@ UNSURE = BELIEF | {"believed": {}}
     ("change", "message"),
     [
         (
-            lambda value: first(value)["evidence"].update(worst=[{"people": 1, "path": "age 3"}]),
-            "only auditors may see",
-        ),
-        (
-            lambda value: first(value)["evidence"].update(worst=[{"people": 1, "true": {"a": 1}}]),
-            "only auditors may see",
-        ),
-        (lambda value: value["tree"]["nodes"][-1].update(people=1, beliefs=[BELIEF]), "only auditors may see"),
-        (
             lambda value: value["tree"]["nodes"][-1].update(beliefs=[BELIEF]),
             "has beliefs about people it does not count",
         ),
@@ -216,7 +139,7 @@ UNSURE = BELIEF | {"believed": {}}
         (lambda value: first(value).update(distribution=[BAR | {"people": 10**400}]), "people: should be less"),
     ],
 )
-def test_what_no_view_could_show_or_the_public_may_not_see_is_refused(
+def test_what_no_view_could_show_is_refused(
     stored: bytes, change: Callable[[dict[str, Any]], Any], message: str
 ) -> None:
     assert message in refused(changed(stored, change))
@@ -227,11 +150,11 @@ def test_what_is_not_even_json_is_refused(content: bytes) -> None:
     assert refused(content).startswith("report.json: ")
 
 
-def test_a_report_without_what_came_later_is_still_read(stored: bytes) -> None:
-    def older(document: dict[str, Any]) -> None:
+def test_keys_that_are_not_required_may_be_missing(stored: bytes) -> None:
+    def without(document: dict[str, Any]) -> None:
         del document["policy"]["file"], document["findings"][0]["where"]
 
-    assert parse_report(changed(stored, older), "report.json")["verdict"] == "fail"
+    assert parse_report(changed(stored, without), "report.json")["verdict"] == "fail"
 
 
 def test_a_file_that_is_not_there_or_too_large_is_refused(tmp_path: Path) -> None:

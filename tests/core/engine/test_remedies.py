@@ -106,9 +106,6 @@ def test_details_are_for_auditors(tmp_path: Path) -> None:
     ]
     assert full["findings"][0]["remedies"][0]["details"] == "The smallest group has 31."
     assert "31" not in summary(public).replace(public["policy"]["sha256"], "")
-    public["findings"][0]["remedies"][0]["details"] = "The smallest group has 31."
-    with pytest.raises(ReportError, match="only auditors may see"):
-        parse_report(json.dumps(public).encode(), "report.json")
 
 
 def test_every_format_says_what_to_do(tmp_path: Path) -> None:
