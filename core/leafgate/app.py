@@ -178,8 +178,6 @@ if TYPE_CHECKING:
     from leafgate.policy.load import policy_model as policy_model
     from leafgate.policy.load import policy_of as policy_of
     from leafgate.policy.load import read_partial_policy as read_partial_policy
-    from leafgate.policy.repository import Repository as Repository
-    from leafgate.policy.repository import RepositoryEntry as RepositoryEntry
     from leafgate.policy.sources import PolicyDocument as PolicyDocument
     from leafgate.policy.sources import component_name as component_name
     from leafgate.policy.sources import display_path as display_path
@@ -278,7 +276,6 @@ __getattr__ = lazy_exports(
         "leafgate.policy.inherit": "quoted_value",
         "leafgate.policy.load": "document_of load_policy PartialPolicy policy_model policy_of read_partial_policy",
         "leafgate.kernel.policy": "CsvOptions Data Policy SourceLine",
-        "leafgate.policy.repository": "Repository RepositoryEntry",
         "leafgate.policy.sources": "component_name display_path files_named files_read PolicyDocument "
         "read_policy_lines",
         "leafgate.policy.strictness": "compare_policies line_of_value PolicyChange",

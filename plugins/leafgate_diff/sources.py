@@ -10,7 +10,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from leafgate.api import InvalidError, PolicyError
-from leafgate.app import Repository, RepositoryEntry, read_bounded, read_policy_lines
+from leafgate.app import read_bounded, read_policy_lines
+from leafgate_diff.repository import Repository, RepositoryEntry
 
 Texts = Iterator[tuple[str, str]]
 POLICY_FOLDER_KEYS = ("extends", "waivers", "approvals.reviewers")

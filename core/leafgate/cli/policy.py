@@ -30,9 +30,7 @@ def validate(
     ] = False,
     depending: Annotated[
         bool,
-        typer.Option(
-            "--dependents", help="Besides, every policy of this git repository that is read with one of them."
-        ),
+        typer.Option("--dependents", help="Besides, every policy of this repository that is read with one of them."),
     ] = False,
     as_json: JsonOutput = False,
     digest: Annotated[
@@ -97,7 +95,7 @@ def _raise_all(failed: Sequence[LeafgateError]) -> None:
 
 def _dependents(changed: list[Path], org: list[Path] | None, *, quiet: bool) -> list[tuple[Path, bool]]:
     """The policies to look at, and whether each is one that others complete."""
-    from leafgate.policy.repository import dependents
+    from leafgate.policy.dependents import dependents
 
     listed = [(policy.path, policy.partial) for policy in dependents(changed, org or ())]
     if not listed and not quiet:

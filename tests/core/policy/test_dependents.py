@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,10 +14,6 @@ ORG = {
     "attacks": [{"use": "linking"}],
     "metrics": [{"use": "k_anonymity", "at_least": 3}],
 }
-
-
-def git(folder: Path, *words: str) -> None:
-    subprocess.run(["git", "-C", str(folder), *words], check=True, capture_output=True)
 
 
 @pytest.fixture
@@ -37,8 +32,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "governance" / "a" / "waivers.yaml").write_text("waivers: []\n")
     (tmp_path / ".github").mkdir()
     (tmp_path / ".github" / "leafgate.yml").write_text("on: push\njobs:\n  leafgate: {}\n")
-    git(tmp_path, "init", "-q")
-    git(tmp_path, "add", ".")
+    (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -135,18 +129,18 @@ def test_options_about_one_policy_are_refused(option: str) -> None:
     assert validated(A, option).code == 2
 
 
-def test_outside_of_a_repository_nothing_can_be_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", "/nowhere")
-    monkeypatch.chdir(tmp_path)
-    done = validated(str(survey(tmp_path)))
-    assert (done.code, "git cannot read it" in done.err) == (2, True)
+def test_outside_of_a_repository_policies_below_the_working_folder_are_looked_at(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (repository / ".git").rmdir()
+    assert sorted(paths(validated(A_ORG))) == sorted([A_ORG, A])
+    monkeypatch.chdir(repository / "governance" / "a" / "org")
+    assert paths(validated("org.yaml")) == ["org.yaml"]
 
 
-def test_no_program_that_the_repository_names_is_run(repository: Path) -> None:
-    marker = repository / "ran"
-    (repository / "run.sh").write_text(f"#!/bin/sh\ntouch {marker}\n")
-    (repository / "run.sh").chmod(0o755)
-    for key in ("core.fsmonitor", "core.pager", "core.sshCommand", "diff.external"):
-        git(repository, "config", key, str(repository / "run.sh"))
-    assert validated(A_ORG).code == 0
-    assert not marker.exists()
+def test_hidden_folders_and_links_are_not_looked_through(repository: Path) -> None:
+    (repository / ".venv").mkdir()
+    for copy in (repository / ".venv" / "a", repository / "linked"):
+        copy.symlink_to(repository / "governance" / "a", target_is_directory=True)
+    (repository / "governance" / "a" / "linked.yaml").symlink_to(repository / A)
+    assert sorted(paths(validated(A_ORG))) == sorted([A_ORG, A])
