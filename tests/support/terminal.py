@@ -20,26 +20,31 @@ from command_line import MAIN
 from patience import SECONDS
 
 CONTROL_C = b"\x03"
-ERASE_LINE = "\x1b[K"
+ERASE_LINE, UP = "\x1b[2K", "\x1b[1A"
+HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 
 
 def screen(text: str) -> list[str]:
-    """What stands on a terminal after this text, a line each; it knows line ends, returns and erasing to the end."""
-    lines, column = [""], 0
-    for part in re.findall(r"\x1b\[K|\r|\n|.", text):
-        line = lines[-1]
+    """What stands on a terminal after this text, a line each; it knows line ends, returns, erasing and going up."""
+    lines, row, column = [""], 0, 0
+    for part in re.findall(r"\x1b\[\??\d*[A-Za-z]|\r|\n|.", text):
+        line = lines[row]
         match part:
-            case "\x1b[K":
-                lines[-1] = line[:column]
+            case "\x1b[2K":
+                lines[row] = ""
+            case "\x1b[1A":
+                row -= 1
+            case "\x1b[?25l" | "\x1b[?25h":
+                continue
             case "\r":
                 column = 0
             case "\n":
-                lines.append("")
-                column = 0
+                row, column = row + 1, 0
+                lines += [""] if row == len(lines) else []
             case _:
-                lines[-1] = line[:column].ljust(column) + part + line[column + 1 :]
+                lines[row] = line[:column].ljust(column) + part + line[column + 1 :]
                 column += 1
-    return lines
+    return lines[: row + 1]
 
 
 @dataclass
