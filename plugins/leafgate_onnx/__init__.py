@@ -40,7 +40,8 @@ def texts() -> ReaderTexts:
     from leafgate_onnx.reader import UNTOLD
     from leafgate_onnx.unread import DISCLOSURES, PROGRAMS
 
-    return ReaderTexts(producers=PROGRAMS, reasons=(UNTOLD,), disclosures=DISCLOSURES)
+    producers = PROGRAMS | {LABELS_PRODUCER}
+    return ReaderTexts(producers=producers, reasons=(UNTOLD,), disclosures=DISCLOSURES)
 
 
 def write(model: ModelIR, original: bytes) -> bytes:

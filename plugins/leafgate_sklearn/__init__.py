@@ -51,10 +51,12 @@ def to_file(thing: Any) -> tuple[str, bytes] | None:
 def texts() -> ReaderTexts:
     """Words of scikit-learn's texts, and why a feature is not known."""
     from leafgate_sklearn.disclosures import DISCLOSURES
+    from leafgate_sklearn.estimators import READERS
+    from leafgate_sklearn.nearest_models import FOREIGN
     from leafgate_sklearn.pipeline import FUNCTION
-    from leafgate_sklearn.unread import PRODUCERS, WORDS
+    from leafgate_sklearn.unread import PRODUCERS
 
-    return ReaderTexts(producers=PRODUCERS | WORDS, reasons=(FUNCTION,), disclosures=DISCLOSURES)
+    return ReaderTexts(producers=PRODUCERS.union(READERS, FOREIGN), reasons=(FUNCTION,), disclosures=DISCLOSURES)
 
 
 def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.float64]:

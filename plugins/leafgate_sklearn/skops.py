@@ -14,7 +14,6 @@ from leafgate.api import (
     ObjectView,
     ReleaseError,
     ZipParts,
-    has_known_words,
     parse_bounded_json,
     parse_bounded_zip,
 )
@@ -22,8 +21,7 @@ from leafgate.app import is_number
 from leafgate_sklearn.estimators import model_of
 from leafgate_sklearn.feature import UNKNOWN_CLASS
 from leafgate_sklearn.foreign_estimators import foreign_model, model_content
-from leafgate_sklearn.nearest_models import FOREIGN, NEAREST_MODELS
-from leafgate_sklearn.unread import WORDS, unread_skops_content
+from leafgate_sklearn.unread import unread_skops_content
 
 SCHEMA = "schema.json"
 OBJECTS = {"ObjectNode", "TreeNode", "ConstructorFromReduceNode"}
@@ -64,9 +62,13 @@ def read(content: bytes, place: str) -> ModelIR:
     return replace(model, discloses=discloses, texts=model.texts | unread.texts)
 
 
-def _is_known(name: str) -> bool:
-    """May messages repeat the name of a class?"""
-    return name in NEAREST_MODELS or name in FOREIGN or has_known_words(name, WORDS)
+MAX_CLASS_NAME = 60
+"""Letters of the longest name of a class that messages repeat."""
+
+
+def _is_class_name(name: str) -> bool:
+    """May messages repeat it? Short texts of the file are compared with the table's cells as well."""
+    return name.isascii() and name.isidentifier() and len(name) <= MAX_CLASS_NAME
 
 
 @dataclass
@@ -166,7 +168,7 @@ class _File:
         )
         known: dict[str, Any] = facts if isinstance(facts, dict) and node.get("__loader__") in OBJECTS else {}
         return ObjectView(
-            name if isinstance(name, str) and _is_known(name) else UNKNOWN_CLASS,
+            name if isinstance(name, str) and _is_class_name(name) else UNKNOWN_CLASS,
             self.place,
             frozenset(known),
             lambda wanted: self._looked_at(wanted, known[wanted], depth + 1),

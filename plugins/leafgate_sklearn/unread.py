@@ -146,39 +146,6 @@ PADDING = 8
 """Bytes that a compiler leaves between the fields of a node."""
 
 
-WRITTEN = """
-absolute accuracy ada adaboostclassifier adaboostregressor all allow array as auc auto average bagging
-baggingclassifier baggingregressor balanced best binarizer binary binning binomial bitset bool boost booster boosting
-both box brier builtins bytearray bytes calibrated calibratedclassifiercv calibration category cats centerer child
-children classification classifier clf cls code codes column columntransformer complex compose concat counter cox cross
-cv cy d datetime decision decisiontreeclassifier decisiontreeregressor defaultdict deny deprecated deviance dict
-discretization discretizer dispatch dt dummy dummyclassifier dummyregressor dxsm else embedding encode encoded encoders
-encoding ensemble ensure entropy est exist exp explained expm exponential extra extratreeclassifier extratreeregressor
-extratreesclassifier extratreesregressor f false fdr featureunion filled final finite first fit flag flags float fold
-forest fpr frame frequent friedman from frozen functions functiontransformer functools fwe gain gaps gb gbc gbm generic
-gini go gradient gradientboostingclassifier gradientboostingregressor grid gridsearchcv half hgb hist
-histgradientboostingclassifier histgradientboostingregressor huber identity if iforest ignore imputation impute imputed
-imputer inc index is isolation isolationforest isotonic isotonicregression it jobs johnson json kbinsdiscretizer kernel
-kernelcenterer key keywords kfold knn knnimputer kwds labelbinarizer labelencoder labels lad large last learn learner
-leave leaveoneout lgbm log logit logs ls ma macro mae main make mask masked maskedarray matthews max maxabsscaler
-median method metrics micro minmaxscaler missingindicator model most mse mt mtrand multi multilabelbinarizer
-multinomial na namespace nan nd ndarray neg nested nominal none normalizer num number numbers numeric numerical numpy
-nums object ohe one onehot onehotencoder only ord ordered ordinal ordinalencoder other out p pandas partial pass
-passthrough pcg percentile philox pipe pipeline poisson polars polynomial polynomialfeatures pool pos power
-powertransformer precision predict predictor prep preprocess preprocessing proba quantiletransformer r raise
-randomforestclassifier randomforestregressor randomized randomizedsearchcv randomtreesembedding rank ranking rare
-recall regression regressor repeated repeatedkfold repeatedstratifiedkfold response rest results rf rfe rfecv right
-robust robustscaler roc samples scaled scaler scaling score scorer scorers scores scoring search second select
-selection selector seq sequence sequential series set sfc shufflesplit side sigmoid sign simple simpleimputer size
-slice spawn spawned spline splinetransformer split splits sqrt square squared stacking stackingclassifier
-stackingregressor standard standardscaler step stop str stratified stratifiedkfold stratifiedshufflesplit string target
-targetencoder temperature test text texts then thresholds time timedelta train transformed transformedtargetregressor
-tuple two type types ufunc uint uinteger uniform union univariate utils voting votingclassifier votingregressor warn
-ways weighted xgb xgbrf yeo zero
-"""
-WORDS = frozenset(re.findall("[a-z]+", f"{' '.join(ATTRIBUTES)} {WRITTEN}".lower()))
-"""Words of the names of scikit-learn's classes and of their attributes: reports print no others."""
-
 PRODUCERS = frozenset({"in", "learn", "memory", "scikit", "skops"})
 """Words of what models read from skops files, or from memory, are called."""
 
@@ -217,7 +184,7 @@ def _check_object(tracker: UnreadTracker, each: ObjectView) -> None:
     """Check the attributes of an object, the names of its steps, and the fields of its nodes."""
     values = {name: each.get(name) for name in sorted(each.names)}
     for name in values.keys() - ATTRIBUTES.keys():
-        if (value := values.pop(name)) is not None:  # a later scikit-learn may have attributes of known words
+        if (value := values.pop(name)) is not None:
             tracker.check_texts("names of attributes", [name])
             tracker.add("an attribute that scikit-learn does not have", content_size(value))
     tracker.check_table(values, ATTRIBUTES, _limits(each.kind, values), "attributes")

@@ -25,13 +25,12 @@ from leafgate.api import (
     Origin,
     ReleaseError,
     TreeIR,
-    has_known_words,
 )
 from leafgate.app import topological_order
 from leafgate_sklearn.disclosures import SEARCHES
 from leafgate_sklearn.idle_categories import forget_idle_categories
 from leafgate_sklearn.skops import SCHEMA, read
-from leafgate_sklearn.unread import ATTRIBUTES, WORDS
+from leafgate_sklearn.unread import ATTRIBUTES
 
 PLACE = "skops file"
 FORESTS = frozenset({"RandomForestClassifier", "ExtraTreesClassifier", "RandomForestRegressor", "ExtraTreesRegressor"})
@@ -269,8 +268,7 @@ def _names_of_categories(before: ModelIR, thing: Any) -> bool:
 def _forget_people(thing: Any) -> None:
     """Take away how many people there were, seeds, and attributes that scikit-learn does not have."""
     for name in list(vars(thing)):
-        known = name in ATTRIBUTES or has_known_words(name, WORDS)
-        if name in SAMPLE_SIZES or not known:
+        if name in SAMPLE_SIZES or name not in ATTRIBUTES:
             delattr(thing, name)
     if "random_state" in vars(thing):
         thing.random_state = None
