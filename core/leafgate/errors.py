@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
+from traceback import walk_tb
 
 
 class ExitCode(IntEnum):
@@ -140,6 +141,27 @@ def plain(message: str) -> str:
     """Pydantic's message in the style of the other messages."""
     message = message.removeprefix("Value error, ").removeprefix("Input ")
     return message[:1].lower() + message[1:]
+
+
+def raising_frame(error: BaseException, package: str = "") -> tuple[str, str, int]:
+    """Return the module, the function and the line that raised an error; empty texts and 0 where nobody knows.
+
+    Args:
+        error: the error; its message, which may hold data, is not looked at.
+        package: the deepest line of this package is wanted, where it has one.
+    """
+    frames = [
+        (str(frame.f_globals.get("__name__", "")), frame.f_code.co_name, line)
+        for frame, line in walk_tb(error.__traceback__)
+    ]
+    own = [frame for frame in frames if frame[0].partition(".")[0] == package]
+    return (own or frames or [("", "", 0)])[-1]
+
+
+def raising_line(error: BaseException) -> str:
+    """Where an error was raised, as it follows the error's name: ` in FUNCTION, line N`; empty where nobody knows."""
+    _, function, line = raising_frame(error)
+    return f" in {function}, line {line}" if function else ""
 
 
 def nearest_name(name: object, known: Iterable[str], otherwise: str) -> str:

@@ -7,7 +7,7 @@ import math
 import re
 from typing import Any, NoReturn
 
-from leafgate.errors import ReleaseError
+from leafgate.errors import InvalidError, ReleaseError
 
 SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 """Half of a sign beyond the first plane, as JSON may write it; alone it is no text that can be written as UTF-8."""
@@ -46,20 +46,42 @@ def parse_bounded_json(content: bytes, place: str, *, with_nan: bool = False) ->
     `with_nan` takes NaN for a number, which it is not in JSON, though some write it.
     """
     refuse_large(content, place)
-    constant = _nan if with_nan else no_constant
+    return parse_strict_json(content, ReleaseError, place, with_nan=with_nan)
+
+
+def parse_strict_json(content: bytes, error: type[InvalidError], place: str, *, with_nan: bool = False) -> Any:
+    """The JSON document in `content`, whatever its size; `error` says what is wrong with it, without quoting it."""
     try:
-        found = json.loads(content, object_pairs_hook=unique_keys, parse_constant=constant, parse_float=finite_only)
-        if SURROGATE.search(content):
+        found = parse_plainly(content, with_nan=with_nan)
+        if may_hold_surrogates(content):
             json.dumps(found, ensure_ascii=False).encode()
         return found
     except RecursionError:
-        raise ReleaseError("is nested too deeply", place=place) from None
+        raise error("is nested too deeply", place=place) from None
     except json.JSONDecodeError as wrong:
-        raise ReleaseError(f"is not JSON: {wrong.msg} in line {wrong.lineno}", place=place) from None
+        raise error(f"is not JSON: {wrong.msg} in line {wrong.lineno}", place=place) from None
     except ValueError as wrong:
-        raise ReleaseError(
-            "is not UTF-8 text" if isinstance(wrong, UnicodeError) else str(wrong), place=place
-        ) from None
+        message = "is not UTF-8 text" if isinstance(wrong, UnicodeError) else str(wrong)
+        raise error(message, place=place) from None
+
+
+def parse_plainly(content: bytes, *, with_nan: bool = False) -> Any:
+    """The document in `content`: no key twice, nothing infinite; ValueError for anything else."""
+    constant = _nan if with_nan else no_constant
+    return json.loads(content, object_pairs_hook=unique_keys, parse_constant=constant, parse_float=finite_only)
+
+
+def may_hold_surrogates(content: bytes) -> bool:
+    """Could a text in this JSON be none that UTF-8 can hold? False for all that programs usually write."""
+    if SURROGATE.search(content) or b"\0" in content:
+        return True
+    if content.isascii():
+        return False
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return True
+    return False
 
 
 def refuse_large(content: bytes, place: str, most: int = LARGEST) -> None:

@@ -12,7 +12,7 @@ from typing import ParamSpec
 import typer
 
 from leafgate.console.output import print_document, say
-from leafgate.errors import ExitCode, LeafgateError, Problem, nearest_name
+from leafgate.errors import ExitCode, LeafgateError, Problem, nearest_name, raising_line
 from leafgate.io.json import readable
 
 P = ParamSpec("P")
@@ -100,11 +100,7 @@ def nearest_choice(text: str) -> str:
 
 def _internal(error: BaseException) -> str:
     """Which error and where in our code; not its text, which may hold data."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    where = f" in {trace.tb_frame.f_code.co_name}, line {trace.tb_lineno}" if trace is not None else ""
-    return f"internal error: {type(error).__name__}{where}"
+    return f"internal error: {type(error).__name__}{raising_line(error)}"
 
 
 def print_problems(problems: Sequence[Problem], *, as_json: bool, code: int) -> int:

@@ -28,6 +28,8 @@ from pydantic import (
 from leafgate.io.json import JsonDocument
 from leafgate.kernel.components import Strict
 from leafgate.kernel.findings import RemedyAction, Verdict
+from leafgate.kernel.knowledge import Access
+from leafgate.kernel.release import Severity
 
 
 class Document(Strict):
@@ -236,7 +238,7 @@ class FileDisclosureDocument(BaseModel):
 
     model_config = OPEN
 
-    severity: Literal["low", "medium", "high"]
+    severity: Severity
     """`high`: of small groups or single people; `medium`: of all people together; `low`: of the algorithm."""
     says: str
     """What the file discloses, in a sentence."""
@@ -582,7 +584,7 @@ class AttackDocument(Document):
     """What the policy grants this attack in place of what it grants the others."""
     withheld: tuple[str, ...] = ()
     """What this attack does not know although adversaries do where a policy says nothing."""
-    access: Literal["labels", "scores", "file"] = "file"
+    access: Access = "file"
     """What it is handed of the model."""
     candidates: WholeNumber = 0
     """At most how many people of the table, and how many others, it must tell apart."""

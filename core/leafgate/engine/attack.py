@@ -6,14 +6,13 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from leafgate.algorithms.prediction import class_scores, predict
 from leafgate.api.registry import Plugins, use_of
 from leafgate.engine.remedies.static import from_error
 from leafgate.engine.validation import validate_belief
-from leafgate.errors import InconclusiveError, LeafgateError, NoReleaseError, PolicyError, ReleaseError
+from leafgate.errors import InconclusiveError, LeafgateError, NoReleaseError, PolicyError, ReleaseError, raising_frame
 from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.kernel.belief import Belief, CellBelief, GroupBelief, SecretBelief, secret_of
 from leafgate.kernel.components import AttackModel, Component
@@ -193,17 +192,7 @@ def isolate_plugin_errors(component: Component | type[Component], plugins: Plugi
     except (PolicyError, ReleaseError, InconclusiveError, NoReleaseError):
         raise
     except (Exception, SystemExit) as error:
-        where = _location_in(error.__traceback__, kind.__module__.partition(".")[0])
+        module, function, line = raising_frame(error, kind.__module__.partition(".")[0])
+        where = f", line {line} of {module}.{function}" if module else ""
         origin = f"{use_of(kind)} ({plugins.origin(component)})"
         raise InconclusiveError(f"{origin} failed: {type(error).__name__}{where}") from error
-
-
-def _location_in(trace: TracebackType | None, package: str) -> str:
-    """The deepest line of the plugin's own code in a traceback, else the deepest line of all."""
-    frames = []
-    while trace is not None:
-        frames.append((trace.tb_frame.f_globals.get("__name__", ""), trace.tb_lineno, trace.tb_frame.f_code.co_name))
-        trace = trace.tb_next
-    own = [frame for frame in frames if frame[0].partition(".")[0] == package]
-    module, line, function = (own or frames or [("", 0, "")])[-1]
-    return f", line {line} of {module}.{function}" if module else ""

@@ -9,7 +9,9 @@ from collections.abc import Collection, Mapping
 from json.encoder import encode_basestring
 from typing import Any, get_args
 
-from leafgate.bounded.json import finite_only, no_constant, unique_keys
+from leafgate.bounded.json import may_hold_surrogates as may_hold_surrogates
+from leafgate.bounded.json import parse_plainly as parse_plainly
+from leafgate.bounded.json import parse_strict_json
 from leafgate.errors import InvalidError, ReleaseError
 from leafgate.kernel.paths import canonical as canonical
 from leafgate.kernel.paths import is_number as is_number
@@ -22,36 +24,7 @@ JsonObject = Mapping[str, Any]
 
 def parse_json(content: bytes, error: type[InvalidError], place: str) -> Any:
     """The document in `content`; `error` says what is wrong with it, without quoting it."""
-    try:
-        document = parse_plainly(content)
-        if may_hold_surrogates(content):
-            canonical(document)
-    except RecursionError:
-        raise error("is nested too deeply", place=place) from None
-    except json.JSONDecodeError as wrong:
-        raise error(f"is not JSON: {wrong.msg} in line {wrong.lineno}", place=place) from None
-    except ValueError as wrong:
-        message = "is not UTF-8 text" if isinstance(wrong, UnicodeError) else str(wrong)
-        raise error(message, place=place) from None
-    return document
-
-
-def parse_plainly(content: bytes) -> Any:
-    """The document in `content`: no key twice, nothing infinite, and NaN is no number; ValueError for anything else."""
-    return json.loads(content, object_pairs_hook=unique_keys, parse_constant=no_constant, parse_float=finite_only)
-
-
-def may_hold_surrogates(content: bytes) -> bool:
-    """Could a text in this JSON be none that UTF-8 can hold? False for all that programs usually write."""
-    if b"\\u" in content or b"\0" in content:
-        return True
-    if content.isascii():
-        return False
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        return True
-    return False
+    return parse_strict_json(content, error, place)
 
 
 def refuse_unknown(keys: Collection[str], known: Collection[str], error: type[InvalidError], place: str) -> None:

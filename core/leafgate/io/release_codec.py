@@ -34,6 +34,7 @@ from leafgate.io.tree_codec import TreeReader, TreeWriter, tree_document
 from leafgate.kernel.noise import LAWS, Noise
 from leafgate.kernel.release import (
     LEVELS,
+    SEVERITIES,
     AuditedFile,
     BuildResult,
     Combine,
@@ -48,7 +49,6 @@ from leafgate.kernel.release import (
     Publish,
     Records,
     Release,
-    Severity,
 )
 from leafgate.kernel.schema import Column, Role, Schema, bin_names
 from leafgate.kernel.tree import MAX_TREES, Node
@@ -79,7 +79,7 @@ def read_disclosure(document: Any, place: str, texts: Collection[str] = frozense
     refuse_unknown(item, ("kind", "severity", "says", "level"), ReleaseError, place)
     if not all(isinstance(item.get(key), str) for key in ("kind", "severity", "says")):
         raise ReleaseError("`kind`, `severity` and `says` must be texts", place=place)
-    if item["severity"] not in get_args(Severity) or item.get("level") not in (None, *LEVELS):
+    if item["severity"] not in SEVERITIES or item.get("level") not in (None, *LEVELS):
         raise ReleaseError("has a `severity` or a `level` that there is not", place=place)
     text = re.sub("[0-9]{1,9}", "#", item["says"])
     kind = item["kind"] if item["kind"] in KINDS else "other_content"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from leafgate.errors import InconclusiveError
+from leafgate.kernel.release import SEVERITIES
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,6 @@ RESERVED = frozenset(
 CORE_OF_ATTACKS = RESERVED - {"problem", "reason", "reason_in_full", "remedy"}
 """The keys that the core alone writes beside an attack's evidence; no attack may use them."""
 
-SEVERITIES = ("low", "medium", "high")
 """How serious something is that a model's file discloses."""
 
 

@@ -30,6 +30,8 @@ def discloses_more(level: Level, reference: Level) -> bool:
 
 Severity = Literal["low", "medium", "high"]
 """low: of the algorithm; medium: of all people together; high: of small groups, or of single people."""
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+"""From the least to the most."""
 
 
 LOCATED = frozenset({"other_content", "people_listed", "rare_numbers"})

@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from leafgate.api.registry import Plugins
 from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, Finding, Remedy, VisibleTo, scrub_command
 from leafgate.kernel.policy import Policy
-from leafgate.kernel.release import LEVELS, NOT_STATED, FileDisclosure, Level, Release, discloses_more
-
-WORST_FIRST = ("high", "medium", "low")
+from leafgate.kernel.release import LEVELS, NOT_STATED, SEVERITIES, FileDisclosure, Level, Release, discloses_more
 
 
 def file_disclosure_check(policy: Policy, plugins: Plugins, release: Release) -> Iterator[Finding]:
@@ -19,7 +17,7 @@ def file_disclosure_check(policy: Policy, plugins: Plugins, release: Release) ->
     """
     if release.file is None:
         return
-    found = sorted(release.file.discloses, key=lambda item: WORST_FIRST.index(item.severity))
+    found = sorted(release.file.discloses, key=lambda item: SEVERITIES.index(item.severity), reverse=True)
     level = effective_level(release.publish.leaves, found)
     claim = level if policy.publish is None else policy.publish.leaves
     broken = discloses_more(level, claim)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from leafgate.api.registry import OfferedFormat, Plugins, load_plugins
 from leafgate.api.report_formats import ReportDocument, ReportFormat
-from leafgate.errors import InvalidError, PolicyError, ReportFormatError, nearest_name
+from leafgate.errors import InvalidError, PolicyError, ReportFormatError, nearest_name, raising_line
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -87,21 +87,12 @@ def _content(offered: OfferedFormat, draw: Callable[[], object]) -> bytes:
     try:
         content = draw()
     except (Exception, SystemExit) as error:
-        _fail(offered, _where(error), error)
+        _fail(offered, f"raised {type(error).__name__}{raising_line(error)}", error)
     if not isinstance(content, bytes):
         _fail(offered, f"returned {type(content).__name__}, not bytes")
     if not content:
         _fail(offered, "returned no bytes")
     return content
-
-
-def _where(error: BaseException) -> str:
-    """The kind of an error and the line that raised it."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    line = "" if trace is None else f" in {trace.tb_frame.f_code.co_name}, line {trace.tb_lineno}"
-    return f"raised {type(error).__name__}{line}"
 
 
 def _fail(offered: OfferedFormat, how: str, error: BaseException | None = None) -> NoReturn:

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate.algorithms.sampling import known_columns
-from leafgate.errors import DataError, InconclusiveError, LeafgateError, PolicyError, Problem
+from leafgate.errors import DataError, InconclusiveError, LeafgateError, PolicyError, Problem, raising_line
 from leafgate.io.tables.cells import (
     check_header,
     check_width,
@@ -407,7 +407,7 @@ def read_source(source: DataSource, content: bytes, name: str) -> pd.DataFrame:
         problems = [problem if problem.location else replace(problem, location=name) for problem in error.problems]
         raise type(error).listing(problems) from None
     except (Exception, SystemExit) as error:
-        raise _failed(source, f"raised {type(error).__name__}{_line(error)}") from None
+        raise _failed(source, f"raised {type(error).__name__}{raising_line(error)}") from None
     return source_cells(frame, source, name)
 
 
@@ -451,14 +451,6 @@ def _failed(source: DataSource, how: str) -> InconclusiveError:
         place="data.source",
         remedy="report this to the authors of the plugin; or export the table as CSV",
     )
-
-
-def _line(error: BaseException) -> str:
-    """The function and the line that raised an error."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return "" if trace is None else f" in {trace.tb_frame.f_code.co_name}, line {trace.tb_lineno}"
 
 
 def _cells(content: bytes, data: TableSource, names: Sequence[str], path: Path) -> pd.DataFrame:
