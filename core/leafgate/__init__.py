@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from leafgate.lazy_loading import lazy_exports
+from leafgate.lazy_loading import lazy_exports, lazy_names
 
 if TYPE_CHECKING:
     from leafgate.errors import DataError as DataError
@@ -31,23 +31,13 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-EXPORTS = {
-    "leafgate.errors": "DataError InconclusiveError LeafgateError NoReleaseError PolicyError ReleaseError",
-    "leafgate.models.reader": "from_sklearn",
-    "leafgate.kernel.policy": "Policy",
-    "leafgate.session.audit": "Audit",
-    "leafgate.session.model_audit": "audit load_policy",
-    "leafgate.session.repair": "Repair repair",
-    "leafgate.kernel.release": "Release",
-    "leafgate.kernel.table": "Table",
-}
-__getattr__ = lazy_exports(__name__, EXPORTS)
+__getattr__ = lazy_exports(__name__)
 """Imported on first use, so that a command imports no more than it needs."""
 
 
 def __dir__() -> list[str]:
     """The public names, for completion in notebooks."""
-    return [*(name for names in EXPORTS.values() for name in names.split()), "__version__"]
+    return [*lazy_names(__name__), "__version__"]
 
 
 def _display_releases() -> None:

@@ -11,9 +11,11 @@ A plugin keeps its classes and their mathematics in one file and still imports i
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -52,19 +54,38 @@ def lazy(name: str) -> Any:
     return LazyModule(name)
 
 
-def lazy_exports(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return a module's `__getattr__`, which imports each exported name when it is first read (PEP 562).
+LAZY_IMPORT = re.compile(r"^    from ([\w.]+) import (\w+) as \2$", re.MULTILINE)
+"""A line below `if TYPE_CHECKING:` by which a module exports a name."""
+
+
+@cache
+def lazy_names(package: str) -> Mapping[str, str]:
+    """The names that a module exports, each with the module that it is imported from when it is first read.
+
+    They are what the source imports for type checkers alone, a name a line, so that each name is written once:
+
+        if TYPE_CHECKING:
+            from leafgate.kernel.table import Table as Table
 
     Args:
         package: the `__name__` of the module that exports.
-        modules: for each module the names that are exported from it, separated by spaces.
+    """
+    source: str = vars(sys.modules[package])["__loader__"].get_source(package)
+    return {name: module for module, name in LAZY_IMPORT.findall(source)}
+
+
+def lazy_exports(package: str) -> Callable[[str], Any]:
+    """Return a module's `__getattr__`, which imports each of its `lazy_names` when it is first read (PEP 562).
+
+    Args:
+        package: the `__name__` of the module that exports.
 
     Returns:
         A function that raises AttributeError for any other name. What it returns becomes an attribute of the module.
     """
-    home = {name: module for module, names in modules.items() for name in names.split()}
 
     def get(name: str) -> Any:
+        home = lazy_names(package)
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(import_module(home[name]), name)

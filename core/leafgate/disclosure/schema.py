@@ -28,7 +28,7 @@ from pydantic import (
 from leafgate.io.json import JsonDocument
 from leafgate.kernel.components import Strict
 from leafgate.kernel.findings import RemedyAction, Verdict
-from leafgate.kernel.knowledge import Access
+from leafgate.kernel.oracle import Access
 from leafgate.kernel.release import Severity
 
 
