@@ -252,7 +252,7 @@ def with_source_locations(written: PolicyDocument) -> Iterator[None]:
 
 
 def _placed(problem: Problem, written: PolicyDocument) -> Problem:
-    line = strictness.nearest_line(written, parse_path(problem.location, written.document))
+    line = strictness.nearest_line(written, problem.path or parse_path(problem.location, written.document))
     if line is None or line.file == written.file:
         return problem
     return replace(problem, location=f"{line.file}, line {line.number}: {problem.location}")

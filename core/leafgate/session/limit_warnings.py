@@ -22,15 +22,15 @@ def small_limits(policy: Policy) -> Iterator[Problem]:
     """Every limit of a policy, and weaker one of its waivers, that is about groups too small for a public report."""
     cell = policy.report.smallest_cell
     weaker = [
-        (f"waivers[{i}].limit", waiver.weaker(metric))
+        (("waivers", i, "limit"), waiver.weaker(metric))
         for i, waiver in enumerate(policy.waivers)
         if waiver.limit is not None and (metric := metric_of(waiver, policy.metrics)) is not None
     ]
-    for place, metric in [*((f"metrics[{i}]", metric) for i, metric in enumerate(policy.metrics)), *weaker]:
+    for place, metric in [*((("metrics", i), metric) for i, metric in enumerate(policy.metrics)), *weaker]:
         average = isinstance(metric, PersonMetric) and metric.average
         asked = LimitQuery(metric.called, metric.unit, Limit(metric.direction, metric.bound, average))
         if asked.small(cell):
-            yield Problem(place, asked.describe(SMALL, cell))
+            yield Problem.at(place, asked.describe(SMALL, cell))
 
 
 def limits_against_table(policy: Policy, plugins: Plugins, people: Table | LargeTable) -> Iterator[Problem]:
@@ -49,10 +49,10 @@ def limits_against_table(policy: Policy, plugins: Plugins, people: Table | Large
 
     impossible = unkeepable_limits(policy.metrics, plugins, people, of_model=policy.build.use == "published")
     for limit in impossible:
-        yield Problem(f"metrics[{limit.number}]", limit.message, limit.hint)
+        yield Problem.at(("metrics", limit.number), limit.message, limit.hint)
     if not impossible:
         for frequent in frequent_values(people, policy.metrics):
-            yield Problem(f"data.columns.{frequent.secret}", frequent.question, frequent.hint)
+            yield Problem.at(("data", "columns", frequent.secret), frequent.question, frequent.hint)
 
 
 def decimal_commas(policy: Policy) -> Iterator[Problem]:
@@ -65,4 +65,4 @@ def decimal_commas(policy: Policy) -> Iterator[Problem]:
 
         if are_decimal_commas(values):
             message = "numbers with decimal commas are categories here"
-            yield Problem(f"data.columns.{name}", message, f"{DECIMAL_POINTS}, and declare `bounds`")
+            yield Problem.at(("data", "columns", name), message, f"{DECIMAL_POINTS}, and declare `bounds`")

@@ -6,7 +6,7 @@ is drawn up of both, and everything is as `leafgate audit` does it with this pol
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from leafgate.api.registry import Plugins, load_plugins, use_of
-from leafgate.errors import DataError, InvalidError, PolicyError, nearest_name
+from leafgate.errors import DataError, InvalidError, PolicyError, Problem, nearest_name
 from leafgate.io.release_codec import serialize
 from leafgate.io.tables.frames import FrameTable, single_column, word_for_missing
 from leafgate.io.yaml import MAX_YAML_BYTES, as_parsed
@@ -32,7 +32,7 @@ from leafgate.session.draft import RoleWords, TableDraft, column_numbers
 from leafgate.session.limit_warnings import decimal_commas, limits_against_table, small_limits
 from leafgate.session.people import CLASS_NAME, People, people_like, people_of, table_for, value_texts
 from leafgate.session.proposals import Proposal, SecretShares, propose
-from leafgate.session.python_text import error_in_python
+from leafgate.session.python_text import error_in_python, problem_in_python
 from leafgate.session.run import Session, given_words, session_of
 from leafgate.session.witness import WITNESS_FILE, estimator_answers
 
@@ -254,7 +254,8 @@ def audit_files(files: AuditFiles) -> Audit:
     with private_folder() as folder:
         session = open_files(files, folder)
         audited = session.audit(search_remedies=files.search_remedies)
-    return with_files(audited, files, _warnings(session))
+    warnings = (problem_in_python(warning, files.document) for warning in _warnings(session))
+    return with_files(audited, files, tuple(map(str, warnings)))
 
 
 def open_files(files: AuditFiles, folder: Path) -> Session:
@@ -264,10 +265,11 @@ def open_files(files: AuditFiles, folder: Path) -> Session:
     return session_of(loaded.policy.with_origin(files.origin), loaded.plugins, frames=files.tables)
 
 
-def _warnings(session: Session) -> tuple[str, ...]:
-    policy = session.policy
-    against = limits_against_table(policy, session.plugins, session.tables.people)
-    return tuple(str(problem) for problem in (*small_limits(policy), *decimal_commas(policy), *against))
+def _warnings(session: Session) -> Iterator[Problem]:
+    """What is doubtful about the policy of a session."""
+    yield from small_limits(session.policy)
+    yield from decimal_commas(session.policy)
+    yield from limits_against_table(session.policy, session.plugins, session.tables.people)
 
 
 def _audit_by_policy(policy: Policy, X: Any, y: Any, test: Any, search_remedies: bool) -> Audit:  # noqa: N803
@@ -287,7 +289,8 @@ def _audit_by_policy(policy: Policy, X: Any, y: Any, test: Any, search_remedies:
     )
     origin = replace(origin, given=(*words, *(() if search_remedies else (NO_REMEDIES,))))
     session = session_of(policy.with_origin(origin), plugins, frames=frames)
-    return with_files(session.audit(search_remedies=search_remedies), None, _warnings(session))
+    audited = session.audit(search_remedies=search_remedies)
+    return with_files(audited, None, tuple(map(str, _warnings(session))))
 
 
 def _refuse_with_policy(given: Mapping[str, Any]) -> None:

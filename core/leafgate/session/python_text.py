@@ -42,11 +42,12 @@ OF_THE_POLICY = " This is in the policy that `audit.to_policy(FOLDER)` writes."
 
 
 def error_in_python(error: LeafgateError, policy: JsonObject) -> LeafgateError:
-    """The error of an audit of a model in memory, with arguments in place of keys of its policy."""
-    return type(error).listing(_problem_in_python(problem, policy) for problem in error.problems)
+    """The error of an audit of a model in memory, its problems as `problem_in_python` has them."""
+    return type(error).listing(problem_in_python(problem, policy) for problem in error.problems)
 
 
-def _problem_in_python(problem: Problem, policy: JsonObject) -> Problem:
+def problem_in_python(problem: Problem, policy: JsonObject) -> Problem:
+    """A problem of an audit of a model in memory, with arguments in place of keys of its policy."""
     hint = text_in_python(problem.hint.replace("the policy or the data", "X, or the roles"))
     message = text_in_python(problem.message)
     argument, inner = _argument(problem.path or parse_path(problem.location, policy))

@@ -495,3 +495,13 @@ def test_arrow_tables_need_pyarrow(fitted: Any, monkeypatch: pytest.MonkeyPatch)
     model, table, ill = fitted
     with pytest.raises(leafgate.DataError, match=r'pip install "leafgate\[parquet\]"'):
         leafgate.audit(model, pl.from_pandas(table), ill)
+
+
+def test_warnings_name_arguments() -> None:
+    table, ill = people()
+    table["share"] = np.where(np.arange(len(table)) % 2, "1,5", "2,5")
+    model = DecisionTreeClassifier(max_depth=1).fit(table[["age"]], ill)
+    audit = leafgate.audit(model, table, ill, limits={"k_anonymity": 2}, search_remedies=False)
+    places = [warning.partition(": ")[0] for warning in audit.warnings]
+    assert ("limits[0]" in places, "roles" in places) == (True, True)
+    assert not any("data.columns" in warning or "metrics[" in warning for warning in audit.warnings)
