@@ -181,7 +181,7 @@ def move_rare_thresholds(model: ModelIR, people: TableOfPolicy) -> ModelIR:
         cells = people.cells.get(origin.column)
         if not isinstance(origin, Numeric) or cells is None or not people.table.schema[origin.column].numeric:
             continue
-        numbers = apply_steps(np.array(list(cells.by_number)), origin.steps)
+        numbers = apply_steps(cells.by_number.index.to_numpy(), origin.steps)
         numbers = numbers if origin.fill is None else np.append(numbers, origin.fill)
         common = np.unique(numbers[~cells.are_rare(numbers, origin.steps)])
         moved: dict[tuple[float, bool, bool], float] = {}

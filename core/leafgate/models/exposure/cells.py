@@ -7,7 +7,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -26,7 +25,6 @@ from leafgate.models.lowering.tests import apply_steps
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-Key = TypeVar("Key", str, float)
 
 TEXTS = "texts that fewer than {few} people of the table have: they may name them"
 NUMBERS = "numbers that fewer than {few} people of the table have, finer than `step` makes public"
@@ -89,24 +87,28 @@ class ColumnCells:
     @cached_property
     def by_spelling(self) -> Mapping[str, float]:
         """The people with each text, as libraries may write it."""
-        return _sums(self.counts, [as_in_names(str(text)) for text in self.counts.index])
+        sums: dict[str, float] = {}
+        for text, people in self.counts.items():
+            spelling = as_in_names(str(text))
+            sums[spelling] = sums.get(spelling, 0.0) + people
+        return sums
 
     @cached_property
-    def by_number(self) -> Mapping[float, float]:
-        """The people with each number, in rising order."""
-        numbers = [as_number(str(text)) for text in self.counts.index]
-        found = _sums(self.counts, numbers)
-        return {number: found[number] for number in sorted(filter(math.isfinite, found))}
+    def by_number(self) -> pd.Series:
+        """The people with each number, by the numbers in rising order."""
+        numbers = np.array([as_number(str(text)) for text in self.counts.index], dtype=np.float64)
+        people = pd.Series(self.counts.to_numpy(), index=numbers)
+        return people[np.isfinite(numbers)].groupby(level=0).sum()
 
     @cached_property
     def rare_numbers(self) -> Floats:
         """The numbers that few people have, finer than is public."""
-        rare = np.array([number for number, people in self.by_number.items() if people < self.few])
+        rare = self.by_number.index[self.by_number < self.few].to_numpy()
         return rare if self.step is None else rare[~is_multiple(rare, self.step)]
 
     def people(self, text: str) -> float:
         """How many have the text, or the number that it is; 0 where nobody does."""
-        return self.by_spelling.get(as_in_names(text), 0.0) or self.by_number.get(as_number(text), 0.0)
+        return self.by_spelling.get(as_in_names(text), 0.0) or float(self.by_number.get(as_number(text), 0.0))
 
     def has_few(self, text: str) -> bool:
         """Is the text, or the number that it is, the cell of a few people?"""
@@ -150,14 +152,6 @@ def values_of_few(content: FileContent, table: Table | LargeTable, smallest_cell
     judged = _Judgement(table, smallest_cell)
     found = {name: judged.rare(name, values) for name, values in content.values.items()}
     return {name: rare for name, rare in found.items() if rare and not judged.holds_numbers(name)}
-
-
-def _sums(counts: pd.Series, keys: Iterable[Key]) -> dict[Key, float]:
-    """The people with each key."""
-    sums: dict[Key, float] = {}
-    for key, people in zip(keys, counts.to_numpy().tolist(), strict=True):
-        sums[key] = sums.get(key, 0.0) + people
-    return sums
 
 
 class _Judgement:
