@@ -39,17 +39,37 @@ Entry: TypeAlias = tuple[EntryPoint, str, str]
 
 
 @dataclass(frozen=True)
+class NamedOffer:
+    """A component that a plugin offers by its place, such as `leafgate_kadet.builder:Kadet`, and that is not imported.
+
+    `use` is the name that policies pick it by, and `hook` the hook that offers it.
+    """
+
+    use: str
+    hook: str
+    place: str
+
+    def component(self) -> type[Component]:
+        """Import it; TypeError for something that is no offer of its hook."""
+        component = pkgutil.resolve_name(self.place)
+        _check_offer(component, component_hooks()[self.hook], self.hook)
+        if self.use != use_of(component):
+            raise TypeError(f"{self.hook}() offers {component.__name__} as {self.use!r}, and its `use` is another")
+        return component  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
 class Plugin:
     """One entry point: where it comes from, what it offers, or why it cannot.
 
-    `not_imported` names components that it offers too, and that nobody has asked for.
+    `offers` are imported; `not_imported` are those that nobody has asked for yet.
     """
 
     name: str
     distribution: str
     version: str
     offers: tuple[type[Component], ...] = ()
-    not_imported: tuple[str, ...] = ()
+    not_imported: tuple[NamedOffer, ...] = ()
     commands: tuple[typer.Typer, ...] = ()
     formats: tuple[ReportFormat, ...] = ()
     attachments: tuple[tuple[str, DrawAttachment], ...] = ()
@@ -81,13 +101,45 @@ class Plugins:
     def broken(self) -> tuple[Plugin, ...]:
         return tuple(plugin for plugin in self.entries if plugin.problem)
 
-    @cached_property
+    @property
     def by_name(self) -> dict[str, type[Component]]:
-        """What a policy can pick, by its `use`; PolicyError when two plugins offer one name."""
+        """What a policy can pick, by its `use`, all imported; PolicyError when two plugins offer one name."""
+        for offer in self._not_imported.values():
+            self._import(offer)
+        return {**self.imported, **self._imported_later}
+
+    def component(self, use: str) -> type[Component] | None:
+        """What a policy picks by this name, imported; None where no plugin offers it, or what it offers is broken."""
+        component = self.imported.get(use)
+        if component is None and use in self._not_imported:
+            return self._import(self._not_imported[use])
+        return component
+
+    @cached_property
+    def _not_imported(self) -> dict[str, NamedOffer]:
+        return {offer.use: offer for plugin in self.entries for offer in plugin.not_imported}
+
+    @cached_property
+    def _imported_later(self) -> dict[str, type[Component]]:
+        """What was asked for after the plugins were loaded."""
+        return {}
+
+    def _import(self, offer: NamedOffer) -> type[Component] | None:
+        """The component; None where it cannot be imported: `leafgate plugins` says why."""
+        if offer.use not in self._imported_later:
+            try:
+                self._imported_later[offer.use] = offer.component()
+            except (Exception, SystemExit):
+                return None
+        return self._imported_later[offer.use]
+
+    @cached_property
+    def imported(self) -> dict[str, type[Component]]:
+        """What was imported when the plugins were loaded, by its `use`; PolicyError as `by_name` raises it."""
         offered: dict[str, Plugin] = {}
         problems = []
         for plugin in self.entries:
-            for use in (*map(use_of, plugin.offers), *plugin.not_imported):
+            for use in (*map(use_of, plugin.offers), *(offer.use for offer in plugin.not_imported)):
                 if use in offered:
                     other = offered[use]
                     problems.append(
@@ -161,13 +213,26 @@ class Plugins:
         return tuple(reader for _, (reader, _) in sorted(offered.items()))
 
     def kind(self, base: type[Component]) -> list[type[Component]]:
-        """The components of one kind, sorted by name."""
-        return [c for _, c in sorted(self.by_name.items()) if issubclass(c, base)]
+        """The components of one kind, sorted by name; those that were not imported are."""
+        for offer in self._not_imported.values():
+            if issubclass(component_hooks()[offer.hook], base) or issubclass(base, component_hooks()[offer.hook]):
+                self._import(offer)
+        return self._sorted(base, {**self.imported, **self._imported_later})
+
+    def imported_kind(self, base: type[Component]) -> list[type[Component]]:
+        """The components of one kind that were imported when the plugins were loaded, sorted by name."""
+        return self._sorted(base, self.imported)
+
+    @staticmethod
+    def _sorted(base: type[Component], components: Mapping[str, type[Component]]) -> list[type[Component]]:
+        return [component for _, component in sorted(components.items()) if issubclass(component, base)]
 
     def origin(self, component: Component | type[Component]) -> str:
         """The distribution and version a component came from."""
         wanted = component if isinstance(component, type) else type(component)
-        return next((p.origin for p in self.entries if wanted in p.offers), "unknown")
+        later = [self._not_imported[use] for use, each in self._imported_later.items() if each is wanted]
+        origins = (p.origin for p in self.entries if wanted in p.offers or set(later) & set(p.not_imported))
+        return next(origins, "unknown")
 
 
 def use_of(component: type[Component]) -> str:
@@ -191,8 +256,8 @@ def load_plugins(pins: Sequence[str] | None = None, only: Collection[str] | None
 
     Args:
         pins: distribution names, with a version range if wanted ("acme-attacks>=1.2").
-        only: the names of the components that are needed; others that a plugin offers by name are not imported, and
-            formats, readers and commands are left out.
+        only: the names of the components that are needed; others that a plugin offers by its place are imported when
+            somebody asks for them, and commands are left out.
 
     Raises:
         PolicyError: a pin is malformed, or nothing installed satisfies it.
@@ -280,8 +345,7 @@ def offered_by(module: ModuleType, only: Collection[str] | None = None) -> dict[
 
     Args:
         module: the module that the entry point names.
-        only: the names of the components that are needed, and of nothing else; None for all, and whatever else it
-            offers.
+        only: the names of the components that are needed now; None for all, and for commands.
 
     Raises:
         TypeError: something that it offers is no offer.
@@ -292,19 +356,18 @@ def offered_by(module: ModuleType, only: Collection[str] | None = None) -> dict[
 
 def _offers(hook: Any, only: Collection[str] | None) -> dict[str, Any]:
     offers: list[type[Component]] = []
-    not_imported: list[str] = []
+    not_imported: list[NamedOffer] = []
     for name, base in component_hooks().items():
-        for component, use in _named(getattr(hook, name)(), only):
-            if component is None:
-                not_imported.append(use)
+        for offered in getattr(hook, name)():
+            if not isinstance(offered, Mapping):
+                for component in offered:
+                    _check_offer(component, base, name)
+                offers += offered
                 continue
-            _check_offer(component, base, name)
-            if use and use != use_of(component):
-                raise TypeError(f"{name}() offers {component.__name__} as {use!r}, and its `use` is another")
-            offers.append(component)
+            named = [NamedOffer(use, name, place) for use, place in offered.items()]
+            offers += [each.component() for each in named if only is None or each.use in only]
+            not_imported += [each for each in named if only is not None and each.use not in only]
     components_offered = {"offers": tuple(offers), "not_imported": tuple(not_imported)}
-    if only is not None:
-        return components_offered
     formats = _flat(hook.report_formats())
     for offered in formats:
         _check_format(offered)
@@ -312,7 +375,8 @@ def _offers(hook: Any, only: Collection[str] | None) -> dict[str, Any]:
     for offered in readers:
         _check_reader(offered)
     offered_besides = {"formats": tuple(formats), "attachments": _attachments(hook), "readers": tuple(readers)}
-    return components_offered | offered_besides | {"commands": _commands(hook), "functions": _functions(hook)}
+    commands = _commands(hook) if only is None else ()
+    return components_offered | offered_besides | {"commands": commands, "functions": _functions(hook)}
 
 
 _IDLE_MANAGERS: list[pluggy.PluginManager] = []
@@ -338,18 +402,6 @@ def _new_manager() -> pluggy.PluginManager:
     manager = pluggy.PluginManager(hookspecs.GROUP)
     manager.add_hookspecs(hookspecs)
     return manager
-
-
-def _named(
-    offers: Iterable[Iterable[Any] | Mapping[str, str]], only: Collection[str] | None
-) -> Iterator[tuple[Any, str]]:
-    """Each component that a hook offers, with the name that the hook gives it; None for one that nobody needs."""
-    for offered in offers:
-        if isinstance(offered, Mapping):
-            for use, home in offered.items():
-                yield None if only is not None and use not in only else pkgutil.resolve_name(home), use
-        else:
-            yield from ((component, "") for component in offered)
 
 
 def _functions(hook: Any) -> tuple[tuple[str, str], ...]:

@@ -63,7 +63,7 @@ def _attack(run: Session, use: str) -> AttackModel:
     for attack in run.policy.attacks:
         if attack.called == use:
             return attack
-    offered = run.plugins.by_name.get(use)
+    offered = run.plugins.component(use)
     if offered is None or not issubclass(offered, AttackModel):
         names = [str(c.model_fields["use"].default) for c in run.plugins.kind(AttackModel)]
         remedy = nearest_name(use, names, f"installed: {', '.join(names)}")

@@ -108,7 +108,7 @@ def _sha256(policy: Path, root: Path | None, org: list[Path] | None) -> str:
     from leafgate.policy.load import load_policy
     from leafgate.session.expected_run import policy_sha256
 
-    return policy_sha256(load_policy(policy, root, org, check_only=True).policy, str(policy))
+    return policy_sha256(load_policy(policy, root, org).policy, str(policy))
 
 
 def _read_policy(
@@ -118,7 +118,7 @@ def _read_policy(
     from leafgate.policy.load import load_policy
 
     if not partial:
-        loaded = load_policy(policy, root, org, check_only=True).policy
+        loaded = load_policy(policy, root, org).policy
         if loaded.build.wants_readers:
             _refuse_pickles(loaded.build)
         if data is None:

@@ -161,7 +161,7 @@ def _results_for(checker: type[Metric], state: AuditState, attack: Attack) -> li
     """
     if checker.checked_by is None:
         return list(state.attack_results)
-    chosen = state.plugins.by_name.get(checker.checked_by)
+    chosen = state.plugins.component(checker.checked_by)
     if chosen is None or not issubclass(chosen, AttackModel):
         raise InconclusiveError(f"nobody offers the attack {checker.checked_by!r}")
     with isolate_plugin_errors(chosen, state.plugins):

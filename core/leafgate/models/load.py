@@ -175,7 +175,7 @@ def _builder_problems(release: Release, plugins: Plugins, place: str) -> Iterato
     if not NAME.fullmatch(use):
         yield Problem(f"{place}.use", "is no name of a builder", "at most 40 letters, digits, dots and dashes")
     options = {name: value for name, value in release.builder.items() if name != "use"}
-    installed = plugins.by_name.get(use)
+    installed = plugins.component(use)
     if installed is not None and issubclass(installed, TreeBuilder) and not _validates(installed, release.builder):
         yield Problem(place, "has options that the installed builder of this name does not take", TAKE_OUT)
     elif installed is None and not _few_plain(options):

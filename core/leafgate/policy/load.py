@@ -40,17 +40,16 @@ class Loaded:
 
 
 def load_policy(
-    path: Path, root: Path | None = None, org: Path | Sequence[Path] | None = None, *, check_only: bool = False
+    path: Path, root: Path | None = None, org: Path | Sequence[Path] | None = None
 ) -> Loaded:
     """Read, check and resolve a policy file and all it extends; `org` is a policy it is held to besides, or several.
 
-    With `check_only` the result has the plugins that the policy names, not all that an audit needs.
     Raises PolicyError listing everything that is wrong; InconclusiveError when all that is wrong
     is a name nobody offers while a plugin is broken.
     """
     written, loosened = inherited(load_extends_chain(path, each_org(org)))
     with with_source_locations(written):
-        loaded = policy_of(written.document, path.parent, root, homes_of(written, root), check_only=check_only)
+        loaded = policy_of(written.document, path.parent, root, homes_of(written, root))
     if loosened:
         raise PolicyError.listing(loosened)
     data = loaded.policy.data.with_file_checks(written.file_checks)
@@ -85,17 +84,18 @@ def policy_of(
     root: Path | None = None,
     homes: PathResolver | None = None,
     *,
-    check_only: bool = False,
+    every_plugin: bool = False,
 ) -> Loaded:
     """The policy a parsed document describes; relative files are below `folder`, data below `root`.
 
-    What policies that it extends name is beside these, by `homes`. `check_only`: as in `load_policy`.
+    What policies that it extends name is beside these, by `homes`. The components that it names are imported, or with
+    `every_plugin` all that are installed.
     """
     if document.get("plugins") == []:
         raise PolicyError("lists nobody, so nothing is offered", place="plugins", remedy="name leafgate at least")
     if document.get("extends") is not None:
         raise PolicyError("only a policy in a file can extend another", place="extends")
-    plugins = load_trusted(document, _components_named(document) if check_only else None)
+    plugins = load_trusted(document, None if every_plugin else _components_named(document))
     model = policy_model(plugins)
     context = {"beside": folder, "root": root or folder}
     problems: list[Problem] = []
@@ -104,8 +104,8 @@ def policy_of(
     except ValidationError as error:
         problems = problems_of(error, document, plugins)
     problems += cross_field_errors(document, plugins)
-    if problems and check_only:  # what is wrong is said by all that is installed
-        return policy_of(document, folder, root, homes)
+    if problems and not every_plugin:  # what is wrong is said by all that is installed
+        return policy_of(document, folder, root, homes, every_plugin=True)
     if problems:
         _refuse(problems, plugins)
     policy = policy if homes is None else homes.resolve(policy)
@@ -229,7 +229,7 @@ def policy_model(plugins: Plugins) -> type[Policy]:
     """The policy model with every installed component in its place; its JSON Schema too."""
     fields: dict[str, Any] = {}
     for name, base in KINDS.items():
-        classes, field = plugins.kind(base), Policy.model_fields[name]
+        classes, field = plugins.imported_kind(base), Policy.model_fields[name]
         component: Any = Union[tuple(classes)] if classes else Annotated[Component, AfterValidator(_refuse_component)]  # noqa: UP007
         chosen = Field(discriminator="use") if len(classes) > 1 else Field()
         if name == "build":
@@ -243,7 +243,7 @@ def policy_model(plugins: Plugins) -> type[Policy]:
 
 def _data_model(plugins: Plugins) -> type[Data]:
     """The section `data` with the installed data sources in its `source`."""
-    classes = plugins.kind(DataSource)
+    classes = plugins.imported_kind(DataSource)
     if not classes:
         return Data
     source: Any = Union[tuple(classes)]  # noqa: UP007

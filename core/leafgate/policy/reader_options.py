@@ -81,7 +81,7 @@ def _refused_marks(marks: Any, *, is_dropping: bool) -> Refusal | None:
 
 def _refused_source(source: Any, plugins: Plugins) -> Refusal | None:
     name = source if isinstance(source, str) else str(dict_or_empty(source).get("use"))
-    kind = plugins.by_name.get(name)
+    kind = plugins.component(name)
     neutral = kind.keeps_rows if kind is not None and issubclass(kind, DataSource) else frozenset[str]()
     chosen = sorted(set(dict_or_empty(source)) - {"use"} - neutral)
     if chosen:

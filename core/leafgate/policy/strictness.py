@@ -217,7 +217,7 @@ class _Comparing:
     def _limits_secrets(self) -> bool:
         """Has the older policy a limit on what is learned of every secret?"""
         for _, item in self._older_metrics():
-            kind = self.plugins.by_name.get(str(item.get("use")))
+            kind = self.plugins.component(str(item.get("use")))
             about_secrets = kind is not None and issubclass(kind, PersonMetric) and not kind.groups_only
             if about_secrets and item.get("secret") is None and item.get("values") is None:
                 return True
@@ -225,7 +225,7 @@ class _Comparing:
 
     def _limits_inputs(self) -> bool:
         """Has the older policy a limit on what is inferred of inputs of the model, which are not public?"""
-        kinds = [self.plugins.by_name.get(str(item.get("use"))) for _, item in self._older_metrics()]
+        kinds = [self.plugins.component(str(item.get("use"))) for _, item in self._older_metrics()]
         return any(kind is not None and issubclass(kind, Metric) and AttributeBelief in kind.judges for kind in kinds)
 
     def _older_metrics(self) -> list[tuple[int, Any]]:
@@ -347,7 +347,7 @@ class _Comparing:
         self, old: dict[str, Any], new: dict[str, Any], path: DocumentPath, now: DocumentPath, name: str = ""
     ) -> Iterator[PolicyChange]:
         """The options of one component that is used in both."""
-        kind = self.plugins.by_name.get(str(old.get("use")))
+        kind = self.plugins.component(str(old.get("use")))
         for key in [*old, *(key for key in new if key not in old)]:
             before, after = (_option(kind, result, key) for result in (old, new))
             compared_elsewhere = path[0] == "attacks" and key == "knows"

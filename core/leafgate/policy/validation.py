@@ -51,7 +51,7 @@ def resolve_error_path(loc: DocumentPath, plugins: Plugins) -> tuple[DocumentPat
         path.append(part)
         if isinstance(part, str) and model is not None and part in model.model_fields:
             kind = _kind_at(path)
-            options = models_of(model, part) if kind is None else list(plugins.kind(kind))
+            options = models_of(model, part) if kind is None else list(plugins.imported_kind(kind))
             model = options[0] if len(options) == 1 else None
     return tuple(path), model
 
@@ -74,7 +74,7 @@ def cross_field_errors(document: dict[str, Any], plugins: Plugins) -> Iterator[P
     columns = dict_or_empty(dict_or_empty(document.get("data")).get("columns"))
     secrets = [name for name, spec in columns.items() if "sensitive" in _listed(dict_or_empty(spec).get("role"))]
     protected = [rule.get("column") for _, rule in _dicts(dict_or_empty(document.get("data")).get("protect"))]
-    misspelt = [str(attack.get("use")) for _, attack in attacks if str(attack.get("use")) not in plugins.by_name]
+    misspelt = [str(attack.get("use")) for _, attack in attacks if plugins.component(str(attack.get("use"))) is None]
     for i, metric in metrics:
         follows = bool(get_close_matches(str(metric.get("of")), misspelt, 1))  # from an attack's misspelt name
         if metric.get("of") is not None and metric["of"] not in names and not follows:
