@@ -39,9 +39,7 @@ class Loaded:
     plugins: Plugins
 
 
-def load_policy(
-    path: Path, root: Path | None = None, org: Path | Sequence[Path] | None = None
-) -> Loaded:
+def load_policy(path: Path, root: Path | None = None, org: Path | Sequence[Path] | None = None) -> Loaded:
     """Read, check and resolve a policy file and all it extends; `org` is a policy it is held to besides, or several.
 
     Raises PolicyError listing everything that is wrong; InconclusiveError when all that is wrong

@@ -176,6 +176,19 @@ def test_people_of_one_group_may_differ_by_what_floating_point_adds() -> None:
     assert with_nosy(attack_that(lambda release, known: [together(posterior=close)])).verdict == "pass"
 
 
+def test_people_of_one_group_may_not_differ_by_more_than_a_millionth() -> None:
+    apart = pd.DataFrame({"flu": [0.5, 0.5 + 2e-6], "cold": [0.5, 0.5 - 2e-6]})
+    report = with_nosy(attack_that(lambda release, known: [together(posterior=apart)]))
+    assert "different rows for people of one equivalence class" in finding(report, "attack:nosy").evidence["problem"]
+
+
+@pytest.mark.parametrize(("missing", "verdict"), [(0.5e-6, "pass"), (1e-4, "inconclusive")])
+def test_a_row_of_chances_may_miss_1_by_what_floating_point_adds(missing: float, verdict: str) -> None:
+    short = pd.DataFrame({"flu": [0.5, 0.5], "cold": [0.5, 0.5 - missing]})
+    believed = attack_that(lambda release, known: [replace(each, posterior=short) for each in baseline(short)(known)])
+    assert with_nosy(believed).verdict == verdict
+
+
 def test_what_is_known_besides_the_release_may_tell_people_of_one_group_apart() -> None:
     nosy = attack_that(lambda release, known: [together(posterior=certain(), prior=even(known))])
     assert with_nosy(nosy).exit_code != 3

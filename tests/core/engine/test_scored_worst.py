@@ -142,6 +142,28 @@ def test_a_published_composition_that_is_what_is_derived_has_nothing_beside_it()
     assert "the worse of" not in lines
 
 
+@pytest.mark.parametrize(("apart", "is_scored_twice"), [(5e-13, False), (2e-12, True)])
+def test_two_distributions_are_one_where_only_floating_point_tells_them_apart(
+    apart: float, is_scored_twice: bool
+) -> None:
+    found = judged(0.75 - apart, 0.5, at_least=0.2)
+    assert bool(values(found)) is is_scored_twice
+
+
+@pytest.mark.parametrize(("apart", "right"), [(1e-10, 4.0), (1e-8, 5.0)])
+def test_values_that_floating_point_alone_tells_apart_are_guessed_half_of_the_time(apart: float, right: float) -> None:
+    """Three of four people of zip 1 have flu, two of four of zip 2."""
+    chances = 0.5 + apart
+    report = audited(
+        believing(chances, chances),
+        metric_that(doubt),
+        attacks=[{"use": "nosy"}],
+        metrics=[{"use": "odd", "at_least": 0}],
+    )
+    [guess] = [each for each in report.guesses if each.secret == "ill"]
+    assert guess.correct == right
+
+
 def with_a_pure_leaf(folder: Path, *metrics: Mapping[str, Any], leaves: str = "labels", **more: Any) -> Path:
     """A policy on 20 people of town a, who are all sick, and 20 of town b, of whom every second one is."""
     (folder / "people.csv").write_text("town,ill\n" + "a,yes\n" * 20 + "b,yes\n" * 10 + "b,no\n" * 10)

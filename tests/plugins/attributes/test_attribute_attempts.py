@@ -8,19 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from asked_targets import AskedCase, asked
 from command_line import leafgate
 from leafgate import InconclusiveError, PolicyError
-from leafgate.api import AttributeBelief, Schema, Table, make_table
+from leafgate.api import AttributeBelief
 from leafgate.app import load_policy
-from leafgate.engine.knowledge import ControlCheck
 from leafgate_attributes.intervals import correlation_gain
 from leafgate_attributes.metrics import LIMIT_RARE_VALUES, UNBREAKABLE, AttributeLeak
 from leafgate_attributes.query_attacks import exponents_of_deciding, weighed_by_scores
-from random_tables import categorical, numeric
 
 
 def logs_that_differ_by(*spreads: float) -> np.ndarray:
@@ -124,32 +121,6 @@ def test_a_limit_on_certain_people_says_that_not_everybody_was_asked(tmp_path: P
     (finding,) = [each for each in report["findings"] if each["metric"] == "attribute_certain"]
     assert finding["passed"] is None
     assert "knows: {candidates: ...}" in finding["evidence"]["problem"]
-
-
-def numbered(people: int, seed: int, cells: int) -> Table:
-    """People of one number from 0 below `cells`, a private input and a class."""
-    rng = np.random.default_rng(seed)
-    columns = (numeric("x", "quasi_identifier", bounds=(0.0, 1e9)), categorical("s", "private", values=["a", "b"]))
-    frame = pd.DataFrame({"x": rng.integers(cells, size=people).astype(float)})
-    frame["s"] = pd.Categorical(rng.choice(["a", "b"], people), categories=["a", "b"])
-    frame["y"] = pd.Categorical(rng.choice(["no", "yes"], people), categories=["no", "yes"])
-    return make_table(Schema((*columns, categorical("y", "class", values=["no", "yes"]))), frame)
-
-
-@pytest.mark.parametrize("cells", [3, 100, 2_000, 10**8])
-def test_people_who_are_identical_by_chance_are_a_control(cells: int) -> None:
-    assert ControlCheck().near_copies(numbered(500, 1, cells), numbered(900, 2, cells), 0).p_value > 0.001
-
-
-@pytest.mark.parametrize("copied", [0.4, 1.0])
-def test_copies_of_people_of_the_table_are_no_control(copied: float) -> None:
-    """They would teach the imputation the secrets, so that the model would seem to add nothing."""
-    table, others = numbered(500, 1, 10**8), numbered(900, 2, 10**8)
-    copies = pd.concat([table.frame] * 2).head(int(900 * copied))
-    frame = pd.concat([copies, others.frame]).head(900).sample(frac=1, random_state=1).reset_index(drop=True)
-    with pytest.raises(InconclusiveError, match="copies") as caught:
-        ControlCheck().near_copies(table, make_table(table.schema, frame), 0)
-    assert caught.value.problems[0].location == "data.control"
 
 
 def rare_value(people: int = 1000) -> AskedCase:
