@@ -69,6 +69,8 @@ if TYPE_CHECKING:
     from leafgate.engine.remedies.search import UNSEARCHED as UNSEARCHED
     from leafgate.errors import ExitCode as ExitCode
     from leafgate.errors import ReportError as ReportError
+    from leafgate.folders import FOLDER_HEAD as FOLDER_HEAD
+    from leafgate.folders import folder_files as folder_files
     from leafgate.interruptions import interrupts_deferred as interrupts_deferred
     from leafgate.io.files import EVERYONE as EVERYONE
     from leafgate.io.files import OWNER_ONLY as OWNER_ONLY
@@ -127,8 +129,6 @@ if TYPE_CHECKING:
     from leafgate.kernel.findings import Verdict as Verdict
     from leafgate.kernel.findings import VisibleTo as VisibleTo
     from leafgate.kernel.findings import scrub_command as scrub_command
-    from leafgate.kernel.folders import FOLDER_HEAD as FOLDER_HEAD
-    from leafgate.kernel.folders import folder_files as folder_files
     from leafgate.kernel.options import ABOUT_PEOPLE as ABOUT_PEOPLE
     from leafgate.kernel.options import UNREADABLE as UNREADABLE
     from leafgate.kernel.paths import DocumentPath as DocumentPath

@@ -24,7 +24,7 @@ from installed_readers import read_foreign
 from leafgate import ReleaseError
 from leafgate.api import InvalidError, ModelIR
 from leafgate.app import folder_files, model_bytes
-from leafgate.kernel.folders import content_digest, pack_folder
+from leafgate.folders import content_digest, pack_folder
 from producer_archive import archives_in, case_of
 
 AGES = np.arange(400) % 60 + 20

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from leafgate.api import AttackModel, AuditCheck, Metric, TreeBuilder, hookimpl
+from leafgate.api.hookspecs import API_RANGE
 from leafgate.kernel.components import Component
-from leafgate.kernel.hookspecs import API_RANGE
 from standins import Calm, Sizes, Stump
 
 KINDS: dict[str, type[Component]] = {

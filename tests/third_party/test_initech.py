@@ -22,9 +22,9 @@ import pytest
 from command_line import leafgate
 from entry_points import Point
 from leafgate.api import AdversaryKnowledge, AttackModel, Candidates, Metric, Table, registry, typed_column
+from leafgate.api.hookspecs import GROUP
 from leafgate.app import ExitCode
 from leafgate.io.release_codec import read_release
-from leafgate.kernel.hookspecs import GROUP
 from leafgate.testing import Check, Scenario, conformance
 from secret_inputs import SECRET_INPUT
 

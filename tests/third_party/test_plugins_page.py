@@ -14,8 +14,8 @@ from command_line import leafgate
 from entry_points import Point
 from leafgate.algorithms.consistency import inconsistent_leaves
 from leafgate.api import Release, TreeBuilder, registry
+from leafgate.api.hookspecs import GROUP
 from leafgate.app import ExitCode, parse_report, serialize
-from leafgate.kernel.hookspecs import GROUP
 from leafgate.testing import NonConformance, check_audit_check, check_builder
 from mortgage import mortgage
 

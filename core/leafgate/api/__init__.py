@@ -29,9 +29,11 @@ from leafgate.lazy_loading import optional_module as optional_module
 from leafgate.lazy_loading import require_installed as require_installed
 
 if TYPE_CHECKING:
+    from leafgate.api.hookspecs import hookimpl as hookimpl
     from leafgate.api.report_formats import SWEEP_PICTURE as SWEEP_PICTURE
     from leafgate.api.report_formats import ReportDocument as ReportDocument
     from leafgate.api.report_formats import ReportFormat as ReportFormat
+    from leafgate.api.text_frames import text_frame as text_frame
     from leafgate.bounded.json import parse_bounded_json as parse_bounded_json
     from leafgate.bounded.objects import ObjectView as ObjectView
     from leafgate.bounded.objects import as_tuple as as_tuple
@@ -141,7 +143,6 @@ if TYPE_CHECKING:
     from leafgate.kernel.findings import Remedy as Remedy
     from leafgate.kernel.findings import Unit as Unit
     from leafgate.kernel.findings import lenient as lenient
-    from leafgate.kernel.hookspecs import hookimpl as hookimpl
     from leafgate.kernel.knowledge import AdversaryKnowledge as AdversaryKnowledge
     from leafgate.kernel.knowledge import Candidates as Candidates
     from leafgate.kernel.knowledge import Mechanism as Mechanism
@@ -200,7 +201,6 @@ if TYPE_CHECKING:
     from leafgate.kernel.table import Table as Table
     from leafgate.kernel.table import distinct_rows as distinct_rows
     from leafgate.kernel.table import make_table as make_table
-    from leafgate.kernel.table import text_frame as text_frame
     from leafgate.kernel.table import typed_column as typed_column
     from leafgate.kernel.tree import MAX_DEPTH as MAX_DEPTH
     from leafgate.kernel.tree import MAX_TREES as MAX_TREES

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 import pluggy
 
-from leafgate.api import report_formats
+from leafgate.api import hookspecs, report_formats
 from leafgate.api.report_formats import DrawAttachment, ReportFormat
 from leafgate.errors import InconclusiveError, PolicyError, Problem
 from leafgate.ir import model_readers
 from leafgate.ir.model_readers import ModelReader
-from leafgate.kernel import hookspecs
 from leafgate.lazy_loading import lazy
 
 if TYPE_CHECKING:

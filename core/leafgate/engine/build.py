@@ -10,10 +10,10 @@ import numpy as np
 from leafgate.algorithms.publication import published
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import isolate_plugin_errors
+from leafgate.engine.evidence import is_json_encodable
 from leafgate.errors import InconclusiveError, PolicyError, ReleaseError
 from leafgate.io.release_codec import LoadedRelease, ReleaseArtifact, serialize
 from leafgate.kernel.components import TreeBuilder
-from leafgate.kernel.evidence import is_json_encodable
 from leafgate.kernel.large_table import LargeTable
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import BuildResult, FileDisclosure, Publish, Release

@@ -18,6 +18,7 @@ from leafgate.algorithms.node_counts import REMEDY
 from leafgate.api.registry import Plugins, use_of
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
 from leafgate.engine.dropped_people import KEEP
+from leafgate.engine.evidence import checked_evidence, is_json_encodable
 from leafgate.engine.remedies.static import as_sentence, from_error
 from leafgate.engine.score import AuditState, inconclusive, score_beliefs, score_one
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
@@ -25,7 +26,7 @@ from leafgate.io.json import parse_number
 from leafgate.kernel.belief import CellBelief, MechanismBelief, MembershipBelief, SecretBelief
 from leafgate.kernel.checks import AuditCheck, CheckContext, CheckedData, CheckFinding
 from leafgate.kernel.components import AttackModel
-from leafgate.kernel.evidence import RESERVED, AuditorOnly, PeopleCount, checked_evidence, is_json_encodable
+from leafgate.kernel.evidence import RESERVED, AuditorOnly, PeopleCount
 from leafgate.kernel.findings import CHECK_PREFIX, Finding, Remedy, VisibleTo
 from leafgate.kernel.metrics import Metric, PersonMetric
 from leafgate.kernel.policy import Policy

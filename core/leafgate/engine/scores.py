@@ -15,13 +15,14 @@ from leafgate.algorithms.derivable import undisclosed_reads
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
 from leafgate.engine.audience import audience_of_score
+from leafgate.engine.evidence import checked_evidence, is_json_encodable
 from leafgate.engine.remedies.static import of_texts
 from leafgate.engine.validation import are_real_numbers, is_reordered
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.kernel.belief import Belief, CellBelief, GroupBelief, PosteriorBelief, SecretBelief, classes_of
 from leafgate.kernel.components import Distribution
 from leafgate.kernel.context import Observation, ScoringContext
-from leafgate.kernel.evidence import RESERVED, AuditorOnly, PeopleCount, checked_evidence, is_json_encodable
+from leafgate.kernel.evidence import RESERVED, AuditorOnly, PeopleCount
 from leafgate.kernel.findings import Masking, Remedy, Scored, SecondaryScore, VisibleTo
 from leafgate.kernel.metrics import Metric, PersonMetric, Score
 from leafgate.kernel.table import Table

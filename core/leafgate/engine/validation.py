@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
+from leafgate.engine.evidence import checked_evidence
 from leafgate.errors import InconclusiveError, UnreadableError
 from leafgate.kernel.belief import (
     BELIEF_TYPES,
@@ -23,7 +24,7 @@ from leafgate.kernel.belief import (
     SecretBelief,
     rows_for,
 )
-from leafgate.kernel.evidence import CORE_OF_ATTACKS, checked_evidence
+from leafgate.kernel.evidence import CORE_OF_ATTACKS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,9 +19,8 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from leafgate.bounded.folder import is_model_folder, read_folder
 from leafgate.errors import ReleaseError
-from leafgate.kernel.folders import content_digest
+from leafgate.folders import content_digest, is_model_folder, read_folder
 
 STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True, allow_inf_nan=False)
 """Refuse unknown keys, other types and NaN; leave the input out of error texts."""

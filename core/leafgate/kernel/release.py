@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
-from leafgate.kernel.folders import content_digest
+from leafgate.folders import content_digest
 from leafgate.kernel.noise import Noise
 from leafgate.kernel.schema import Schema
 from leafgate.kernel.tree import Leaf, Node, columns_asked, leaves

@@ -11,14 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from leafgate.bounded.folder import MODEL_FILE, is_model_folder, read_folder
 from leafgate.bounded.gzip import gzip_head, is_gzip, parse_bounded_gzip, refuse_gzip_notes
 from leafgate.errors import InconclusiveError, LeafgateError, Problem, ReleaseError
+from leafgate.folders import MODEL_FILE, folder_files, is_model_folder, read_folder
 from leafgate.ir.model import ModelIR
 from leafgate.ir.model_readers import HEAD, LARGEST, ModelReader, Vocabulary
 from leafgate.ir.unread import has_known_words
 from leafgate.ir.validate import check_model
-from leafgate.kernel.folders import folder_files
 from leafgate.kernel.release import NOT_STATED
 from leafgate.models.exposure.implied import with_implied_disclosures
 

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from leafgate.api.registry import use_of
+from leafgate.engine.evidence import checked_evidence
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.kernel.belief import classes_of
 from leafgate.kernel.context import Observation, ScoringContext
-from leafgate.kernel.evidence import RESERVED, checked_evidence
+from leafgate.kernel.evidence import RESERVED
 from leafgate.kernel.metrics import ABOUT_GROUPS, ABOUT_SECRETS, PersonMetric
 from leafgate.kernel.table import Table
 from leafgate.testing.check import DoesNotApply, NonConformance

@@ -12,10 +12,10 @@ from typing import Any, Protocol
 
 import pandas as pd
 
+from leafgate.api.text_frames import number_texts
 from leafgate.errors import DataError
 from leafgate.io.tables.cells import check_header, check_width, refuse_wide
 from leafgate.io.tables.plain_csv import BLOCK_BYTES, is_plain
-from leafgate.kernel.table import number_texts
 
 
 class CsvOptions(Protocol):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from leafgate.api.text_frames import text_column
 from leafgate.errors import DataError, InconclusiveError, LeafgateError
 from leafgate.io.json import parse_number
 from leafgate.io.tables.cells import check_header, check_width, refuse_wide
@@ -26,7 +27,6 @@ from leafgate.io.tables.raw_records import RawRecords, text_categories
 from leafgate.io.tables.stored_records import StoredRecords, store_records
 from leafgate.kernel.components import DataEngine, DataLocation
 from leafgate.kernel.large_table import ScratchFolder
-from leafgate.kernel.table import text_column
 from leafgate.lazy_loading import require_installed
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leafgate.api.text_frames import text_column
 from leafgate.io.tables.raw_records import RawRecords, text_categories
 from leafgate.kernel.large_table import ScratchFolder, StoredBlock
-from leafgate.kernel.table import text_column
 
 if TYPE_CHECKING:
     import pyarrow as pa

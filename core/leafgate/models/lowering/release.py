@@ -11,11 +11,11 @@ import numpy as np
 
 from leafgate.algorithms.node_counts import FileNumbers, TreeNumbers
 from leafgate.errors import Problem, ReleaseError
+from leafgate.folders import content_digest
 from leafgate.garbage_collection import paused_garbage_collection
 from leafgate.io.release_codec import LoadedRelease
 from leafgate.ir.features import Feature, Origin
 from leafgate.ir.model import LEAF, ModelIR, TreeIR, topological_order
-from leafgate.kernel.folders import content_digest
 from leafgate.kernel.release import FileDisclosure, ModelFile, ModelReading, Publish, Release
 from leafgate.kernel.schema import Column, Schema
 from leafgate.kernel.tree import Leaf, Node, children, leaves
