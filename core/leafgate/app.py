@@ -69,7 +69,6 @@ if TYPE_CHECKING:
     from leafgate.engine.remedies.search import UNSEARCHED as UNSEARCHED
     from leafgate.errors import ExitCode as ExitCode
     from leafgate.errors import ReportError as ReportError
-    from leafgate.folders import FOLDER_HEAD as FOLDER_HEAD
     from leafgate.folders import folder_files as folder_files
     from leafgate.interruptions import interrupts_deferred as interrupts_deferred
     from leafgate.io.files import EVERYONE as EVERYONE

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leafgate.api import ModelReader, ReaderTexts, hookimpl
-from leafgate.app import FOLDER_HEAD
+from leafgate.api import FOLDER_HEAD, ModelReader, ReaderTexts, hookimpl
 
 if TYPE_CHECKING:
     import typer

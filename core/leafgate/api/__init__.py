@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from leafgate.errors import ReleaseError as ReleaseError
     from leafgate.errors import UnreadableError as UnreadableError
     from leafgate.errors import nearest_name as nearest_name
+    from leafgate.folders import FOLDER_HEAD as FOLDER_HEAD
     from leafgate.ir.arrays import BitSets as BitSets
     from leafgate.ir.arrays import CategoryBudget as CategoryBudget
     from leafgate.ir.arrays import TreeIRBuilder as TreeIRBuilder

@@ -20,7 +20,6 @@ from leafgate.kernel.release import BuildResult, FileDisclosure, Publish, Releas
 from leafgate.kernel.schema import Schema
 from leafgate.kernel.table import Table
 from leafgate.models.checks import refuse_unaudited
-from leafgate.models.exposure.cells import cells_disclosed
 
 
 def build(
@@ -49,6 +48,8 @@ def build(
         _check_origins(result, 0 if isinstance(table, LargeTable) else len(table.without_key), origin)
         _check_trail(result, origin)
     if isinstance(result, LoadedRelease) and result.model_content is not None:
+        from leafgate.models.exposure.cells import cells_disclosed  # which reads features of models
+
         cells = cells_disclosed(result.model_content, table, policy.report.smallest_cell)
         result = replace(result, release=_with_disclosures(result.release, cells))
     if _content(result) is None:
