@@ -20,12 +20,13 @@ from leafgate.engine.dropped_people import DroppedPeople
 from leafgate.engine.figures import guesses, tree_view
 from leafgate.engine.keepable import UnkeepableLimit, unkeepable_limits
 from leafgate.engine.knowledge import Adversaries, ControlCheck, secret_inputs
+from leafgate.engine.limits import judge
 from leafgate.engine.reading import reading_check
 from leafgate.engine.remedies.search import with_searched_remedies
 from leafgate.engine.remedies.static import from_error, with_static_remedies
 from leafgate.engine.remedies.trials import Trial, has_own_command
 from leafgate.engine.report_facts import files_of, report_of
-from leafgate.engine.score import AuditState, comparisons, judge
+from leafgate.engine.state import AuditState, comparisons
 from leafgate.engine.waivers import SourceLocations, Waivers, apply_waivers, never, passes
 from leafgate.errors import InconclusiveError, NoReleaseError
 from leafgate.io.release_codec import ReleaseArtifact

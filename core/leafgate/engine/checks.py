@@ -19,8 +19,9 @@ from leafgate.api.registry import Plugins, use_of
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
 from leafgate.engine.dropped_people import KEEP
 from leafgate.engine.evidence import checked_evidence, is_json_encodable
+from leafgate.engine.limits import inconclusive, score_beliefs, score_one
 from leafgate.engine.remedies.static import as_sentence, from_error
-from leafgate.engine.score import AuditState, inconclusive, score_beliefs, score_one
+from leafgate.engine.state import AuditState
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
 from leafgate.io.json import parse_number
 from leafgate.kernel.belief import CellBelief, MechanismBelief, MembershipBelief, SecretBelief

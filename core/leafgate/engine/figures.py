@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from leafgate.algorithms.routing import NOWHERE, route
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.audience import audience_of_guesses
-from leafgate.engine.score import AuditState
+from leafgate.engine.state import AuditState
 from leafgate.errors import InconclusiveError, UnreadableError
 from leafgate.kernel.belief import Belief, PosteriorBelief, SecretBelief, classes_of
 from leafgate.kernel.context import ScoringContext

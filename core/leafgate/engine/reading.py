@@ -12,7 +12,7 @@ import numpy as np
 from leafgate.algorithms.witness import answers_of, first_difference, unreached_share
 from leafgate.api.registry import Plugins
 from leafgate.engine.remedies.static import from_error
-from leafgate.engine.score import AuditState
+from leafgate.engine.state import AuditState
 from leafgate.errors import LeafgateError
 from leafgate.io.tables.witness import read_witness
 from leafgate.kernel.evidence import AuditorOnly

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,14 +17,36 @@ from leafgate.engine.attack import AttackResult, isolate_plugin_errors
 from leafgate.engine.audience import audience_of_score
 from leafgate.engine.evidence import checked_evidence, is_json_encodable
 from leafgate.engine.remedies.static import of_texts
+from leafgate.engine.state import AuditState
 from leafgate.engine.validation import are_real_numbers, is_reordered
-from leafgate.errors import InconclusiveError, LeafgateError
-from leafgate.kernel.belief import Belief, CellBelief, GroupBelief, PosteriorBelief, SecretBelief, classes_of
+from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
+from leafgate.kernel.belief import (
+    Belief,
+    CellBelief,
+    GroupBelief,
+    PosteriorBelief,
+    SecretBelief,
+    classes_of,
+    secret_of,
+)
 from leafgate.kernel.components import Distribution
 from leafgate.kernel.context import Observation, ScoringContext
 from leafgate.kernel.evidence import RESERVED, AuditorOnly, PeopleCount
-from leafgate.kernel.findings import Masking, Remedy, Scored, SecondaryScore, VisibleTo
+from leafgate.kernel.findings import (
+    DERIVED_ALONE,
+    GROUPS_ALONE,
+    HIDDEN_CELLS,
+    NO_CLASSES,
+    NOT_SPOKEN_OF,
+    VERIFIED_PRIVACY,
+    Masking,
+    Remedy,
+    Scored,
+    SecondaryScore,
+    VisibleTo,
+)
 from leafgate.kernel.metrics import Metric, PersonMetric, Score
+from leafgate.kernel.release import covers_data
 from leafgate.kernel.table import Table
 
 Scores = NDArray[np.float64]
@@ -153,7 +175,7 @@ def unbounded_evidence(value: float) -> dict[str, Any]:
     return {} if np.isfinite(value) else {"unbounded": True}
 
 
-def masking_of(metric: PersonMetric, scores: Scores, value: float, case: ScoringContext) -> Masking:
+def _masking(metric: PersonMetric, scores: Scores, value: float, case: ScoringContext) -> Masking:
     """What public reports mask the value of people's scores by."""
     bounded = scores[np.isfinite(scores)]
     return Masking(
@@ -185,6 +207,95 @@ POSTERIOR_TOLERANCE = 1e-12
 """Probabilities that differ by no more than this are equal: floating point makes such differences."""
 
 
+def choose_distribution(metric: PersonMetric, state: AuditState, belief: Belief) -> tuple[Scored, str]:
+    """The distribution of the secret by which a limit is judged on a belief, and why it is not the worse of both.
+
+    The reason is empty where the policy chose. `worst` needs a metric that can score it and equivalence classes of
+    people about whom the release discloses something. A verified claim of differential privacy bounds what can be
+    derived, so the composition need not be scored. Nobody's secrets decide this.
+    """
+    if metric.groups_only:
+        return "derived", GROUPS_ALONE
+    if metric.scored != "worst":
+        only_derived = metric.scored == "derived" and not metric.can_score("worst")
+        return metric.scored, DERIVED_ALONE if only_derived else ""
+    if isinstance(belief, CellBelief):
+        return "derived", HIDDEN_CELLS
+    if classes_of(belief) is None:
+        return "derived", NO_CLASSES
+    if covers_data(state.verified_claims):
+        return "derived", VERIFIED_PRIVACY
+    if secret_of(belief) not in state.columns_spoken_of:
+        return "derived", NOT_SPOKEN_OF
+    return "worst", ""
+
+
+@dataclass(frozen=True)
+class PeopleScores:
+    """Everybody's scores by one metric on one belief, with what a finding states of them.
+
+    Attributes:
+        case: the context that was scored first; of people and of their equivalence classes all contexts have the same.
+        numbers: shape (n_rows,); by `worst` each person's worse score of the two distributions.
+        value: the number that the limit is compared with.
+        audience: who may see the numbers.
+        masking: what public reports mask the value by.
+        evidence: the metric's, and the scores by the other distribution.
+        failed: why one of two distributions could not be scored.
+    """
+
+    case: ScoringContext
+    numbers: Scores
+    value: float
+    audience: VisibleTo
+    masking: Masking
+    evidence: dict[str, Any]
+    failed: Mapping[Distribution, LeafgateError]
+
+
+def score_people(
+    metric: PersonMetric, state: AuditState, result: AttackResult, belief: Belief, scored: Scored
+) -> PeopleScores:
+    """Everybody's scores on one belief, by one distribution of the secret or by the worse of both.
+
+    Raises:
+        UnreadableError: the belief is not for this metric.
+        LeafgateError: no distribution could be scored, or whether the public may see the scores is not known.
+    """
+    cases, failed = _scored_cases(metric, state, result, belief, scored)
+    if not cases:
+        serious = [error for error in failed.values() if not isinstance(error, UnreadableError)]
+        raise next(iter(serious or failed.values()))
+    first = next(iter(cases.values()))
+    try:
+        contexts = [each.case for each in cases.values()]
+        audience = audience_of_score(metric, state.plugins, contexts, result)
+        secondary = _secondary_scores(metric, state.plugins, cases, scored, result)
+    except UnreadableError as error:
+        raise InconclusiveError.listing(error.problems) from None
+    numbers = worst_scores(metric, [each.scores for each in cases.values()])
+    value = value_of(metric, numbers, first.case)
+    masking = _masking(metric, numbers, value, first.case)
+    return PeopleScores(first.case, numbers, value, audience, masking, {**first.evidence, **secondary}, failed)
+
+
+def _scored_cases(
+    metric: PersonMetric, state: AuditState, result: AttackResult, belief: Belief, scored: Scored
+) -> tuple[dict[Distribution, ScoredCase], dict[Distribution, LeafgateError]]:
+    """The scores by each distribution that is judged, and why one could not be scored."""
+    cases: dict[Distribution, ScoredCase] = {}
+    failed: dict[Distribution, LeafgateError] = {}
+    for distribution in DISTRIBUTIONS if scored == "worst" else (scored,):
+        same_as = cases.get("derived")
+        if same_as is not None and Observation.POSTERIOR not in same_as.case.observed:
+            break  # the metric does not read the distribution
+        try:
+            cases[distribution] = _score_case(metric, state.plugins, state.case(result, belief, distribution), same_as)
+        except LeafgateError as error:
+            failed[distribution] = error
+    return cases, failed
+
+
 @dataclass(frozen=True)
 class ScoredCase:
     """Every record's score by one distribution of the secret, and the evidence that the metric adds."""
@@ -194,7 +305,7 @@ class ScoredCase:
     evidence: dict[str, Any]
 
 
-def score_case(metric: PersonMetric, plugins: Plugins, case: ScoringContext, derived: ScoredCase | None) -> ScoredCase:
+def _score_case(metric: PersonMetric, plugins: Plugins, case: ScoringContext, derived: ScoredCase | None) -> ScoredCase:
     """Every record's score in a context; those of `derived`, where the release discloses that both are the same."""
     same = derived is not None and _same_posterior(case, derived.case)
     by_people = derived is not None and bool({Observation.PEOPLE, Observation.NUMBERS} & derived.case.observed)
@@ -213,7 +324,7 @@ def worst_scores(metric: Metric, scores: Sequence[Scores]) -> Scores:
     return np.asarray((np.minimum if metric.direction == "at_least" else np.maximum).reduce(scores))
 
 
-def secondary_scores(
+def _secondary_scores(
     metric: PersonMetric,
     plugins: Plugins,
     cases: dict[Distribution, ScoredCase],
@@ -253,7 +364,7 @@ def secondary_scores(
 
 def _secondary_score(metric: PersonMetric, scored: ScoredCase) -> SecondaryScore:
     value = value_of(metric, scored.scores, scored.case)
-    return SecondaryScore(finite(value), masking_of(metric, scored.scores, value, scored.case))
+    return SecondaryScore(finite(value), _masking(metric, scored.scores, value, scored.case))
 
 
 MAX_WORST_CLASSES = 3
@@ -261,7 +372,7 @@ MAX_WORST_CLASSES = 3
 
 
 def worst_classes(
-    case: ScoringContext, scores: pd.Series, past: NDArray[np.bool_], direction: str
+    case: ScoringContext, scores: Scores, past: NDArray[np.bool_], direction: str
 ) -> list[dict[str, Any]]:
     """The groups furthest past the limit; among equals the smallest, and those with the fewest possible values, first.
 
@@ -270,7 +381,7 @@ def worst_classes(
     """
     case = case.with_own_record("derived")  # the groups show what is derived, whatever was scored
     sign = 1 if direction == "at_least" else -1
-    score, possible = sign * scores.to_numpy(), _possible_values(case)
+    score, possible = sign * scores, _possible_values(case)
     classes, number = np.unique(_class_numbers(case), return_inverse=True)
     people = np.bincount(number, weights=case.table.persons)
     rows = np.flatnonzero(past)

@@ -16,7 +16,7 @@ from leafgate.kernel.policy import Lines, Policy
 from leafgate.kernel.waivers import Waiver, metric_of
 
 if TYPE_CHECKING:
-    from leafgate.engine.score import AuditState
+    from leafgate.engine.state import AuditState
 
 
 Holds = Callable[[Waiver], bool]
@@ -186,7 +186,7 @@ def never(waiver: Waiver) -> bool:
 
 def passes(state: AuditState, metrics: Sequence[Metric]) -> Holds:
     """Return whether findings of these metrics pass by a waiver's limit: each belief is scored anew."""
-    from leafgate.engine.score import judge
+    from leafgate.engine.limits import judge
 
     def holds(waiver: Waiver) -> bool:
         metric = metric_of(waiver, metrics)

@@ -1,0 +1,339 @@
+"""Findings on the limits of a policy: each metric's score of each belief, compared with its limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate.algorithms.derivable import overall_shares_derivable, uses_background_knowledge
+from leafgate.engine.attack import AttackResult
+from leafgate.engine.audience import audience_of_score
+from leafgate.engine.remedies.static import from_error
+from leafgate.engine.scores import (
+    DISTRIBUTION_NAMES,
+    Scores,
+    choose_distribution,
+    counted_by,
+    finite,
+    score_of,
+    score_people,
+    unbounded_evidence,
+    worst_classes,
+)
+from leafgate.engine.state import AuditState
+from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
+from leafgate.kernel.belief import Belief, CellBelief, PosteriorBelief, secret_of
+from leafgate.kernel.context import ScoringContext
+from leafgate.kernel.evidence import AuditorOnly, PeopleCount
+from leafgate.kernel.findings import (
+    Finding,
+    Masking,
+    Remedy,
+    Scored,
+    ScoredPeople,
+    Unit,
+    VisibleTo,
+    lenient,
+)
+from leafgate.kernel.metrics import Metric, PersonMetric, ReleaseMetric, ValueMetric
+from leafgate.progress import progress_step
+
+ATTACK_FAILED = "an attack that must be tried gets at anybody"
+
+
+def judge(metrics: Sequence[Metric], state: AuditState) -> list[Finding]:
+    """One finding for each failed attack, then for each of the policy's limits."""
+    failed = [_failed(result) for result in state.attack_results if result.problem]
+    findings: list[Finding] = []
+    for number, metric in enumerate(metrics, 1):
+        with progress_step(f"limit {metric.called} ({number} of {len(metrics)})"):
+            findings += _limits(metric, state)
+    return [*failed, *_beside_others(findings)]
+
+
+ANSWERING_PART = 0.5
+"""A limit answers for one that could not be broken if it is at most this part of the largest value it could have."""
+
+
+def _beside_others(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """The findings; a limit that no release could break passes where another one answers the question.
+
+    That is a finding about the same secret by the same metric, with another attack or other options, that passes and
+    whose limit half of the largest leak would break: a limit that only the whole leak breaks says as little.
+    """
+    answered = {_question(each) for each in findings if each.passed and _answers(each)}
+    for each in findings:
+        if each.passed is None and each.evidence.get("unbreakable") and _question(each) in answered:
+            evidence = {key: content for key, content in each.evidence.items() if key != "problem"}
+            yield replace(each, passed=True, evidence=evidence, remedies=())
+        else:
+            yield each
+
+
+def _question(finding: Finding) -> tuple[str, str | None]:
+    """The metric, whatever it is called, and the secret."""
+    return finding.use or finding.metric, finding.secret
+
+
+def _answers(finding: Finding) -> bool:
+    """Would half of the largest value that the finding could have break its limit?"""
+    largest = finding.evidence.get("largest")
+    return isinstance(largest, AuditorOnly) and finding.bound <= ANSWERING_PART * largest.content
+
+
+def _failed(result: AttackResult) -> Finding:
+    name = result.attack.called
+    evidence = {"problem": result.problem, **result.evidence}
+    return Finding(
+        f"attack:{name}",
+        "",
+        passed=None,
+        attack=name,
+        evidence=evidence,
+        plugin=result.plugin,
+        plain_failure=ATTACK_FAILED,
+        remedies=result.remedies,
+    )
+
+
+def _limits(metric: Metric, state: AuditState) -> Iterator[Finding]:
+    if not metric.judges:
+        yield score_one(metric, state, metric.called, None, None)
+        return
+    of = metric.of if isinstance(metric, PersonMetric | ReleaseMetric) else None
+    chosen = (result for result in state.attack_results if of in {None, result.attack.called})
+    findings = [finding for result in chosen for finding in score_beliefs(metric, state, result)]
+    nothing = inconclusive(metric, state, f"{metric.called}@{of or 'any'}", "there is no belief this metric can read")
+    yield from findings or [nothing]
+
+
+def score_beliefs(metric: Metric, state: AuditState, result: AttackResult, *, named: bool = True) -> Iterator[Finding]:
+    """A finding for each belief of a result that the metric judges and can read; `named` gives it an id."""
+    for belief in result.beliefs:
+        secret = metric.secret if isinstance(metric, PersonMetric) else None
+        if type(belief) not in metric.judges or secret not in {None, secret_of(belief)}:
+            continue
+        try:
+            finding = score_one(metric, state, _id(metric, result, belief) if named else "", result, belief)
+            yield _for_every_belief(metric, state, result, belief, finding)
+        except UnreadableError:
+            continue
+
+
+UNREAD_SCORES = InconclusiveError(
+    "the numbers on the leaves (scores or means) disclose more of the class than this attack works out, which decides "
+    "on the limit",
+    remedy="publish a tree or a forest with labels, shares or counts on its leaves in place of one whose scores "
+    "add up: all that these disclose is worked out",
+)
+"""Why a finding is inconclusive where an attack does not evaluate all that a release discloses, and what to do."""
+EQUAL_BELIEFS = InconclusiveError(
+    "several beliefs of the adversary agree equally well with the release, and the limit holds for some of them only",
+    remedy="let the release disclose less, by more people at each leaf or by labels in place of counts",
+)
+"""The same where an attack cannot choose between several posteriors."""
+
+
+def _for_every_belief(
+    metric: Metric, state: AuditState, result: AttackResult, belief: Belief, finding: Finding
+) -> Finding:
+    """The finding, inconclusive where the limit does not come out the same for the belief's alternatives.
+
+    The numbers of regression trees are judged by the true numbers of their groups, where the metric does that.
+    """
+    if finding.passed is None or not isinstance(belief, PosteriorBelief):
+        return finding
+    if _judges_true_numbers(metric, state, belief, finding):
+        return finding
+    at_worst = state.case(result, belief, "derived").worst_case_posteriors if belief.incomplete else ()
+    for alternative in (*belief.alternative_posteriors, *at_worst):
+        twin = replace(belief, posterior=alternative, alternative_posteriors=())
+        if score_one(metric, state, "", result, twin).passed != finding.passed:
+            problem = UNREAD_SCORES if belief.incomplete else EQUAL_BELIEFS
+            evidence = {**finding.evidence, "problem": str(problem)}
+            return replace(finding, passed=None, evidence=evidence, remedies=from_error(problem))
+    return finding
+
+
+def _judges_true_numbers(metric: Metric, state: AuditState, belief: Belief, finding: Finding) -> bool:
+    """Was the limit judged by the true numbers of the people in each group, with all that regression trees disclose?"""
+    composition = finding.limit is not None and finding.limit.scored in {"worst", "composition"}
+    numbers = isinstance(metric, PersonMetric) and metric.judges_numbers and composition
+    return numbers and state.release.predicts_numbers and secret_of(belief) == state.release.target
+
+
+def _id(metric: Metric, result: AttackResult, belief: Belief) -> str:
+    secret = secret_of(belief)
+    return f"{metric.called}@{result.attack.called}{'' if secret is None else f'#{secret}'}"
+
+
+def score_one(
+    metric: Metric, state: AuditState, id: str, result: AttackResult | None, belief: Belief | None
+) -> Finding:
+    """The finding for one belief (or for the release); UnreadableError when it is not for this metric."""
+    if not isinstance(metric, PersonMetric):
+        return _of_release(metric, state, id, result, belief)
+    if result is None or belief is None:
+        return inconclusive(metric, state, id, "there is no belief to read")
+    return _of_people(metric, state, id, result, belief)
+
+
+def _of_people(metric: PersonMetric, state: AuditState, id: str, result: AttackResult, belief: Belief) -> Finding:
+    """The finding on everybody's scores by one belief: on the worst-off person, on the mean, or on a share of people.
+
+    Where only one of two distributions could be scored the other might break the limit: it then fails or is
+    inconclusive.
+    """
+    scored, reason = choose_distribution(metric, state, belief)
+    try:
+        scores = score_people(metric, state, result, belief, scored)
+    except UnreadableError:
+        raise
+    except LeafgateError as error:
+        return inconclusive(metric, state, id, error, scored)
+    case, weight, value = scores.case, scores.case.table.persons, scores.value
+    evidence = unbounded_evidence(value)
+    past = np.zeros(len(weight), dtype=bool)
+    if not metric.average:
+        past = _past(metric, scores.numbers)
+        evidence |= _attack_evidence(case, result)
+        evidence |= {"worst": worst_classes(case, scores.numbers, past, metric.direction)} if past.any() else {}
+    evidence |= scores.evidence | ({"scored_because": reason} if reason else {})
+    evidence |= result.evidence | _others(metric, case)
+    allowed = all(int(each[past].sum()) / int(each.sum()) <= metric.allow for each in counted_by(case.table))
+    passed: bool | None = metric.holds(value) if metric.average else allowed
+    remedies: tuple[Remedy, ...] = ()
+    for distribution, why in scores.failed.items():
+        evidence["problem"] = f"{DISTRIBUTION_NAMES[distribution]} could not be scored: {why}"
+        passed, remedies = (None, from_error(why)) if passed else (passed, ())
+    return Finding(
+        value=finite(value),
+        passed=passed,
+        people=int(weight.sum()),
+        violations=None if metric.average else int(weight[past].sum()),
+        limit=replace(metric.limit, scored=scored),
+        evidence=evidence,
+        audience=scores.audience,
+        masking=scores.masking,
+        scored=ScoredPeople(scores.numbers, weight, past, everyone=not isinstance(case.belief, CellBelief)),
+        remedies=remedies,
+        **_common(metric, state, id, result, belief),
+    )
+
+
+def _past(metric: PersonMetric, scores: Scores) -> NDArray[np.bool_]:
+    """Whose score is beyond the limit."""
+    values, which = np.unique(scores, return_inverse=True)
+    return np.array([not metric.holds(float(value)) for value in values])[which]
+
+
+def _of_release(
+    metric: Metric, state: AuditState, id: str, result: AttackResult | None, belief: Belief | None
+) -> Finding:
+    """The finding on the score of the release, or of one belief as a whole."""
+    try:
+        case = state.case(result, belief)
+        score = score_of(metric, state.plugins, case)
+        audience = audience_of_score(metric, state.plugins, [case], result, score.sensitivity)
+    except UnreadableError:
+        if belief is not None:
+            raise
+        return inconclusive(metric, state, id, "there is no belief to read")
+    except LeafgateError as error:
+        return inconclusive(metric, state, id, error)
+    common = _common(metric, state, id, result, belief)
+    people = int(state.table.persons.sum()) if Unit(metric.unit).is_of_everyone else None
+    value = float(score.numbers)
+    evidence = unbounded_evidence(value) | _attack_evidence(case, result) | score.evidence
+    evidence |= {} if result is None else result.evidence
+    passed: bool | None = metric.holds(value)
+    if score.interval is not None:
+        kept = {metric.holds(end) for end in score.interval}
+        passed = passed if len(kept) == 1 else None
+        ends = dict(zip(("low", "high"), map(finite, score.interval), strict=True))
+        evidence["judged_by"] = "interval"
+        evidence["interval"] = ends if audience == VisibleTo.EVERYBODY else AuditorOnly(ends)
+        evidence |= {} if len(kept) == 1 else {"problem": "the limit lies within the interval of the score"}
+    if score.largest is not None:
+        evidence["largest"] = AuditorOnly(round(score.largest, 6))
+    if passed is not False and score.insufficient:
+        unbreakable = passed and score.largest is not None and metric.bound > lenient(score.largest)
+        evidence |= {"unbreakable": True} if unbreakable else {}
+        passed, evidence["problem"] = None, score.insufficient
+    remedies = () if passed else score.remedies
+    evidence |= {"remedy": remedies[0].text} if remedies and passed is False else {}
+    return Finding(
+        value=finite(value),
+        passed=passed,
+        people=people,
+        limit=metric.limit,
+        evidence=evidence,
+        audience=audience,
+        masking=Masking(sensitivity=score.sensitivity),
+        remedies=remedies,
+        **common,
+    )
+
+
+def _others(metric: PersonMetric, case: ScoringContext) -> dict[str, Any]:
+    """Which values of the secret a limit is on, and how many people have others; empty where it is on all values."""
+    if not isinstance(metric, ValueMetric) or metric.values is None:
+        return {}
+    case = case.with_own_record()
+    judged = metric.judged_values(case)
+    names = [value for value, is_judged in zip(case.secret.domain, judged.tolist(), strict=True) if is_judged]
+    others = PeopleCount(int(case.table.persons[~judged[case.table.codes(case.secret.name)]].sum()))
+    known = overall_shares_derivable(case)
+    return {"judged_values": names, "people_with_others": others if known else AuditorOnly(others)}
+
+
+def _common(
+    metric: Metric, state: AuditState, id: str, result: AttackResult | None, belief: Belief | None
+) -> dict[str, Any]:
+    """The fields of a finding that do not depend on the scores."""
+    secret = secret_of(belief)
+    return {
+        "id": id,
+        "metric": metric.called,
+        "use": _renamed(metric),
+        "attack": result.attack.called if result else None,
+        "secret": secret,
+        "plugin": state.plugins.origin(metric),
+        "unit": Unit(metric.unit),
+        "plain_failure": metric.plain_failure_of(secret),
+    }
+
+
+def _attack_evidence(case: ScoringContext, result: AttackResult | None) -> dict[str, Any]:
+    """The evidence of the attack; for auditors alone where it rests on knowledge that only the policy grants."""
+    evidence = dict(case.belief.evidence) if case.belief else {}
+    if uses_background_knowledge(case, result):
+        return {key: AuditorOnly(value) for key, value in evidence.items()}
+    return evidence
+
+
+def inconclusive(
+    metric: Metric, state: AuditState, id: str, problem: str | LeafgateError, scored: Scored | None = None
+) -> Finding:
+    """The finding of a limit that could not be checked, with the problem as its evidence."""
+    origin = state.plugins.origin(metric)
+    return Finding(
+        id,
+        metric.called,
+        None,
+        limit=metric.limit if scored is None else replace(metric.limit, scored=scored),
+        evidence={"problem": str(problem)},
+        plugin=origin,
+        plain_failure=metric.plain_failure_of(None),
+        use=_renamed(metric),
+        remedies=from_error(problem) if isinstance(problem, LeafgateError) else (),
+    )
+
+
+def _renamed(metric: Metric) -> str:
+    """What a metric uses, where its name does not say so."""
+    return metric.use if metric.called != metric.use else ""

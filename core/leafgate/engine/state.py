@@ -1,0 +1,117 @@
+"""Everything that findings are computed from, once the attacks have run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from leafgate.algorithms.consistency import Consistency
+from leafgate.algorithms.derivable import columns_spoken_of
+from leafgate.api.registry import Plugins
+from leafgate.engine.attack import AttackResult
+from leafgate.engine.validation import align_to_records
+from leafgate.kernel.belief import AttributeBelief, Belief, CellBelief, MembershipBelief, PosteriorBelief
+from leafgate.kernel.components import Distribution
+from leafgate.kernel.context import ScoringContext
+from leafgate.kernel.knowledge import AdversaryKnowledge, defensive_copy
+from leafgate.kernel.metrics import PersonMetric, ReleaseMetric
+from leafgate.kernel.policy import Policy
+from leafgate.kernel.release import Release
+from leafgate.kernel.table import Table
+
+
+@dataclass(frozen=True)
+class AuditState:
+    """Everything that findings are computed from.
+
+    `known` is what the policy's `knows` grants, by which metrics of the release are scored; each of `attack_results`
+    has what its attack was granted. `verified_claims` names the claims that this audit has verified. `comparisons` is
+    how many limits on beliefs of each kind are judged by samples of people, each for one attack. `mapped_classes` are
+    those of the artifact.
+    """
+
+    table: Table
+    test: Table | None
+    release: Release
+    known: AdversaryKnowledge
+    attack_results: Sequence[AttackResult]
+    plugins: Plugins
+    consistency: Consistency
+    origins: Sequence[int] | None = None
+    verified_claims: frozenset[str] = frozenset()
+    built: bool = False
+    comparisons: Mapping[type[Belief], int] = field(default_factory=dict)
+    smallest_cell: int = 10
+    mapped_classes: Mapping[str, str] = field(default_factory=dict)
+
+    def case(
+        self, result: AttackResult | None, belief: Belief | None, scored: Distribution = "derived"
+    ) -> ScoringContext:
+        """The context in which a metric scores a belief, or the release: copies, with an empty record of reads.
+
+        Args:
+            result: of the attack whose belief it is: its knowledge decides what follows from granted knowledge.
+            belief: what is scored; None, with the result None, for the release.
+            scored: the distribution that the context's `posterior` holds.
+        """
+        test = None if self.test is None else self.test.defensive_copy()
+        table = self.table
+        if belief is not None:
+            if isinstance(belief, CellBelief):
+                belief, table = align_to_records(belief, self.release, self.origins, table.without_key)
+            if isinstance(belief, PosteriorBelief):
+                prior = None if belief.prior is None else belief.prior.copy(deep=False)
+                belief = replace(belief, posterior=belief.posterior.copy(deep=False), prior=prior)
+        return ScoringContext(
+            table.defensive_copy(),
+            test,
+            self.release,
+            defensive_copy(self.known if result is None else result.known),
+            belief,
+            scored,
+            self.origins,
+            bool(self.inconsistency),
+            self.built,
+            smallest_cell=self.smallest_cell,
+            comparisons=1 if belief is None else self.comparisons.get(type(belief), 1),
+            _membership=None if result is None else result.membership,
+        )
+
+    @property
+    def inconsistency(self) -> str:
+        """Why the release or the model's file does not count this table's people; empty where it does."""
+        contradiction = self.consistency.contradiction
+        if self.consistency.release_mismatch or contradiction is None:
+            return self.consistency.release_mismatch
+        said = "the model's file is not of this table's people, or the model was given other features of them"
+        return f"{said}: {contradiction.words} sends there"
+
+    @cached_property
+    def columns_spoken_of(self) -> frozenset[str]:
+        """The columns that the release discloses something about."""
+        return columns_spoken_of(self.release)
+
+
+def comparisons(policy: Policy, secrets: int) -> dict[type[Belief], int]:
+    """How many findings the policy's metrics give that are judged by samples of people, by kinds of belief.
+
+    Args:
+        policy: with the metrics and the attacks.
+        secrets: of how many columns attacks with targets return a belief, at most.
+
+    Returns:
+        From 1, for MembershipBelief and AttributeBelief.
+    """
+
+    def count(kind: type[Belief], beliefs: int) -> int:
+        attacks = [attack.called for attack in policy.attacks if DRAWN[kind] in attack.needs]
+        judging = [metric for metric in policy.metrics if kind in metric.judges]
+        of = [metric.of if isinstance(metric, PersonMetric | ReleaseMetric) else None for metric in judging]
+        return max(1, beliefs * sum(name is None or name == called for name in of for called in attacks))
+
+    return {MembershipBelief: count(MembershipBelief, 1), AttributeBelief: count(AttributeBelief, secrets)}
+
+
+DRAWN: dict[type[Belief], str] = {MembershipBelief: "candidates", AttributeBelief: "targets"}
+"""The kinds of belief that are judged by samples of people, and what attacks that return them declare in `needs`."""
