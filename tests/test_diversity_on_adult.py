@@ -22,7 +22,7 @@ from adult import MEASURES, adult, data_root, value
 from leafgate import NoReleaseError
 from leafgate.api import Column, Leaf, Node, Schema
 from leafgate.app import Session
-from leafgate.engine.audit import Audit
+from leafgate.engine.report import Audit
 from leafgate.kernel.tables import Tables
 from leafgate_kadet.builder import Kadet
 

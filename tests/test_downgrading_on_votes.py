@@ -11,7 +11,7 @@ import pytest
 
 from data_files import DATA
 from leafgate.app import Session, open_session
-from leafgate.engine.audit import Audit
+from leafgate.engine.report import Audit
 from leafgate.kernel.tables import Tables
 from leafgate_downgrading.components import Downgrading
 from leafgate_downgrading.grid import encode_cells, table_cells

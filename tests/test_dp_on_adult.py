@@ -11,7 +11,7 @@ import pytest
 
 from adult import POLICIES, data_root, value
 from leafgate.app import Session, open_session
-from leafgate.engine.audit import Audit
+from leafgate.engine.report import Audit
 
 pytestmark = pytest.mark.slow
 

@@ -16,7 +16,7 @@ from command_line import leafgate
 from leafgate import Table
 from leafgate.api import Schema
 from leafgate.app import Session, open_session
-from leafgate.engine.audit import Audit
+from leafgate.engine.report import Audit
 
 pytestmark = pytest.mark.thorough
 

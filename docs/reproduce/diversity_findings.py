@@ -13,7 +13,7 @@ from diversity_runs import ACCURACY, BUILDERS, Row, audited, error_of, rows_of
 from diversity_variations import Variation, as_it_is, variations
 from kadet_runs import K_GRID, Setting, open_setting, release_of
 from kadet_variations import asked, with_columns
-from leafgate.engine.audit import Audit
+from leafgate.engine.report import Audit
 from leafgate.kernel.schema import Column
 
 ID3, ALL = "adult-id3", "adult-all"

@@ -10,7 +10,7 @@ from typing import Any
 from diversity_runs import ACCURACY, audited, error_of, findings, number, size_of_release
 from kadet_runs import Setting, release_of
 from kadet_variations import asked
-from leafgate.engine.audit import Audit
+from leafgate.engine.report import Audit
 
 CONFIDENCES = tuple(percent / 100 for percent in range(99, 74, -1))
 LS = tuple(tenth / 10 for tenth in range(10, 20))

@@ -13,8 +13,8 @@ from kadet_variations import with_columns
 from leafgate.algorithms.equivalence import Reached
 from leafgate.algorithms.routing import route
 from leafgate.api import Release, Table
-from leafgate.engine.audit import Audit
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.engine.report import Audit
 from leafgate_linking.attack import Linked, link
 
 LIMIT, K = 0.9, 50

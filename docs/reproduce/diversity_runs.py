@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kadet_runs import K_GRID, Setting
-from leafgate.engine.audit import Audit
+from leafgate.engine.report import Audit
 from leafgate.kernel.evidence import PeopleCount
 from leafgate.kernel.findings import Finding
 

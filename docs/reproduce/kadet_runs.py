@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from leafgate.api import Release, Table
-from leafgate.engine.audit import Audit
+from leafgate.engine.report import Audit
 from leafgate.kernel.tree import columns_asked
 from leafgate.session.run import Session, open_session
 

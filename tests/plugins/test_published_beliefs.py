@@ -32,8 +32,8 @@ from leafgate.api import (
     SecretBelief,
 )
 from leafgate.app import VisibleTo, audit_policy, document, load_plugins, serialize
-from leafgate.engine.audit import Audit
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.engine.report import Audit
 from leafgate.kernel.release import Publish
 from leafgate.kernel.tables import Tables
 from leafgate_linking.components import Linking

@@ -12,7 +12,7 @@ import pytest
 
 from data_files import DATA
 from leafgate.app import Session, open_session
-from leafgate.engine.audit import Audit
+from leafgate.engine.report import Audit
 
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
 MEASURES = {"adult-id3": "gain", "adult-all": "gain_ratio"}

@@ -1,4 +1,4 @@
-"""Run one attack and isolate its errors."""
+"""Run one attack with what it is granted, and isolate its errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from leafgate.kernel.belief import Belief, CellBelief, GroupBelief, SecretBelief
 from leafgate.kernel.components import AttackModel, Component
 from leafgate.kernel.evidence import AuditorOnly, PeopleCount
 from leafgate.kernel.findings import Remedy
-from leafgate.kernel.knowledge import AdversaryKnowledge, Membership, defensive_copy
+from leafgate.kernel.knowledge import AdversaryKnowledge, Membership, defensive_copy, limit_knowledge
 from leafgate.kernel.oracle import Access, PredictionOracle, QueryLog
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from leafgate.algorithms.near_copies import NearCopies
+    from leafgate.engine.knowledge import Adversaries
     from leafgate.kernel.release import Release
     from leafgate.kernel.table import Table
 
@@ -122,6 +123,21 @@ def announce_attack(
         return
     if text:
         announce(f"attack {attack.called}: {text}")
+
+
+def run_as_granted(
+    attack: AttackModel, adversaries: Adversaries, plugins: Plugins, announce: Callable[[str], None]
+) -> AttackResult:
+    """Run an attack of the policy with what the policy grants it; a problem where that cannot be granted."""
+    artifact, section = adversaries.artifact, adversaries.policy.knows_place(attack)
+    try:
+        known, membership = adversaries.knowledge_of(attack), adversaries.membership_of(attack)
+        copies = adversaries.near_copies_for(attack)
+    except InconclusiveError as error:
+        nothing = limit_knowledge(adversaries.default, attack.needs)
+        return AttackResult(attack, plugins.origin(attack), nothing, problem=str(error), remedies=from_error(error))
+    announce_attack(attack, artifact, known, plugins, announce)
+    return replace(run_attack(attack, artifact, known, plugins, section, membership), near_copies=copies)
 
 
 def run_attack(

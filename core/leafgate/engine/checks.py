@@ -17,10 +17,9 @@ from leafgate.algorithms.consistency import follows_from_records, is_exact_despi
 from leafgate.algorithms.node_counts import REMEDY
 from leafgate.api.registry import Plugins, use_of
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
-from leafgate.engine.dropped_people import KEEP
 from leafgate.engine.evidence import checked_evidence, is_json_encodable
 from leafgate.engine.limits import inconclusive, score_beliefs, score_one
-from leafgate.engine.remedies.static import as_sentence, from_error
+from leafgate.engine.remedies.static import KEEP, as_sentence, from_error
 from leafgate.engine.state import AuditState
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
 from leafgate.io.json import parse_number

@@ -22,6 +22,7 @@ from leafgate.algorithms.routing import NOWHERE, branch_of_code, route
 from leafgate.api.registry import Plugins
 from leafgate.engine.build import build, with_policy_columns
 from leafgate.engine.knowledge import Adversaries
+from leafgate.engine.remedies.static import KEEP
 from leafgate.engine.waivers import SourceLocations
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.release_codec import ReleaseArtifact
@@ -50,12 +51,6 @@ UNKNOWN_CELLS = (
     "the class or a secret of some of them is no value that the policy declares, or they do not fit into memory"
 )
 
-KEEP = Remedy(
-    action="set",
-    text="Audit the people with missing cells too, if the model was fitted on them: `data.on_missing: keep`.",
-    place="data.on_missing",
-    value="keep",
-)
 STATE = Remedy(
     action="set",
     text="If nobody with a missing cell was in the training, state it: `complete_rows: true` in `build.trained_by`.",

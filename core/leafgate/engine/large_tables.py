@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from leafgate.api.registry import Plugins, use_of
 from leafgate.kernel.checks import AuditCheck
+from leafgate.kernel.large_table import LargeTable
 from leafgate.kernel.policy import Policy
+from leafgate.kernel.release import Release
 from leafgate.kernel.schema import Schema
+from leafgate.kernel.table import Table
 
 
 def records_needed_by(policy: Policy, plugins: Plugins, schema: Schema) -> list[str]:
@@ -35,3 +40,15 @@ def records_needed_to_build(policy: Policy, schema: Schema) -> list[str]:
     reasons = [f"the column {name!r} with the role `{role}`" for name, role in columns]
     reasons += ["`data.protect`"] if policy.data.protect else []
     return reasons + ([] if policy.build.builds_large(schema) else [f"the builder {policy.build.use!r}"])
+
+
+def representatives_of(data: LargeTable, release: Release) -> Table:
+    """One record for all people whom the trees treat alike, and what is known of the file."""
+    from leafgate.algorithms.representatives import representatives
+
+    return replace(
+        representatives(data.tables(), data.schema, release),
+        dropped=data.dropped,
+        repeated_identifiers=data.repeated_identifiers,
+        sha256=data.sha256,
+    )

@@ -10,6 +10,7 @@ from leafgate.algorithms.consistency import Consistency
 from leafgate.algorithms.derivable import columns_spoken_of
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult
+from leafgate.engine.knowledge import Adversaries, secret_inputs
 from leafgate.engine.validation import align_to_records
 from leafgate.kernel.belief import AttributeBelief, Belief, CellBelief, MembershipBelief, PosteriorBelief
 from leafgate.kernel.components import Distribution
@@ -93,7 +94,26 @@ class AuditState:
         return columns_spoken_of(self.release)
 
 
-def comparisons(policy: Policy, secrets: int) -> dict[type[Belief], int]:
+def state_of(adversaries: Adversaries, results: Sequence[AttackResult], plugins: Plugins) -> AuditState:
+    """What findings are computed from once these adversaries' attacks have run; no claim is verified yet."""
+    policy, table, artifact = adversaries.policy, adversaries.table, adversaries.artifact
+    return AuditState(
+        table,
+        adversaries.tables.test,
+        artifact.release,
+        adversaries.default,
+        results,
+        plugins,
+        Consistency(table, artifact.release, artifact.node_numbers),
+        artifact.origins,
+        built=artifact.built,
+        smallest_cell=policy.report.smallest_cell,
+        comparisons=_comparisons(policy, len(secret_inputs(artifact.release, table.schema))),
+        mapped_classes=artifact.mapped_classes,
+    )
+
+
+def _comparisons(policy: Policy, secrets: int) -> dict[type[Belief], int]:
     """How many findings the policy's metrics give that are judged by samples of people, by kinds of belief.
 
     Args:

@@ -14,7 +14,7 @@ from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document
 from leafgate.disclosure.summary import in_short, summary
 from leafgate.disclosure.text import finding_alarm, limit_words, number_words
-from leafgate.engine.audit import Audit as EngineAudit
+from leafgate.engine.report import Audit as EngineAudit
 from leafgate.errors import InvalidError, OutputError
 from leafgate.folders import folder_files
 from leafgate.io.files import OWNER_ONLY, make_folder, write_files

@@ -23,7 +23,7 @@ from leafgate.io.locks import locked_folder
 if TYPE_CHECKING:
     from leafgate.api.registry import OfferedFormat, Plugins
     from leafgate.disclosure.masking import Audience
-    from leafgate.engine.audit import Audit
+    from leafgate.engine.report import Audit
 
 REPORT, RELEASE, TIMINGS = "report.json", "release.json", "timings.json"
 RESULTS = frozenset({REPORT, RELEASE, TIMINGS, "trail.json", "origins.json", "report.txt"})

@@ -97,13 +97,13 @@ def audit_policy(
         InvalidError: the policy or the data are wrong.
         InconclusiveError: the builder failed.
     """
-    from leafgate.engine.audit import audit
+    from leafgate.engine.report import audit_and_report
     from leafgate.policy.knowledge import check_facts
     from leafgate.session.audit import Audit
 
     if not isinstance(tables.people, LargeTable):
         check_facts(policy, tables.people)
-    audited = audit(policy, plugins, tables, today=today, announce=announce, search_remedies=search_remedies)
+    audited = audit_and_report(policy, plugins, tables, today=today, announce=announce, search_remedies=search_remedies)
     return Audit.of(audited, policy.plugins)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from leafgate.api import AuditorOnly, PeopleCount
 from leafgate.app import document, readable, summary
-from leafgate.engine.audit import Audit
+from leafgate.engine.report import Audit
 from planted import of_planted
 from standins import audited
 

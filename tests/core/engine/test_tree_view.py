@@ -17,8 +17,8 @@ from leafgate import Release
 from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Node, NumericSplit, Schema
 from leafgate.app import Finding, Report, Session, document, open_session
 from leafgate.disclosure.schema import NodeDocument
-from leafgate.engine.audit import Audit
 from leafgate.engine.figures import MAX_ROWS, Drawn, first_asking, layout_of, unfolded
+from leafgate.engine.report import Audit
 from leafgate.kernel.findings import Limit, TreeView
 from leafgate_demo.audits import run_demo
 from patience import ends_soon

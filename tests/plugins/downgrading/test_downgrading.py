@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from command_line import leafgate
 from exhaustive import Tiny, fewest, holds, tiny, visible
 from leafgate.app import open_session
-from leafgate.engine.audit import Audit
+from leafgate.engine.report import Audit
 from leafgate_downgrading.components import Downgrading
 from leafgate_downgrading.grid import HIDDEN, WITHHELD, Grid
 from leafgate_downgrading.metrics import class_errors

@@ -31,8 +31,8 @@ from leafgate.api import (
     make_table,
 )
 from leafgate.app import audit_policy, load_plugins
-from leafgate.engine.audit import Audit
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.engine.report import Audit
 from leafgate.kernel.tables import Tables
 from leafgate_diversity.metrics import AlphaKAnonymity, DeltaDisclosure, LDiversity, TCloseness
 from leafgate_kadet.builder import Kadet

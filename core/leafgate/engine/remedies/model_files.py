@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from leafgate.algorithms.pruned_release import Pruning, is_constant
 from leafgate.algorithms.publication import at_level
-from leafgate.engine.remedies.trials import Trial, Trials, has_own_command, ladder, predicts_nothing
+from leafgate.engine.remedies.static import has_own_command
+from leafgate.engine.remedies.trials import Trial, Trials, ladder, predicts_nothing
 from leafgate.io.release_codec import LoadedRelease
 from leafgate.kernel.components import TreeBuilder
 from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, Remedy, scrub_command

@@ -12,7 +12,7 @@ from leafgate.api.registry import Plugins, use_of
 from leafgate.errors import LeafgateError, Problem
 from leafgate.kernel.belief import AttributeBelief, CellBelief, MechanismBelief, MembershipBelief
 from leafgate.kernel.components import AttackModel
-from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, Finding, Remedy
+from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, Finding, Remedy, VisibleTo
 from leafgate.kernel.metrics import Metric
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import Claim, Release
@@ -24,6 +24,19 @@ SECTIONS = frozenset({"attacks", "build", "data", "knows", "metrics", "publish"}
 MANY_CANDIDATES = "give the attack more candidates: name more people who are not in the table in `data.control`"
 MAX_ATTACKS = 3
 """So many attacks at most are named that compute what a metric judges."""
+
+
+KEEP = Remedy(
+    action="set",
+    text="Audit the people with missing cells too, if the model was fitted on them: `data.on_missing: keep`.",
+    place="data.on_missing",
+    value="keep",
+)
+
+
+def has_own_command(finding: Finding) -> bool:
+    """Does the finding say which command settles it, whatever the trees are? What a file says besides is scrubbed."""
+    return finding.audience == VisibleTo.EVERYBODY and any(remedy.action == "run" for remedy in finding.remedies)
 
 
 def from_error(error: LeafgateError) -> tuple[Remedy, ...]:

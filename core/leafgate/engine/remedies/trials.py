@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from leafgate.algorithms.pruned_release import is_constant, largest_leaf_count
 from leafgate.algorithms.usefulness import Goal, usefulness
+from leafgate.engine.remedies.static import has_own_command
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.release_codec import ReleaseArtifact
-from leafgate.kernel.findings import Finding, Report, VisibleTo
+from leafgate.kernel.findings import Finding, Report
 from leafgate.kernel.policy import Policy
 
 if TYPE_CHECKING:
@@ -47,11 +48,6 @@ def ladder(above: int, most: int) -> list[int]:
     """
     powers = (10**power for power in range(len(str(max(most, 1)))))
     return [step * power for power in powers for step in STEPS if above < step * power <= most]
-
-
-def has_own_command(finding: Finding) -> bool:
-    """Does the finding say which command settles it, whatever the trees are? What a file says besides is scrubbed."""
-    return finding.audience == VisibleTo.EVERYBODY and any(remedy.action == "run" for remedy in finding.remedies)
 
 
 @dataclass

@@ -1,0 +1,228 @@
+"""The report of an audit: its findings with remedies, the people who were left out, figures, and seconds a step."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from leafgate.api.registry import Plugins
+from leafgate.engine.audit import Announce, Outcome, audit, audit_others
+from leafgate.engine.figures import guesses, tree_view
+from leafgate.engine.knowledge import ControlCheck
+from leafgate.engine.remedies.static import from_error, has_own_command, with_static_remedies
+from leafgate.engine.report_facts import files_of, report_of
+from leafgate.engine.waivers import SourceLocations, apply_waivers, never
+from leafgate.errors import NoReleaseError
+from leafgate.io.release_codec import ReleaseArtifact
+from leafgate.kernel.evidence import AuditorOnly, PeopleCount
+from leafgate.kernel.findings import Finding, Remedy, Report
+from leafgate.kernel.large_table import LargeTable
+from leafgate.kernel.policy import Policy
+from leafgate.kernel.table import Table
+from leafgate.kernel.tables import Tables
+from leafgate.progress import progress_step
+
+if TYPE_CHECKING:
+    from leafgate.engine.keepable import UnkeepableLimit
+    from leafgate.engine.remedies.trials import Trial
+
+
+@dataclass(frozen=True, repr=False)
+class Audit:
+    """A report, the release it is about (None if nothing could be built), and seconds a step.
+
+    Its repr says the verdict alone: a notebook keeps it beside the page.
+    """
+
+    report: Report
+    artifact: ReleaseArtifact | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Audit(verdict={self.report.verdict!r})"
+
+
+def audit_and_report(
+    policy: Policy,
+    plugins: Plugins,
+    tables: Tables,
+    *,
+    today: date | None = None,
+    announce: Announce = lambda line: None,
+    search_remedies: bool = False,
+) -> Audit:
+    """Audit by a policy, and report it.
+
+    Args:
+        policy: what is audited by.
+        plugins: those that the policy trusts.
+        tables: the people, and the others whom the policy names.
+        today: the day on which waivers are judged, the present day in UTC when left out; without waivers no clock is
+            read.
+        announce: is called with a line before an attack that forecasts how long it will take.
+        search_remedies: where a limit fails, audit again with other settings, to say which passes; not for a
+            LargeTable.
+
+    Raises:
+        InvalidError: the policy or the data are wrong.
+        InconclusiveError: the builder failed.
+    """
+    incomplete = tables.people.incomplete
+    if incomplete is not None:
+        tables = replace(tables, people=replace(tables.people, incomplete=None))
+    auditing = _Auditing(policy, plugins, tables, incomplete, today)
+    audited = auditing.audited(policy, announce)
+    data, artifact = tables.people, audited.artifact
+    wanted = search_remedies and audited.report.verdict == "fail"
+    if not wanted or artifact is None or isinstance(data, LargeTable):
+        return audited
+    stopwatch = Stopwatch(dict(audited.seconds))
+    with stopwatch("remedies"):
+        report = _with_found_remedies(auditing, audited.report, artifact, data)
+    return replace(audited, report=report, seconds=stopwatch.seconds)
+
+
+@dataclass(frozen=True)
+class Stopwatch:
+    """Seconds by the names of steps; each step is reported as progress, with its position among such steps."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def __call__(self, step: str, position: str = "") -> Iterator[None]:
+        start = time.perf_counter()
+        with progress_step(f"{step}{position}"):
+            yield
+        self.seconds[step] = time.perf_counter() - start
+
+
+@dataclass(frozen=True)
+class _Auditing:
+    """What all audits of one run share: that by the policy, and those of a search for remedies.
+
+    Attributes:
+        policy: of the run; those of a search differ from it by a setting.
+        plugins: those that it trusts.
+        tables: the people, and the others whom it names.
+        incomplete: people who were left out of the table for missing cells.
+        today: the day on which waivers are judged.
+        check: whether the control are other people.
+    """
+
+    policy: Policy
+    plugins: Plugins
+    tables: Tables
+    incomplete: Table | None
+    today: date | None
+    check: ControlCheck = field(default_factory=ControlCheck)
+
+    @cached_property
+    def identity(self) -> Mapping[str, str]:
+        """The policy's name and digests.
+
+        It is read after a build, because it reads the files that belong to the policy: one that cannot be read is then
+        the builder's error.
+        """
+        return self.policy.identity
+
+    def audited(self, policy: Policy, announce: Announce = lambda line: None) -> Audit:
+        """The audit without a search. What attacks believe is freed with its end: a search needs only what it returns.
+
+        `policy` is that of the run, or differs from it by a setting.
+        """
+        stopwatch, plugins, data = Stopwatch(), self.plugins, self.tables.people
+        files = files_of(policy, self.tables)
+        try:
+            outcome = audit(
+                policy,
+                plugins,
+                self.tables,
+                check=self.check,
+                today=self.today,
+                step=stopwatch,
+                announce=announce,
+            )
+        except NoReleaseError as error:
+            refused = SourceLocations(policy).of_build([_no_release(policy, plugins, error)])
+            refused = with_static_remedies(refused, policy, plugins, None)
+            _, waivers = apply_waivers(policy, None, [], refused, never, self.today)
+            return Audit(report_of(policy, self.identity, plugins, data, files, None, refused, waivers))
+        artifact = outcome.adversaries.artifact
+        judged = self._with_people_left_out(outcome, stopwatch)
+        findings = with_static_remedies(judged, policy, plugins, artifact.release)
+        with stopwatch("draw"):
+            tree, accuracies = tree_view(outcome.state, findings, artifact.starting_trees), guesses(outcome.state)
+        report = report_of(policy, self.identity, plugins, data, files, artifact, findings, outcome.waivers)
+        return Audit(replace(report, tree=tree, guesses=accuracies), artifact, stopwatch.seconds)
+
+    def _with_people_left_out(self, outcome: Outcome, stopwatch: Stopwatch) -> Sequence[Finding]:
+        """The findings, inconclusive where they may not hold with the people who were left out for missing cells."""
+        artifact = outcome.adversaries.artifact
+        if self.incomplete is None or artifact.built or artifact.release.claims_differential_privacy:
+            return outcome.findings
+        from leafgate.engine.dropped_people import DroppedPeople
+
+        locations = SourceLocations(outcome.adversaries.policy)
+        count = self.tables.people.dropped
+        dropped = DroppedPeople(outcome.adversaries, self.incomplete, count, self.plugins, locations)
+        with stopwatch("people left out"):
+            return dropped.completed(outcome.findings, lambda others: audit_others(others, self.plugins, self.today))
+
+
+def _with_found_remedies(auditing: _Auditing, report: Report, artifact: ReleaseArtifact, data: Table) -> Report:
+    """The report with the settings that pass, or with the limits that no release of these people can keep."""
+    from leafgate.engine.keepable import unkeepable_limits
+    from leafgate.engine.remedies.search import with_searched_remedies
+    from leafgate.engine.remedies.trials import Trial
+
+    policy, plugins, release = auditing.policy, auditing.plugins, artifact.release
+    if not release.claims_differential_privacy and (
+        impossible := unkeepable_limits(policy.metrics, plugins, data, of_model=release.predicts_numbers)
+    ):
+        return _with_impossible(report, impossible)
+
+    def run(changed: Policy) -> Trial:
+        tried = auditing.audited(changed.with_origin(policy.origin))
+        return Trial(tried.report, tried.artifact)
+
+    return with_searched_remedies(policy, plugins, data, report, artifact, run)
+
+
+def _with_impossible(report: Report, impossible: Sequence[UnkeepableLimit]) -> Report:
+    """The report; what is to be done about limits that no release of the table can keep is to change them.
+
+    What would be done about the other broken limits waits for that, so that nothing is recommended that cannot pass.
+    """
+    names = ", ".join(f"`{limit.metric.called}`" for limit in impossible)
+    wait = Remedy(action="advise", text=f"First change what no release of this table can keep, the limit of {names}.")
+    remedies = {limit.metric.called: (limit.remedy,) for limit in impossible}
+    findings = [
+        replace(each, remedies=remedies.get(each.metric, (wait, *each.remedies)))
+        if each.fails and not has_own_command(each)
+        else each
+        for each in report.findings
+    ]
+    return replace(report, findings=findings)
+
+
+def _no_release(policy: Policy, plugins: Plugins, error: NoReleaseError) -> Finding:
+    """The finding where the builder cannot make a release."""
+    evidence: dict[str, Any] = {"reason": error.problems[0].message, "remedy": error.problems[0].hint}
+    if error.people is not None:
+        evidence["people"] = PeopleCount(error.people)
+    if error.details:
+        evidence["reason_in_full"] = AuditorOnly(error.details)
+    return Finding(
+        "build",
+        "build",
+        passed=False,
+        evidence=evidence,
+        plugin=plugins.origin(policy.build),
+        plain_failure="no release could be built",
+        remedies=from_error(error),
+    )
