@@ -88,6 +88,8 @@ def beside_claim(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _for_auditors(finding: Finding) -> Finding:
+    """The finding with its numbers for auditors alone, the one by what the adversary derives among them."""
     derived = finding.evidence.get("derived")
-    evidence = finding.evidence if derived is None else {**finding.evidence, "derived": AuditorOnly(derived)}
+    is_shown = derived is not None and not isinstance(derived, AuditorOnly)
+    evidence = {**finding.evidence, "derived": AuditorOnly(derived)} if is_shown else finding.evidence
     return replace(finding, audience=VisibleTo.AUDITORS, evidence=evidence)

@@ -12,7 +12,7 @@ from leafgate.api import AuditorOnly, PeopleCount, Unit
 from leafgate.app import Finding, Report, VisibleTo, document, open_session, readable, summary
 from leafgate.disclosure.histograms import Bar, suppress_secondary
 from leafgate.engine.audience import beside_claim
-from leafgate.kernel.findings import Masking, ScoredPeople
+from leafgate.kernel.findings import Masking, ScoredPeople, SecondaryScore
 from standins import people_limit
 from survey import PEOPLE, survey
 
@@ -219,6 +219,16 @@ def test_the_public_numbers_of_a_private_release_follow_from_the_release_alone(u
     assert [finding["value"] for finding in findings] == [None, 0.25]
     assert [finding["evidence"] for finding in findings] == [{"claim": 1, "problem": "p"}, evidence]
     assert document(of, "auditor")["findings"][0]["value"] == 0.25
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_beside_a_claim_of_privacy_what_is_derived_is_for_auditors(hidden: bool) -> None:
+    score = SecondaryScore(0.5)
+    evidence = {"derived": AuditorOnly(score) if hidden else score}
+    judged = found(100040, value=0.25, limit=people_limit(at_most=1, average=True), passed=True, evidence=evidence)
+    of = replace(PRIVATE_RELEASE, findings=beside_claim([judged]))
+    assert document(of, "public")["findings"][0]["evidence"] == {}
+    assert document(of, "auditor")["findings"][0]["evidence"] == {"derived": 0.5}
 
 
 def test_people_left_are_told_no_finer_than_the_people() -> None:
