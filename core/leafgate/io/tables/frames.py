@@ -19,11 +19,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leafgate.api.text_frames import text_column
 from leafgate.errors import DataError
 from leafgate.io.tables.cells import check_header
 from leafgate.io.tables.csv import CsvOptions
 from leafgate.io.tables.raw_records import RawRecords
-from leafgate.kernel.table import text_column
 
 _PANDAS: Any = pd
 """pandas with what its stubs do not have yet: `from_arrow` of pandas 3."""
