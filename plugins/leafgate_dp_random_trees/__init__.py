@@ -33,7 +33,7 @@ def attack_models() -> dict[str, str]:
 
 @hookimpl
 def privacy_metrics() -> dict[str, str]:
-    return {"differential_privacy": "leafgate_dp_random_trees.options:DifferentialPrivacy"}
+    return {"differential_privacy": "leafgate_dp_random_trees.options:DifferentialPrivacy [epsilon]"}
 
 
 @hookimpl

@@ -6,13 +6,13 @@ import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from leafgate.algorithms.induction.encoding import EncodedTable
 from leafgate.algorithms.induction.growth import GrowingNode, children_of, growing_node, may_split
 from leafgate.algorithms.induction.histograms import Histograms, count_histograms
-from leafgate.algorithms.induction.large import EncodedBlocks, grow_in_parts
 from leafgate.algorithms.induction.selection import Choice, choose, mean_gain
 from leafgate.algorithms.induction.splits import ChildrenSatisfy, Measure, SplitFilter, Tests, score, tests_of
 from leafgate.api import Column, Floats, NoReleaseError, Rows, Schema
@@ -31,6 +31,9 @@ from leafgate_kadet.spans import (
     find_inadmissible_splits,
     too_many_spans,
 )
+
+if TYPE_CHECKING:
+    from leafgate.algorithms.induction.large import EncodedBlocks
 
 GENERATIONS_AHEAD = 2
 """So many generations below the queued nodes are looked at ahead of their turn; what lies deeper often changes."""
@@ -294,6 +297,8 @@ class LargeGrower:
     def grow(self) -> GrowingNode:
         """The tree."""
         features = self.encoded.features
+        from leafgate.algorithms.induction.large import grow_in_parts
+
         root = grow_in_parts(
             self.encoded,
             self._look,

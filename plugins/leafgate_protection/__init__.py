@@ -10,7 +10,7 @@ leafgate_api = ">=2,<3"
 @hookimpl
 def privacy_metrics() -> dict[str, str]:
     return {
-        "k_anonymity": "leafgate_protection.metrics:KAnonymity",
-        "confidence": "leafgate_protection.metrics:Confidence",
-        "exposure": "leafgate_protection.metrics:Exposure",
+        "k_anonymity": "leafgate_protection.metrics:KAnonymity [k]",
+        "confidence": "leafgate_protection.metrics:Confidence [confidence]",
+        "exposure": "leafgate_protection.metrics:Exposure [exposure]",
     }

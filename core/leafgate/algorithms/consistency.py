@@ -11,13 +11,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.algorithms.node_counts import Contradiction, FileNumbers, first_contradiction
 from leafgate.algorithms.publication import at_level
 from leafgate.algorithms.routing import route
 from leafgate.kernel.arrays import Floats, Ids, Mask
@@ -27,6 +26,9 @@ from leafgate.kernel.schema import Column, Schema
 from leafgate.kernel.table import Table, make_table, typed_column
 from leafgate.kernel.tree import Leaf, Node, columns_asked, leaves
 from leafgate.kernel.tree_arrays import TreeArrays, tree_arrays
+
+if TYPE_CHECKING:
+    from leafgate.algorithms.node_counts import Contradiction, FileNumbers
 
 MAX_DECIMAL_PLACES = 3
 """Shares with more decimal places are taken to be unrounded."""
@@ -563,4 +565,6 @@ class Consistency:
         """The first node of a model's file whose counts are not those of this table's people."""
         if self.node_numbers is None:
             return None
+        from leafgate.algorithms.node_counts import first_contradiction
+
         return first_contradiction(self.node_numbers, self.release, self.table)

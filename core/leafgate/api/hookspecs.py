@@ -1,8 +1,9 @@
 """The hooks, by which a plugin offers classes, whose options the policy fills in, report formats and model readers.
 
 A hook that offers classes returns them in a list, or names them: a mapping from the name that policies use to the
-place of the class, such as `{"kadet": "leafgate_kadet.builder:KAdet"}`. A class that is named is imported when a
-command needs it, so that `leafgate --help` and `leafgate validate` stay quick.
+place of the class, such as `{"kadet": "leafgate_kadet.builder:Kadet"}`. A class that is named is imported when a
+command needs it, so that commands stay quick. Of a metric that checks a claim of releases the claim stands behind the
+place, in brackets: `{"k_anonymity": "leafgate_protection.metrics:KAnonymity [k]"}`.
 """
 
 from __future__ import annotations

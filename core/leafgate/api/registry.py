@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from leafgate.kernel import belief, checks, components, findings, knowledge, metrics, oracle
     from leafgate.kernel.checks import AuditCheck
     from leafgate.kernel.components import AttackModel, Component
+    from leafgate.kernel.metrics import Metric
 else:  # the help of commands needs none of them
     checks, components, metrics = (lazy(f"leafgate.kernel.{name}") for name in ("checks", "components", "metrics"))
     belief, findings, knowledge = (lazy(f"leafgate.kernel.{name}") for name in ("belief", "findings", "knowledge"))
@@ -41,12 +42,24 @@ Entry: TypeAlias = tuple[EntryPoint, str, str]
 class NamedOffer:
     """A component that a plugin offers by its place, such as `leafgate_kadet.builder:Kadet`, and that is not imported.
 
-    `use` is the name that policies pick it by, and `hook` the hook that offers it.
+    Attributes:
+        use: the name that policies pick it by.
+        hook: the hook that offers it.
+        place: its module and its name in there.
+        claim: of a metric the claim of releases that it checks, in brackets behind the place; empty where it checks
+            none.
     """
 
     use: str
     hook: str
     place: str
+    claim: str = ""
+
+    @classmethod
+    def of(cls, use: str, hook: str, text: str) -> NamedOffer:
+        """The offer that a plugin writes as `package.module:Class` or `package.module:Class [claim]`."""
+        place, _, claim = text.partition(" [")
+        return cls(use, hook, place, claim.removesuffix("]"))
 
     def component(self) -> type[Component]:
         """Import it; TypeError for something that is no offer of its hook."""
@@ -54,6 +67,8 @@ class NamedOffer:
         _check_offer(component, component_hooks()[self.hook], self.hook)
         if self.use != use_of(component):
             raise TypeError(f"{self.hook}() offers {component.__name__} as {self.use!r}, and its `use` is another")
+        if self.claim != (getattr(component, "checks", None) or ""):
+            raise TypeError(f"{self.hook}() does not offer {component.__name__} with the claim that it `checks`")
         return component  # type: ignore[no-any-return]
 
 
@@ -218,6 +233,14 @@ class Plugins:
                 self._import(offer)
         return self._sorted(base, {**self.imported, **self._imported_later})
 
+    def checkers(self, claim: str) -> list[type[Metric]]:
+        """The metrics that check a claim of releases, sorted by name; no other metric is imported."""
+        for offer in self._not_imported.values():
+            if offer.claim == claim:
+                self._import(offer)
+        found = self._sorted(metrics.Metric, {**self.imported, **self._imported_later})
+        return [each for each in found if issubclass(each, metrics.Metric) and each.checks == claim]
+
     def imported_kind(self, base: type[Component]) -> list[type[Component]]:
         """The components of one kind that were imported when the plugins were loaded, sorted by name."""
         return self._sorted(base, self.imported)
@@ -363,7 +386,7 @@ def _offers(hook: Any, only: Collection[str] | None) -> dict[str, Any]:
                     _check_offer(component, base, name)
                 offers += offered
                 continue
-            named = [NamedOffer(use, name, place) for use, place in offered.items()]
+            named = [NamedOffer.of(use, name, text) for use, text in offered.items()]
             offers += [each.component() for each in named if only is None or each.use in only]
             not_imported += [each for each in named if only is not None and each.use not in only]
     components_offered = {"offers": tuple(offers), "not_imported": tuple(not_imported)}

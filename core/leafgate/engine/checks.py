@@ -10,11 +10,9 @@ from contextlib import redirect_stdout
 from dataclasses import replace
 from io import StringIO
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from leafgate.algorithms.class_orders import Order, better_order, people_by_class
 from leafgate.algorithms.consistency import follows_from_records, is_exact_despite_label
-from leafgate.algorithms.node_counts import REMEDY
 from leafgate.api.registry import Plugins, use_of
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
 from leafgate.engine.evidence import checked_evidence, is_json_encodable
@@ -31,6 +29,9 @@ from leafgate.kernel.findings import CHECK_PREFIX, Finding, Remedy, VisibleTo
 from leafgate.kernel.metrics import Metric, PersonMetric
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import Claim
+
+if TYPE_CHECKING:
+    from leafgate.algorithms.class_orders import Order
 
 Attack = Callable[[AttackModel], AttackResult]
 WORST_FIRST = (False, None, True)
@@ -125,20 +126,18 @@ def _about_mechanism(state: AuditState) -> Iterator[tuple[AttackResult, Mechanis
 
 
 def _check_claim(claim: str, promised: Any, state: AuditState, attack: Attack) -> Iterator[Finding]:
-    for checker in state.plugins.kind(Metric):
-        if issubclass(checker, Metric) and checker.checks == claim:
-            try:
-                yield from _check_with(checker, promised, state, attack)
-            except LeafgateError as error:
-                origin = state.plugins.origin(checker)
-                yield Finding(
-                    "",
-                    claim,
-                    passed=None,
-                    evidence={"problem": str(error)},
-                    plugin=origin,
-                    remedies=from_error(error),
-                )
+    for checker in state.plugins.checkers(claim):
+        try:
+            yield from _check_with(checker, promised, state, attack)
+        except LeafgateError as error:
+            yield Finding(
+                "",
+                claim,
+                passed=None,
+                evidence={"problem": str(error)},
+                plugin=state.plugins.origin(checker),
+                remedies=from_error(error),
+            )
 
 
 def _check_with(checker: type[Metric], promised: Any, state: AuditState, attack: Attack) -> Iterator[Finding]:
@@ -206,6 +205,8 @@ def _remedies(name: str, problem: str, policy: Policy, plugins: Plugins, *, drop
         text = "Take `build.rehearsal` out, audit once more, and publish what that audit writes and nothing else."
         return (Remedy(action="set", text=text, place="build.rehearsal", value=False),)
     if name == "counted":
+        from leafgate.algorithms.node_counts import REMEDY
+
         advice = Remedy(action="advise", text=as_sentence(REMEDY))
         return (KEEP, advice) if dropped else (advice,)
     if name in {"unread#records", "unread#alternatives"}:
@@ -266,6 +267,8 @@ def _fitting_order(state: AuditState) -> Order | None:
     values = tuple(state.mapped_classes)
     if not values:
         return None
+    from leafgate.algorithms.class_orders import better_order, people_by_class
+
     return better_order(people_by_class(state.release, state.table, values), tuple(range(len(values))))
 
 
@@ -323,6 +326,8 @@ def _evidence(state: AuditState) -> dict[str, dict[str, Any]]:
     wrong = state.consistency.contradiction
     if wrong is None or state.consistency.release_mismatch:
         return {}
+    from leafgate.algorithms.node_counts import REMEDY
+
     return {"counted": {"remedy": REMEDY, "numbers": AuditorOnly({"file": wrong.stated, "table": wrong.expected})}}
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from leafgate.algorithms.certainty import RARELY, Window, Windows
 from leafgate.api.registry import Plugins
 from leafgate.engine.scores import score_of, value_of
 from leafgate.errors import LeafgateError
@@ -165,6 +164,8 @@ def largest_shares(metric: PersonMetric, table: Table, secret: Column) -> tuple[
     share = float(people[judged].max(initial=0) / people.sum())
     if not secret.holds_numbers:
         return share, 0.0
+    from leafgate.algorithms.certainty import Window, Windows
+
     nobody = np.zeros(len(table), dtype=np.int64)
     windows = Windows.of(table.numbers(secret.name), table.persons, nobody, Window.of(secret))
     return share, float(windows.largest_share(judged[codes])[0])
@@ -189,6 +190,8 @@ class FrequentValue:
     @property
     def pure_by_chance(self) -> int:
         """Of so many people or fewer, a random group has nobody but people with this value more often than 1 %."""
+        from leafgate.algorithms.certainty import RARELY
+
         return math.ceil(math.log(RARELY) / math.log(self.share)) if self.share < 1 else 0
 
     @property

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from leafgate.algorithms.near_copies import NearCopies, near_copies, shares_keys
 from leafgate.algorithms.prediction import class_scores
 from leafgate.algorithms.publication import published
 from leafgate.algorithms.sampling import MAX_PEOPLE, nested_sample, sampled
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from leafgate.algorithms.near_copies import NearCopies
     from leafgate.ir.model_readers import ModelReader
     from leafgate.kernel.facts import Fact
     from leafgate.kernel.knowledge import Mechanism, Retrain
@@ -166,6 +166,8 @@ class Adversaries:
             raise InconclusiveError("the test table is the table itself", place=CONTROL, remedy=OTHER_PEOPLE)
         else:
             outside = test
+        from leafgate.algorithms.near_copies import shares_keys
+
         if shares_keys(self.table, outside):
             raise InconclusiveError(SHARED_KEYS, place=CONTROL, remedy=OTHER_KEYS)
         return outside, self.check.near_copies(self.table, outside, self.policy.seed)
@@ -251,6 +253,8 @@ class ControlCheck:
 
     def near_copies(self, table: Table, control: Table, seed: int) -> NearCopies:
         """The result of the test; InconclusiveError where the control seems to have copies of people of the table."""
+        from leafgate.algorithms.near_copies import near_copies
+
         if seed not in self._tested:
             with progress_step("control"):
                 self._tested[seed] = near_copies(table, control, np.random.default_rng(_own_seed(seed, 4)))

@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.algorithms.witness import answers_of, first_difference, unreached_share
 from leafgate.api.registry import Plugins
 from leafgate.engine.remedies.static import from_error
 from leafgate.engine.state import AuditState
 from leafgate.errors import LeafgateError
-from leafgate.io.tables.witness import read_witness
 from leafgate.kernel.evidence import AuditorOnly
 from leafgate.kernel.findings import Finding, Remedy
 from leafgate.kernel.policy import Policy
@@ -139,11 +137,15 @@ def _of_file(policy: Policy, state: AuditState, reading: ModelReading, path: Pat
     asked = {name for tree in release.trees for name in columns_asked(tree)}
     names = [(reading.classes[value], value) if value in reading.classes else () for value in release.classes]
     classes = [] if release.predicts_numbers else names
+    from leafgate.io.tables.witness import read_witness
+
     return read_witness(policy.data, state.table.schema, asked, classes, path, "build.witness")
 
 
 def _by_witness(state: AuditState, reading: ModelReading, witness: Witness, name: str) -> Judged:
     """Whether the answers of a witness are those of what was read; `name` is what reports call it."""
+    from leafgate.algorithms.witness import answers_of, first_difference, unreached_share
+
     release, witness = state.release, witness.answered
     read = answers_of(release, witness.rows)
     compared = read if reading.knows_scores else replace(read, scores=None)

@@ -141,8 +141,8 @@ def _about_claim(finding: Finding) -> Remedy:
 
 def _about_private_release(metric: Metric, policy: Policy, plugins: Plugins, release: Release) -> Iterator[Remedy]:
     """The metric that judges a promise of differential privacy; no release is chosen by looking at the data."""
-    metrics = (kind for kind in plugins.kind(Metric) if issubclass(kind, Metric))
-    own = next((kind for kind in metrics if _checks_promise(kind, release)), None)
+    claims = [claim for claim in release.guarantee if Claim.of(claim).covers_data]
+    own = next((kind for claim in claims for kind in plugins.checkers(claim)), None)
     why = "trying settings on the data until one passes would break the promise, so none was tried"
     if own is not None and not any(isinstance(each, own) for each in policy.metrics):
         name = use_of(own)
@@ -156,11 +156,6 @@ def _about_private_release(metric: Metric, policy: Policy, plugins: Plugins, rel
         yield Remedy(action="advise", text=text)
     else:
         yield Remedy(action="advise", text=f"Build with a smaller epsilon, chosen without the data; {why}.")
-
-
-def _checks_promise(kind: type[Metric], release: Release) -> bool:
-    """Does this metric judge one of the release's claims of differential privacy?"""
-    return any(kind.checks == claim and Claim.of(claim).covers_data for claim in release.guarantee)
 
 
 def _promised_limit(kind: type[Metric], release: Release) -> dict[str, object] | None:
