@@ -288,15 +288,15 @@ def _read_tables(
     policy: Policy, plugins: Plugins, frames: Mapping[str, FrameTable], *, any_size_for: LargeTableUse | None
 ) -> Tables:
     """The tables, the people as a LargeTable where they do not fit into memory and need not for this use."""
-    from leafgate.algorithms.near_copies import shares_keys
     from leafgate.engine.large_tables import records_needed_by, records_needed_to_build
     from leafgate.io.tables.engines import FEWER_RECORDS, TooManyRecordsError
-    from leafgate.io.tables.reader import read_any_table, read_people, read_population, read_table
+    from leafgate.io.tables.reader import is_large, read_any_table, read_people, read_population, read_table
     from leafgate.policy.protection import protected
 
     data, meaning = policy.data, policy.data.meaning()
     main, test_file, control_file = (frames.get(key, getattr(data, key)) for key in ("path", "test", "control"))
-    engine = _default_engine(plugins)
+    files = [main, test_file, control_file, data.population, *_people_files(policy).values()]
+    engine = _default_engine(plugins) if any(isinstance(file, Path) and is_large(file) for file in files) else None
     match any_size_for:
         case None:
             needing = ["this command"]
@@ -327,11 +327,18 @@ def _read_tables(
     if control is not None and control.sha256 == people.sha256 != "":
         remedy = "name a file of people who are not in the table"
         raise DataError("is the table itself", place="data.control", remedy=remedy)
-    if control is not None and shares_keys(table, control):
-        from leafgate.engine.knowledge import OTHER_KEYS, SHARED_KEYS
-
-        raise DataError(SHARED_KEYS, place="data.control", remedy=OTHER_KEYS)
+    if control is not None:
+        _refuse_shared_keys(table, control)
     return Tables(people, test, control, population, known, known_by_attack)
+
+
+def _refuse_shared_keys(table: Table, control: Table) -> None:
+    """Raise DataError where somebody in the control has the key of somebody in the table."""
+    from leafgate.algorithms.near_copies import shares_keys
+    from leafgate.engine.knowledge import OTHER_KEYS, SHARED_KEYS
+
+    if shares_keys(table, control):
+        raise DataError(SHARED_KEYS, place="data.control", remedy=OTHER_KEYS)
 
 
 def _default_engine(plugins: Plugins) -> DataEngine | None:

@@ -156,6 +156,11 @@ ENGINE_BYTES = 2**23
 """CSV and Parquet files of so many bytes are read by an engine where one is installed."""
 
 
+def is_large(path: Path) -> bool:
+    """Is it a file that an engine would read, for its size?"""
+    return path.is_file() and path.stat().st_size >= ENGINE_BYTES
+
+
 @dataclass(eq=False)
 class _Reading:
     """The reading of one data file: by the core, by a data source or by an engine.
@@ -206,8 +211,7 @@ class _Reading:
     def _is_for_engine(self, path: Path) -> bool:
         """May an engine read the file in place of the core, because it is large and cannot be misread?"""
         read_otherwise = self.data.source is not None and self.data.source.reads(path.name)
-        large = path.is_file() and path.stat().st_size >= ENGINE_BYTES
-        return large and not read_otherwise and (is_parquet(path) or is_plain(blocks_of(path), self.data.csv))
+        return is_large(path) and not read_otherwise and (is_parquet(path) or is_plain(blocks_of(path), self.data.csv))
 
     def _by_engine(self, read: Callable[[EngineTable], T]) -> T | None:
         """What the engine reads; None where the core or a data source reads the file.
