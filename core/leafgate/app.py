@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from leafgate.lazy_loading import lazy_exports
 
 if TYPE_CHECKING:
+    from leafgate.algorithms.witness import Answers as Answers
     from leafgate.api.registry import Plugins as Plugins
     from leafgate.api.registry import load_plugins as load_plugins
     from leafgate.console.exit_codes import guarded as guarded
@@ -136,7 +137,6 @@ if TYPE_CHECKING:
     from leafgate.kernel.policy import Data as Data
     from leafgate.kernel.policy import Policy as Policy
     from leafgate.kernel.policy import SourceLine as SourceLine
-    from leafgate.kernel.witness import Answers as Answers
     from leafgate.models.exposure.categories import drop_unused_categories as drop_unused_categories
     from leafgate.models.exposure.cells import ColumnCells as ColumnCells
     from leafgate.models.exposure.cells import column_cells as column_cells

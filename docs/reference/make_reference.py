@@ -18,6 +18,7 @@ from typing import Any, cast, get_args
 import typer
 from pydantic import BaseModel
 
+from leafgate.api.data_engines import DataEngine
 from leafgate.api.registry import Plugins, load_plugins, use_of
 from leafgate.app import readable
 from leafgate.cli.app import app_for
@@ -32,7 +33,7 @@ from leafgate.console.describe import (
 )
 from leafgate.disclosure import schema as report_schema
 from leafgate.errors import ExitCode
-from leafgate.kernel.components import AttackModel, Component, DataEngine, DataSource, TreeBuilder
+from leafgate.kernel.components import AttackModel, Component, DataSource, TreeBuilder
 from leafgate.kernel.metrics import Metric, PersonMetric, ReleaseMetric
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.schema import Role

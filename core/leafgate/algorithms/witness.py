@@ -1,6 +1,8 @@
-"""A model's own answers, compared with those of what was read: a witness finds misreadings, not forgers."""
+"""Witnesses: rows with a model's own answers, compared with what was read; they find misreadings, not forgers."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,14 +10,66 @@ from numpy.typing import NDArray
 from leafgate.algorithms.prediction import class_scores, predict, predicted_numbers
 from leafgate.algorithms.routing import NOWHERE, route
 from leafgate.errors import InconclusiveError
-from leafgate.kernel.arrays import Floats
+from leafgate.kernel.arrays import Floats, Ids, Mask
 from leafgate.kernel.release import Release
 from leafgate.kernel.table import Table
-from leafgate.kernel.witness import Answers
 
 TOLERANCE = 1e-5
 """Scores of classes may differ by this much, and predicted numbers by this part of the largest: libraries add up in
 single precision (measured: 2e-7 for each of some dozens of trees), and answers are written with six digits or more."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What a model answers for some rows, or what a witness says that it does; at least one of the three.
+
+    Attributes:
+        scores: by class, shape (n_rows, n_classes); NaN where there is none. None without any.
+        labels: the position of the predicted class of each row; -1 where there is none. None without any.
+        numbers: the predicted number of each row; NaN where there is none. None without any.
+    """
+
+    scores: Floats | None = field(default=None, repr=False)
+    labels: Ids | None = field(default=None, repr=False)
+    numbers: Floats | None = field(default=None, repr=False)
+
+    @property
+    def scored(self) -> Mask | None:
+        """Which rows have a score for each class; None where no row has scores."""
+        return None if self.scores is None else np.asarray(~np.isnan(self.scores).any(axis=1))
+
+    @property
+    def given(self) -> Mask:
+        """Which rows have a number, a class, or a score for each class."""
+        labelled = None if self.labels is None else self.labels >= 0
+        numbered = None if self.numbers is None else ~np.isnan(self.numbers)
+        parts = [part for part in (self.scored, labelled, numbered) if part is not None]
+        return np.asarray(np.logical_or.reduce(parts))
+
+    def at(self, rows: Mask) -> Answers:
+        """The answers for some of the rows."""
+        return Answers(
+            None if self.scores is None else self.scores[rows],
+            None if self.labels is None else self.labels[rows],
+            None if self.numbers is None else self.numbers[rows],
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Witness:
+    """Rows of the policy's columns in a file's order, the number of each in the file, from 1, and the answers."""
+
+    rows: Table
+    numbers: Ids
+    answers: Answers
+
+    @property
+    def answered(self) -> Witness:
+        """The rows that have an answer: no other row shows anything."""
+        given = self.answers.given
+        frame = self.rows.frame[given].reset_index(drop=True)
+        rows = replace(self.rows, frame=frame, weight=np.ones(len(frame), dtype=np.int64))
+        return Witness(rows, self.numbers[given], self.answers.at(given))
 
 
 def first_difference(said: Answers, read: Answers) -> int | None:

@@ -29,6 +29,8 @@ from leafgate.lazy_loading import optional_module as optional_module
 from leafgate.lazy_loading import require_installed as require_installed
 
 if TYPE_CHECKING:
+    from leafgate.api.data_engines import DataEngine as DataEngine
+    from leafgate.api.data_engines import DataLocation as DataLocation
     from leafgate.api.hookspecs import hookimpl as hookimpl
     from leafgate.api.report_formats import SWEEP_PICTURE as SWEEP_PICTURE
     from leafgate.api.report_formats import ReportDocument as ReportDocument
@@ -129,8 +131,6 @@ if TYPE_CHECKING:
     from leafgate.kernel.checks import CheckFinding as CheckFinding
     from leafgate.kernel.components import ONLY_DERIVED as ONLY_DERIVED
     from leafgate.kernel.components import AttackModel as AttackModel
-    from leafgate.kernel.components import DataEngine as DataEngine
-    from leafgate.kernel.components import DataLocation as DataLocation
     from leafgate.kernel.components import DataSource as DataSource
     from leafgate.kernel.components import SourceFile as SourceFile
     from leafgate.kernel.components import Strict as Strict

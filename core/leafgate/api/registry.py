@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     import typer
     from typer.models import CommandInfo
 
+    from leafgate.api import data_engines
     from leafgate.kernel import belief, checks, components, findings, knowledge, metrics, oracle
     from leafgate.kernel.checks import AuditCheck
     from leafgate.kernel.components import AttackModel, Component
     from leafgate.kernel.metrics import Metric
 else:  # the help of commands needs none of them
     checks, components, metrics = (lazy(f"leafgate.kernel.{name}") for name in ("checks", "components", "metrics"))
+    data_engines = lazy("leafgate.api.data_engines")
     belief, findings, knowledge = (lazy(f"leafgate.kernel.{name}") for name in ("belief", "findings", "knowledge"))
     oracle = lazy("leafgate.kernel.oracle")
 
@@ -498,7 +500,7 @@ def _check_offer(component: object, base: type[Component], hook: str) -> None:
         _check_attack(component)
     if issubclass(component, metrics.Metric):
         _check_metric(component)
-    if issubclass(component, components.DataSource) and (problems := components.suffix_mistakes(component)):
+    if issubclass(component, components.DataSource) and (problems := data_engines.suffix_mistakes(component)):
         raise TypeError(f"{component.__name__} cannot be used: {'; '.join(problems)}")
 
 

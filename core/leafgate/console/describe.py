@@ -9,13 +9,14 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from leafgate.api.data_engines import DataEngine
+from leafgate.api.options import options, parts
 from leafgate.api.registry import OfferedFormat, Plugin, Plugins, command_name, use_of
 from leafgate.ir.model_readers import ModelReader
 from leafgate.kernel.checks import AuditCheck
-from leafgate.kernel.components import AttackModel, Component, DataEngine, DataSource, TreeBuilder
+from leafgate.kernel.components import AttackModel, Component, DataSource, TreeBuilder
 from leafgate.kernel.knowledge import needs_in_words
 from leafgate.kernel.metrics import Example, Metric, PersonMetric
-from leafgate.kernel.options import options, parts
 from leafgate.kernel.oracle import ACCESS_LEVELS
 
 KINDS: dict[type[Component], str] = {

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from leafgate.algorithms.witness import Witness
 from leafgate.api.registry import Plugins
 from leafgate.engine.remedies.static import from_error
 from leafgate.engine.state import AuditState
@@ -19,7 +20,6 @@ from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import ModelReading, Release
 from leafgate.kernel.tree import columns_asked
 from leafgate.kernel.tree_arrays import TreeArrays, tree_arrays
-from leafgate.kernel.witness import Witness
 
 READING = "reading"
 """The finding about how the file of a model was read."""

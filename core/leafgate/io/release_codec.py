@@ -14,6 +14,7 @@ from functools import cached_property
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, get_args
 
+from leafgate.algorithms.witness import Witness
 from leafgate.errors import ReleaseError
 from leafgate.garbage_collection import paused_garbage_collection
 from leafgate.io.json import (
@@ -53,7 +54,6 @@ from leafgate.kernel.release import (
 from leafgate.kernel.schema import Column, Role, Schema, bin_names
 from leafgate.kernel.tree import MAX_TREES, Node
 from leafgate.kernel.tree_arrays import tree_arrays
-from leafgate.kernel.witness import Witness
 
 if TYPE_CHECKING:
     from leafgate.algorithms.node_counts import FileNumbers

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -145,48 +143,3 @@ def _files_in(option: Any, name: str, *, about_people: bool) -> dict[str, Path]:
         parts = (_files_in(item, f"{name}[{key}]", about_people=about_people) for key, item in items)
         return {inner: path for part in parts for inner, path in part.items()}
     return {name: option} if about_people and isinstance(option, Path) else {}
-
-
-def models_of(model: type[BaseModel], field: str) -> list[type[BaseModel]]:
-    """The models a field may hold, alone, in a list or in a mapping."""
-    return list(_models_in(model.model_fields[field].annotation))
-
-
-def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for inner in getattr(annotation, "__args__", ()):
-        yield from _models_in(inner)
-
-
-def options(component: type[BaseModel]) -> Iterator[tuple[str, str, str, str]]:
-    """Each option: its name, type, default (empty: required) and description."""
-    schema = component.model_json_schema()
-    for name, field in component.model_fields.items():
-        if name == "use":
-            continue
-        name = field.alias or name
-        if name not in schema["properties"]:
-            continue  # it has no meaning for this component
-        result = schema["properties"][name]
-        default = "" if field.is_required() else json.dumps(result.get("default"))
-        yield name, _type(result), default, field.description or ""
-
-
-def _type(document: dict[str, Any]) -> str:
-    if "enum" in document:
-        return " | ".join(map(str, document["enum"]))
-    if "anyOf" in document:
-        return " | ".join(_type(option) for option in document["anyOf"])
-    if "oneOf" in document or "$ref" in document:
-        return "mapping"
-    word = {"null": "null", "array": "list"}.get(document.get("type", ""), document.get("type", "mapping"))
-    signs = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
-    bounds = " and ".join(f"{sign} {document[key]}" for key, sign in signs.items() if key in document)
-    return f"{word} {bounds}".rstrip()
-
-
-def parts(component: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:
-    """The models that stand inside an option, each with the option's name; but `knows`, which all attacks have."""
-    for name in (name for name in component.model_fields if name != "knows"):
-        yield from ((name, model) for model in models_of(component, name))

@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from leafgate.algorithms.witness import Answers, Witness
 from leafgate.errors import InconclusiveError
 from leafgate.ir.model import Floats, ModelIR
 from leafgate.ir.model_readers import ModelReader
 from leafgate.kernel.release import ModelReading, Release
 from leafgate.kernel.schema import Column, Schema
 from leafgate.kernel.table import Table
-from leafgate.kernel.witness import Answers, Witness
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import with_resolved_origins
 from leafgate.models.points import cells_of_column, column_edges, numbers_around, rows_of

@@ -11,10 +11,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
+from leafgate.api.data_engines import DataEngine
 from leafgate.api.registry import Plugins, use_of
 from leafgate.errors import DataError, InconclusiveError, InvalidError, LeafgateError
 from leafgate.io.json import canonical
-from leafgate.kernel.components import DataEngine, DataSource
+from leafgate.kernel.components import DataSource
 from leafgate.kernel.large_table import LargeTable
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.tables import Tables

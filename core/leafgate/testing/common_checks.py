@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any
 
+from leafgate.api.options import options, parts
 from leafgate.errors import LeafgateError
-from leafgate.kernel.options import options, parts
 from leafgate.testing.check import DoesNotApply, NonConformance
 from leafgate.testing.sandbox import digest, global_coins, global_seed, offline, shared_state, usual_arithmetic
 from leafgate.testing.subjects import Subject

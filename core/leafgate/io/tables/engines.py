@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from leafgate.api.data_engines import DataEngine, DataLocation
 from leafgate.api.text_frames import text_column
 from leafgate.errors import DataError, InconclusiveError, LeafgateError
 from leafgate.io.json import parse_number
@@ -25,7 +26,6 @@ from leafgate.io.tables.csv import CsvOptions, first_record
 from leafgate.io.tables.plain_csv import BLOCK_BYTES
 from leafgate.io.tables.raw_records import RawRecords, text_categories
 from leafgate.io.tables.stored_records import StoredRecords, store_records
-from leafgate.kernel.components import DataEngine, DataLocation
 from leafgate.kernel.large_table import ScratchFolder
 from leafgate.lazy_loading import require_installed
 

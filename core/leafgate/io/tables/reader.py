@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate.algorithms.sampling import known_columns
+from leafgate.api.data_engines import DataEngine
 from leafgate.api.text_frames import text_column
 from leafgate.errors import DataError, InconclusiveError, LeafgateError, PolicyError, Problem, raising_line
 from leafgate.io.tables.cells import (
@@ -40,7 +41,7 @@ from leafgate.io.tables.typed_cells import (
     typed_cells,
     typed_column,
 )
-from leafgate.kernel.components import DataEngine, DataSource, SourceFile
+from leafgate.kernel.components import DataSource, SourceFile
 from leafgate.kernel.large_table import LargeTable
 from leafgate.kernel.schema import Column, Schema
 from leafgate.kernel.table import CellCounts, Table, distinct_rows, make_table

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from leafgate.algorithms.witness import Answers, Witness
 from leafgate.errors import DataError
 from leafgate.io.json import parse_number
 from leafgate.io.tables.cells import read_bytes
@@ -18,7 +19,6 @@ from leafgate.io.tables.typed_cells import TableSource, missing_cells, typed_cel
 from leafgate.kernel.arrays import Floats, Ids
 from leafgate.kernel.schema import Schema
 from leafgate.kernel.table import Table
-from leafgate.kernel.witness import Answers, Witness
 
 PREDICTION = "prediction"
 """The column of a witness with the predicted class, or the predicted number."""

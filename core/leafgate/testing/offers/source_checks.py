@@ -15,9 +15,10 @@ from typing import cast
 
 import pandas as pd
 
+from leafgate.api.data_engines import suffix_mistakes
 from leafgate.errors import DataError, InconclusiveError, LeafgateError
 from leafgate.io.tables.reader import source_cells
-from leafgate.kernel.components import DataSource, SourceFile, suffix_mistakes
+from leafgate.kernel.components import DataSource, SourceFile
 from leafgate.testing.check import DoesNotApply, NonConformance, called
 from leafgate.testing.common_checks import PLACEHOLDER, described_options, imports_lightly, pickles
 from leafgate.testing.sandbox import offline
