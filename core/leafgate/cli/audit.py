@@ -15,7 +15,7 @@ from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError, OutputError, PolicyError
 from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, write_file
 from leafgate.io.locks import turn_in_folder
-from leafgate.kernel.policy import NO_REMEDIES, WITNESS_LIBRARY
+from leafgate.kernel.given import NO_REMEDIES, WITNESS_LIBRARY
 from leafgate.lazy_loading import lazy
 from leafgate.session.results import RELEASE, RESULTS, is_release_file, remove_results, result_files, results_folder
 
@@ -47,7 +47,8 @@ def audit(
     witness_library: Annotated[
         bool,
         typer.Option(
-            WITNESS_LIBRARY, help="Let the library that wrote a model's file open it in its own process, and answer."
+            WITNESS_LIBRARY,
+            help="Let the library that wrote a model's file open it in its own process, and answer.",
         ),
     ] = False,
     quiet: Quiet = False,

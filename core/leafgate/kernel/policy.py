@@ -28,6 +28,7 @@ from pydantic import (
 from leafgate.errors import DataError
 from leafgate.kernel.components import AttackModel, Component, DataSource, Strict, TreeBuilder
 from leafgate.kernel.facts import Asked
+from leafgate.kernel.given import WITNESS_LIBRARY
 from leafgate.kernel.inheritance import (
     COLUMNS,
     COMPLETED,
@@ -492,11 +493,6 @@ class SourceLine:
 
 Lines = Mapping[DocumentPath, SourceLine]
 """The line of each key of a policy, by its path as errors print it (`metrics[0].at_least`)."""
-
-
-WITNESS_LIBRARY = "--witness-library"
-NO_REMEDIES = "--no-remedies"
-"""The option that an audit without a search for remedies is equal to."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from leafgate.engine.report import Audit as EngineAudit
 from leafgate.errors import InvalidError, OutputError
 from leafgate.folders import folder_files
 from leafgate.io.files import OWNER_ONLY, make_folder, write_files
-from leafgate.kernel.policy import NO_REMEDIES, Lines, PolicyOrigin
+from leafgate.kernel.given import NO_REMEDIES
+from leafgate.kernel.policy import Lines, PolicyOrigin
 from leafgate.lazy_loading import lazy
 from leafgate.policy.sources import write_document
 from leafgate.session.notebook_display import report_frame

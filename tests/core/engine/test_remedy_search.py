@@ -23,8 +23,9 @@ from leafgate.algorithms.pruned_release import Pruning
 from leafgate.algorithms.routing import route
 from leafgate.api import Remedy, leaves
 from leafgate.app import Report, document, open_session, readable, summary
-from leafgate.engine import audit as engine
+from leafgate.engine import attack as attacking
 from leafgate.engine.attack import AttackResult, run_attack
+from leafgate.engine.remedies import search
 from leafgate.engine.remedies.search import with_searched_remedies
 from leafgate.engine.remedies.trials import ladder
 from leafgate.session.run import build_release
@@ -45,7 +46,7 @@ def first_remedies(report: Report) -> tuple[Remedy, ...]:
 
 def test_a_search_begins_when_what_attacks_believed_is_freed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held = list[weakref.ref[AttackResult]]()
-    monkeypatch.setattr(engine, "run_attack", lambda *given: held_result(given))
+    monkeypatch.setattr(attacking, "run_attack", lambda *given: held_result(given))
 
     def held_result(given: tuple[Any, ...]) -> AttackResult:
         result = run_attack(*given)
@@ -57,7 +58,7 @@ def test_a_search_begins_when_what_attacks_believed_is_freed(tmp_path: Path, mon
         assert [result() for result in held] == [None]
         return with_searched_remedies(*given)
 
-    monkeypatch.setattr(engine, "with_searched_remedies", searched_later)
+    monkeypatch.setattr(search, "with_searched_remedies", searched_later)
     assert first_remedies(searched(tmp_path, UNPROTECTED))
     assert len(held) > 1
 
