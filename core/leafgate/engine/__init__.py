@@ -1,7 +1,7 @@
-"""The audit: build a release, attack it, score the beliefs, and compare the scores with the policy's limits.
+"""The audit: build a release, attack it, check it, score what attacks believe, and compare with the policy's limits.
 
-`audit` calls `build`, `attack`, `checks` and `score` in this order, and `waivers` on their findings. `knowledge` grants
-each attack what the policy says for it, limited to what the attack declares. `validation`
-refuses beliefs that make no sense; `scores` validates and summarises a metric's scores of one belief. `report_facts`
-writes what a report states besides findings, `figures` its pictures.
+`audit` holds this loop: it calls `build`, `attack`, `checks`, `limits` and `waivers`. `knowledge` grants each attack what
+the policy says for it, limited to what the attack declares, and `validation` refuses beliefs that make no sense. `limits`
+makes a finding of the `scores` of one belief, and `audience` decides who may see its numbers. `report` adds remedies,
+`figures`, `dropped_people` and what `report_facts` says besides.
 """

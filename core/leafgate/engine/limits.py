@@ -135,7 +135,7 @@ EQUAL_BELIEFS = InconclusiveError(
     "several beliefs of the adversary agree equally well with the release, and the limit holds for some of them only",
     remedy="let the release disclose less, by more people at each leaf or by labels in place of counts",
 )
-"""The same where an attack cannot choose between several posteriors."""
+"""Why a finding is inconclusive where an attack cannot choose between several posteriors, and what to do."""
 
 
 def _for_every_belief(
