@@ -22,8 +22,6 @@ from leafgate.kernel.given import NO_REMEDIES
 from leafgate.kernel.policy import Lines, PolicyOrigin
 from leafgate.lazy_loading import lazy
 from leafgate.policy.sources import write_document
-from leafgate.session.notebook_display import report_frame
-from leafgate.session.python_text import remedy_in_python, report_in_python
 from leafgate.session.report_formats import chosen_formats
 from leafgate.session.results import (
     RELEASE,
@@ -186,7 +184,11 @@ class Audit(EngineAudit):
             for remedy in finding.remedies if finding.needs_action else ():
                 if (remedy.text, remedy.place) not in {(other.text, other.place) for other in listed}:
                     listed.append(remedy)
-        return listed if self.files is None else [remedy_in_python(remedy) for remedy in listed]
+        if self.files is None:
+            return listed
+        from leafgate.session.python_text import remedy_in_python
+
+        return [remedy_in_python(remedy) for remedy in listed]
 
     @property
     def in_short(self) -> dict[str, list[str]]:
@@ -261,11 +263,18 @@ class Audit(EngineAudit):
         return document(self.report, audience)
 
     def _repr_html_(self) -> str | None:
+
+        from leafgate.session.notebook_display import report_frame
+
         return report_frame(self._displayed(), load_plugins(self.trusted))
 
     def _displayed(self) -> JsonDocument:
         """The public report as it is displayed: of a model in memory its remedies are in the words of Python."""
-        return document(self.report if self.files is None else report_in_python(self.report), "public")
+        if self.files is None:
+            return document(self.report, "public")
+        from leafgate.session.python_text import report_in_python
+
+        return document(report_in_python(self.report), "public")
 
 
 FINDING_COLUMNS = (
