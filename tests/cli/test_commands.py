@@ -10,9 +10,9 @@ from jsonschema import Draft7Validator
 
 from command_line import Ended, leafgate
 from leafgate.api import DataSource
+from leafgate.api.options import options
 from leafgate.app import load_plugins
 from leafgate.cli import app
-from leafgate.kernel.options import options
 from patience import ends_soon
 from stranger import install
 from survey import PEOPLE, policy, survey, write_policy

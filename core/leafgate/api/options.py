@@ -8,17 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-
-def models_of(model: type[BaseModel], field: str) -> list[type[BaseModel]]:
-    """The models a field may hold, alone, in a list or in a mapping."""
-    return list(_models_in(model.model_fields[field].annotation))
-
-
-def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for inner in getattr(annotation, "__args__", ()):
-        yield from _models_in(inner)
+from leafgate.kernel.options import models_of
 
 
 def options(component: type[BaseModel]) -> Iterator[tuple[str, str, str, str]]:

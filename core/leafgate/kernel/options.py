@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -143,3 +144,15 @@ def _files_in(option: Any, name: str, *, about_people: bool) -> dict[str, Path]:
         parts = (_files_in(item, f"{name}[{key}]", about_people=about_people) for key, item in items)
         return {inner: path for part in parts for inner, path in part.items()}
     return {name: option} if about_people and isinstance(option, Path) else {}
+
+
+def models_of(model: type[BaseModel], field: str) -> list[type[BaseModel]]:
+    """The models a field may hold, alone, in a list or in a mapping."""
+    return list(_models_in(model.model_fields[field].annotation))
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in getattr(annotation, "__args__", ()):
+        yield from _models_in(inner)

@@ -10,13 +10,13 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from leafgate.api.options import models_of
 from leafgate.api.registry import Plugins, use_of
 from leafgate.errors import Problem, nearest_name, plain
 from leafgate.io.json import parse_number
 from leafgate.kernel.components import AttackModel, Component, DataSource, TreeBuilder
 from leafgate.kernel.findings import DIRECTIONS
 from leafgate.kernel.metrics import Metric
+from leafgate.kernel.options import models_of
 from leafgate.kernel.paths import DocumentPath
 from leafgate.kernel.policy import EXCLUSIVE_ROLES, ColumnSpec, Policy, column_of
 from leafgate.kernel.schema import Column
