@@ -24,15 +24,3 @@ from leafgate.estimators.classifiers import NoTreeError as NoTreeError
 from leafgate.estimators.classifiers import PerturbedTreeClassifier as PerturbedTreeClassifier
 from leafgate.estimators.classifiers import PrivateForestClassifier as PrivateForestClassifier
 from leafgate.estimators.columns import InvalidInputError as InvalidInputError
-
-__all__ = [
-    "AuditedCandidate",
-    "AuditedChoice",
-    "ChoiceError",
-    "InvalidInputError",
-    "KAnonymousTreeClassifier",
-    "NoPassingCandidateError",
-    "NoTreeError",
-    "PerturbedTreeClassifier",
-    "PrivateForestClassifier",
-]
