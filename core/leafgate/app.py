@@ -131,12 +131,12 @@ if TYPE_CHECKING:
     from leafgate.kernel.findings import scrub_command as scrub_command
     from leafgate.kernel.options import ABOUT_PEOPLE as ABOUT_PEOPLE
     from leafgate.kernel.options import UNREADABLE as UNREADABLE
+    from leafgate.kernel.origin import SourceLine as SourceLine
     from leafgate.kernel.paths import DocumentPath as DocumentPath
     from leafgate.kernel.paths import format_path as format_path
     from leafgate.kernel.policy import CsvOptions as CsvOptions
     from leafgate.kernel.policy import Data as Data
     from leafgate.kernel.policy import Policy as Policy
-    from leafgate.kernel.policy import SourceLine as SourceLine
     from leafgate.models.exposure.categories import drop_unused_categories as drop_unused_categories
     from leafgate.models.exposure.cells import ColumnCells as ColumnCells
     from leafgate.models.exposure.cells import column_cells as column_cells

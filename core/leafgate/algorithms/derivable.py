@@ -19,6 +19,7 @@ from leafgate.algorithms.routing import NOWHERE, route
 from leafgate.kernel.arrays import Floats, Ids
 from leafgate.kernel.belief import SecretBelief, classes_of, secret_of
 from leafgate.kernel.context import Observation, ScoringContext
+from leafgate.kernel.knowledge import background_of
 from leafgate.kernel.release import Release
 from leafgate.kernel.schema import Column
 from leafgate.kernel.table import Table
@@ -160,13 +161,12 @@ def uses_background_knowledge(case: ScoringContext, result: RanAttack | None) ->
         case: the context of the attack's belief; its `known` is what this attack was granted.
         result: of this attack; None for a metric of the release, which uses no knowledge of an adversary.
     """
-    known, belief = case.known, case.belief
-    shares = bool(known.distribution) and not (secret_of(belief) is not None and overall_shares_derivable(case))
-    granted = {"distribution": shares, "people": known.people is not None, "facts": bool(known.facts)}
-    granted |= {"candidates": known.candidates is not None, "targets": bool(known.targets)}
-    granted["label_accuracies"] = known.label_accuracies is not None and _may_use_label_accuracies(case)
-    items = {name for name, what in granted.items() if what}
-    return result is not None and bool(items & result.attack.needs)
+    held = background_of(case.known)
+    if "distribution" in held and secret_of(case.belief) is not None and overall_shares_derivable(case):
+        held.discard("distribution")
+    if "label_accuracies" in held and not _may_use_label_accuracies(case):
+        held.discard("label_accuracies")
+    return result is not None and not held.isdisjoint(result.attack.needs)
 
 
 def _may_use_label_accuracies(case: ScoringContext) -> bool:

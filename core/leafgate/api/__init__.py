@@ -179,7 +179,6 @@ if TYPE_CHECKING:
     from leafgate.kernel.options import Share as Share
     from leafgate.kernel.options import ShareBelowOne as ShareBelowOne
     from leafgate.kernel.oracle import PredictionOracle as PredictionOracle
-    from leafgate.kernel.policy import ColumnSpec as ColumnSpec
     from leafgate.kernel.policy import Policy as Policy
     from leafgate.kernel.release import NOT_STATED as NOT_STATED
     from leafgate.kernel.release import BuildResult as BuildResult
@@ -194,6 +193,7 @@ if TYPE_CHECKING:
     from leafgate.kernel.release import Release as Release
     from leafgate.kernel.release import Severity as Severity
     from leafgate.kernel.schema import Column as Column
+    from leafgate.kernel.schema import ColumnSpec as ColumnSpec
     from leafgate.kernel.schema import Hierarchy as Hierarchy
     from leafgate.kernel.schema import Schema as Schema
     from leafgate.kernel.schema import Value as Value

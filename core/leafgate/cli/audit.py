@@ -15,7 +15,7 @@ from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError, OutputError, PolicyError
 from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, write_file
 from leafgate.io.locks import turn_in_folder
-from leafgate.kernel.given import NO_REMEDIES, WITNESS_LIBRARY
+from leafgate.kernel.origin import NO_REMEDIES, WITNESS_LIBRARY
 from leafgate.lazy_loading import lazy
 from leafgate.session.results import RELEASE, RESULTS, is_release_file, remove_results, result_files, results_folder
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.kernel.findings import Finding
 from leafgate.kernel.metrics import Metric
+from leafgate.kernel.origin import Lines
 from leafgate.kernel.paths import DocumentPath
-from leafgate.kernel.policy import Lines, Policy
+from leafgate.kernel.policy import Policy
 from leafgate.kernel.waivers import Waiver, metric_of
 
 if TYPE_CHECKING:

@@ -282,9 +282,13 @@ class Membership:
             array.setflags(write=False)
 
 
-def _part(need: Need, says: str = "") -> Mapping[str, str]:
-    """Metadata of a field that only attacks which declare this need get; `says` is how `leafgate explain` names it."""
-    return {"need": need, "says": says}
+def _part(need: Need, says: str = "", *, public: bool = False) -> Mapping[str, Any]:
+    """Metadata of a field that only attacks which declare this need get.
+
+    `says` is how `leafgate explain` names it. What is not `public` is background knowledge: numbers that follow from it
+    and not from the release are hidden in public reports.
+    """
+    return {"need": need, "says": says, "public": public}
 
 
 @dataclass(frozen=True)
@@ -327,14 +331,15 @@ class AdversaryKnowledge:
         metadata=_part("distribution", "the shares of each secret among everyone (`knows.distribution`)"),
     )
     mechanism: Mechanism | None = field(
-        default=None, metadata=_part("mechanism", "the builder's algorithm and options, where these are public")
+        default=None,
+        metadata=_part("mechanism", "the builder's algorithm and options, where these are public", public=True),
     )
-    retrain: Retrain | None = field(default=None, kw_only=True, metadata=_part("mechanism"))
-    retrain_id: str = field(default="", kw_only=True, repr=False, metadata=_part("mechanism"))
+    retrain: Retrain | None = field(default=None, kw_only=True, metadata=_part("mechanism", public=True))
+    retrain_id: str = field(default="", kw_only=True, repr=False, metadata=_part("mechanism", public=True))
     seed: int = 0
     population: Table | None = field(
         default=None,
-        metadata=_part("population", "a larger population that the people come from (`data.population`)"),
+        metadata=_part("population", "a larger population that the people come from (`data.population`)", public=True),
     )
     people: Table | None = field(
         default=None,
@@ -400,6 +405,16 @@ def needs_in_words() -> dict[str, str]:
     named = [part.metadata for part in fields(AdversaryKnowledge) if part.metadata.get("says")]
     words = {metadata["need"]: metadata["says"] for metadata in named}
     return {need: words[need] for need in get_args(Need)}
+
+
+def background_of(known: AdversaryKnowledge) -> set[Need]:
+    """The needs whose parts are held, but for what is public."""
+    parts = [part for part in fields(known) if part.metadata and not part.metadata["public"]]
+    return {part.metadata["need"] for part in parts if not _is_nothing(getattr(known, part.name))}
+
+
+def _is_nothing(part: Any) -> bool:
+    return part is None or (isinstance(part, Mapping | tuple) and not part)
 
 
 def limit_knowledge(known: AdversaryKnowledge, needs: Collection[str]) -> AdversaryKnowledge:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import math
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
-from functools import cache
-from itertools import pairwise
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -18,21 +14,16 @@ from pydantic import (
     Field,
     PrivateAttr,
     SerializeAsAny,
-    TypeAdapter,
-    ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
 )
 
-from leafgate.errors import DataError
 from leafgate.kernel.components import AttackModel, Component, DataSource, Strict, TreeBuilder
 from leafgate.kernel.facts import Asked
-from leafgate.kernel.given import WITNESS_LIBRARY
 from leafgate.kernel.inheritance import (
     COLUMNS,
     COMPLETED,
-    FIXED,
     FREE,
     GRANTED,
     LESS,
@@ -44,155 +35,30 @@ from leafgate.kernel.inheritance import (
     READING_BY_KEY,
     SECTION,
     SPECIAL,
-    Kind,
     fewer,
     one_loosest,
     ordered_by,
     ranked,
-    unstated,
 )
 from leafgate.kernel.knowledge import Knows
 from leafgate.kernel.metrics import Metric
-from leafgate.kernel.options import DataFile, FiniteFloat, PeopleFile, PositiveFloat
-from leafgate.kernel.paths import DocumentPath, canonical, is_number
+from leafgate.kernel.options import PeopleFile, PositiveFloat
+from leafgate.kernel.origin import IN_MEMORY, PolicyOrigin
+from leafgate.kernel.paths import DocumentPath, canonical
 from leafgate.kernel.release import LEVELS, Level
-from leafgate.kernel.schema import DROPPED_ROLES, Column, Hierarchy, Role, Schema, bin_names, parse_hierarchy
+from leafgate.kernel.schema import (
+    DROPPED_ROLES,
+    EXCLUSIVE_ROLES,
+    ONE_OR_MORE,
+    ColumnSpec,
+    Role,
+    Schema,
+    as_tuple,
+    column_of,
+)
 from leafgate.kernel.waivers import MAX_DAYS, MOST_DAYS, Approvals, Waiver, waivers_sha256
 
-EXCLUSIVE_ROLES = DROPPED_ROLES | {"key"}
-"""Roles that a column can only have alone."""
-
-
-def _as_tuple(role: Any) -> Any:
-    return (role,) if isinstance(role, str) else tuple(role) if isinstance(role, list) else role
-
-
-ONE_OR_MORE = BeforeValidator(_as_tuple, json_schema_input_type=Role | tuple[Role, ...])
-PATTERNS = BeforeValidator(_as_tuple, json_schema_input_type=str | tuple[str, ...])
-
-
-Edges = Annotated[tuple[FiniteFloat, ...], Field(min_length=3)]
-"""The ascending edges of at least two intervals."""
-Text = Annotated[str, Field(min_length=1)]
-
-
-class ColumnSpec(Strict):
-    """What one column means."""
-
-    role: Annotated[tuple[Role, ...], SPECIAL, ONE_OR_MORE, Field(min_length=1)] = Field(
-        description="Who knows it and what it is for; one role or a list."
-    )
-    values: Annotated[tuple[str, ...] | None, COMPLETED] = Field(
-        None, description="Every value a categorical column may have, as texts."
-    )
-    public_domain: Annotated[Literal["public"] | None, ordered_by(unstated)] = Field(
-        None,
-        alias="domain",
-        description="For `values` that are a code list which exists without this table, such as all countries: a file "
-        "that holds the whole list does not disclose who is in the table.",
-    )
-    bounds: Annotated[tuple[FiniteFloat, FiniteFloat] | None, COMPLETED] = Field(
-        None, description="Lowest and highest number of a numeric column."
-    )
-    hierarchy: Annotated[DataFile | None, COMPLETED] = Field(
-        None, description="A `;`-separated file: value;group;coarser group;..."
-    )
-    bins: Annotated[Edges | None, COMPLETED] = Field(
-        None,
-        description="For a secret number or a class of numbers: the ascending edges of the intervals of its values.",
-    )
-    scale: Annotated[Literal["ratio"] | None, FIXED] = Field(
-        None,
-        description="For a number from 0 up, such as pay: two are near to each other by their ratio (10 %), not by "
-        "their difference (5 % of the bounds or bins).",
-    )
-    step: Annotated[PositiveFloat | None, ordered_by(unstated)] = Field(
-        None,
-        description="Of a number: how finely it is public, such as 1 for whole numbers; multiples are nobody's, on "
-        "leaves and in a model's file (thresholds, fills, edges of bins).",
-    )
-    ordered: Annotated[bool, COMPLETED] = Field(False, description="Are the `values` in a meaningful order?")
-    aliases: Annotated[dict[str, str], FIXED] = Field(
-        {}, description="Other spellings in the file, or of a model's classes, each with the value that it means."
-    )
-    counts: Annotated[Literal["rows", "people"] | None, ordered_by(ranked(("people", "rows")), default="rows")] = Field(
-        None,
-        description="For a `weight`: is each row one person (the default), or as many people as its weight says?",
-    )
-    reason: Annotated[Text | None, FREE] = Field(
-        None,
-        description="For `counts: people`: why each row stands for so many identical people, all of them in the table.",
-    )
-
-    @property
-    def roles(self) -> frozenset[Role]:
-        """Its roles, in no order."""
-        return frozenset(self.role)
-
-    @property
-    def domain(self) -> tuple[str, ...]:
-        """Its values, or the names of its bins; empty where the policy leaves them open."""
-        return self.values or (bin_names(self.bins) if self.bins else ())
-
-    @model_validator(mode="after")
-    def _roles_agree(self) -> ColumnSpec:
-        roles = set(self.role)
-        if len(roles) > 1 and roles & EXCLUSIVE_ROLES:
-            raise ValueError(f"the role {sorted(roles & EXCLUSIVE_ROLES)[0]!r} stands alone")
-        if {"sensitive", "quasi_identifier"} <= roles:
-            raise ValueError("what the adversary knows of everyone (`quasi_identifier`) is not `sensitive`; choose")
-        if "private" in roles and roles & {"quasi_identifier", "sensitive"}:
-            raise ValueError("`private` means neither quasi_identifier nor sensitive; choose")
-        if "class" in roles and self.bounds is not None:
-            raise ValueError("a class needs `values`, or a number's `bins`, not `bounds`")
-        if "sensitive" in roles and self.bounds is not None and self.bins is None:
-            raise ValueError("a secret number needs `bins`: the edges of the intervals it is believed to lie in")
-        if "weight" not in roles and (self.counts is not None or self.reason is not None):
-            raise ValueError("`counts` and `reason` are for the role `weight`")
-        if self.counts == "people" and not (self.reason or "").strip():
-            raise ValueError(
-                "`counts: people` needs a `reason`: why each row stands for so many alike people in the table"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _domain_agrees(self) -> ColumnSpec:
-        if self.values is not None and self.bounds is not None:
-            raise ValueError("`values` (categorical) or `bounds` (numeric), not both")
-        if self.values is not None and (len(set(self.values)) != len(self.values) or not self.values):
-            raise ValueError("`values` must list each value once")
-        if self.public_domain is not None and self.values is None:
-            raise ValueError("`domain: public` needs `values`: every value of the code list, as it is published")
-        if self.bounds is not None and self.bounds[0] > self.bounds[1]:
-            raise ValueError("`bounds` are [lowest, highest]")
-        if self.values is None and (self.hierarchy is not None or self.ordered):
-            raise ValueError("`hierarchy` and `ordered` need `values`")
-        if self.values is not None and not set(self.aliases.values()) <= set(self.values):
-            raise ValueError("`aliases` must lead to declared `values`")
-        if set(self.aliases) & set(self.values or ()):
-            raise ValueError("`aliases` are other spellings; one of them is a value itself")
-        return self
-
-    @model_validator(mode="after")
-    def _bins_agree(self) -> ColumnSpec:
-        if self.bins is None:
-            return self
-        if not {"sensitive", "private", "class"} & set(self.role) or self.values is not None:
-            raise ValueError("`bins` are for numbers with the role `sensitive`, `class` or `private`")
-        if any(low >= high for low, high in pairwise(self.bins)):
-            raise ValueError("`bins` must rise")
-        if self.bounds is not None and self.bounds != (self.bins[0], self.bins[-1]):
-            raise ValueError("`bins` must begin and end where the `bounds` do")
-        return self
-
-    @model_validator(mode="after")
-    def _numbers_agree(self) -> ColumnSpec:
-        if self.values is not None and (self.scale is not None or self.step is not None):
-            raise ValueError("`scale` and `step` are for numbers, not for `values`")
-        lowest = min(self.bins or self.bounds or (0.0,))
-        if self.scale == "ratio" and lowest < 0:
-            raise ValueError("`scale: ratio` is for numbers from 0 up")
-        return self
+PATTERNS = BeforeValidator(as_tuple, json_schema_input_type=str | tuple[str, ...])
 
 
 class Exemption(Strict):
@@ -204,10 +70,6 @@ class Exemption(Strict):
     roles: Annotated[tuple[Role, ...], ONE_OR_MORE, Field(min_length=1)] = Field(
         description="The roles that these columns may have; one role or a list."
     )
-
-
-FREE_ROLES = frozenset({"quasi_identifier", "class", "sensitive"})
-"""Roles that a policy may give to any column that the policy it extends does not list: attacks judge each of them."""
 
 
 def _as_roles(unlisted: Any) -> Any:
@@ -234,91 +96,8 @@ class Unlisted(Strict):
         "class may have none.",
     )
 
-    def allowed(self, name: str) -> frozenset[str]:
-        """The roles that a policy which extends this one may give to the column `name`."""
-        exempted = {role for pattern, role in self.exempted if fnmatchcase(name, pattern)}
-        return FREE_ROLES | exempted | set(self.role)
-
-    @property
-    def exempted(self) -> frozenset[tuple[str, str]]:
-        """Each pattern of columns with each role that is allowed for it."""
-        return frozenset(
-            (pattern, role)
-            for exemption in self.exemptions
-            for pattern in exemption.columns
-            for role in exemption.roles
-        )
-
-    def names(self, role: str, column: str) -> bool:
-        """Does the policy itself allow this role for the column, not only because the role is free?"""
-        exempted = {allowed for pattern, allowed in self.exempted if fnmatchcase(column, pattern)}
-        return role in {*self.role, *exempted}
-
-    def allows_step(self, step: Any, roles: Collection[str]) -> bool:
-        """May a column with these roles have this step: a multiple of the one that is allowed, and it is no secret?"""
-        if self.step is None or not is_number(step) or not {*roles}.isdisjoint({"sensitive", "class"}):
-            return False
-        times = step / self.step
-        return math.isfinite(times) and round(times) >= 1 and math.isclose(times, round(times), rel_tol=1e-9)
-
-    def within(self, outer: Unlisted) -> bool:
-        """Does this one allow nothing that the other does not?"""
-        roles = set(self.role) <= {*outer.role, "quasi_identifier", "class"} and self.exempted <= outer.exempted
-        return roles and (self.step is None or outer.allows_step(self.step, ()))
-
 
 AS_ROLES = BeforeValidator(_as_roles, json_schema_input_type=Role | tuple[Role, ...] | Unlisted)
-
-
-def unlisted_of(written: Any) -> Unlisted:
-    """Return `data.unlisted` as a model; the default where it is missing or invalid."""
-    try:
-        return Unlisted() if written is None else _unlisted_adapter().validate_json(json.dumps(written, default=str))
-    except ValidationError:
-        return Unlisted()
-
-
-@cache
-def _unlisted_adapter() -> TypeAdapter[Unlisted]:
-    return TypeAdapter(Annotated[Unlisted, AS_ROLES])
-
-
-def allowing_less(old: Any, new: Any) -> Kind:
-    """Allowing less of columns that are not listed is tighter."""
-    before, after = unlisted_of(old), unlisted_of(new)
-    return "tighter" if after.within(before) else "looser" if before.within(after) else "different"
-
-
-def column_of(name: str, spec: ColumnSpec, on_missing: str | None) -> Column:
-    """What a policy's column means, its hierarchy read; DataError when that does not fit."""
-    edges = spec.bins if "class" in spec.role else None
-    column = Column(
-        name,
-        frozenset(spec.role),
-        values=bin_names(edges) if edges else spec.values,
-        bounds=spec.bounds if spec.bins is None or edges else (spec.bins[0], spec.bins[-1]),
-        ordered=spec.ordered or spec.bins is not None,
-        declared=spec.values is not None or spec.bounds is not None or spec.bins is not None,
-        missing=on_missing == "keep" and not set(spec.role) & {"class", "sensitive", "key"},
-        bins=None if edges else spec.bins,
-        edges=edges,
-        scale=spec.scale,
-        step=spec.step,
-        public_domain=spec.public_domain is not None,
-        aliases=spec.aliases,
-    )
-    if spec.hierarchy is None:
-        return column
-    return replace(column, hierarchy=_hierarchy(spec, column))
-
-
-def _hierarchy(spec: ColumnSpec, column: Column) -> Hierarchy:
-    place = f"data.columns.{column.name}.hierarchy"
-    try:
-        text = spec.hierarchy.read_text(encoding="utf-8-sig") if spec.hierarchy else ""
-    except (OSError, UnicodeDecodeError):
-        raise DataError("cannot be read", place=place, remedy="name a `;`-separated text file") from None
-    return parse_hierarchy(text, place).restricted(column.domain, place)
 
 
 Key = Annotated[str, Field(min_length=1)] | int
@@ -409,7 +188,7 @@ class Data(Strict):
     protect: Annotated[tuple[Protect, ...], MORE_ITEMS_TIGHTER] = Field(
         (), description="Single cells that are secret, in columns that are not."
     )
-    unlisted: Annotated[Unlisted, AS_ROLES, ordered_by(allowing_less, default=None)] = Field(
+    unlisted: Annotated[Unlisted, AS_ROLES, SPECIAL] = Field(
         Unlisted(),
         description="The roles that a policy which extends this one may give to columns that are not listed here.",
     )
@@ -452,8 +231,19 @@ class Data(Strict):
         """The column that says how many people a row stands for, and what the policy says of it; None without one."""
         return next(((name, spec) for name, spec in self.columns.items() if "weight" in spec.role), None)
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy; one with other columns has another meaning."""
+        copy = super().model_copy(update=update, deep=deep)
+        if update and not update.keys().isdisjoint({"columns", "on_missing"}):
+            copy.__dict__.pop("_meaning", None)
+        return copy
+
     def meaning(self) -> Schema:
-        """The columns that matter, hierarchies read; DataError when a hierarchy does not fit."""
+        """The columns that matter, hierarchies read, each once; DataError when a hierarchy does not fit."""
+        return self._meaning
+
+    @cached_property
+    def _meaning(self) -> Schema:
         kept = ((name, spec) for name, spec in self.columns.items() if not set(spec.role) & DROPPED_ROLES)
         dropped = tuple(name for name, spec in self.columns.items() if set(spec.role) & EXCLUSIVE_ROLES)
         return Schema(tuple(column_of(name, spec, self.on_missing) for name, spec in kept), dropped=dropped)
@@ -477,60 +267,6 @@ class ReportSpec(Strict):
     digest_key: Annotated[PeopleFile | None, COMPLETED] = Field(
         None, description="A file with a secret key of 16 bytes or more, with which reports key the digest of the data."
     )
-
-
-@dataclass(frozen=True)
-class SourceLine:
-    """One line of a policy: the file's name, never an absolute path; the line number, from 1; the text."""
-
-    file: str
-    number: int
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.number}: {self.text}"
-
-
-Lines = Mapping[DocumentPath, SourceLine]
-"""The line of each key of a policy, by its path as errors print it (`metrics[0].at_least`)."""
-
-
-@dataclass(frozen=True)
-class PolicyOrigin:
-    """The file that a policy was read from, the policies it extends, and the line of each of its keys.
-
-    `folder` is relative to the root of the policy's repository and empty outside one, so that no absolute path is
-    published and nothing depends on the working directory. `elsewhere` maps each file of the policy that does not lie
-    below `folder` to its own folder, likewise relative. `given` lists the other arguments of the command line; paths
-    among them are likewise relative, or replaced by a word such as DATA.
-    """
-
-    file: str = ""
-    lines: Lines = field(default_factory=dict)
-    extends: tuple[str, ...] = ()
-    folder: str = ""
-    given: tuple[str, ...] = ()
-    elsewhere: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def is_held_to_organisation(self) -> bool:
-        """Must the policy complete or tighten one that an organisation gives with `--org`?"""
-        return "--org" in self.given
-
-    @property
-    def asks_library(self) -> bool:
-        """Shall the library that wrote a model's file open it?"""
-        return WITNESS_LIBRARY in self.given
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """What a report states about the origin; empty entries are left out."""
-        fields = {"file": self.file, "folder": self.folder, "extends": list(self.extends), "given": list(self.given)}
-        return {key: value for key, value in fields.items() if value}
-
-
-IN_MEMORY = PolicyOrigin()
-"""The origin of a policy that was not read from a file."""
 
 
 class Policy(Strict):

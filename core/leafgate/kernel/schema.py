@@ -8,9 +8,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from leafgate.errors import DataError, PolicyError
+from leafgate.kernel.inheritance import COMPLETED, FIXED, FREE, SPECIAL, ordered_by, ranked, unstated
+from leafgate.kernel.options import STRICT, DataFile, FiniteFloat, PositiveFloat
 
 if TYPE_CHECKING:
     import numpy as np
@@ -228,6 +233,174 @@ class Column:
         document |= {key: True for key in ("ordered", "missing") if getattr(self, key)}
         document |= {"bins": list(self.bins)} if self.bins else {}
         return document | ({"edges": list(self.edges)} if self.edges else {})
+
+
+EXCLUSIVE_ROLES = DROPPED_ROLES | {"key"}
+"""Roles that a column can only have alone."""
+
+
+def as_tuple(role: Any) -> Any:
+    """One role, or a list of them, as a tuple; anything else as it is."""
+    return (role,) if isinstance(role, str) else tuple(role) if isinstance(role, list) else role
+
+
+ONE_OR_MORE = BeforeValidator(as_tuple, json_schema_input_type=Role | tuple[Role, ...])
+Edges = Annotated[tuple[FiniteFloat, ...], Field(min_length=3)]
+"""The ascending edges of at least two intervals."""
+Text = Annotated[str, Field(min_length=1)]
+
+
+class ColumnSpec(BaseModel):
+    """What one column means."""
+
+    model_config = STRICT
+
+    role: Annotated[tuple[Role, ...], SPECIAL, ONE_OR_MORE, Field(min_length=1)] = Field(
+        description="Who knows it and what it is for; one role or a list."
+    )
+    values: Annotated[tuple[str, ...] | None, COMPLETED] = Field(
+        None, description="Every value a categorical column may have, as texts."
+    )
+    public_domain: Annotated[Literal["public"] | None, ordered_by(unstated)] = Field(
+        None,
+        alias="domain",
+        description="For `values` that are a code list which exists without this table, such as all countries: a file "
+        "that holds the whole list does not disclose who is in the table.",
+    )
+    bounds: Annotated[tuple[FiniteFloat, FiniteFloat] | None, COMPLETED] = Field(
+        None, description="Lowest and highest number of a numeric column."
+    )
+    hierarchy: Annotated[DataFile | None, COMPLETED] = Field(
+        None, description="A `;`-separated file: value;group;coarser group;..."
+    )
+    bins: Annotated[Edges | None, COMPLETED] = Field(
+        None,
+        description="For a secret number or a class of numbers: the ascending edges of the intervals of its values.",
+    )
+    scale: Annotated[Literal["ratio"] | None, FIXED] = Field(
+        None,
+        description="For a number from 0 up, such as pay: two are near to each other by their ratio (10 %), not by "
+        "their difference (5 % of the bounds or bins).",
+    )
+    step: Annotated[PositiveFloat | None, ordered_by(unstated)] = Field(
+        None,
+        description="Of a number: how finely it is public, such as 1 for whole numbers; multiples are nobody's, on "
+        "leaves and in a model's file (thresholds, fills, edges of bins).",
+    )
+    ordered: Annotated[bool, COMPLETED] = Field(False, description="Are the `values` in a meaningful order?")
+    aliases: Annotated[dict[str, str], FIXED] = Field(
+        {}, description="Other spellings in the file, or of a model's classes, each with the value that it means."
+    )
+    counts: Annotated[Literal["rows", "people"] | None, ordered_by(ranked(("people", "rows")), default="rows")] = Field(
+        None,
+        description="For a `weight`: is each row one person (the default), or as many people as its weight says?",
+    )
+    reason: Annotated[Text | None, FREE] = Field(
+        None,
+        description="For `counts: people`: why each row stands for so many identical people, all of them in the table.",
+    )
+
+    @property
+    def roles(self) -> frozenset[Role]:
+        """Its roles, in no order."""
+        return frozenset(self.role)
+
+    @property
+    def domain(self) -> tuple[str, ...]:
+        """Its values, or the names of its bins; empty where the policy leaves them open."""
+        return self.values or (bin_names(self.bins) if self.bins else ())
+
+    @model_validator(mode="after")
+    def _roles_agree(self) -> ColumnSpec:
+        roles = set(self.role)
+        if len(roles) > 1 and roles & EXCLUSIVE_ROLES:
+            raise ValueError(f"the role {sorted(roles & EXCLUSIVE_ROLES)[0]!r} stands alone")
+        if {"sensitive", "quasi_identifier"} <= roles:
+            raise ValueError("what the adversary knows of everyone (`quasi_identifier`) is not `sensitive`; choose")
+        if "private" in roles and roles & {"quasi_identifier", "sensitive"}:
+            raise ValueError("`private` means neither quasi_identifier nor sensitive; choose")
+        if "class" in roles and self.bounds is not None:
+            raise ValueError("a class needs `values`, or a number's `bins`, not `bounds`")
+        if "sensitive" in roles and self.bounds is not None and self.bins is None:
+            raise ValueError("a secret number needs `bins`: the edges of the intervals it is believed to lie in")
+        if "weight" not in roles and (self.counts is not None or self.reason is not None):
+            raise ValueError("`counts` and `reason` are for the role `weight`")
+        if self.counts == "people" and not (self.reason or "").strip():
+            raise ValueError(
+                "`counts: people` needs a `reason`: why each row stands for so many alike people in the table"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _domain_agrees(self) -> ColumnSpec:
+        if self.values is not None and self.bounds is not None:
+            raise ValueError("`values` (categorical) or `bounds` (numeric), not both")
+        if self.values is not None and (len(set(self.values)) != len(self.values) or not self.values):
+            raise ValueError("`values` must list each value once")
+        if self.public_domain is not None and self.values is None:
+            raise ValueError("`domain: public` needs `values`: every value of the code list, as it is published")
+        if self.bounds is not None and self.bounds[0] > self.bounds[1]:
+            raise ValueError("`bounds` are [lowest, highest]")
+        if self.values is None and (self.hierarchy is not None or self.ordered):
+            raise ValueError("`hierarchy` and `ordered` need `values`")
+        if self.values is not None and not set(self.aliases.values()) <= set(self.values):
+            raise ValueError("`aliases` must lead to declared `values`")
+        if set(self.aliases) & set(self.values or ()):
+            raise ValueError("`aliases` are other spellings; one of them is a value itself")
+        return self
+
+    @model_validator(mode="after")
+    def _bins_agree(self) -> ColumnSpec:
+        if self.bins is None:
+            return self
+        if not {"sensitive", "private", "class"} & set(self.role) or self.values is not None:
+            raise ValueError("`bins` are for numbers with the role `sensitive`, `class` or `private`")
+        if any(low >= high for low, high in pairwise(self.bins)):
+            raise ValueError("`bins` must rise")
+        if self.bounds is not None and self.bounds != (self.bins[0], self.bins[-1]):
+            raise ValueError("`bins` must begin and end where the `bounds` do")
+        return self
+
+    @model_validator(mode="after")
+    def _numbers_agree(self) -> ColumnSpec:
+        if self.values is not None and (self.scale is not None or self.step is not None):
+            raise ValueError("`scale` and `step` are for numbers, not for `values`")
+        lowest = min(self.bins or self.bounds or (0.0,))
+        if self.scale == "ratio" and lowest < 0:
+            raise ValueError("`scale: ratio` is for numbers from 0 up")
+        return self
+
+
+def column_of(name: str, spec: ColumnSpec, on_missing: str | None) -> Column:
+    """What a policy's column means, its hierarchy read; DataError when that does not fit."""
+    edges = spec.bins if "class" in spec.role else None
+    column = Column(
+        name,
+        frozenset(spec.role),
+        values=bin_names(edges) if edges else spec.values,
+        bounds=spec.bounds if spec.bins is None or edges else (spec.bins[0], spec.bins[-1]),
+        ordered=spec.ordered or spec.bins is not None,
+        declared=spec.values is not None or spec.bounds is not None or spec.bins is not None,
+        missing=on_missing == "keep" and not set(spec.role) & {"class", "sensitive", "key"},
+        bins=None if edges else spec.bins,
+        edges=edges,
+        scale=spec.scale,
+        step=spec.step,
+        public_domain=spec.public_domain is not None,
+        aliases=spec.aliases,
+    )
+    if spec.hierarchy is None:
+        return column
+    return replace(column, hierarchy=_hierarchy(spec, column))
+
+
+def _hierarchy(spec: ColumnSpec, column: Column) -> Hierarchy:
+    place = f"data.columns.{column.name}.hierarchy"
+    try:
+        text = spec.hierarchy.read_text(encoding="utf-8-sig") if spec.hierarchy else ""
+    except (OSError, UnicodeDecodeError):
+        raise DataError("cannot be read", place=place, remedy="name a `;`-separated text file") from None
+    return parse_hierarchy(text, place).restricted(column.domain, place)
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ from leafgate.api.registry import Plugins, load_plugins
 from leafgate.errors import InvalidError, PolicyError, Problem
 from leafgate.io.text import printable, shorten
 from leafgate.kernel.inheritance import options_of
+from leafgate.kernel.origin import Lines, SourceLine
 from leafgate.kernel.paths import DocumentPath, parse_path, paths_of
-from leafgate.kernel.policy import Lines, Policy, SourceLine
+from leafgate.kernel.policy import Policy
 from leafgate.lazy_loading import lazy
 from leafgate.policy.reader_options import file_checks
 from leafgate.policy.sources import Chain, PolicyDocument, component_name

@@ -17,7 +17,9 @@ from leafgate.errors import InconclusiveError, PolicyError, Problem
 from leafgate.kernel.components import Component, DataSource
 from leafgate.kernel.knowledge import Knows, Need
 from leafgate.kernel.options import UNREAD
-from leafgate.kernel.policy import ColumnSpec, Data, Policy, PolicyOrigin
+from leafgate.kernel.origin import PolicyOrigin
+from leafgate.kernel.policy import Data, Policy
+from leafgate.kernel.schema import ColumnSpec
 from leafgate.policy.inherit import inherited, load_trusted, with_source_locations
 from leafgate.policy.sources import (
     PathResolver,

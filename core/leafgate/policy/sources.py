@@ -14,8 +14,8 @@ from leafgate.io.files import read_bounded
 from leafgate.io.text import printable, shorten
 from leafgate.io.yaml import MAX_YAML_BYTES, Kept, Node, read_yaml, yaml_entries
 from leafgate.kernel.options import inside
+from leafgate.kernel.origin import Lines, SourceLine
 from leafgate.kernel.paths import DocumentPath, format_path, locate, paths_of
-from leafgate.kernel.policy import Lines, SourceLine
 
 MAX_LINE_LENGTH = 200
 """Signs of a line that are quoted."""

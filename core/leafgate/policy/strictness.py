@@ -16,10 +16,13 @@ from leafgate.kernel.components import AttackModel, Component
 from leafgate.kernel.inheritance import FIXED, LESS, MORE, Inherited, Kind, Option, options_of, rule_of
 from leafgate.kernel.knowledge import Knows
 from leafgate.kernel.metrics import AtLeast, AtMost, Metric, PersonMetric
+from leafgate.kernel.origin import SourceLine
 from leafgate.kernel.paths import DocumentPath, format_path, locate
-from leafgate.kernel.policy import ColumnSpec, Policy, SourceLine, unlisted_of
+from leafgate.kernel.policy import Policy
+from leafgate.kernel.schema import ColumnSpec
 from leafgate.policy.reader_options import Refusal, is_left_to_child, refused_alias, refused_option, roles_of
 from leafgate.policy.sources import PolicyDocument, component_name, dict_or_empty
+from leafgate.policy.unlisted import allows_step, roles_allowed, roles_named, unlisted_change, unlisted_of
 
 KNOWLEDGE_ROLES = {"quasi_identifier", "sensitive"}
 OPTIONS = tuple(options_of(Policy))
@@ -104,6 +107,7 @@ def compare_policies(old: PolicyDocument, new: PolicyDocument, plugins: Plugins)
     comparing = _Comparing(old, new, plugins)
     return [
         *comparing.ordered(),
+        *comparing.unlisted(),
         *comparing.columns(),
         *comparing.build(),
         *comparing.named("attacks"),
@@ -126,6 +130,13 @@ class _Comparing:
             old, new = (option.default if value is None else value for value in self._both(option.path))
             if old != new:
                 yield self._change(option.rule.compare(old, new), option.path, old, new)
+
+    def unlisted(self) -> Iterator[PolicyChange]:
+        """What is allowed of columns that a policy does not list: less is tighter."""
+        path: DocumentPath = ("data", "unlisted")
+        old, new = self._both(path)
+        if old != new:
+            yield self._change(unlisted_change(old, new), path, old, new)
 
     def columns(self) -> Iterator[PolicyChange]:
         """The roles and the domain of each column."""
@@ -178,7 +189,7 @@ class _Comparing:
             yield replace(people, problem=UNLISTED_PEOPLE, hint=LIST_PEOPLE.format(name=name))
         step, domain = (dict_or_empty(column).get(key) for key in ("step", "domain"))
         unlisted = unlisted_of(locate(self.older.document, ("data", "unlisted")))
-        if step is not None and not unlisted.allows_step(step, roles_of(column)):
+        if step is not None and not allows_step(unlisted, step, roles_of(column)):
             public = self._change("looser", (*path, "step"), None, step)
             yield replace(public, problem=UNLISTED_STEP, hint=ALLOW_STEP.format(name=name, step=step))
         if domain is not None:
@@ -209,9 +220,9 @@ class _Comparing:
         unlisted = unlisted_of(locate(self.older.document, ("data", "unlisted")))
         if "quasi_identifier" in roles:
             return set()
-        barred = roles - unlisted.allowed(name)
+        barred = roles - roles_allowed(unlisted, name)
         if "sensitive" in roles - barred and "class" not in roles:
-            barred |= set() if unlisted.names("sensitive", name) or self._limits_secrets() else {"sensitive"}
+            barred |= set() if "sensitive" in roles_named(unlisted, name) or self._limits_secrets() else {"sensitive"}
         return barred
 
     def _limits_secrets(self) -> bool:

@@ -18,8 +18,8 @@ from leafgate.kernel.findings import DIRECTIONS
 from leafgate.kernel.metrics import Metric
 from leafgate.kernel.options import models_of
 from leafgate.kernel.paths import DocumentPath
-from leafgate.kernel.policy import EXCLUSIVE_ROLES, ColumnSpec, Policy, column_of
-from leafgate.kernel.schema import Column
+from leafgate.kernel.policy import Policy
+from leafgate.kernel.schema import EXCLUSIVE_ROLES, Column, ColumnSpec, column_of
 from leafgate.policy.knowledge import fact_problems, place_of
 from leafgate.policy.protection import place_of as place_of_rule
 from leafgate.policy.protection import protect_problems

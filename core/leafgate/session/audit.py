@@ -18,8 +18,7 @@ from leafgate.engine.report import Audit as EngineAudit
 from leafgate.errors import InvalidError, OutputError
 from leafgate.folders import folder_files
 from leafgate.io.files import OWNER_ONLY, make_folder, write_files
-from leafgate.kernel.given import NO_REMEDIES
-from leafgate.kernel.policy import Lines, PolicyOrigin
+from leafgate.kernel.origin import NO_REMEDIES, Lines, PolicyOrigin
 from leafgate.lazy_loading import lazy
 from leafgate.policy.sources import write_document
 from leafgate.session.report_formats import chosen_formats

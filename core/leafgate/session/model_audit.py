@@ -20,8 +20,8 @@ from leafgate.io.release_codec import serialize
 from leafgate.io.tables.frames import FrameTable, single_column, word_for_missing
 from leafgate.io.yaml import MAX_YAML_BYTES, as_parsed
 from leafgate.kernel.components import AttackModel, Component
-from leafgate.kernel.given import NO_REMEDIES
 from leafgate.kernel.metrics import Metric
+from leafgate.kernel.origin import NO_REMEDIES
 from leafgate.kernel.policy import CsvOptions, Policy
 from leafgate.kernel.release import LEVELS, Level, Release
 from leafgate.models.reader import model_bytes, read_foreign

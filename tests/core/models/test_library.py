@@ -26,7 +26,7 @@ from sklearn.tree import DecisionTreeRegressor
 from command_line import leafgate
 from leafgate import InconclusiveError
 from leafgate.app import document, open_session
-from leafgate.kernel.given import WITNESS_LIBRARY
+from leafgate.kernel.origin import WITNESS_LIBRARY
 from leafgate.models.library import in_process
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

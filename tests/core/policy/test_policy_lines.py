@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from leafgate.app import SourceLine, document, format_path, load_policy, open_session, read_policy_lines
 from leafgate.io.yaml import as_parsed
-from leafgate.kernel.policy import Lines
+from leafgate.kernel.origin import Lines
 from leafgate.policy.sources import MAX_LINE_LENGTH, read_policy, write_document
 from survey import PEOPLE, survey
 

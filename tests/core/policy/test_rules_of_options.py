@@ -16,7 +16,8 @@ from leafgate.kernel.knowledge import NEEDS, AdversaryKnowledge, Grant, Knows, n
 from leafgate.kernel.metrics import AtLeast, AtMost, PersonMetric, ValueMetric
 from leafgate.kernel.options import models_of
 from leafgate.kernel.oracle import ACCESS_LEVELS
-from leafgate.kernel.policy import ColumnSpec, Data, PublishSpec, ReportSpec
+from leafgate.kernel.policy import Data, PublishSpec, ReportSpec
+from leafgate.kernel.schema import ColumnSpec
 from leafgate.kernel.waivers import Approvals
 from leafgate.policy.inherit import JOINED, KEYED, SECTIONS
 
@@ -74,6 +75,13 @@ def test_every_need_is_a_part_of_what_adversaries_know() -> None:
     assert all(parts_for([need]) for need in NEEDS)
     assert set().union(*(grant.needs for grant in Knows.grants().values())) <= NEEDS
     assert {"schema", "public", "seed", "reader"} == {*AdversaryKnowledge.__dataclass_fields__} - {*parts_for(NEEDS)}
+
+
+def test_what_a_policy_grants_is_background_knowledge() -> None:
+    """Numbers that follow from it alone are hidden in public reports; `algorithms/derivable.py` has the exceptions."""
+    granted = set().union(*(grant.needs for grant in Knows.grants().values()))
+    parts = AdversaryKnowledge.__dataclass_fields__.values()
+    assert granted == {part.metadata["need"] for part in parts if part.metadata and not part.metadata["public"]}
 
 
 def document(**sections: Any) -> PolicyDocument:
