@@ -19,7 +19,7 @@ from leafgate.api.registry import Plugin, use_of
 from leafgate.app import Plugins, load_plugins, parse_yaml, policy_of
 from leafgate.cli.app import COMMANDS
 from leafgate.console.describe import describe, explanation, kind_of, plugins_document, policy_example
-from leafgate.io import release_codec, tree_codec
+from leafgate.io import release_codec, tree_reader
 from leafgate.kernel.components import Component
 from leafgate_convert import neutral
 from replay import replayed, without_skops_digests
@@ -115,7 +115,7 @@ def test_every_format_of_a_file_that_the_code_names_is_on_the_page() -> None:
 
 def test_every_key_of_a_release_and_of_a_neutral_file_is_on_the_page() -> None:
     release, _, model = TEXTS[FORMATS].partition("## leafgate/model/1")
-    nodes = {key for keys in tree_codec.KEYS.values() for key in keys}
+    nodes = {key for keys in tree_reader.KEYS.values() for key in keys}
     assert all(f"`{key}`" in release for key in {*release_codec.KEYS, *nodes} - {"kind"})
     assert all(f"`{key}`" in model for key in (*neutral.KEYS, *neutral.SOMETIMES, *neutral.TREE_KEYS, *neutral.NUMBERS))
 

@@ -10,7 +10,8 @@ from kadet_claims import claims
 from kadet_findings import Experiment, Findings
 from kadet_runs import K_GRID, Row
 from kadet_variations import ROOT_KS
-from leafgate.kernel.tree import CategoricalSplit, Leaf, Node
+from leafgate.kernel.leaf import Leaf
+from leafgate.kernel.tree import CategoricalSplit, Node
 from writing import put, section, table
 
 NAMES = {"kadet": "kADET", "id3": "ID3", "c45": "C4.5", "one leaf": "a single leaf"}

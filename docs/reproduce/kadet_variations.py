@@ -15,9 +15,10 @@ from leafgate.algorithms.prediction import predict
 from leafgate.algorithms.routing import split_rows
 from leafgate.api import Release, Table
 from leafgate.kernel.arrays import Rows
+from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.schema import Column, Hierarchy, Schema
 from leafgate.kernel.tables import Tables
-from leafgate.kernel.tree import CategoricalSplit, Leaf, Node, NumericSplit, children
+from leafgate.kernel.tree import CategoricalSplit, Node, NumericSplit, children
 
 HIGHER = "Higher education"
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.kernel.tree import CategoricalSplit, Leaf, Node, children
+from leafgate.kernel.leaf import Leaf
+from leafgate.kernel.tree import CategoricalSplit, Node, children
 from leafgate.session.run import Session
 from leafgate_divergence.metrics import divergences, floored
 from leafgate_maxent.problem.build import Model, build_model

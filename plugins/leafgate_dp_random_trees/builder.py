@@ -125,7 +125,7 @@ def _people_of_counters(tree: Node, table: Table) -> Ids:
     """The people of each leaf and class, leaf by leaf."""
     classes, routed = len(table.schema.classes), route(tree, table)
     counter = routed.leaf * classes + table.codes(table.schema.target.name)
-    return np.bincount(counter, weights=table.weight, minlength=len(routed.leaves) * classes).astype(np.int64)
+    return np.bincount(counter, weights=table.weight, minlength=routed.n_leaves * classes).astype(np.int64)
 
 
 def refuse_too_many_leaves(schema: Schema, depth: int, structure: str) -> None:

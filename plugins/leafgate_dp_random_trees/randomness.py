@@ -87,11 +87,11 @@ def counters_of(release: Release, table: Table) -> Counters:
     parts = []
     for number, tree in enumerate(release.trees):
         routed = route(tree, table)
-        reached, size = routed.leaf != NOWHERE, len(routed.leaves) * len(classes)
+        reached, size = routed.leaf != NOWHERE, routed.n_leaves * len(classes)
         counter = routed.leaf[reached] * len(classes) + codes[reached]
         people = np.bincount(counter, weights=table.weight[reached], minlength=size).astype(np.int64)
         shown = [int((leaf.counts or {}).get(name, 0)) for leaf in routed.leaves for name in classes]
-        label = np.tile(np.arange(len(classes)), len(routed.leaves))
+        label = np.tile(np.arange(len(classes)), routed.n_leaves)
         parts.append((np.full(size, number), label, people, np.array(shown, dtype=np.int64)))
     empty = (np.zeros(0, dtype=np.int64),) * 4
     return Counters(*(np.concatenate(column) for column in zip(empty, *parts, strict=True)))

@@ -20,8 +20,7 @@ from leafgate.kernel.arrays import Floats, Ids, Mask
 from leafgate.kernel.release import Release
 from leafgate.kernel.schema import Column
 from leafgate.kernel.table import Table
-from leafgate.kernel.tree import columns_asked
-from leafgate.kernel.tree_arrays import tree_arrays
+from leafgate.kernel.tree import columns_asked, tree_arrays
 
 CERTAIN = 1 - 1e-9
 """A posterior probability from which a value counts as certain."""

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from leafgate.algorithms.publication import at_level
 from leafgate.algorithms.routing import route
 from leafgate.kernel.arrays import Floats, Ids, Mask
+from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.noise import Noise
 from leafgate.kernel.release import FileDisclosure, Records, Release
 from leafgate.kernel.schema import Column, Schema
 from leafgate.kernel.table import Table, make_table, typed_column
-from leafgate.kernel.tree import Leaf, Node, columns_asked, leaves
-from leafgate.kernel.tree_arrays import TreeArrays, tree_arrays
+from leafgate.kernel.tree import Node, TreeArrays, columns_asked, leaves, tree_arrays
 
 if TYPE_CHECKING:
     from leafgate.algorithms.node_counts import Contradiction, FileNumbers
@@ -370,7 +370,7 @@ def _chance_of_agreement(release: Release, table: Table) -> float:
     chances = []
     for tree in (*release.trees, *release.alternatives.values()):
         routed = route(tree, table)
-        counts = _counts(table, release.target, routed.leaf, len(routed.leaves))
+        counts = _counts(table, release.target, routed.leaf, routed.n_leaves)
         if release.publish.leaves == "counts":
             chances.append(_log_multinomial_at_mean(counts.reshape(-1)))
             continue
@@ -437,7 +437,7 @@ def inconsistent_leaves(release: Release, table: Table) -> int:
         if not all(name in table.schema for name in columns_asked(tree)):
             continue
         routed = route(tree, table)
-        counts = _counts(table, release.target, routed.leaf, len(routed.leaves))
+        counts = _counts(table, release.target, routed.leaf, routed.n_leaves)
         for i in np.flatnonzero(~_certainly_consistent(release, tree_arrays(tree), counts)).tolist():
             leaf, row = routed.leaves[i], counts[i].tolist()
             people = dict(zip(release.classes, row, strict=True))
@@ -453,17 +453,16 @@ def _certainly_consistent(release: Release, arrays: TreeArrays, people: NDArray[
     It spares all but a few leaves the check by which `inconsistent_leaves` decides.
     """
     counts = arrays.numbers_per_class("counts", release.classes)
-    n_counted = np.array([-1 if leaf.counts is None else len(leaf.counts) for leaf in arrays.leaves])
-    counted = n_counted == people.shape[1]
+    counted = arrays.statistics.publishes("counts")
     if release.count_semantics == "sampled":
         return np.asarray(counted & (counts <= people).all(axis=1))
-    shares = arrays.numbers_per_class("shares", release.classes) if (n_counted == -1).any() else counts
+    shares = counts if counted.all() else arrays.numbers_per_class("shares", release.classes)
     if release.count_semantics == "bootstrap":
         numbers = np.where(counted[:, None], counts, shares)
-        return np.asarray((counted | (n_counted == -1)) & ((numbers <= 0) | (people > 0)).all(axis=1))
+        return np.asarray(((numbers <= 0) | (people > 0)).all(axis=1))
     with np.errstate(invalid="ignore", divide="ignore"):
         apart = abs(shares - people / people.sum(axis=1, keepdims=True))
-    by_shares = (n_counted == -1) & (apart <= TOLERANCE).all(axis=1)
+    by_shares = ~counted & (apart <= TOLERANCE).all(axis=1)
     return np.asarray((counted & (counts == people).all(axis=1)) | by_shares)
 
 
@@ -483,7 +482,7 @@ def follows_from_records(tree: Node, release: Release) -> bool:
     frame = pd.DataFrame({column.name: typed_column(column, cells[column.name]) for column in columns})
     table = make_table(Schema(columns), frame, np.array(records.weight, dtype=np.int64))
     routed = route(tree, table)
-    counts = _counts(table, release.target, routed.leaf, len(routed.leaves)).tolist()
+    counts = _counts(table, release.target, routed.leaf, routed.n_leaves).tolist()
     leaf_counts = (dict(zip(release.classes, row, strict=True)) for row in counts)
     return all(_has_only(leaf, people) for leaf, people in zip(routed.leaves, leaf_counts, strict=True))
 

@@ -20,10 +20,11 @@ from leafgate.kernel.arrays import Floats, Ids
 from leafgate.kernel.belief import SecretBelief, classes_of, secret_of
 from leafgate.kernel.context import Observation, ScoringContext
 from leafgate.kernel.knowledge import background_of
+from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.release import Release
 from leafgate.kernel.schema import Column
 from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Leaf, Node, columns_asked, leaves
+from leafgate.kernel.tree import Node, columns_asked, leaves
 
 if TYPE_CHECKING:
     from leafgate.kernel.components import AttackModel

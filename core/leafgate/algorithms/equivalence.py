@@ -22,10 +22,10 @@ import pandas as pd
 from leafgate.algorithms.feasible import Domain, Possible, branch_domains, unrouted_values
 from leafgate.algorithms.routing import Router, leaf_numbers
 from leafgate.kernel.arrays import CompactIds, Ids, Mask, Rows
+from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.schema import Schema
 from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Leaf, Node
-from leafgate.kernel.tree_arrays import TreeArrays, tree_arrays
+from leafgate.kernel.tree import Node, TreeArrays, tree_arrays
 
 NOWHERE = 0
 """The residual tree of people whose value no branch takes: a class of their own."""
@@ -89,11 +89,11 @@ class ResidualTrees:
         wide = numbers.astype(np.int64)
         if not self.asked:
             return wide - 1
-        return np.where(wide <= len(self.arrays.leaves), wide - 1, -1)
+        return np.where(wide <= self.arrays.n_leaves, wide - 1, -1)
 
     def labels(self, number: int) -> list[str | None]:
         """The labels of a residual tree's leaves, from left to right."""
-        if 0 < number <= len(self.arrays.leaves):
+        if 0 < number <= self.arrays.n_leaves:
             return [self.arrays.labels[number - 1]]
         return [each.leaf.label for each in self.leaves(number)]
 
@@ -113,7 +113,7 @@ class ResidualTrees:
         leaves, waiting = [], [number]
         while waiting:
             here = waiting.pop()
-            if 0 < here <= len(self.arrays.leaves):
+            if 0 < here <= self.arrays.n_leaves:
                 leaves.append(Reached(self.arrays.leaves[here - 1], partial(self._possible, here - 1)))
             waiting.extend(reversed(self.asked.get(here, ())))
         return leaves
@@ -218,7 +218,7 @@ class ResidualTrees:
         return np.array(numbers, dtype=np.int64)[which]
 
     def _number(self, key: tuple[int, ...]) -> int:
-        return self._joined.setdefault(key, len(self.arrays.leaves) + 1 + len(self._joined))
+        return self._joined.setdefault(key, self.arrays.n_leaves + 1 + len(self._joined))
 
 
 def residual_trees(tree: Node, public: Table, schema: Schema) -> tuple[Ids, ResidualTrees]:

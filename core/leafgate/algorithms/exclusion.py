@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from leafgate.algorithms.consistency import decimal_places
 from leafgate.errors import InconclusiveError
+from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.release import Release
-from leafgate.kernel.tree import Leaf, Node, leaves
+from leafgate.kernel.tree import Node, leaves
 
 POSITIVE_CLASS_WEIGHTS = frozenset({"balanced", "balanced_subsample"})
 """The values of `class_weight` by which every class that has rows has a positive weight."""

@@ -157,8 +157,8 @@ class _Check:
             complete = self._complete(node, tree)
             routed = route(node, self.table)
             reached = routed.leaf != NOWHERE
-            leaf = routed.leaf if reached.all() else np.where(reached, routed.leaf, len(routed.leaves))
-            sums = _Sums(self, tree, leaf, len(routed.leaves))
+            leaf = routed.leaf if reached.all() else np.where(reached, routed.leaf, routed.n_leaves)
+            sums = _Sums(self, tree, leaf, routed.n_leaves)
             if scores is not None:
                 scores.enter(number)
             for result in tree.numbers:

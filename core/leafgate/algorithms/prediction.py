@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from leafgate.algorithms.routing import NOWHERE, route
 from leafgate.errors import InconclusiveError
 from leafgate.kernel.arrays import CompactIds
+from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.release import Combine, NaiveBayes, Release
 from leafgate.kernel.schema import bin_of
 from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Leaf
-from leafgate.kernel.tree_arrays import TreeArrays, leaf_arrays, tree_arrays
+from leafgate.kernel.tree import TreeArrays, leaf_arrays, tree_arrays
 
 
 def predict(release: Release, table: Table) -> NDArray[np.int64]:
@@ -175,7 +175,7 @@ def leaf_votes(release: Release, tree_leaves: Sequence[Leaf]) -> NDArray[np.floa
 
 def _votes_of_tree(release: Release, arrays: TreeArrays) -> NDArray[np.float64]:
     """What each leaf of a tree adds to the votes, shape (n_leaves + 1, n_classes)."""
-    votes = np.zeros((len(arrays.leaves) + 1, len(release.classes)))
+    votes = np.zeros((arrays.n_leaves + 1, len(release.classes)))
     if release.combine in {"one", "vote"}:
         label = arrays.label_positions(release.classes)
         labelled = np.flatnonzero(label >= 0)
@@ -185,7 +185,7 @@ def _votes_of_tree(release: Release, arrays: TreeArrays) -> NDArray[np.float64]:
         votes[:-1] = arrays.numbers_per_class("scores", release.classes)
         return votes
     counts = arrays.numbers_per_class("counts", release.classes)
-    has_counts = np.array([leaf.counts is not None for leaf in arrays.leaves], dtype=bool)
+    has_counts = arrays.statistics.publishes("counts")
     if has_counts.all():
         votes[:-1] = counts
     else:
@@ -213,11 +213,12 @@ def needs_label_accuracies(release: Release) -> bool:
     private = release.claims_differential_privacy
     if not release.trees or private or release.combine == "boost" or release.discloses_numbers:
         return False
-    every = [leaf for tree in release.trees for leaf in tree_arrays(tree).leaves]
-    if all(leaf.label is None for leaf in every):
+    trees = [tree_arrays(tree) for tree in release.trees]
+    if not any((tree.statistics.label >= 0).any() for tree in trees):
         return False
-    several = len(release.fitted_trees) > 1
-    return several or release.approximate or any(_has_label_alone(leaf, release) for leaf in every)
+    if len(release.fitted_trees) > 1 or release.approximate:
+        return True
+    return any(_has_label_alone(leaf, release) for tree in trees for leaf in tree.leaves)
 
 
 def _has_label_alone(leaf: Leaf, release: Release) -> bool:

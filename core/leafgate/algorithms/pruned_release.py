@@ -15,8 +15,8 @@ import numpy as np
 
 from leafgate.algorithms.routing import NOWHERE, Router, keep_merged, route
 from leafgate.kernel.arrays import Floats, Ids, Mask
-from leafgate.kernel.tree import Branch, Leaf, Node, NumericSplit, children, leaves
-from leafgate.kernel.tree_arrays import TreeArrays, tree_arrays
+from leafgate.kernel.leaf import Leaf
+from leafgate.kernel.tree import Branch, Node, NumericSplit, TreeArrays, children, leaves, tree_arrays
 
 if TYPE_CHECKING:
     from leafgate.kernel.release import Release
@@ -81,7 +81,7 @@ class _CountedTree:
     def _merged_leaves(self, cut: Mask) -> Ids:
         """For each leaf the one that stands in its place where the tests in `cut` are gone."""
         first, last = self.arrays.leaf_spans
-        joins = np.zeros(len(self.arrays.leaves) + 1, dtype=np.int64)
+        joins = np.zeros(self.arrays.n_leaves + 1, dtype=np.int64)
         np.add.at(joins, first[cut] + 1, 1)
         np.add.at(joins, last[cut], -1)
         return np.cumsum(np.cumsum(joins[:-1]) == 0) - 1
@@ -148,7 +148,7 @@ class _CountedTree:
     def _per_leaf(self, amounts: Floats) -> Floats:
         leaf = self._leaf
         reached = leaf != NOWHERE
-        people = np.bincount(leaf[reached], weights=amounts[reached], minlength=len(self.arrays.leaves))
+        people = np.bincount(leaf[reached], weights=amounts[reached], minlength=self.arrays.n_leaves)
         return people.astype(np.float64)
 
     def _per_node(self, amounts: Floats) -> Floats:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.release import Level, Publish, Release
-from leafgate.kernel.tree import Leaf, Node, map_leaves
+from leafgate.kernel.tree import Node, map_leaves
 
 
 def published(draft: Release, publish: Publish, measure_options: frozenset[str]) -> Release:

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.kernel.arrays import CompactIds, Floats, Ids, Mask, Rows
+from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.release import Release
 from leafgate.kernel.table import Table
-from leafgate.kernel.tree import CategoricalSplit, Leaf, Node, NumericSplit
-from leafgate.kernel.tree_arrays import NO_FAN, Fan, TreeArrays, tree_arrays
+from leafgate.kernel.tree import NO_FAN, CategoricalSplit, Fan, Node, NumericSplit, TreeArrays, tree_arrays
 
 NOWHERE = -1
 
@@ -67,15 +67,25 @@ def split_rows(node: NumericSplit | CategoricalSplit, table: Table, rows: Rows) 
 
 @dataclass(frozen=True)
 class Routed:
-    """The leaves of one tree from left to right, and each row's leaf (NOWHERE if it has none)."""
+    """One tree, and each row's leaf in it (NOWHERE if it has none)."""
 
-    leaves: tuple[Leaf, ...]
+    arrays: TreeArrays
     leaf: NDArray[np.int64]
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The leaves of the tree from left to right."""
+        return self.arrays.leaves
+
+    @property
+    def n_leaves(self) -> int:
+        """How many leaves the tree has."""
+        return self.arrays.n_leaves
 
 
 def route(tree: Node, table: Table) -> Routed:
     """Send every row of the table down the tree."""
-    return Routed(tree_arrays(tree).leaves, leaf_numbers(tree, table).astype(np.int64))
+    return Routed(tree_arrays(tree), leaf_numbers(tree, table).astype(np.int64))
 
 
 def leaf_numbers(tree: Node, table: Table) -> CompactIds:
@@ -104,7 +114,7 @@ def _reached(arrays: TreeArrays, table: Table) -> CompactIds:
 
 def _compact(leaf: CompactIds, arrays: TreeArrays) -> CompactIds:
     """Leaves of a tree in the smallest integers that hold them."""
-    return leaf.astype(np.min_scalar_type(-len(arrays.leaves)))
+    return leaf.astype(np.min_scalar_type(-arrays.n_leaves))
 
 
 def keep_merged(tree: Node, merged: Node, leaf_of_merged: Ids, table: Table) -> None:
@@ -200,7 +210,7 @@ class Router:
                 reached[here.compress(ends)] = state.compress(ends) - states.first_end
                 here, state, first_cell = here.compress(inner), state.compress(inner), first_cell.compress(inner)
         reached[here] = state - states.first_end
-        reached[reached == len(self.arrays.leaves)] = NOWHERE
+        reached[reached == self.arrays.n_leaves] = NOWHERE
 
     @cached_property
     def _states(self) -> _States:
@@ -235,7 +245,7 @@ class _States:
     def of(cls, router: Router, precision: type[np.float32 | np.float64]) -> _States:
         arrays = router.arrays
         first_end = len(arrays.child)
-        size = first_end + len(arrays.leaves) + 1
+        size = first_end + arrays.n_leaves + 1
         column, first_code = np.zeros(size, dtype=np.int64), np.full(size, -1)
         at, missing_low = np.full(size, np.nan, dtype=precision), np.zeros(size, dtype=bool)
         state, numeric = arrays.first_child, arrays.fan == NO_FAN
@@ -282,4 +292,4 @@ def _cells_of(table: Table, name: str, single: bool | None) -> NDArray[Any]:
 
 def count_leaves(release: Release) -> int:
     """Return the number of leaves of all trees of the release."""
-    return sum(len(tree_arrays(tree).leaves) for tree in release.trees)
+    return sum(tree_arrays(tree).n_leaves for tree in release.trees)

@@ -150,6 +150,7 @@ if TYPE_CHECKING:
     from leafgate.kernel.knowledge import Membership as Membership
     from leafgate.kernel.knowledge import Targets as Targets
     from leafgate.kernel.large_table import LargeTable as LargeTable
+    from leafgate.kernel.leaf import Leaf as Leaf
     from leafgate.kernel.metrics import ABOUT_GROUPS as ABOUT_GROUPS
     from leafgate.kernel.metrics import ABOUT_SECRETS as ABOUT_SECRETS
     from leafgate.kernel.metrics import AtLeast as AtLeast
@@ -207,7 +208,6 @@ if TYPE_CHECKING:
     from leafgate.kernel.tree import MAX_TREES as MAX_TREES
     from leafgate.kernel.tree import Branch as Branch
     from leafgate.kernel.tree import CategoricalSplit as CategoricalSplit
-    from leafgate.kernel.tree import Leaf as Leaf
     from leafgate.kernel.tree import Node as Node
     from leafgate.kernel.tree import NumericSplit as NumericSplit
     from leafgate.kernel.tree import children as children

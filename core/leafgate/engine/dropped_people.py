@@ -29,11 +29,12 @@ from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.kernel.arrays import Ids
 from leafgate.kernel.evidence import PeopleCount
 from leafgate.kernel.findings import Finding, Remedy
+from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.release import Release
 from leafgate.kernel.schema import Schema
 from leafgate.kernel.table import Table
 from leafgate.kernel.tables import Tables
-from leafgate.kernel.tree import CategoricalSplit, Leaf, Node, NumericSplit, children
+from leafgate.kernel.tree import CategoricalSplit, Node, NumericSplit, children
 
 MOST_COPIES = 200_000
 """So many records at most stand for people whose missing cells can go several ways: more take minutes and gigabytes."""
@@ -165,7 +166,7 @@ class DroppedPeople:
             others = _with_columns(self.incomplete, table.schema)
         for tree in release.fitted_trees:
             routed = route(tree, table)
-            reached = np.zeros((2, len(routed.leaves) + 1), dtype=bool)
+            reached = np.zeros((2, routed.n_leaves + 1), dtype=bool)
             reached[0, routed.leaf[:complete]] = True  # NOWHERE is the last
             reached[1, routed.leaf[complete:] if others is None else route(tree, others).leaf] = True
             alone = np.flatnonzero(reached[1, :NOWHERE] & ~reached[0, :NOWHERE])

@@ -20,9 +20,10 @@ from leafgate.kernel.belief import Belief, PosteriorBelief, SecretBelief, classe
 from leafgate.kernel.context import ScoringContext
 from leafgate.kernel.evidence import AuditorOnly, PeopleCount, ReleaseOnly
 from leafgate.kernel.findings import AttackAccuracy, Finding, TreeView
+from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.release import Release
 from leafgate.kernel.schema import Schema
-from leafgate.kernel.tree import CategoricalSplit, Leaf, Node, NumericSplit
+from leafgate.kernel.tree import CategoricalSplit, Node, NumericSplit
 
 WIDEST = 8
 """So many values of a way are named; of more, their number is said."""

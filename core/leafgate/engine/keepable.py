@@ -16,11 +16,11 @@ from leafgate.kernel.belief import SecretBelief
 from leafgate.kernel.context import ScoringContext
 from leafgate.kernel.findings import Remedy
 from leafgate.kernel.knowledge import AdversaryKnowledge
+from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.metrics import Metric, PersonMetric, ValueMetric
 from leafgate.kernel.release import Release
 from leafgate.kernel.schema import Column
 from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Leaf
 
 IMPOSSIBLE = "no release of this table can keep it"
 

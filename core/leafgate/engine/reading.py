@@ -17,8 +17,7 @@ from leafgate.kernel.evidence import AuditorOnly
 from leafgate.kernel.findings import Finding, Remedy
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import ModelReading, Release
-from leafgate.kernel.tree import columns_asked
-from leafgate.kernel.tree_arrays import TreeArrays, tree_arrays
+from leafgate.kernel.tree import TreeArrays, columns_asked, tree_arrays
 
 if TYPE_CHECKING:
     from leafgate.algorithms.witness import Witness

@@ -19,10 +19,11 @@ from pydantic import ValidationError
 
 from leafgate.errors import DataError, LeafgateError, nearest_name, plain
 from leafgate.io.tables.frames import cell_text
+from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.release import Release
 from leafgate.kernel.schema import DROPPED_ROLES, Column, ColumnSpec, Hierarchy, Schema, column_of, parse_hierarchy
 from leafgate.kernel.table import Table, make_table
-from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
+from leafgate.kernel.tree import Branch, CategoricalSplit, Node, NumericSplit
 
 ROLES = ("quasi_identifier", "private", "sensitive", "identifier", "ignored")
 """The roles that a column of X may have."""

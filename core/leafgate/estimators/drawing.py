@@ -9,8 +9,9 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from leafgate.errors import InconclusiveError
+from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.release import Release
-from leafgate.kernel.tree import CategoricalSplit, Leaf, Node, NumericSplit, children
+from leafgate.kernel.tree import CategoricalSplit, Node, NumericSplit, children
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

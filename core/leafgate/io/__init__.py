@@ -2,5 +2,5 @@
 
 `json` and `yaml` parse strictly, `text` makes what others wrote fit to print, `files` writes whole files or
 none, and `locks` keeps other processes from a folder meanwhile. `tables` reads data files into Tables by the policy.
-`tree_codec` and `release_codec` convert trees and releases to their documents and back.
+`tree_writer`, `tree_reader` and `release_codec` write releases as files and read them.
 """

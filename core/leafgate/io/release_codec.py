@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import BytesIO
+from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any, get_args
 
 from leafgate.algorithms.witness import Witness
@@ -31,7 +32,9 @@ from leafgate.io.json import (
     parse_plainly,
     refuse_unknown,
 )
-from leafgate.io.tree_codec import TreeReader, TreeWriter, tree_document
+from leafgate.io.tree_reader import TreeReader
+from leafgate.io.tree_writer import BEFORE_TREE, TreeWriter
+from leafgate.kernel.leaf import Statistic
 from leafgate.kernel.noise import LAWS, Noise
 from leafgate.kernel.release import (
     LEVELS,
@@ -52,8 +55,7 @@ from leafgate.kernel.release import (
     Release,
 )
 from leafgate.kernel.schema import Column, Role, Schema, bin_names
-from leafgate.kernel.tree import MAX_TREES, Node
-from leafgate.kernel.tree_arrays import tree_arrays
+from leafgate.kernel.tree import MAX_TREES, Node, tree_arrays
 
 if TYPE_CHECKING:
     from leafgate.algorithms.node_counts import FileNumbers
@@ -330,29 +332,29 @@ def serialize(built: Release | BuildResult) -> ReleaseArtifact:
 
 
 def release_bytes(release: Release) -> bytes:
-    """The release file: what `readable` writes of `document`, tree by tree, without a document of all trees."""
-    file, pieces, writer = BytesIO(), list[str](), TreeWriter()
-    for number, (key, fact) in enumerate(document(replace(release, trees=())).items()):
+    """The release as the JSON document `leafgate/release/1`, written some trees at once."""
+    file, pieces, writer = BytesIO(), list[str](), TreeWriter(release.classes if release.schema.having("class") else ())
+    for number, (key, fact) in enumerate(_facts(release).items()):
         pieces.append(f'{"," if number else "{"}\n "{key}": ')
-        if key != "trees" or not release.trees:
+        if key == "alternatives" and release.alternatives:
+            named = [(encode_basestring(name), tree_arrays(tree)) for name, tree in release.alternatives.items()]
+            trees = ",".join(f"\n  {name}: {writer.text([tree])[len(BEFORE_TREE) :]}" for name, tree in named)
+            pieces.append(f"{{{trees}\n }}")
+        elif key == "trees" and release.trees:
+            for i, text in enumerate(writer.texts(release.trees)):
+                pieces.append(text if i else f"[{text[1:]}")
+                file.write("".join(pieces).encode())
+                pieces.clear()
+            pieces.append("\n ]")
+        else:
             append_readable(fact, "\n ", pieces)
-            continue
-        for i, tree in enumerate(release.trees):
-            pieces.append(f"{',' if i else '['}\n  {writer.text(tree, TREE_LINE)}")
-            file.write("".join(pieces).encode())
-            pieces.clear()
-        pieces.append("\n ]")
     pieces.append("\n}\n")
     file.write("".join(pieces).encode())
     return file.getvalue()
 
 
-TREE_LINE = "\n  "
-"""The line break before each tree of a release file, and the spaces with which its lines begin."""
-
-
-def document(release: Release) -> dict[str, Any]:
-    """The release as the JSON document `leafgate/release/1`."""
+def _facts(release: Release) -> dict[str, Any]:
+    """The keys of a release file in their order, with what they hold, trees apart."""
     fields: dict[str, Any] = {
         "format": FORMAT,
         "builder": dict(release.builder),
@@ -365,9 +367,9 @@ def document(release: Release) -> dict[str, Any]:
         "guarantee": dict(release.guarantee),
         "combine": release.combine,
         "model": release.model,
-        "alternatives": {name: tree_document(tree) for name, tree in release.alternatives.items()},
+        "alternatives": {},
         "records": None if release.records is None else records_document(release.records),
-        "trees": [tree_document(tree) for tree in release.trees],
+        "trees": [],
     }
     if release.noise:
         fields["noise"] = {name: noise.described() for name, noise in release.noise.items()}
@@ -388,19 +390,18 @@ def measure_of(release: Release) -> str | None:
 @paused_garbage_collection()
 def read_release(content: bytes, place: str) -> LoadedRelease:
     """The release in a file's bytes, and these bytes; ReleaseError says what is wrong with it, and where."""
-    document, trees = _parsed(content, place)
+    document, span = _parsed(content, place)
     if document.get("format") != FORMAT:
         raise ReleaseError(f"is not a release file: its `format` is not {FORMAT!r}", place=place)
     refuse_unknown(document, KEYS, ReleaseError, place)
-    if (
-        len(list_at(document, "trees", place) if trees is None else trees)
-        + len(object_at(document.get("alternatives", {}), f"{place}.alternatives"))
-        > MAX_TREES
-    ):
+    alternatives = object_at(document.get("alternatives", {}), f"{place}.alternatives")
+    trees = list_at(document, "trees", place)
+    if len(trees) + len(alternatives) > MAX_TREES:
         raise ReleaseError(f"has more than {MAX_TREES:,} trees", place=place)
     schema = _schema(document.get("schema"), f"{place}.schema")
     _check_class(document, schema, place)
-    _check_implied(content, len(document["classes"]), place)
+    if span is None:
+        _check_implied(content, len(document["classes"]), place)
     publish = object_at(document.get("publish"), f"{place}.publish")
     refuse_unknown(publish, ("leaves", "measure"), ReleaseError, f"{place}.publish")
     selection = document.get("selection")
@@ -410,10 +411,10 @@ def read_release(content: bytes, place: str) -> LoadedRelease:
         builder=object_at(document.get("builder"), f"{place}.builder"),
         schema=schema,
         trees=tuple(
-            reader.read(tree, f"{place}.trees[{i}]") for i, tree in enumerate(list_at(document, "trees", place))
-        )
-        if trees is None
-        else tuple(trees.read(reader)),
+            (reader.read(tree, f"{place}.trees[{i}]") for i, tree in enumerate(trees))
+            if span is None
+            else _read_trees(content, span, reader, place)
+        ),
         publish=Publish(
             one_of(publish.get("leaves"), Level, f"{place}.publish.leaves"), measure="selection" in document
         ),
@@ -422,10 +423,7 @@ def read_release(content: bytes, place: str) -> LoadedRelease:
         guarantee=object_at(document.get("guarantee", {}), f"{place}.guarantee"),
         combine=one_of(document.get("combine", "one"), Combine, f"{place}.combine"),
         model=one_of(document.get("model", "trees"), Model, f"{place}.model"),
-        alternatives={
-            name: reader.read(tree, f"{place}.alternatives.{name}")
-            for name, tree in object_at(document.get("alternatives", {}), f"{place}.alternatives").items()
-        },
+        alternatives={name: reader.read(tree, f"{place}.alternatives.{name}") for name, tree in alternatives.items()},
         records=read_records(document.get("records"), schema, noise, f"{place}.records"),
         noise=noise,
         bayes=read_naive_bayes(document.get("bayes"), schema, f"{place}.bayes"),
@@ -440,56 +438,54 @@ BETWEEN_TREES = b"\n  },\n  {"
 END_OF_TREES = b"\n ]"
 """How a release file that leafgate wrote begins, separates and ends its trees. JSON has no line breaks in texts."""
 
+BYTES_AT_ONCE = 2_500_000
+"""Trees are read until they have so many bytes, and then the next ones: that takes little memory, and little time for
+each of many small trees."""
 
-@dataclass(frozen=True)
-class _TreeDocuments:
-    """The trees of a release file, each of which is parsed when its turn comes.
 
-    `cuts` are the positions in the file's bytes between which the trees lie.
-    """
-
-    content: bytes
-    cuts: Sequence[tuple[int, int]]
-    place: str
-
-    def __len__(self) -> int:
-        return len(self.cuts)
-
-    def read(self, reader: TreeReader) -> Iterator[Node]:
-        for i, (begin, end) in enumerate(self.cuts):
-            text = self.content[begin:end]
-            if (tree := reader.parse(text)) is not None:
-                yield tree
-                continue
+def _read_trees(content: bytes, span: tuple[int, int], reader: TreeReader, place: str) -> Iterator[Node]:
+    """The trees between two positions of a file, some at once."""
+    (begin, end), n_read = span, 0
+    while begin < end:
+        cut = content.find(BETWEEN_TREES, begin + BYTES_AT_ONCE, end)
+        last = end if cut < 0 else cut + BETWEEN_TREES.index(b",")
+        text = content[begin:last]
+        begin = last + 1
+        if (written := reader.written(text)) is not None:
+            yield from (arrays.root for arrays in written)
+            n_read += len(written)
+        else:
             try:
-                document = parse_plainly(text)
+                _check_implied(text, len(reader.classes), place)
+                if may_hold_surrogates(text):
+                    raise ValueError("may hold a text that is none")
+                documents = parse_plainly(b"[" + text + b"]")
             except (ValueError, RecursionError):
                 # An error says its line; without one, a file of another layout was cut in the wrong places.
-                whole = object_at(parse_json(self.content, ReleaseError, self.place), self.place)
-                for number, document in enumerate(list_at(whole, "trees", self.place)[i:], i):
-                    yield reader.read(document, f"{self.place}.trees[{number}]")
-                return
-            yield reader.read(document, f"{self.place}.trees[{i}]")
+                whole = object_at(parse_json(content, ReleaseError, place), place)
+                documents, begin = list_at(whole, "trees", place)[n_read:], end
+            for document in documents:
+                yield reader.read(document, f"{place}.trees[{n_read}]")
+                n_read += 1
+        if n_read > MAX_TREES:
+            raise ReleaseError(f"has more than {MAX_TREES:,} trees", place=place)
 
 
-def _parsed(content: bytes, place: str) -> tuple[dict[str, Any], _TreeDocuments | None]:
-    """The document in a release file, and its trees, which are parsed one by one; None where they are in the document.
+def _parsed(content: bytes, place: str) -> tuple[dict[str, Any], tuple[int, int] | None]:
+    """The document in a release file, and where its trees begin and end; None where they are in the document.
 
-    A file whose trees each stand where `release_bytes` writes them is taken apart there: JSON values between the
-    brackets of the document's `trees` are its trees. All other files are parsed whole.
+    A file whose trees stand where `release_bytes` writes them is taken apart there: JSON values between the brackets of
+    the document's `trees` are its trees. All other files are parsed whole.
     """
     begin = content.find(TREES) + len(TREES)
-    end = content.find(END_OF_TREES, begin)
-    if begin >= len(TREES) and end > begin and not may_hold_surrogates(content):
+    end = content.rfind(END_OF_TREES, begin)
+    if begin >= len(TREES) and end > begin:
+        mark = "trees"
+        without_trees = content[:begin] + f'"{mark}"'.encode() + content[end:]
         with suppress(ValueError, RecursionError):
-            mark = "trees"
-            outside = parse_plainly(content[:begin] + f'"{mark}"'.encode() + content[end:])
+            outside = None if may_hold_surrogates(without_trees) else parse_plainly(without_trees)
             if isinstance(outside, dict) and outside.get("trees") == [mark]:
-                cuts, first = list[tuple[int, int]](), begin
-                while (cut := content.find(BETWEEN_TREES, first, end)) >= 0:
-                    cuts.append((first, cut + BETWEEN_TREES.index(b",")))
-                    first = cut + BETWEEN_TREES.index(b",") + 1
-                return outside, _TreeDocuments(content, [*cuts, (first, end)], place)
+                return outside, (begin, end)
     return object_at(parse_json(content, ReleaseError, place), place), None
 
 
@@ -524,16 +520,15 @@ def _check_whole(release: Release, measure: Any, place: str) -> None:
         raise ReleaseError("says `naive_bayes` where there is no `bayes`, or trees", place=f"{place}.model")
     if release.combine == "one" and len(release.trees) > 1:
         raise ReleaseError("says `one`, and there are several trees", place=f"{place}.combine")
-    counted = release.publish.leaves == "counts"
+    stated: dict[Level, Statistic] = {"counts": "counts", "shares": "shares", "error_rates": "error_rate"}
     for tree in (*release.trees, *release.alternatives.values()):
-        for leaf in tree_arrays(tree).leaves:
-            if counted and leaf.counts is not None and leaf.shares is None and leaf.error_rate is None:
-                continue
-            fields = {"counts": leaf.counts, "shares": leaf.shares, "error_rates": leaf.error_rate}
-            more = [level for level, fact in fields.items() if fact is not None and level != release.publish.leaves]
-            more += ["scores"] if leaf.scores is not None and not _may_score(release) else []
-            if more or (counted and leaf.counts is None):
-                raise ReleaseError("leaves have other statistics than the file states", place=f"{place}.publish.leaves")
+        leaves = tree_arrays(tree).statistics
+        more: list[str] = [
+            level for level, name in stated.items() if name in leaves.numbers and level != release.publish.leaves
+        ]
+        more += ["scores"] if "scores" in leaves.numbers and not _may_score(release) else []
+        if more or (release.publish.leaves == "counts" and not leaves.publishes("counts").all()):
+            raise ReleaseError("leaves have other statistics than the file states", place=f"{place}.publish.leaves")
 
 
 def _may_score(release: Release) -> bool:

@@ -185,6 +185,8 @@ def _check_depth(tree: TreeIR, place: str) -> None:
     """Every node hangs on the root, not too far below."""
     rows, reached = np.array([0]), 0
     for _ in range(MAX_DEPTH + 1):
+        if not len(rows):
+            break
         reached += len(rows)
         inner = rows[tree.feature[rows] != LEAF]
         rows = np.concatenate([tree.low[inner], tree.high[inner]])

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from leafgate.folders import content_digest
+from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.noise import Noise
 from leafgate.kernel.schema import Schema
-from leafgate.kernel.tree import Leaf, Node, columns_asked, leaves
+from leafgate.kernel.tree import Node, columns_asked, tree_arrays
 
 if TYPE_CHECKING:
     pass
@@ -275,8 +276,7 @@ class Release:
     @property
     def predicts_numbers(self) -> bool:
         """Are its trees regression trees: does each leaf predict a number of the target, and none a label?"""
-        every = (leaf for tree in self.trees for leaf in leaves(tree))
-        return bool(self.trees) and self.schema.target.edges is not None and all(map(_is_number, every))
+        return bool(self.trees) and self.schema.target.edges is not None and all(map(_are_numbers, self.trees))
 
     @property
     def decides_by_several_trees(self) -> bool:
@@ -287,14 +287,14 @@ class Release:
     def discloses_numbers(self) -> bool:
         """Does some leaf predict a number of a numeric target?"""
         trees = (*self.trees, *self.alternatives.values())
-        every = (leaf for tree in trees for leaf in leaves(tree))
-        return bool(trees) and self.schema.target.edges is not None and any(leaf.value is not None for leaf in every)
+        numeric = bool(trees) and self.schema.target.edges is not None
+        return numeric and any("value" in tree_arrays(tree).statistics.numbers for tree in trees)
 
     @property
     def discloses_scores(self) -> bool:
         """Does some leaf have scores of the classes?"""
         trees = (*self.trees, *self.alternatives.values())
-        return any(leaf.scores is not None for tree in trees for leaf in leaves(tree))
+        return any("scores" in tree_arrays(tree).statistics.numbers for tree in trees)
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -348,5 +348,7 @@ class BuildResult:
         return BuildResult(built) if isinstance(built, Release) else built
 
 
-def _is_number(leaf: Leaf) -> bool:
-    return leaf.value is not None and leaf.label is None
+def _are_numbers(tree: Node) -> bool:
+    """Does each leaf predict a number, and none a label?"""
+    leaves = tree_arrays(tree).statistics
+    return bool(leaves.publishes("value").all() and (leaves.label < 0).all())

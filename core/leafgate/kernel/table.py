@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from leafgate.kernel.tree_arrays import TreeArrays
+    from leafgate.kernel.tree import TreeArrays
 else:
     np, pd = lazy("numpy"), lazy("pandas")
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
 from leafgate.algorithms.consistency import inconsistent_leaves, inconsistent_records
 from leafgate.errors import LeafgateError
-from leafgate.io.release_codec import document
+from leafgate.io.release_codec import release_bytes
+from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.release import Release
 from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Leaf, leaves
+from leafgate.kernel.tree import leaves
 from leafgate.testing.check import DoesNotApply, NonConformance
 from leafgate.testing.common_checks import COMMON_CHECKS
 from leafgate.testing.sandbox import MARK, SIGN
@@ -88,7 +90,7 @@ def any_row_order(subject: BuilderSubject) -> None:
 def leaks_no_record(subject: BuilderSubject) -> None:
     """What a release says of itself beside its model holds nothing of a row."""
     try:
-        parts = document(subject.built(planted(survey(MANY))))
+        parts = json.loads(release_bytes(subject.built(planted(survey(MANY)))))
     except LeafgateError:
         raise DoesNotApply("it makes no release of the table in which every cell would be recognised") from None
     if any(sign in str({part: parts.get(part) for part in OF_ITSELF}) for sign in (SIGN, str(MARK)[1:])):
@@ -121,8 +123,8 @@ def partition(release: Release) -> Any:
         for row, weight in zip(release.records.rows, release.records.weight, strict=True):
             key = str(sorted((n, str(cell)) for n, cell in zip(release.records.columns, row, strict=True)))
             records[key] = records.get(key, 0) + weight
-    model = None if release.bayes is None else str(document(release)["bayes"])
-    return counts, records, model, str(document(release)["builder"])
+    model = None if release.bayes is None else str(release.bayes.described())
+    return counts, records, model, str(dict(release.builder))
 
 
 def raises_clean_errors(subject: BuilderSubject) -> None:

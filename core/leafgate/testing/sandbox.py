@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leafgate.io.json import readable
-from leafgate.io.release_codec import document
+from leafgate.io.release_codec import release_bytes
 from leafgate.kernel.belief import AttributeBelief, Belief, MembershipBelief, PlantedLeak
 from leafgate.kernel.evidence import AuditorOnly, PeopleCount
 from leafgate.kernel.knowledge import AdversaryKnowledge
@@ -53,7 +52,7 @@ def canonical_text(thing: Any) -> str:
         case np.ndarray():
             return f"{thing.dtype} {thing.tolist()}"
         case Release():
-            return readable(document(thing)).decode()
+            return release_bytes(thing).decode()
         case BuildResult():
             return f"{canonical_text(thing.release)} {thing.origins} {thing.trail}"
         case AdversaryKnowledge():

@@ -54,7 +54,7 @@ NONSENSE: dict[str, Builds] = {
     "a class nobody has": one(Leaf("gout")),
     "a column nobody has": one(NumericSplit("height", 1.0, Leaf("flu"), Leaf("cold"))),
     "counts that are NaN": one(Leaf("flu", {"flu": float("nan"), "cold": 1})),
-    "counts no file can hold": one(Leaf("flu", {"flu": np.int64(3), "cold": 1})),  # type: ignore[dict-item]
+    "counts that are texts": one(Leaf("flu", {"flu": "3", "cold": 1})),  # type: ignore[dict-item]
     "claims no file can hold": one(Leaf("flu"), guarantee={"k": np.int64(3)}),
     "a tree deeper than files go": one(deep(300)),
     "trees in trees without end": one(deep(3000)),

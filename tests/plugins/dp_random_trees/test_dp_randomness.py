@@ -20,9 +20,8 @@ from dp_survey import COLUMNS, dp_trees, epsilon, laplace_trees, one_sample, pro
 from example_counts import examples
 from leafgate import InconclusiveError, Release, Table
 from leafgate.api import Ids, Leaf, ScoringContext, leaves, map_leaves
-from leafgate.app import readable
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.io.release_codec import document
+from leafgate.io.release_codec import release_bytes
 from leafgate_dp_random_trees.accounting import Forest
 from leafgate_dp_random_trees.mechanisms import Key
 from leafgate_dp_random_trees.options import DifferentialPrivacy
@@ -358,8 +357,8 @@ def audited(folder: Path, build: str) -> Any:
 
 
 def test_every_audit_of_exact_counts_that_claim_to_be_sampled_ends_in_1(tmp_path: Path) -> None:
-    release = document(with_numbers(RELEASE, TABLE, FALSE["everybody"]))
-    (tmp_path / "release.json").write_bytes(readable(release))
+    release = with_numbers(RELEASE, TABLE, FALSE["everybody"])
+    (tmp_path / "release.json").write_bytes(release_bytes(release))
     code, findings = audited(tmp_path, "{use: published, path: release.json}")
     assert (code, findings["guarantee:epsilon"]["passed"]) == (1, False)
     assert any(BROKEN in result for result in findings["guarantee:epsilon"]["evidence"]["broken"])
@@ -386,7 +385,7 @@ def test_an_honest_release_passes_and_its_public_report_has_no_number_of_the_tes
 def test_exact_counts_called_sampled_without_a_claim_are_inconclusive(tmp_path: Path) -> None:
     exact = with_numbers(RELEASE, TABLE, FALSE["everybody"], k=0)
     silent = replace(exact, builder={"use": "somebody's"}, guarantee={})
-    (tmp_path / "release.json").write_bytes(readable(document(silent)))
+    (tmp_path / "release.json").write_bytes(release_bytes(silent))
     code, findings = audited(tmp_path, "{use: published, path: release.json}")
     assert (code, findings["counted"]["passed"]) == (3, None)
     assert "`counted` must say exact" in findings["counted"]["evidence"]["problem"]

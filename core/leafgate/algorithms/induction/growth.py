@@ -13,8 +13,9 @@ from leafgate.algorithms.induction.encoding import EncodedTable
 from leafgate.algorithms.induction.histograms import PIECE_ROWS
 from leafgate.algorithms.induction.selection import Choice
 from leafgate.kernel.arrays import CompactIds, Floats
+from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.schema import Schema
-from leafgate.kernel.tree import MAX_DEPTH, Branch, CategoricalSplit, Leaf, Node, NumericSplit
+from leafgate.kernel.tree import MAX_DEPTH, Branch, CategoricalSplit, Node, NumericSplit
 
 
 @dataclass(eq=False)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,14 +14,24 @@ from leafgate.folders import content_digest
 from leafgate.garbage_collection import paused_garbage_collection
 from leafgate.io.release_codec import LoadedRelease
 from leafgate.ir.features import Feature, Origin
-from leafgate.ir.model import LEAF, ModelIR, TreeIR, topological_order
+from leafgate.ir.model import LEAF, Flags, Ids, ModelIR, TreeIR, topological_order
+from leafgate.kernel.leaf import Leaf, LeafStatistics, Numbers, Statistic
 from leafgate.kernel.release import FileDisclosure, ModelFile, ModelReading, Publish, Release
 from leafgate.kernel.schema import Column, Schema
-from leafgate.kernel.tree import Leaf, Node, children, leaves
+from leafgate.kernel.tree import NO_FAN, NUMBER_OF_WAY, Fan, Node, TreeArrays, split_trees
 from leafgate.models.exposure.categories import many_unknown_names
 from leafgate.models.lowering.content import content_of, unknown_names
 from leafgate.models.lowering.encoding import Encoding, as_number, class_values, column_encodings, origins_of, plainly
-from leafgate.models.lowering.tests import Sides, Split, lower_split
+from leafgate.models.lowering.tests import (
+    HIGH,
+    LOW,
+    KnownTests,
+    LoweredTest,
+    Split,
+    ask_absence,
+    is_plain,
+    lower_test,
+)
 
 
 def asked_features(model: ModelIR) -> dict[int, Feature]:
@@ -83,23 +92,20 @@ def lower_model(
     unspecified = _unspecified_missing(model, origins)
     _check_missing(unspecified, model.unspecified_missing, schema, place)
     _check_spelling(model, origins, schema, place)
-    sides: Sides = {}
-    whole: WholeCounts = {}
-    translated = [_tree(model, tree, origins, values, schema, sides, whole) for tree in model.trees]
-    if any(_silent_nodes(model, tree) for tree in model.trees):
-        _refuse_leaf_without_number([tree for tree, _ in translated], place)
+    lowering = _Lowering(model, origins, values, schema, place)
+    lowered = [*lowering.trees()]
     items = (*model.disclosures, *_unused_columns(model, schema, people))
     file = ModelFile(model.format, content_digest(content), items)
     release = Release(
         _builder(model),
         schema,
-        (*_base(model, values, schema), *(tree for tree, _ in translated)),
+        (*_base(model, values, schema), *(tree for tree, _ in lowered)),
         Publish(model.leaf_level, measure=False),
         count_semantics=model.counted,
         combine=model.combine,
         file=file,
     )
-    numbers = FileNumbers(tuple(of_tree for _, of_tree in translated), values, model.hessians, model.sampling)
+    numbers = FileNumbers(tuple(of_tree for _, of_tree in lowered), values, model.hessians, model.sampling)
     learner = model.learner
     if learner is not None and not learner.encoding:
         categories = learner.categories | {feature.name for feature in features.values() if feature.sets}
@@ -126,16 +132,6 @@ def _check_numbers(model: ModelIR, target: Column, place: str) -> None:
     if not model.classes and target.edges is None:
         remedy = f"in the policy, give {target.name!r} `bins`, the edges of the intervals its numbers are told in"
         raise ReleaseError(f"predicts numbers, and {target.name!r} has none", place=place, remedy=remedy)
-
-
-def _refuse_leaf_without_number(trees: Sequence[Node], place: str) -> None:
-    """Refuse a leaf that predicts no number, where no other branch stands beside it and it cannot be left out."""
-    if any(leaf.value is not None and math.isnan(leaf.value) for tree in trees for leaf in leaves(tree)):
-        raise ReleaseError(
-            "predicts nothing for some people, because no value that the policy declares takes the other branch",
-            place=place,
-            remedy="declare in `values` of its columns every value that the model knows",
-        )
 
 
 def _mapped_classes(model: ModelIR, values: Sequence[str], encoding: Encoding | None) -> dict[str, str]:
@@ -199,135 +195,248 @@ def _base(model: ModelIR, values: Sequence[str], schema: Schema) -> list[Node]:
     return [Leaf(scores=_by_class(base, values, schema))]
 
 
-def _tree(
-    model: ModelIR,
-    tree: TreeIR,
-    origins: Mapping[int, Origin],
-    values: Sequence[str],
-    schema: Schema,
-    sides: Sides,
-    whole: WholeCounts,
-) -> tuple[Node, TreeNumbers]:
-    """One tree, from the leaves up, and where its nodes' numbers belong; no recursion, however deep it is.
+NODES_AT_ONCE = 100_000
+"""So many nodes are lowered together, so that each of many small trees takes little time."""
 
-    `sides` keeps how values part at tests that trees ask again, `whole` the counts that leaves have again.
+
+class _Lowering:
+    """The trees of one model over the policy's columns, from arrays to arrays."""
+
+    def __init__(
+        self, model: ModelIR, origins: Mapping[int, Origin], values: Sequence[str], schema: Schema, place: str
+    ) -> None:
+        self.model, self.origins, self.values, self.schema, self.place = model, origins, values, schema, place
+        self.known: KnownTests = {}
+        self.columns: list[tuple[str, bool | None]] = [
+            (column.name, kind) for column in schema.columns for kind in (False, True, None)
+        ]
+        self.number = {column: i for i, column in enumerate(self.columns)}
+        self.column = np.zeros(len(model.features) + 1, dtype=np.int64)
+        self.plain, self.may_be_missing = (np.zeros(len(self.column), dtype=bool) for _ in range(2))
+        for feature, origin in origins.items():
+            self.column[feature] = self.number[origin.column, False]
+            self.plain[feature] = is_plain(origin)
+            self.may_be_missing[feature] = schema[origin.column].missing
+
+    def trees(self) -> Iterator[tuple[Node, TreeNumbers]]:
+        """Each tree, and where its nodes' numbers belong."""
+        waiting, nodes = list[TreeIR](), 0
+        for tree in self.model.trees:
+            waiting.append(tree)
+            nodes += tree.nodes
+            if nodes > NODES_AT_ONCE:
+                yield from self._together(waiting)
+                waiting, nodes = [], 0
+        if waiting:
+            yield from self._together(waiting)
+
+    def _together(self, trees: Sequence[TreeIR]) -> Iterator[tuple[Node, TreeNumbers]]:
+        """Some trees, as arrays over all their nodes."""
+        n_nodes = np.array([tree.nodes for tree in trees])
+        starts = np.cumsum(n_nodes) - n_nodes
+        feature, at = (np.concatenate([getattr(tree, name) for tree in trees]) for name in ("feature", "threshold"))
+        low, high = (
+            np.concatenate([getattr(tree, name) for tree in trees]) + np.repeat(starts, n_nodes) for name in SIDES
+        )
+        strict, float32, missing_low = (np.concatenate([tree.flag(name) for tree in trees]) for name in FLAGS)
+        lowered = {
+            start + node: test
+            for start, tree in zip(starts.tolist(), trees, strict=True)
+            for node, test in self._tests(tree).items()
+        }
+        places = _Places(low, high, feature == LEAF, starts, lowered)
+        nodes = np.flatnonzero(places.is_test)
+        nodes = nodes[np.argsort(places.test[nodes])]
+        column, at = self.column[feature[nodes]] + float32[nodes], at[nodes].astype(np.float64)
+        missing = np.where(missing_low[nodes], NUMBER_OF_WAY["low"], NUMBER_OF_WAY["high"]).astype(np.int8)
+        strict, fan, fans = strict[nodes], np.full(len(nodes), NO_FAN), dict[Fan, int]()
+        for node, test in lowered.items():
+            i = int(places.test[node])
+            if not places.is_test[node]:
+                continue
+            if isinstance(test.test, Fan):
+                column[i], at[i], strict[i], missing[i] = self.number[test.test.column, None], 0.0, False, 0
+                fan[i] = fans.setdefault(test.test, len(fans))
+            elif test.test is not None:
+                one = test.test
+                column[i], at[i], strict[i] = self.number[one.column, one.float32], one.at, one.strict
+                missing[i] = NUMBER_OF_WAY[one.missing]
+        child, n_tests = places.children(nodes), places.n_tests[starts]
+        whole = np.zeros(len(nodes), dtype=np.bool_)
+        of_leaves = np.flatnonzero(places.is_leaf)
+        of_leaves = of_leaves[np.argsort(places.leaf[of_leaves])]
+        contents = [
+            self._statistics(tree, here - start)
+            for tree, start, here in zip(
+                trees, starts.tolist(), np.split(of_leaves, np.cumsum(places.n_leaves[starts])[:-1]), strict=True
+            )
+        ]
+        together = TreeArrays(
+            tuple(self.columns), column, at, whole, strict, missing, child, fan, tuple(fans), child, contents[0]
+        )
+        split = split_trees(together, contents, n_tests)
+        for tree, start, arrays in zip(trees, starts.tolist(), split, strict=True):
+            yield arrays.root, self._numbers(tree, places, start)
+
+    def _tests(self, tree: TreeIR) -> dict[int, LoweredTest]:
+        """Each test that is not on a number as it stands, from the leaves up."""
+        feature, strict = tree.feature, tree.flag("strict")
+        plain = self.plain[feature] & (self.may_be_missing[feature] | ~ask_absence(tree.threshold, strict))
+        plain[list(tree.subsets)] = False
+        plain[feature == LEAF] = True
+        lowered: dict[int, LoweredTest] = {}
+        if plain.all():
+            return lowered
+        float32, missing_low, quiet = tree.flag("float32"), tree.flag("missing_low"), self._silent(tree)
+        for node in topological_order(tree)[::-1].tolist():
+            if plain[node]:
+                continue
+            origin, high = self.origins[int(feature[node])], int(tree.high[node])
+            numbers = float(tree.threshold[node]), bool(strict[node]), bool(float32[node]), bool(missing_low[node])
+            lowered[node] = lower_test(
+                Split(*numbers, tree.subsets.get(node)),
+                origin,
+                self.schema[origin.column],
+                self.known,
+                lowered.get(_asking(high, tree.low, tree.high, lowered)),
+                high_is_silent=self.model.combine == "one" and feature[high] == LEAF and bool(quiet[high]),
+            )
+        return lowered
+
+    def _numbers(self, tree: TreeIR, places: _Places, start: int) -> TreeNumbers:
+        """The numbers that the file has on the tree's nodes, and where these are in the release's tree."""
+        numbers, none = self.model.numbers_of(tree), np.zeros(0, dtype=np.int32)
+        if not numbers:
+            return TreeNumbers((), none, none, none, tree.output)
+        here = slice(start, start + tree.nodes)
+        first, n_leaves, depth = (each[here] for each in (places.leaf, places.n_leaves, places.depth))
+        first = np.where(n_leaves > 0, first - places.leaf[start], 0)
+        return TreeNumbers(
+            numbers, first.astype(np.int32), (first + n_leaves).astype(np.int32), depth.astype(np.int32), tree.output
+        )
+
+    def _silent(self, tree: TreeIR) -> np.ndarray:
+        """Which nodes, where they are leaves, predict nothing."""
+        if self.model.values == "labels":
+            return np.asarray(~tree.values.any(axis=1))
+        return np.asarray(np.isnan(tree.values).any(axis=1) & (self.model.values == "values"))
+
+    def _statistics(self, tree: TreeIR, leaves: Ids) -> LeafStatistics:
+        """What some leaves of the tree publish."""
+        model, classes = self.model, self.schema.classes
+        if not model.classes:
+            numbers = tree.values[leaves, :1]
+            if np.isnan(numbers).any():
+                raise ReleaseError(
+                    "predicts nothing for some people, because no value that the policy declares takes the other "
+                    "branch",
+                    place=self.place,
+                    remedy="declare in `values` of its columns every value that the model knows",
+                )
+            return LeafStatistics(np.full(len(leaves), -1), (), (), {"value": Numbers(numbers, whole=False)})
+        if model.values == "scores":
+            scores = Numbers(self._of_classes(_scores(model, tree)[leaves]), whole=False)
+            return LeafStatistics(np.full(len(leaves), -1), (), classes, {"scores": scores})
+        label = np.where(self._silent(tree), -1, tree.values.argmax(axis=1))[leaves]
+        published: dict[Statistic, Numbers] = {}
+        absent = np.array([name not in self.values for name in classes])
+        if tree.counts is not None and model.leaf_level == "counts":
+            counts, whole = _whole_counts(tree.counts)
+            published["counts"] = Numbers(self._of_classes(counts[leaves]), whole or _all_or_none(absent, len(leaves)))
+        elif model.leaf_level == "shares":
+            with np.errstate(invalid="ignore", divide="ignore"):
+                shares = (tree.values / tree.values.sum(axis=1, keepdims=True))[leaves]
+            if np.isnan(shares).any():
+                raise ReleaseError("has leaves whose shares sum to 0", place=self.place)
+            published["shares"] = Numbers(self._of_classes(shares), _all_or_none(absent, len(leaves)))
+        return LeafStatistics(label, tuple(self.values), classes, published)
+
+    def _of_classes(self, numbers: np.ndarray) -> np.ndarray:
+        """Numbers of the model's classes as those of the policy's, 0 where the model does not know one."""
+        known = [*self.schema.classes]
+        result = np.zeros((len(numbers), len(known)))
+        result[:, [known.index(value) for value in self.values]] = numbers
+        return result
+
+
+def _asking(node: int, low: Ids, high: Ids, lowered: Mapping[int, LoweredTest]) -> int:
+    """The node itself, or the first below it that asks something or is a leaf."""
+    while node in lowered and lowered[node].test is None:
+        node = int((low if lowered[node].ways[0] == LOW else high)[node])
+    return node
+
+
+SIDES: tuple[Literal["low", "high"], ...] = ("low", "high")
+FLAGS: tuple[Literal["strict", "float32", "missing_low"], ...] = ("strict", "float32", "missing_low")
+WAYS = ((LOW, HIGH), (HIGH, LOW), (LOW,), (HIGH,))
+"""The ways of a test that the release's test may have, in its order."""
+BOTH, TURNED, ONLY_LOW, ONLY_HIGH = range(4)
+
+
+class _Places:
+    """Where the nodes of a model's trees, one after another, are in the release's trees.
+
+    Attributes:
+        is_test, is_leaf: whether the release has the node as a test, or as a leaf.
+        test, leaf: the number of the first test, and of the first leaf, of those that the release has of the node and
+            of all below it; both are counted through all trees.
+        n_tests, n_leaves: how many it has of them; 0 where nobody can come.
+        depth: how many tests of the model are above the node.
     """
-    leaf = _leaves(model, tree, values, schema, whole)
-    built: dict[int, Node] = {}
-    flags = [tree.flag(name).tolist() for name in ("strict", "float32", "missing_low")]
-    strict, float32, missing_low = flags
-    feature, at, low, high = (a.tolist() for a in (tree.feature, tree.threshold, tree.low, tree.high))
-    numbers, ways, quiet = model.numbers_of(tree), [BOTH] * tree.nodes, _silent_nodes(model, tree)
-    for node in topological_order(tree)[::-1].tolist():
-        if feature[node] == LEAF:
-            built[node] = leaf(node)
-            continue
-        origin = origins[feature[node]]
-        test = Split(at[node], strict[node], float32[node], missing_low[node], tree.subsets.get(node))
-        below = built.pop(low[node]), built.pop(high[node])
-        silent = model.combine == "one" and feature[high[node]] == LEAF and high[node] in quiet
-        column = schema[origin.column]
-        built[node] = lower_split(test, origin, column, *below, known=sides, high_is_silent=silent)
-        if numbers:
-            ways[node] = _ways(built[node], *below)
-    if not numbers:
-        none = np.zeros(0, dtype=np.int32)
-        return built[0], TreeNumbers((), none, none, none, tree.output)
-    first, last, depth = (each.astype(np.int32) for each in _leaves_below(tree, np.array(ways, dtype=np.int8)))
-    return built[0], TreeNumbers(numbers, first, last, depth, tree.output)
+
+    def __init__(self, low: Ids, high: Ids, is_leaf: Flags, roots: Ids, lowered: Mapping[int, LoweredTest]) -> None:
+        self.low, self.high = low, high
+        n_nodes, rows = len(low), roots
+        levels, self.depth = list[Ids](), np.zeros(n_nodes, dtype=np.int64)
+        self.ways, self.is_test, self.is_leaf = np.full(n_nodes, BOTH), np.zeros(n_nodes, bool), np.zeros(n_nodes, bool)
+        while len(rows):
+            self.depth[rows] = len(levels)
+            self.is_leaf[rows] = is_leaf[rows]
+            levels.append(rows[~is_leaf[rows]])
+            self.is_test[levels[-1]] = True
+            rows = np.concatenate([low[levels[-1]], high[levels[-1]]])
+        for node, test in lowered.items():
+            self.ways[node] = WAYS.index(test.ways)
+            self.is_test[node] &= test.test is not None
+            if test.joins_high:
+                self.is_test[_asking(int(high[node]), low, high, lowered)] = False
+        self._leave_out(levels)
+        self.n_tests, self.n_leaves = self.is_test.astype(np.int64), self.is_leaf.astype(np.int64)
+        for inner in reversed(levels):
+            for number in (self.n_tests, self.n_leaves):
+                number[inner] += number[low[inner]] + number[high[inner]]
+        self.test, self.leaf = np.zeros(n_nodes, dtype=np.int64), np.zeros(n_nodes, dtype=np.int64)
+        for first, number in ((self.test, self.n_tests), (self.leaf, self.n_leaves)):
+            first[roots] = np.cumsum(number[roots]) - number[roots]
+        for inner in levels:
+            turned = self.ways[inner] == TURNED
+            for first, number, own in ((self.test, self.n_tests, self.is_test[inner]), (self.leaf, self.n_leaves, 0)):
+                first[low[inner]] = first[inner] + own + np.where(turned, number[high[inner]], 0)
+                first[high[inner]] = first[inner] + own + np.where(turned, 0, number[low[inner]])
+
+    def _leave_out(self, levels: Sequence[Ids]) -> None:
+        """Leave out what lies on ways that the release's tests do not have."""
+        gone = np.zeros(len(self.low), dtype=bool)
+        for inner in levels:
+            gone[self.low[inner]] = gone[inner] | (self.ways[inner] == ONLY_HIGH)
+            gone[self.high[inner]] = gone[inner] | (self.ways[inner] == ONLY_LOW)
+        self.is_test[gone] = self.is_leaf[gone] = False
+
+    def children(self, tests: Ids) -> Ids:
+        """The children of some of the release's tests, one after another: a test's number, or a leaf's complement."""
+        ways = self.ways[tests]
+        reversed_ways = (ways == TURNED) | (ways == ONLY_HIGH)
+        first = np.where(reversed_ways, self.high[tests], self.low[tests])
+        second = np.where(reversed_ways, self.low[tests], self.high[tests])
+        nodes = np.column_stack([first, second])
+        there = np.column_stack([np.ones(len(tests), dtype=bool), (ways == BOTH) | (ways == TURNED)])
+        child = nodes[there]
+        return np.asarray(np.where(self.n_tests[child] > 0, self.test[child], ~self.leaf[child]))
 
 
-BOTH, TURNED, LOW, HIGH = range(4)
-"""Which ways of a test the release's node has: low and then high, high and then low, one alone."""
-
-
-def _ways(merged: Node, low: Node, high: Node) -> int:
-    """The order in which a node's ways stand below what was made of it."""
-    if merged is low or merged is high:
-        return LOW if merged is low else HIGH
-    below = children(merged)
-    if len(below) == 1:
-        return LOW if below[0] is low else HIGH
-    return BOTH if below[0] is low else TURNED
-
-
-def _leaves_below(tree: TreeIR, ways: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of each node the release's first leaf below it, the one after the last, and how many tests are above.
-
-    Twice 0 where nobody can come.
-    """
-    levels, rows = [], np.array([0])
-    while len(rows):
-        levels.append(rows)
-        inner = rows[tree.feature[rows] != LEAF]
-        rows = np.concatenate([tree.low[inner], tree.high[inner]])
-    leaves, first, depth = (np.zeros(tree.nodes, dtype=np.int64) for _ in range(3))
-    inner_of = [rows[tree.feature[rows] != LEAF] for rows in levels]
-    leaves[tree.leaves] = 1
-    for inner in reversed(inner_of):
-        leaves[tree.low[inner][ways[inner] == HIGH]] = 0
-        leaves[tree.high[inner][ways[inner] == LOW]] = 0
-        leaves[inner] = leaves[tree.low[inner]] + leaves[tree.high[inner]]
-    gone = np.zeros(tree.nodes, dtype=bool)
-    for level, (rows, inner) in enumerate(zip(levels, inner_of, strict=True)):
-        depth[rows] = level
-        low, high, turned = tree.low[inner], tree.high[inner], ways[inner] == TURNED
-        first[low] = first[inner] + np.where(turned, leaves[high], 0)
-        first[high] = first[inner] + np.where(turned, 0, leaves[low])
-        gone[low] = gone[inner] | (ways[inner] == HIGH)
-        gone[high] = gone[inner] | (ways[inner] == LOW)
-    first[gone] = 0
-    return first, np.where(gone, 0, first + leaves), depth
-
-
-WholeCounts = dict[tuple[int, ...], dict[str, int]]
-"""Counts of people by class, which most leaves of a large forest share with others."""
-
-
-def _leaves(
-    model: ModelIR, tree: TreeIR, values: Sequence[str], schema: Schema, whole: WholeCounts
-) -> Callable[[int], Leaf]:
-    """What a leaf of the tree says, by its node."""
-    if not model.classes:
-        numbers = tree.values[:, 0].tolist()
-        return lambda node: Leaf(value=numbers[node])
-    order = [values.index(name) for name in schema.classes if name in values]
-    here = [name for name in schema.classes if name in values]
-    rest = dict.fromkeys(schema.classes, 0)
-
-    complete = len(here) == len(schema.classes)
-
-    def full(numbers: Any) -> dict[str, Any]:
-        return dict(zip(here, numbers, strict=True)) if complete else rest | dict(zip(here, numbers, strict=True))
-
-    if model.values == "scores":
-        says = _scores(model, tree).tolist()
-        return lambda node: Leaf(scores=_by_class(says[node], values, schema))
-    quiet = _silent_nodes(model, tree)
-    labels = [None if node in quiet else values[i] for node, i in enumerate(tree.values.argmax(axis=1).tolist())]
-    if tree.counts is not None and model.leaf_level == "counts":
-        counts = _whole_counts(tree.counts[:, order])
-        if not isinstance(counts[0][0], int):
-            return lambda node: Leaf(labels[node], full(counts[node]))
-
-        def shared(numbers: list[int]) -> dict[str, int]:
-            key = tuple(numbers)
-            if key not in whole:
-                whole[key] = full(numbers)
-            return whole[key]
-
-        return lambda node: Leaf(labels[node], shared(counts[node]))
-    if model.leaf_level == "shares":  # scores are disclosed above
-        with np.errstate(invalid="ignore", divide="ignore"):
-            shares = (tree.values / tree.values.sum(axis=1, keepdims=True))[:, order].tolist()
-        return lambda node: Leaf(labels[node], shares=full(shares[node]))
-    return lambda node: Leaf(labels[node])
-
-
-def _silent_nodes(model: ModelIR, tree: TreeIR) -> frozenset[int]:
-    """The nodes that, where they are leaves, predict nothing."""
-    silent = {"labels": ~tree.values.any(axis=1), "values": np.isnan(tree.values).any(axis=1)}
-    return frozenset(np.flatnonzero(silent[model.values]).tolist()) if model.values in silent else frozenset()
+def _all_or_none(whole: np.ndarray, leaves: int) -> np.ndarray | bool:
+    """For each leaf which of its numbers are whole; one flag where none is."""
+    return np.tile(whole, (leaves, 1)) if whole.any() else False
 
 
 def _scores(model: ModelIR, tree: TreeIR) -> np.ndarray:
@@ -339,12 +448,12 @@ def _scores(model: ModelIR, tree: TreeIR) -> np.ndarray:
     return spread
 
 
-def _whole_counts(counts: np.ndarray) -> list[list[Any]]:
-    """Counts as whole numbers where they are."""
+def _whole_counts(counts: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Counts, and whether they are whole numbers, up to rounding errors, which are then gone."""
     values = np.nan_to_num(counts)
     near = np.rint(values)
-    whole: list[list[Any]] = near.astype(np.int64).tolist() if np.allclose(near, values) else values.tolist()
-    return whole
+    whole = np.allclose(near, values)
+    return (near, True) if whole else (values, False)
 
 
 def _by_class(numbers: Sequence[float], values: Sequence[str], schema: Schema) -> dict[str, float]:

@@ -20,9 +20,9 @@ from leafgate.ir.features import (
     missing_if_zero,
     rounded,
 )
-from leafgate.ir.model import Floats, ModelIR
+from leafgate.ir.model import Flags, Floats, ModelIR
 from leafgate.kernel.schema import Column, Value
-from leafgate.kernel.tree import Branch, CategoricalSplit, Node, NumericSplit
+from leafgate.kernel.tree import Fan
 
 MOST = sys.float_info.max
 
@@ -47,55 +47,78 @@ class Split:
         return seen < self.at if self.strict else seen <= self.at
 
 
-Sides = dict[tuple[int, float, bool, bool, bool], "Fan"]
-"""How values part at the thresholds that a model asks for again and again, by the identity of the feature's origin,
-the threshold and how it is compared."""
+@dataclass(frozen=True)
+class NumericTest:
+    """The fields of a `NumericSplit` besides its children."""
+
+    column: str
+    at: float
+    missing: Literal["low", "high"]
+    strict: bool = False
+    float32: bool = False
 
 
-def lower_split(
-    asked: Split,
-    origin: Origin,
-    column: Column,
-    low: Node,
-    high: Node,
-    known: Sides | None = None,
-    *,
-    high_is_silent: bool = False,
-) -> Node:
-    """The test on `column` that sends the same people to `low` and to `high`; one of these where it asks nothing.
+LOW, HIGH = True, False
 
-    `known` keeps how values part, for the next test that asks the same. Where `high_is_silent`, a leaf that predicts
-    nothing, its values get no branch, which predicts nothing for them either.
+
+@dataclass(frozen=True)
+class LoweredTest:
+    """A test of a model over the policy's columns.
+
+    Attributes:
+        test: None where it asks nothing, so that everybody takes one way.
+        ways: which of the model's two ways each child of the test is, or the way that everybody takes.
+        joins_high: the test below the high way is part of this one, whose second child is the first of that one.
+    """
+
+    test: NumericTest | Fan | None
+    ways: tuple[bool, ...]
+    joins_high: bool = False
+
+
+KnownTests = dict[tuple[int, float, bool, bool, bool], LoweredTest]
+"""Tests of codes that a model has again and again, by the identity of the feature's origin, the threshold and how it is
+compared."""
+
+
+def is_plain(origin: Origin) -> bool:
+    """Is the feature the number of its column as it stands, missing where that is?"""
+    return isinstance(origin, Numeric) and not origin.steps and origin.fill is None and not origin.zero_is_missing
+
+
+def ask_absence(at: Floats, strict: Flags) -> Flags:
+    """Which tests of a number ask nothing but whether it is missing?"""
+    return np.asarray((at == MOST) & ~strict)
+
+
+def lower_test(
+    asked: Split, origin: Origin, column: Column, known: KnownTests, high: LoweredTest | None, *, high_is_silent: bool
+) -> LoweredTest:
+    """The test on `column` that sends the same people low and high.
+
+    `known` keeps tests of codes, for the next one that asks the same. `high` is the test below the high way, if there
+    is one. Where `high_is_silent`, a leaf that predicts nothing, its values get no branch, which predicts nothing for
+    them either.
     """
     match origin:
         case Numeric() if _asks_absence(asked, origin) and not column.missing:
-            return low
+            return LoweredTest(None, (LOW,))
         case Numeric():
             _refuse_zero_apart(asked, origin, column)
-            return _cut(asked, origin, low, high)
+            return LoweredTest(_numeric_test(asked, origin), (LOW, HIGH))
         case MissingIndicator() if column.numeric:
-            return _by_absence(asked, origin, low, high)
+            return _by_absence(asked, origin)
         case MissingIndicator():
             absent = asked.low(origin.gone), asked.low(origin.there)
-            return Fan.of(lambda value: absent[value is not None], column).split(low, high)
+            return ValueSides.of(lambda value: absent[value is not None], column).split()
+        case CategoryCodes() if asked.chosen is not None:  # sets of categories are asked for once, so they are not kept
+            return ValueSides.of(_side(asked, origin), column).joined(high, high_is_silent=high_is_silent)
         case CategoryCodes():
-            fan = _fan_of_codes(asked, origin, column, {} if known is None else known)
-            return (
-                fan.joined(low, high, high_is_silent=high_is_silent)
-                if asked.chosen is not None
-                else fan.split(low, high)
-            )
+            key = id(origin), asked.at, asked.strict, asked.float32, asked.missing_low
+            if key not in known:
+                known[key] = ValueSides.of(_side(asked, origin), column).split()
+            return known[key]
     raise AssertionError("an unknown origin is refused before")
-
-
-def _fan_of_codes(asked: Split, origin: CategoryCodes, column: Column, known: Sides) -> Fan:
-    """How values part at a test of their codes; sets of categories are asked for once, so they are not kept."""
-    if asked.chosen is not None:
-        return Fan.of(_side(asked, origin), column)
-    key = id(origin), asked.at, asked.strict, asked.float32, asked.missing_low
-    if key not in known:
-        known[key] = Fan.of(_side(asked, origin), column)
-    return known[key]
 
 
 def _asks_absence(asked: Split, origin: Numeric) -> bool:
@@ -154,19 +177,16 @@ CLOSE = 1e-9
 """Relative error of multiples of a step, such as 0.1, in floating point."""
 
 
-def _cut(asked: Split, origin: Numeric, low: Node, high: Node) -> Node:
-    if not origin.steps and origin.fill is None:  # most cuts are such, and there may be millions
-        side: Literal["low", "high"] = "low" if asked.missing_low else "high"
-        return NumericSplit(origin.column, asked.at, low, high, side, asked.strict, asked.float32)
+def _numeric_test(asked: Split, origin: Numeric) -> NumericTest:
     fill = missing_if_zero(origin.fill) if origin.fill is not None and origin.zero_is_missing else origin.fill
     missing_low = asked.missing_low if fill is None else asked.low(fill)
     missing: Literal["low", "high"] = "low" if missing_low else "high"
     if not origin.steps:
-        return NumericSplit(origin.column, asked.at, low, high, missing, asked.strict, asked.float32)
+        return NumericTest(origin.column, asked.at, missing, asked.strict, asked.float32)
     top = invert_threshold(asked, origin.steps)
     if top == math.inf:
-        return NumericSplit(origin.column, MOST, low, high, missing)
-    return NumericSplit(origin.column, -MOST if top == -math.inf else top, low, high, missing, strict=top == -math.inf)
+        return NumericTest(origin.column, MOST, missing)
+    return NumericTest(origin.column, -MOST if top == -math.inf else top, missing, strict=top == -math.inf)
 
 
 def apply_steps(numbers: Floats, steps: tuple[ArithmeticStep, ...]) -> Floats:
@@ -217,9 +237,11 @@ def _double(key: int) -> float:
     return float(np.int64(bits).view(np.float64))
 
 
-def _by_absence(asked: Split, origin: MissingIndicator, low: Node, high: Node) -> Node:
-    there, gone = (low if asked.low(origin.there) else high), (low if asked.low(origin.gone) else high)
-    return there if there is gone else NumericSplit(origin.column, MOST, there, gone, "high")
+def _by_absence(asked: Split, origin: MissingIndicator) -> LoweredTest:
+    there, gone = asked.low(origin.there), asked.low(origin.gone)
+    if there == gone:
+        return LoweredTest(None, (there,))
+    return LoweredTest(NumericTest(origin.column, MOST, "high"), (there, gone))
 
 
 def _side(asked: Split, origin: CategoryCodes) -> Callable[[Value], bool | None]:
@@ -235,7 +257,7 @@ def _side(asked: Split, origin: CategoryCodes) -> Callable[[Value], bool | None]
 
 
 @dataclass(frozen=True)
-class Fan:
+class ValueSides:
     """How the values of a column part at a test.
 
     `few` is the shorter of the two lists, the one that goes low where `low_is_few`; it is `complete` unless the model
@@ -249,7 +271,7 @@ class Fan:
     complete: bool
 
     @classmethod
-    def of(cls, side: Callable[[Value], bool | None], column: Column) -> Fan:
+    def of(cls, side: Callable[[Value], bool | None], column: Column) -> ValueSides:
         """The values of the column by the side that each takes."""
         sides = {value: side(value) for value in column.domain}
         low = tuple([value for value, taken in sides.items() if taken is True])
@@ -258,24 +280,27 @@ class Fan:
         few, many = (low, high) if low_is_few else (high, low)
         return cls(column.name, few, many, low_is_few, complete)
 
-    def split(self, low: Node, high: Node) -> Node:
+    def split(self) -> LoweredTest:
         """A branch for the shorter list of values, all others the other way; values nobody takes take none."""
-        shorter, longer = (low, high) if self.low_is_few else (high, low)
+        shorter, longer = self.low_is_few, not self.low_is_few
         if not self.few:
-            return longer if self.complete else CategoricalSplit(self.column, (Branch(self.many, longer),))
+            return LoweredTest(None if self.complete else Fan(self.column, (self.many,), has_default=False), (longer,))
         if self.complete:
-            return CategoricalSplit(self.column, (Branch(self.few, shorter),), default=longer)
-        return CategoricalSplit(self.column, (Branch(self.low, low), Branch(self.high, high)))
+            return LoweredTest(Fan(self.column, (self.few,), has_default=True), (shorter, longer))
+        return LoweredTest(Fan(self.column, (self.low, self.high), has_default=False), (LOW, HIGH))
 
-    def joined(self, low: Node, high: Node, *, high_is_silent: bool) -> Node:
+    def joined(self, high: LoweredTest | None, *, high_is_silent: bool) -> LoweredTest:
         """The split, without a branch to a silent leaf, and with the one branch of a test below of the same column."""
         if high_is_silent and self.low:
-            return CategoricalSplit(self.column, (Branch(self.low, low),))
-        if isinstance(high, CategoricalSplit) and high.column == self.column and self.low:
-            values = tuple(value for value in high.branches[0].values if value in self.high)
-            if high.default is None and len(high.branches) == 1 and values:
-                return CategoricalSplit(self.column, (Branch(self.low, low), Branch(values, high.branches[0].node)))
-        return self.split(low, high)
+            return LoweredTest(Fan(self.column, (self.low,), has_default=False), (LOW,))
+        below = None if high is None else high.test
+        if isinstance(below, Fan) and below.column == self.column and self.low:
+            values = tuple(value for value in below.branches[0] if value in self.high)
+            if not below.has_default and len(below.branches) == 1 and values:
+                return LoweredTest(
+                    Fan(self.column, (self.low, values), has_default=False), (LOW, HIGH), joins_high=True
+                )
+        return self.split()
 
     @property
     def low(self) -> tuple[Value, ...]:

@@ -13,10 +13,10 @@ from leafgate.engine.knowledge import grant_knowledge
 from leafgate.io.release_codec import serialize
 from leafgate.kernel.facts import Fact
 from leafgate.kernel.knowledge import AdversaryKnowledge
+from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.release import Counted, Level, Publish, Records, Release
 from leafgate.kernel.schema import Column, Schema
 from leafgate.kernel.table import Table, make_table
-from leafgate.kernel.tree import Leaf
 from leafgate.testing.scenarios import SETTINGS, Instance
 from leafgate.testing.scenarios.releases import WITHHELD, counted_tree, tree_release
 from leafgate.testing.scenarios.tables import survey

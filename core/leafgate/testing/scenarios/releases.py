@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from leafgate.algorithms.routing import route
+from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.noise import Noise
 from leafgate.kernel.release import BuildResult, Records, Release
 from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
+from leafgate.kernel.tree import Branch, CategoricalSplit, Node, NumericSplit
 from leafgate.testing.scenarios.tables import TOWNS, keys_of
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ PEOPLE_SHOWN = 18
 def counted_tree(node: Node, table: Table) -> Node:
     """The tree with the table's people counted on its leaves."""
     routed = route(node, table)
-    counts = np.zeros((len(routed.leaves), len(table.schema.classes)), dtype=np.int64)
+    counts = np.zeros((routed.n_leaves, len(table.schema.classes)), dtype=np.int64)
     np.add.at(counts, (routed.leaf, table.codes(table.schema.target.name)), table.weight)
     result = iter(counts.tolist())
 
