@@ -64,7 +64,8 @@ def recorded(case: Case) -> dict[str, Any]:
         public = leafgate("audit", *words, "--json", "--out", "out", folder=folder)
         release = folder / "out" / "release.json"
         digest = hashlib.sha256(release.read_bytes()).hexdigest() if release.exists() else ""
-        auditor = leafgate("audit", *words, "--json", "--audience", "auditor", "--no-remedies", folder=folder)
+        more = ("--json", "--audience", "auditor", "--no-remedies", "--out", "auditor")
+        auditor = leafgate("audit", *words, *more, folder=folder)
         errors = (public.stderr + auditor.stderr).decode().replace(name, "FOLDER")
         return {
             "exit code": public.returncode,

@@ -309,7 +309,7 @@ def test_a_tree_from_perturbed_numbers_claims_nothing_and_says_why() -> None:
     X, y = people()
     tree = PerturbedTreeClassifier(domains={"age": (0, 100)}, classes=["low", "high"]).fit(X[["age"]], y)
     assert tree.claim_ == {}
-    assert tree.claim_reason_.startswith("PPDTC4.5 promises nothing")
+    assert tree.claim_reason_.startswith("PPDTC4.5 claims nothing")
     assert "rehearsal" not in tree.claim_reason_
     assert tree.release_.builder["rehearsal"] is False
     seeded = clone(tree).set_params(random_state=0).fit(X[["age"]], y)
