@@ -60,14 +60,19 @@ def audit(
     if quiet and (as_json or verbose):
         raise InvalidError("prints nothing", place="--quiet", remedy="leave out --json and --verbose")
     with nullcontext() if out is None else results_folder(out):
+        run = _opened_session(out, to or (), policy, data, root, test, org)
+        for option, given in ((NO_REMEDIES, no_remedies), (WITNESS_LIBRARY, witness_library)):
+            if given:  # reports state it: without it the same command makes another report
+                run = replace(run, policy=run.policy.with_given(option))
+        if not as_json and not quiet:
+            warn(policy, [*warnings_of(run.policy), *warnings_of_table(run)])
         return _audit_into(
             out,
-            (policy, data, root, test, org),
-            as_json=as_json,
+            run,
             audience=audience,
             formats=to or (),
-            no_remedies=no_remedies,
-            witness_library=witness_library,
+            search_remedies=not no_remedies,
+            as_json=as_json,
             quiet=quiet,
             verbose=verbose,
         )
@@ -75,27 +80,16 @@ def audit(
 
 def _audit_into(
     out: Path | None,
-    given: tuple[Path, Path | None, Path | None, Path | None, Sequence[Path] | None],
+    run: sessions.Session,
     *,
-    as_json: bool,
     audience: Audience,
     formats: Sequence[str],
-    no_remedies: bool,
-    witness_library: bool,
+    search_remedies: bool,
+    as_json: bool,
     quiet: bool,
     verbose: bool,
 ) -> int:
-    """Audit, and write the results into a folder that nobody else writes to; without one nothing is written.
-
-    `given` are the policy, the table, the root, the test table and the organisation's policies.
-    """
-    run = _opened_session(out, formats, *given)
-    if no_remedies:  # reports state it: without it the same command makes another report
-        run = replace(run, policy=run.policy.with_given(NO_REMEDIES))
-    if witness_library:
-        run = replace(run, policy=run.policy.with_given(WITNESS_LIBRARY))
-    if not as_json and not quiet:
-        warn(given[0], [*warnings_of(run.policy), *warnings_of_table(run)])
+    """Audit, and write the results into a folder that nobody else writes to; without one nothing is written."""
     if run.policy.build.one_shot and out is None:
         remedy = "keep the release: add --out; or try out with `rehearsal: true`"
         raise PolicyError("this builder never draws the same again", place="build", remedy=remedy)
@@ -106,7 +100,7 @@ def _audit_into(
         remove_results(out, results - _results_read(run.policy, out, results))
     audited = run.audit(
         announce=lambda line: None if as_json or quiet else say(f"note: {line}", err=True),
-        search_remedies=not no_remedies,
+        search_remedies=search_remedies,
     )
     if out is not None:
         from leafgate.session.results import write_results
