@@ -47,12 +47,12 @@ def ranked(words: Sequence[str]) -> Comparison:
     return compare
 
 
-def fewer(old: Any, new: Any) -> Kind:
-    """A part of what is listed is tighter; None is everything."""
+def pinned(old: Any, new: Any) -> Kind:
+    """A list of plugins is tighter than None, which trusts all; one without a listed plugin has not its checks."""
     before, after = _listed(old), _listed(new)
     if before is None or after is None:
         return "looser" if after is None else "tighter"
-    return "tighter" if after < before else "looser" if before < after else "different"
+    return "looser" if before - after or after - before else "tighter"
 
 
 def all_of(old: Any, new: Any) -> Kind:

@@ -35,9 +35,9 @@ from leafgate.kernel.inheritance import (
     READING_BY_KEY,
     SECTION,
     SPECIAL,
-    fewer,
     one_loosest,
     ordered_by,
+    pinned,
     ranked,
 )
 from leafgate.kernel.knowledge import Knows
@@ -306,7 +306,7 @@ class Policy(Strict):
     seed: Annotated[int, FREE, Field(ge=0, lt=2**63)] = Field(
         0, description="The seed of repeatable builders and of attacks."
     )
-    plugins: Annotated[tuple[str, ...] | None, ordered_by(fewer)] = Field(
+    plugins: Annotated[tuple[str, ...] | None, ordered_by(pinned)] = Field(
         None, description="The trusted distributions; no other plugin is loaded."
     )
     _origin: PolicyOrigin = PrivateAttr(IN_MEMORY)
