@@ -1,4 +1,4 @@
-"""An audit: build a release, attack it, score what the attacks believe, check what no limit asks for, and waive.
+"""An audit: build a release, attack it, check what no limit asks for, score what the attacks believe, and waive.
 
 `leafgate.engine.report` makes the report of it: with remedies, figures, the people who were left out, and seconds.
 """
@@ -93,7 +93,7 @@ def audit(
 
 
 def audit_others(adversaries: Adversaries, plugins: Plugins, today: date | None) -> Sequence[Finding]:
-    """The findings on the same release where it is of other people."""
+    """The findings on a release that was built already, with `adversaries` of other people than it was audited with."""
     results = attack(adversaries, plugins, lambda name, position: nullcontext(), lambda line: None)
     return score_and_check(adversaries, results, plugins, today).findings
 
@@ -124,10 +124,10 @@ def score_and_check(
     doubts = locations.of_build(soundness_checks(policy, plugins, state))
     claims = locations.of_build(check_claims(state, run_for_claim))
     state = replace(state, verified_claims=verified(claims))
-    limits = locations.of_limits(judge(policy.metrics, state))
+    judged = locations.of_limits(judge(policy.metrics, state))
     disclosed = locations.of_build(file_disclosure_check(policy, plugins, artifact.release))
     read = locations.of_build(reading_check(policy, plugins, state, artifact.reading, artifact.witness))
-    limits += locations.of_build(plugin_checks(state))
+    judged += locations.of_build(plugin_checks(state))
     others, holds = [*doubts, *read, *disclosed, *claims], passes(state, policy.metrics)
-    limits, waivers = apply_waivers(policy, artifact, limits, others, holds, today)
-    return Outcome(adversaries, state, [*doubts, *read, *disclosed, *limits, *claims], waivers)
+    judged, waivers = apply_waivers(policy, artifact, judged, others, holds, today)
+    return Outcome(adversaries, state, [*doubts, *read, *disclosed, *judged, *claims], waivers)

@@ -72,7 +72,7 @@ class ScoringContext:
     _membership: Membership | None = field(default=None, repr=False, compare=False, kw_only=True)
 
     def with_own_record(self, scored: Distribution | None = None) -> ScoringContext:
-        """A copy whose reads are recorded apart from this context's, so that asking the guard adds no observation.
+        """A copy whose reads are recorded apart, so that asking what its numbers disclose adds no observation.
 
         Args:
             scored: the distribution that the copy's `posterior` holds; this context's when left out.

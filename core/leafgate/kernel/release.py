@@ -7,17 +7,13 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 from leafgate.folders import content_digest
 from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.noise import Noise
 from leafgate.kernel.schema import Schema
 from leafgate.kernel.tree import Node, columns_asked, tree_arrays
-
-if TYPE_CHECKING:
-    pass
-
 
 Level = Literal["labels", "error_rates", "shares", "counts"]
 LEVELS: tuple[Level, ...] = get_args(Level)

@@ -90,7 +90,7 @@ class Table:
         cell_counts: for the auditor alone, by the name of a column the people with each of its texts, dropped columns
             and people among them; None where a column has too many texts. Empty where nobody counted.
         incomplete: the people who were left out for missing cells and whose class and secrets are known; their columns
-            may have missing cells. It is for the engine alone: no plugin gets them.
+            may have missing cells. It is for the engine alone, which may audit a second time with them.
     """
 
     schema: Schema
