@@ -38,9 +38,11 @@ from leafgate.kernel.checks import AuditCheck, CheckContext, CheckedData, CheckF
 from leafgate.kernel.components import AttackModel, Component, TreeBuilder
 from leafgate.kernel.context import ScoringContext
 from leafgate.kernel.knowledge import AdversaryKnowledge, limit_knowledge
+from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.metrics import Metric, PersonMetric, Score
 from leafgate.kernel.release import BuildResult, Release
 from leafgate.kernel.table import Table
+from leafgate.kernel.tree import leaves
 from leafgate.testing.check import DoesNotApply, NonConformance, called
 from leafgate.testing.sandbox import canonical_text
 from leafgate.testing.scenarios import MEMBERS, SETTINGS, Instance, Scenario, unchanged
@@ -117,6 +119,11 @@ class Subject(ABC, Generic[Case, Input, Output]):
         return {name: self.canonical(output) for name, _, output in self.accepted}
 
 
+def _leaves_of(release: Release) -> list[Leaf]:
+    """Every leaf of a release, which all who walk its trees share."""
+    return [leaf for tree in release.trees for leaf in leaves(tree)]
+
+
 @dataclass(frozen=True)
 class AttackSubject(Subject[Scenario, Instance, list[Belief]]):
     """An attack, and the scenarios it says it can read."""
@@ -138,7 +145,7 @@ class AttackSubject(Subject[Scenario, Instance, list[Belief]]):
     def snapshot(self, opened: Instance) -> str:
         candidates = opened.drawn[0].table if self.has_candidates else None
         targets = [each.groups for each in opened.asked[0].values()] if self.has_targets else None
-        return canonical_text([opened.release, opened.known, candidates, targets])
+        return canonical_text([opened.release, _leaves_of(opened.release), opened.known, candidates, targets])
 
     @property
     def has_candidates(self) -> bool:
@@ -337,7 +344,7 @@ class MetricSubject(Subject[CaseKind, ScoringContext, str]):
 
     def snapshot(self, opened: ScoringContext) -> str:
         inputs = [opened.table, opened.test, opened.release, opened.known, opened.belief, opened.weight]
-        texts = [canonical_text(inputs)]
+        texts = [canonical_text(inputs), canonical_text(_leaves_of(opened.release))]
         for part in ("posterior", "prior", "equivalence_class", "sizes", "truth"):
             with suppress(LeafgateError):
                 texts.append(canonical_text(getattr(opened, part)))
