@@ -53,7 +53,7 @@ def pinned(old: Any, new: Any) -> Kind:
     before, after = _listed(old), _listed(new)
     if before is None or after is None:
         return "looser" if after is None else "tighter"
-    return "looser" if before - after or after - before else "tighter"
+    return "looser" if before != after else "different"
 
 
 def all_of(old: Any, new: Any) -> Kind:
