@@ -5,9 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
-import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,13 +14,13 @@ from cases import more
 from command_line import leafgate, process
 from leafgate.api import report_progress
 from leafgate.app import progress_step
-from leafgate.console.progress import ProgressDisplay, progress_words, shown_progress
+from leafgate.console.progress import ProgressLine, StderrBesideLine, columns_of, fitted, shown_progress
 from leafgate.progress import progress_watched_by
 from patience import SECONDS
 from session_processes import PROC, ended_in
 from stranger import install
 from survey import survey
-from terminal import CONTROL_C, ERASE_LINE, HIDE_CURSOR, SHOW_CURSOR, UP, on_terminal, screen
+from terminal import CONTROL_C, ERASE_LINE, on_terminal, screen
 
 SLOW = """
 import os, time
@@ -56,7 +54,7 @@ def attack_models():
 """
 SOON = """
 import leafgate.console.progress as progress
-progress.QUICK_SECONDS, progress.REDRAWS_A_SECOND = 0.0, 50.0
+progress.QUICK_SECONDS, progress.REDRAW_SECONDS = 0.0, 0.02
 """
 NO_RICH = """
 import sys
@@ -83,87 +81,117 @@ class Clock:
         return self.now
 
 
-class Display(ProgressDisplay):
-    """A display whose clock a test sets, and that draws nothing."""
+class Display:
+    """A line of progress on a made-up terminal, drawn when a test says so."""
 
-    def __init__(self) -> None:
-        self.clock = Clock()
-        super().__init__(self.clock)
+    def __init__(self, columns: int = 80) -> None:
+        self.clock, self.stream = Clock(), io.StringIO()
+        self.line = ProgressLine(self.stream, self.clock, lambda: columns)
 
     def after(self, seconds: float) -> str:
-        """What the line says so many seconds later."""
-        assert self.steps is not None
+        """The last line of the screen so many seconds later."""
         self.clock.now += seconds
-        return progress_words(self.steps)
+        self.line.draw()
+        return screen(self.stream.getvalue())[-1]
 
 
-@pytest.fixture
-def display() -> Iterator[Display]:
-    made = Display()
-    with progress_watched_by(made):
-        yield made
-    made.close()
-
-
-def test_a_step_without_parts_says_for_how_long_it_runs(display: Display) -> None:
-    with progress_step("build"):
-        assert display.after(3) == "leafgate (for 3 s): build"
-        with progress_step("grow"):
-            assert display.after(600) == "leafgate (for 10 min): build, grow"
+def test_work_of_two_seconds_shows_nothing_and_longer_work_how_long_it_has_been_done() -> None:
+    display = Display()
+    with progress_watched_by(display.line), progress_step("build"):
+        assert display.after(1.9) == ""
+        assert display.after(0.2) == "leafgate: build, for 2 s"
     assert display.after(0) == ""
+    display.line.close()
 
 
-def test_a_forecast_is_the_mean_time_of_the_parts_done(display: Display) -> None:
-    with progress_step("attack lira (2 of 5)"):
+def test_a_forecast_is_the_mean_time_of_the_parts_done_and_counts_down() -> None:
+    display = Display()
+    with progress_watched_by(display.line), progress_step("attack lira (2 of 5)"):
         report_progress(0, 10, "shadow models")
-        assert display.after(6) == "leafgate (for 6 s): attack lira (2 of 5), 0 of 10 shadow models"
-        report_progress(1, 10, "shadow models")
-        display.clock.now += 3
-        report_progress(2, 10, "shadow models")
-        display.clock.now += 5
+        assert display.after(6) == "leafgate: attack lira (2 of 5), 0 of 10 shadow models, for 6 s"
         report_progress(3, 10, "shadow models")
-        assert display.after(0) == "leafgate (about 28 s left): attack lira (2 of 5), 3 of 10 shadow models"
+        assert display.after(0) == "leafgate: attack lira (2 of 5), 3 of 10 shadow models, about 14 s left"
+        assert display.after(4) == "leafgate: attack lira (2 of 5), 3 of 10 shadow models, about 10 s left"
+        assert display.after(100) == "leafgate: attack lira (2 of 5), 3 of 10 shadow models, about 1 s left"
         report_progress(0, 20, "planted leaks")  # the time of other parts says nothing of these
-        assert display.after(6) == "leafgate (for 20 s): attack lira (2 of 5), 0 of 20 planted leaks"
+        assert display.after(2) == "leafgate: attack lira (2 of 5), 0 of 20 planted leaks, for 2 min"
+    display.line.close()
 
 
-def test_the_outermost_forecast_is_shown_of_steps_within_steps(display: Display) -> None:
-    with progress_step("sweep"):
-        report_progress(1, 4, "points")
+def test_the_outermost_forecast_is_shown_of_steps_within_steps() -> None:
+    display = Display(120)
+    with progress_watched_by(display.line), progress_step("sweep"):
+        report_progress(0, 4, "points")
         display.clock.now += 30
-        report_progress(2, 4, "points")
+        report_progress(1, 4, "points")
         with progress_step("attack lira"):
-            report_progress(1, 3, "models")
+            report_progress(0, 2, "models")
             display.clock.now += 5
-            report_progress(2, 3, "models")
-            assert display.after(0) == "leafgate (about 60 s left): sweep, 2 of 4 points, attack lira, 2 of 3 models"
+            report_progress(1, 2, "models")
+            words = "leafgate: sweep, 1 of 4 points, attack lira, 1 of 2 models, about 85 s left"
+            assert display.after(0) == words
+    display.line.close()
 
 
-def test_a_name_cannot_move_the_cursor(display: Display) -> None:
-    with progress_step("attack \x1b[2J\r[red]"):
-        assert display.after(3) == "leafgate (for 3 s): attack \ufffd[2J\ufffd[red]"
+def test_the_line_stays_away_while_somebody_else_writes_a_line() -> None:
+    display = Display()
+    stderr = StderrBesideLine(display.stream, display.line)
+    with progress_watched_by(display.line), progress_step("build"):
+        assert display.after(3) == "leafgate: build, for 3 s"
+        stderr.write("half a")
+        assert display.after(1) == "half a"
+        stderr.write(" line\n")
+        assert display.after(1) == "leafgate: build, for 5 s"
+    assert screen(display.stream.getvalue()) == ["half a line", ""]
+    display.line.close()
 
 
-def test_a_terminal_that_is_gone_ends_the_line_and_not_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("columns", [0, 1, 5, 10, 20, 40, 79, 200])
+def test_a_line_never_reaches_the_end_of_a_terminal(columns: int) -> None:
+    display = Display(columns)
+    with progress_watched_by(display.line), progress_step("attack 東京 " + 40 * "long "):
+        report_progress(0, 3, "models")
+        display.clock.now += 10
+        report_progress(1, 3, "models")
+        assert columns_of(display.after(0)) < max(columns, 1)
+        if 40 <= columns < 100:
+            assert display.after(0).endswith("..., about 20 s left")
+    display.line.close()
+
+
+def test_a_name_cannot_move_the_cursor_and_is_written_in_the_terminals_letters() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii", newline="")
+    clock = Clock()
+    line = ProgressLine(stream, clock, lambda: 80)
+    line.begin("attack \x1b[2J\r東")
+    clock.now += 3
+    line.draw()
+    stream.seek(0)
+    assert stream.read() == f"\r{ERASE_LINE}leafgate: attack ?[2J??, for 3 s"
+    line.close()
+
+
+def test_a_terminal_that_is_gone_ends_the_line_and_not_the_work() -> None:
     class Gone(io.StringIO):
         def write(self, text: str) -> int:
             raise OSError("input/output error")
 
-        def isatty(self) -> bool:
-            return True
-
-    monkeypatch.setattr("leafgate.console.progress.QUICK_SECONDS", 0.0)
-    monkeypatch.setattr("sys.stderr", Gone())
-    monkeypatch.delenv("CI", raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    with shown_progress(), progress_step("build"):
-        time.sleep(0.1)
-        report_progress(1, 2, "parts")
+    clock = Clock()
+    line = ProgressLine(Gone(), clock, lambda: 80)
+    with progress_watched_by(line), progress_step("build"):
+        clock.now += 3
+        line.draw()
+    line.close()
 
 
 def test_without_a_watcher_nothing_happens() -> None:
     with progress_step("build"):
         report_progress(1, 2, "parts")
+
+
+def test_words_that_fit_are_not_cut() -> None:
+    assert fitted("leafgate: build", ", for 3 s", 24) == "leafgate: build, for 3 s"
+    assert fitted("leafgate: build", ", for 3 s", 23) == "leafgate: build..."
 
 
 @pytest.mark.thorough
@@ -174,9 +202,8 @@ def test_an_audit_on_a_terminal_shows_its_steps_and_leaves_no_trace(folder: Path
     words = ["audit", policy, "--out", shown]
     with on_terminal(*words, folder=folder, before=SOON, environment=environment) as command:
         assert command.end() == 0
-    assert re.search(r"leafgate \(about \d s left\): attack slow_attack \(2 of 2\), 3 of 6 rooms", command.text)
-    moves = f"{re.escape(ERASE_LINE)}|{re.escape(UP)}|{re.escape(HIDE_CURSOR)}|{re.escape(SHOW_CURSOR)}"
-    assert "\x1b" not in re.sub(moves, "", command.text)
+    assert "leafgate: attack slow_attack (2 of 2), 3 of 6 rooms, about " in command.text
+    assert "\x1b" not in command.text.replace(ERASE_LINE, "")
     warning, *others = screen(command.text)
     assert warning.startswith("warning: policy.yaml: ")
     assert others == ["a word of the plugin", ""]
@@ -194,7 +221,7 @@ def test_an_attack_that_reports_nothing_shows_for_how_long_it_runs(folder: Path)
     policy = survey(folder, {"attacks": [{"use": "silent_attack"}], "metrics.0.of": "silent_attack"})
     with on_terminal("audit", policy, folder=folder, before=SOON) as command:
         assert command.end() == 0
-    assert "leafgate (for 0 s): attack silent_attack (1 of 1)" in command.text
+    assert "leafgate: attack silent_attack (1 of 1), for " in command.text
     assert " left" not in command.text
 
 
@@ -225,13 +252,13 @@ def test_only_a_terminal_of_a_person_shows_progress(
     monkeypatch.setattr(stream, "isatty", lambda: is_terminal, raising=False)
     monkeypatch.setattr("sys.stderr", stream)
     monkeypatch.setattr("leafgate.console.progress.QUICK_SECONDS", 0.0)
-    monkeypatch.setattr("leafgate.console.progress.REDRAWS_A_SECOND", 100.0)
+    monkeypatch.setattr("leafgate.console.progress.REDRAW_SECONDS", 0.001)
     with shown_progress(), progress_step("build"):
         deadline = time.monotonic() + (SECONDS if shown else 0.05)
         while not stream.getvalue() and time.monotonic() < deadline:
             time.sleep(0.002)
     assert bool(stream.getvalue()) == shown
-    assert screen(stream.getvalue())[-1] == ""
+    assert screen(stream.getvalue()) == [""]
 
 
 def test_without_a_terminal_an_audit_prints_the_same_however_long_it_takes(
@@ -253,9 +280,10 @@ def test_a_narrow_terminal_gets_one_line(folder: Path) -> None:
     policy = survey(folder, SLOW_AUDIT)
     with on_terminal("audit", policy, folder=folder, before=SOON, columns=40) as command:
         assert command.end() == 0
-    drawn = re.findall(r"leafgate \([^\x1b\r\n]*", command.text)
-    assert max(map(len, drawn)) == 40
-    assert any(line.startswith("leafgate (about ") and line.endswith("\u2026") for line in drawn)
+    drawn = [part.partition("\r")[0] for part in command.text.split(ERASE_LINE)[1:]]
+    drawn = [line for line in drawn if line.startswith("leafgate: ")]
+    assert max(map(len, drawn)) == 39
+    assert any(line.startswith("leafgate: attack ") and "..., about " in line for line in drawn)
 
 
 @pytest.mark.skipif(not PROC.exists(), reason="there is no /proc here")
@@ -264,8 +292,8 @@ def test_a_narrow_terminal_gets_one_line(folder: Path) -> None:
 def test_an_interrupted_sweep_ends_at_once_in_130_with_its_workers_and_its_line(folder: Path, workers: int) -> None:
     words = ["--over", "build.k=1,2,3,4", "--out", folder / "swept", "--workers", workers]
     with on_terminal("sweep", survey(folder, FOREVER), *words, folder=folder, before=SOON) as command:
-        inner = ", attack slow_attack (1 of 1), 2 of 10,000 rooms" if workers == 1 else ""
-        command.wait_for(lambda text: f": sweep, 0 of 4 points{inner}" in text)
+        inner = ", attack slow_attack (1 of 1), 2 of 10,000 rooms, about " if workers == 1 else ", for "
+        command.wait_for(lambda text: f"leafgate: sweep, 0 of 4 points{inner}" in text)
         command.wait_for(lambda text: workers == 1 or text.count("a word of the plugin") == workers)
         started = time.monotonic()
         command.press(CONTROL_C)
@@ -281,7 +309,7 @@ def test_a_sweep_counts_its_points(folder: Path) -> None:
     words = ["--over", "build.k=1,2,3", "--out", folder / "swept", "--workers", 1]
     with on_terminal("sweep", survey(folder, SLOW_AUDIT), *words, folder=folder, before=SOON) as command:
         assert command.end() in {0, 1}
-    assert "): sweep, 1 of 3 points, attack slow_attack (2 of 2), " in command.text
+    assert "leafgate: sweep, 1 of 3 points, attack slow_attack (2 of 2), " in command.text
     assert screen(command.text)[-1] == ""
 
 
@@ -289,7 +317,7 @@ def test_an_interrupted_audit_on_a_terminal_ends_in_130_and_erases_the_line(fold
     out = folder / "out"
     policy = survey(folder, FOREVER)
     with on_terminal("audit", policy, "--out", out, folder=folder, before=SOON) as command:
-        command.wait_for(lambda text: "2 of 10,000 rooms" in text)
+        command.wait_for(lambda text: "2 of 10,000 rooms, about" in text)
         command.press(CONTROL_C)
         assert command.end() == 130
     assert screen(command.text)[-1] == ""

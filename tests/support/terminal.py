@@ -20,31 +20,26 @@ from command_line import MAIN
 from patience import SECONDS
 
 CONTROL_C = b"\x03"
-ERASE_LINE, UP = "\x1b[2K", "\x1b[1A"
-HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
+ERASE_LINE = "\x1b[K"
 
 
 def screen(text: str) -> list[str]:
-    """What stands on a terminal after this text, a line each; it knows line ends, returns, erasing and going up."""
-    lines, row, column = [""], 0, 0
-    for part in re.findall(r"\x1b\[\??\d*[A-Za-z]|\r|\n|.", text):
-        line = lines[row]
+    """What stands on a terminal after this text, a line each; it knows line ends, returns and erasing to the end."""
+    lines, column = [""], 0
+    for part in re.findall(r"\x1b\[K|\r|\n|.", text):
+        line = lines[-1]
         match part:
-            case "\x1b[2K":
-                lines[row] = ""
-            case "\x1b[1A":
-                row -= 1
-            case "\x1b[?25l" | "\x1b[?25h":
-                continue
+            case "\x1b[K":
+                lines[-1] = line[:column]
             case "\r":
                 column = 0
             case "\n":
-                row, column = row + 1, 0
-                lines += [""] if row == len(lines) else []
+                lines.append("")
+                column = 0
             case _:
-                lines[row] = line[:column].ljust(column) + part + line[column + 1 :]
+                lines[-1] = line[:column].ljust(column) + part + line[column + 1 :]
                 column += 1
-    return lines[: row + 1]
+    return lines
 
 
 @dataclass

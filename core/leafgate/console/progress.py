@@ -1,134 +1,224 @@
-"""One line on a terminal that says how far a command has come, drawn by rich, which is imported at the first step."""
+"""One line on a terminal that says how far a command has come and about how long the rest will take."""
 
 from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
+import unicodedata
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from threading import Timer
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, redirect_stderr
+from dataclasses import dataclass
+from typing import Any, TextIO, cast
 
 from leafgate.io.text import printable_line
 from leafgate.progress import progress_watched_by
 
-if TYPE_CHECKING:
-    from rich.live import Live
-    from rich.progress import Progress, TaskID
-
 QUICK_SECONDS = 2.0
 """Work that takes no longer than this shows nothing."""
-REDRAWS_A_SECOND = 4.0
-ALL_SECONDS = float("inf")
-"""A forecast is made of all parts that are done, however long ago."""
+REDRAW_SECONDS = 0.25
+"""How often the line is drawn again."""
+DEFAULT_WIDTH = 80
+"""Columns of a terminal that does not say how many it has."""
+MIN_WORDS_COLUMNS = 16
+"""Where the words would get fewer columns, the time is left out."""
+CUT = "..."
+"""Stands at the end of words that are cut."""
 MAX_SECONDS = 100
 """From here on a time is given in minutes, and from as many minutes on in hours."""
+ERASE_LINE = "\r\x1b[K"
+"""Goes to the beginning of the line and clears it."""
 
 
 @contextmanager
 def shown_progress(*, shown: bool = True) -> Iterator[None]:
-    """Show on stderr how far the work within has come, if stderr is a terminal of a person.
+    """Show on stderr how far the work within has come, if stderr is a terminal that can erase a line.
 
     Args:
         shown: False shows nothing, for `--quiet` and `--json`.
     """
-    if not shown or not _is_persons_terminal():
+    stream = sys.stderr
+    if not shown or not _can_redraw(stream):
         yield
         return
-    display = ProgressDisplay()
-    with progress_watched_by(display):
+    line = ProgressLine(stream)
+    with progress_watched_by(line), redirect_stderr(cast(TextIO, StderrBesideLine(stream, line))):
         try:
             yield
         finally:
-            display.close()
+            line.close()
 
 
-def _is_persons_terminal() -> bool:
-    """Is stderr a terminal of a person, on which a line can be erased?"""
+def _can_redraw(stream: TextIO | None) -> bool:
+    """Is the stream a terminal of a person, on which a line can be erased?"""
     if os.environ.get("TERM") == "dumb" or os.environ.get("CI"):
         return False
-    return sys.stderr is not None and not sys.stderr.closed and sys.stderr.isatty()
+    return stream is not None and not stream.closed and stream.isatty()
 
 
-class ProgressDisplay:
-    """Watches progress and keeps one line of it on a terminal, from the third second of the work on.
+@dataclass
+class _Step:
+    """A step that is under way, the parts of it that are done, and when they were counted, in seconds of the clock."""
 
-    Only threads draw, so that the work goes on where the terminal is gone. What is written to stderr meanwhile stands
-    above the line.
-    """
+    name: str
+    began: float
+    parts: str = ""
+    done: int = 0
+    total: int = 0
+    parts_began: float = 0.0
+    counted: float = 0.0
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self.steps: Progress | None = None
-        self._under_way: list[tuple[str, TaskID]] = []
-        self._line: tuple[Live, Timer] | None = None
+    def count(self, done: int, total: int, parts: str, now: float) -> None:
+        """Note how many parts are done; other parts than before begin now."""
+        if (parts, total) != (self.parts, self.total) or done < self.done:
+            self.parts_began = now
+        self.parts, self.done, self.total, self.counted = parts, done, total, now
+
+    @property
+    def words(self) -> str:
+        return f"{self.name}, {self.done:,} of {self.total:,} {self.parts}" if self.total else self.name
+
+    def seconds_left(self, now: float) -> float | None:
+        """A forecast by the mean time of the parts that are done; None where there is none yet."""
+        spent = self.counted - self.parts_began
+        if not 0 < self.done < self.total or spent <= 0:
+            return None
+        return max(1.0, spent / self.done * (self.total - self.done) - (now - self.counted))
+
+
+class ProgressLine:
+    """Watches progress and keeps one line of it on a terminal, from the third second of the work on."""
+
+    def __init__(
+        self, stream: TextIO, clock: Callable[[], float] = time.monotonic, width: Callable[[], int] | None = None
+    ) -> None:
+        """Draw nothing yet.
+
+        Args:
+            stream: the terminal.
+            clock: seconds that never go back.
+            width: the columns of the terminal; asked of it when left out.
+        """
+        self._stream, self._clock = stream, clock
+        self._width = width or (lambda: _terminal_columns(stream))
+        self._steps: list[_Step] = []
+        self._began: float | None = None
+        self._drawn = ""
+        self._at_line_start = True
+        self._lock = threading.RLock()  # a signal handler may write while the line is drawn
+        self._closed = threading.Event()
 
     def begin(self, step: str) -> None:
-        if self.steps is None:
-            self.steps, live = _line_of_steps(self._clock)
-            timer = Timer(QUICK_SECONDS, _start, [live])
-            timer.start()
-            self._line = live, timer
-        name = printable_line(step)
-        self._under_way.append((name, self.steps.add_task(name, total=None)))
+        now = self._clock()
+        with self._lock:
+            self._steps.append(_Step(self._encodable(printable_line(step)), now))
+            if self._began is None:
+                self._began = now
+                threading.Thread(target=self._redraw_until_closed, name="progress", daemon=True).start()
 
     def end(self) -> None:
-        if self.steps is not None and self._under_way:
-            self.steps.remove_task(self._under_way.pop()[1])
+        with self._lock:
+            if self._steps:
+                self._steps.pop()
+            if not self._steps:
+                self._erase()
 
     def report(self, done: int, total: int, parts: str) -> None:
-        if self.steps is not None and self._under_way:
-            name, task = self._under_way[-1]
-            words = f"{name}, {done:,} of {total:,} {printable_line(parts)}"
-            self.steps.update(task, completed=done, total=total, description=words)
+        with self._lock:
+            if self._steps:
+                self._steps[-1].count(done, total, self._encodable(printable_line(parts)), self._clock())
 
     def close(self) -> None:
         """Erase the line for good."""
-        if self._line is not None:
-            live, timer = self._line
-            timer.cancel()
-            timer.join()
-            with suppress(OSError, ValueError):  # the terminal is gone
-                live.stop()
+        self._closed.set()
+        with self._lock:
+            self._steps.clear()
+            self._erase()
+
+    def write(self, text: str) -> int:
+        """Write something else to the terminal, above the line; the line comes back when it is drawn next."""
+        with self._lock:
+            if text:
+                self._erase()
+                self._at_line_start = text[-1:] == "\n"
+            return self._stream.write(text)
+
+    def draw(self) -> None:
+        """Draw what is under way, if there has been work for a while and the terminal is at the start of a line."""
+        with self._lock:
+            now = self._clock()
+            if self._began is None or now - self._began < QUICK_SECONDS or not self._steps or not self._at_line_start:
+                return
+            text = fitted(*self._words(now), self._width() - 1)
+            if text != self._drawn:
+                self._put(f"{ERASE_LINE}{text}")
+                self._drawn = text
+
+    def _words(self, now: float) -> tuple[str, str]:
+        """What is done, and how long it still takes or, where nobody knows, for how long it has been done."""
+        forecasts = [seconds for step in self._steps if (seconds := step.seconds_left(now)) is not None]
+        spent = now - self._steps[0].began
+        time_words = f"about {duration(forecasts[0])} left" if forecasts else f"for {duration(spent)}"
+        return f"leafgate: {', '.join(step.words for step in self._steps)}", f", {time_words}"
+
+    def _encodable(self, text: str) -> str:
+        """The text with a question mark for each character that the terminal has not."""
+        encoding = self._stream.encoding or "utf-8"
+        return text.encode(encoding, "replace").decode(encoding)
+
+    def _redraw_until_closed(self) -> None:
+        while not self._closed.wait(REDRAW_SECONDS):
+            self.draw()
+
+    def _erase(self) -> None:
+        if self._drawn:
+            self._drawn = ""
+            self._put(ERASE_LINE)
+
+    def _put(self, text: str) -> None:
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except (OSError, ValueError):  # the terminal is gone, which is no reason to end the work
+            self._closed.set()
 
 
-def _start(live: Live) -> None:
-    with suppress(OSError, ValueError):  # the terminal is gone
-        live.start()
+class StderrBesideLine:
+    """Standard error while a line of progress may stand on it: what is written does not run into the line."""
+
+    def __init__(self, stream: TextIO, line: ProgressLine) -> None:
+        self._stream, self._line = stream, line
+
+    def write(self, text: str) -> int:
+        return self._line.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
-def _line_of_steps(clock: Callable[[], float]) -> tuple[Progress, Live]:
-    """The steps as rich counts them, and the line of a terminal that shows them, which is not drawn yet."""
-    from rich.console import Console, RenderableType
-    from rich.live import Live
-    from rich.progress import Progress
-    from rich.text import Text
+def fitted(words: str, time_words: str, columns: int) -> str:
+    """The words and the time, in no more columns than there are: words are cut first, and the time left out last.
 
-    console = Console(stderr=True, highlight=False)
-    progress = Progress(console=console, auto_refresh=False, speed_estimate_period=ALL_SECONDS, get_time=clock)
+    >>> fitted("leafgate: attack lira, 3 of 12 shadow models", ", about 9 s left", 40)
+    'leafgate: attack lira..., about 9 s left'
+    """
+    if columns_of(words) + columns_of(time_words) <= columns:
+        return f"{words}{time_words}"
+    if columns - columns_of(time_words) < MIN_WORDS_COLUMNS:
+        time_words = ""
+    room = columns - columns_of(time_words) - len(CUT)
+    while words and columns_of(words) > room:
+        words = words[:-1]
+    return f"{words.rstrip(' ,')}{CUT}{time_words}" if room > 0 else ""
 
-    def line() -> RenderableType:
-        return Text(progress_words(progress), no_wrap=True, overflow="ellipsis")
 
-    live = Live(
-        console=console,
-        get_renderable=line,
-        refresh_per_second=REDRAWS_A_SECOND,
-        transient=True,
-        redirect_stdout=False,
+def columns_of(text: str) -> int:
+    """How many columns of a terminal the text takes: characters of East Asian scripts take two."""
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in {"W", "F"} else 1
+        for char in text
     )
-    return progress, live
-
-
-def progress_words(progress: Progress) -> str:
-    """All steps that are under way, and how long the outermost with a forecast still takes, or for how long it runs."""
-    tasks = progress.tasks
-    if not tasks:
-        return ""
-    forecasts = [task.time_remaining for task in tasks if task.time_remaining is not None]
-    time_words = f"about {duration(forecasts[0])} left" if forecasts else f"for {duration(tasks[0].elapsed or 0.0)}"
-    return f"leafgate ({time_words}): {', '.join(task.description for task in tasks)}"
 
 
 def duration(seconds: float) -> str:
@@ -140,3 +230,10 @@ def duration(seconds: float) -> str:
     if seconds < MAX_SECONDS:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 60 * MAX_SECONDS else f"{seconds / 3600:.1f} h"
+
+
+def _terminal_columns(stream: TextIO) -> int:
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or DEFAULT_WIDTH
+    except (OSError, ValueError):
+        return DEFAULT_WIDTH
