@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import BytesIO
 from json.encoder import encode_basestring
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, get_args
 
 from leafgate.algorithms.witness import Witness
@@ -390,7 +391,14 @@ def measure_of(release: Release) -> str | None:
 @paused_garbage_collection()
 def read_release(content: bytes, place: str) -> LoadedRelease:
     """The release in a file's bytes, and these bytes; ReleaseError says what is wrong with it, and where."""
-    document, span = _parsed(content, place)
+    if (taken_apart := _taken_apart(content)) is not None:
+        with suppress(_OtherLayout):
+            return _read(content, *taken_apart, place)
+    return _read(content, object_at(parse_json(content, ReleaseError, place), place), None, place)
+
+
+def _read(content: bytes, document: dict[str, Any], span: tuple[int, int] | None, place: str) -> LoadedRelease:
+    """The release whose trees are in the document, or are all that stands in `span` of the file."""
     if document.get("format") != FORMAT:
         raise ReleaseError(f"is not a release file: its `format` is not {FORMAT!r}", place=place)
     refuse_unknown(document, KEYS, ReleaseError, place)
@@ -455,15 +463,13 @@ def _read_trees(content: bytes, span: tuple[int, int], reader: TreeReader, place
             yield from (arrays.root for arrays in written)
             n_read += len(written)
         else:
+            _check_implied(text, len(reader.classes), place)
             try:
-                _check_implied(text, len(reader.classes), place)
                 if may_hold_surrogates(text):
-                    raise ValueError("may hold a text that is none")
+                    raise _OtherLayout
                 documents = parse_plainly(b"[" + text + b"]")
             except (ValueError, RecursionError):
-                # An error says its line; without one, a file of another layout was cut in the wrong places.
-                whole = object_at(parse_json(content, ReleaseError, place), place)
-                documents, begin = list_at(whole, "trees", place)[n_read:], end
+                raise _OtherLayout from None
             for document in documents:
                 yield reader.read(document, f"{place}.trees[{n_read}]")
                 n_read += 1
@@ -471,22 +477,26 @@ def _read_trees(content: bytes, span: tuple[int, int], reader: TreeReader, place
             raise ReleaseError(f"has more than {MAX_TREES:,} trees", place=place)
 
 
-def _parsed(content: bytes, place: str) -> tuple[dict[str, Any], tuple[int, int] | None]:
-    """The document in a release file, and where its trees begin and end; None where they are in the document.
+class _OtherLayout(Exception):
+    """What stands where `release_bytes` writes trees is not trees alone."""
 
-    A file whose trees stand where `release_bytes` writes them is taken apart there: JSON values between the brackets of
-    the document's `trees` are its trees. All other files are parsed whole.
+
+def _taken_apart(content: bytes) -> tuple[dict[str, Any], tuple[int, int]] | None:
+    """The document in a release file without its trees, and where they begin and end in a file as leafgate writes it.
+
+    Other keys may stand in what lies between: whoever reads the trees checks that all of it is trees.
     """
     begin = content.find(TREES) + len(TREES)
     end = content.rfind(END_OF_TREES, begin)
-    if begin >= len(TREES) and end > begin:
-        mark = "trees"
-        without_trees = content[:begin] + f'"{mark}"'.encode() + content[end:]
-        with suppress(ValueError, RecursionError):
-            outside = None if may_hold_surrogates(without_trees) else parse_plainly(without_trees)
-            if isinstance(outside, dict) and outside.get("trees") == [mark]:
-                return outside, (begin, end)
-    return object_at(parse_json(content, ReleaseError, place), place), None
+    if begin < len(TREES) or end <= begin:
+        return None
+    mark = token_hex(16)  # which the file cannot hold anywhere else
+    without_trees = content[:begin] + f'"{mark}"'.encode() + content[end:]
+    with suppress(ValueError, RecursionError):
+        document = None if may_hold_surrogates(without_trees) else parse_plainly(without_trees)
+        if isinstance(document, dict) and document.get("trees") == [mark]:
+            return document, (begin, end)
+    return None
 
 
 def _check_class(document: Mapping[str, Any], schema: Schema, place: str) -> None:

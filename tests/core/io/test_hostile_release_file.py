@@ -142,6 +142,48 @@ def test_what_is_no_proper_json_is_refused_at_once(content: bytes) -> None:
     with ends_soon(), pytest.raises(ReleaseError):
         read_release(content, "release")
 
+HIDDEN = [
+    (b'"people": [["Ann", 37], ["Bob", 41]]', "1 key.s. that this version does not know"),
+    (b'"alternatives": {"plain": 3}', "a key stands twice"),
+    (b'"trees": []', "a key stands twice"),
+    (b'"noise": {"height": {"law": "laplace", "scale": 1}}', "noise.height"),
+]
+"""What stands behind the trees, where a reader that looks for their last bracket does not look, and what is said."""
+
+
+@pytest.mark.parametrize("end_of_trees", [b"\n ],\n ", b"], "])
+@pytest.mark.parametrize(("hidden", "said"), HIDDEN)
+def test_keys_behind_the_trees_are_read_wherever_the_trees_seem_to_end(
+    end_of_trees: bytes, hidden: bytes, said: str
+) -> None:
+    document = written()
+    end = document.rindex(b"\n ]")
+    with_hidden = document[:end] + end_of_trees + hidden + b',\n "selection": [0' + document[end:]
+    with pytest.raises(ReleaseError, match="a key stands twice"):
+        read_release(with_hidden, "r")
+    with pytest.raises(ReleaseError, match=said):
+        read_release(with_hidden.replace(b'"selection": [0', b'"bayes": [0'), "r")
+
+
+def test_known_keys_behind_the_trees_are_audited() -> None:
+    document = written()
+    end = document.rindex(b"\n ]")
+    told = b'{"format": "joblib", "sha256": "0", "discloses": [{"kind": "seed", "severity": "high", "says": "x"}]}'
+    # `bayes` is None as if it were missing; its list makes a second end of the trees.
+    hidden = document[:end] + b'\n ],\n "file": ' + told.replace(b"}]}", b"}\n ]}") + document[end + 3 :]
+    found = read_release(hidden, "r").release
+    assert found.file is not None and len(found.file.discloses) == 1
+    assert found.trees == read_release(document, "r").release.trees
+
+
+def test_trees_that_stand_in_another_key_are_not_read() -> None:
+    document = json.loads(written())
+    document["builder"]["trees"] = document["trees"]
+    document["trees"] = ["trees"]
+    text = json.dumps(document, indent=1).replace('\n  "trees": [', '\n "trees": [', 1).encode()
+    with pytest.raises(ReleaseError, match=r"trees\[0\]"):
+        read_release(text, "r")
+
 
 @pytest.mark.parametrize("depth", [201, 400, 5000])
 def test_a_tree_too_deep_to_be_meant_is_refused(depth: int) -> None:
