@@ -29,6 +29,6 @@ def attack_models() -> dict[str, str]:
 @hookimpl
 def privacy_metrics() -> dict[str, str]:
     return {
-        "attribute_certain": "leafgate_attributes.metrics:AttributeCertain",
-        "attribute_leak": "leafgate_attributes.metrics:AttributeLeak",
+        "attribute_certain": "leafgate_attributes.metrics:AttributeCertain []",
+        "attribute_leak": "leafgate_attributes.metrics:AttributeLeak []",
     }

@@ -10,6 +10,6 @@ leafgate_api = ">=2,<3"
 @hookimpl
 def privacy_metrics() -> dict[str, str]:
     return {
-        "divergence": "leafgate_divergence.metrics:Divergence",
-        "gain": "leafgate_divergence.metrics:Gain",
+        "divergence": "leafgate_divergence.metrics:Divergence []",
+        "gain": "leafgate_divergence.metrics:Gain []",
     }

@@ -30,6 +30,6 @@ def attack_models() -> dict[str, str]:
 @hookimpl
 def privacy_metrics() -> dict[str, str]:
     return {
-        "cells_withheld": "leafgate_downgrading.components:CellsWithheld",
-        "functionality": "leafgate_downgrading.components:Functionality",
+        "cells_withheld": "leafgate_downgrading.components:CellsWithheld []",
+        "functionality": "leafgate_downgrading.components:Functionality []",
     }

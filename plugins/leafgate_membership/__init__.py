@@ -30,10 +30,10 @@ def attack_models() -> dict[str, str]:
 @hookimpl
 def privacy_metrics() -> dict[str, str]:
     return {
-        "membership_advantage": "leafgate_membership.metrics:MembershipAdvantage",
-        "membership_auc": "leafgate_membership.metrics:MembershipAuc",
-        "membership_excluded": "leafgate_membership.metrics:MembershipExcluded",
-        "membership_identified": "leafgate_membership.metrics:MembershipIdentified",
-        "membership_tpr": "leafgate_membership.metrics:MembershipTpr",
-        "leave_one_out": "leafgate_membership.leave_one_out:LeaveOneOut",
+        "membership_advantage": "leafgate_membership.metrics:MembershipAdvantage []",
+        "membership_auc": "leafgate_membership.metrics:MembershipAuc []",
+        "membership_excluded": "leafgate_membership.metrics:MembershipExcluded []",
+        "membership_identified": "leafgate_membership.metrics:MembershipIdentified []",
+        "membership_tpr": "leafgate_membership.metrics:MembershipTpr []",
+        "leave_one_out": "leafgate_membership.leave_one_out:LeaveOneOut []",
     }

@@ -24,7 +24,7 @@ def tree_builders() -> dict[str, str]:
 
 @hookimpl
 def privacy_metrics() -> dict[str, str]:
-    return {"accuracy_on_perturbed": "leafgate_ppdtc45.options:AccuracyOnPerturbed"}
+    return {"accuracy_on_perturbed": "leafgate_ppdtc45.options:AccuracyOnPerturbed []"}
 
 
 @hookimpl

@@ -9,7 +9,7 @@ leafgate_api = ">=2,<3"
 
 @hookimpl
 def privacy_metrics() -> dict[str, str]:
-    return {"file_disclosure": "leafgate_published.components:FileDisclosure"}
+    return {"file_disclosure": "leafgate_published.components:FileDisclosure []"}
 
 
 @hookimpl

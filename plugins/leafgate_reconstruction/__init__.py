@@ -24,7 +24,7 @@ def attack_models() -> dict[str, str]:
 @hookimpl
 def privacy_metrics() -> dict[str, str]:
     return {
-        "interval_privacy": "leafgate_reconstruction.metrics:IntervalPrivacy",
-        "privacy_loss": "leafgate_reconstruction.metrics:PrivacyLoss",
-        "normalised_rmse": "leafgate_reconstruction.metrics:NormalisedRmse",
+        "interval_privacy": "leafgate_reconstruction.metrics:IntervalPrivacy []",
+        "privacy_loss": "leafgate_reconstruction.metrics:PrivacyLoss []",
+        "normalised_rmse": "leafgate_reconstruction.metrics:NormalisedRmse []",
     }

@@ -10,6 +10,6 @@ leafgate_api = ">=2,<3"
 @hookimpl
 def privacy_metrics() -> dict[str, str]:
     return {
-        "accuracy": "leafgate_utility.metrics:Accuracy",
-        "area_under_curve": "leafgate_utility.metrics:AreaUnderCurve",
+        "accuracy": "leafgate_utility.metrics:Accuracy []",
+        "area_under_curve": "leafgate_utility.metrics:AreaUnderCurve []",
     }

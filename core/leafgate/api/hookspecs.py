@@ -2,8 +2,9 @@
 
 A hook that offers classes returns them in a list, or names them: a mapping from the name that policies use to the
 place of the class, such as `{"kadet": "leafgate_kadet.builder:Kadet"}`. A class that is named is imported when a
-command needs it, so that commands stay quick. Of a metric that checks a claim of releases the claim stands behind the
-place, in brackets: `{"k_anonymity": "leafgate_protection.metrics:KAnonymity [k]"}`.
+command needs it, so that commands stay quick. The claim that a metric checks may stand behind its place, in brackets,
+`{"k_anonymity": "leafgate_protection.metrics:KAnonymity [k]"}`, or `[]` for none: then no release that claims something
+else imports it.
 """
 
 from __future__ import annotations

@@ -48,20 +48,20 @@ class NamedOffer:
         use: the name that policies pick it by.
         hook: the hook that offers it.
         place: its module and its name in there.
-        claim: of a metric the claim of releases that it checks, in brackets behind the place; empty where it checks
-            none.
+        claim: of a metric the claim of releases that it checks, which may stand in brackets behind the place; empty
+            where the brackets are, None where there are none: then it is imported wherever a release claims something.
     """
 
     use: str
     hook: str
     place: str
-    claim: str = ""
+    claim: str | None = None
 
     @classmethod
     def of(cls, use: str, hook: str, text: str) -> NamedOffer:
         """The offer that a plugin writes as `package.module:Class` or `package.module:Class [claim]`."""
-        place, _, claim = text.partition(" [")
-        return cls(use, hook, place, claim.removesuffix("]"))
+        place, bracket, claim = text.partition(" [")
+        return cls(use, hook, place, claim.removesuffix("]") if bracket else None)
 
     def component(self) -> type[Component]:
         """Import it; TypeError for something that is no offer of its hook."""
@@ -69,8 +69,8 @@ class NamedOffer:
         _check_offer(component, component_hooks()[self.hook], self.hook)
         if self.use != use_of(component):
             raise TypeError(f"{self.hook}() offers {component.__name__} as {self.use!r}, and its `use` is another")
-        if self.claim != (getattr(component, "checks", None) or ""):
-            raise TypeError(f"{self.hook}() does not offer {component.__name__} with the claim that it `checks`")
+        if self.claim is not None and self.claim != (getattr(component, "checks", None) or ""):
+            raise TypeError(f"{self.hook}() offers {component.__name__} with another claim than it `checks`")
         return component  # type: ignore[no-any-return]
 
 
@@ -236,10 +236,16 @@ class Plugins:
         return self._sorted(base, {**self.imported, **self._imported_later})
 
     def checkers(self, claim: str) -> list[type[Metric]]:
-        """The metrics that check a claim of releases, sorted by name; no other metric is imported."""
-        for offer in self._not_imported.values():
-            if offer.claim == claim:
-                self._import(offer)
+        """The metrics that check a claim of releases, sorted by name; none with another is imported.
+
+        Raises:
+            InconclusiveError: one that may check it cannot be imported.
+        """
+        offers = [each for each in self._not_imported.values() if each.hook == "privacy_metrics"]
+        for offer in offers:
+            if offer.claim in (claim, None) and self._import(offer) is None:
+                message = f"the metric {offer.use!r}, which may check it, cannot be imported"
+                raise InconclusiveError(message, remedy="`leafgate plugins` says why")
         found = self._sorted(metrics.Metric, {**self.imported, **self._imported_later})
         return [each for each in found if issubclass(each, metrics.Metric) and each.checks == claim]
 
@@ -389,8 +395,10 @@ def _offers(hook: Any, only: Collection[str] | None) -> dict[str, Any]:
                 offers += offered
                 continue
             named = [NamedOffer.of(use, name, text) for use, text in offered.items()]
-            offers += [each.component() for each in named if only is None or each.use in only]
-            not_imported += [each for each in named if only is not None and each.use not in only]
+            # checks run in every audit: one that cannot be imported makes its plugin a broken one
+            now = [each for each in named if only is None or each.use in only or name == "audit_checks"]
+            offers += [each.component() for each in now]
+            not_imported += [each for each in named if each not in now]
     components_offered = {"offers": tuple(offers), "not_imported": tuple(not_imported)}
     formats = _flat(hook.report_formats())
     for offered in formats:

@@ -126,18 +126,17 @@ def _about_mechanism(state: AuditState) -> Iterator[tuple[AttackResult, Mechanis
 
 
 def _check_claim(claim: str, promised: Any, state: AuditState, attack: Attack) -> Iterator[Finding]:
-    for checker in state.plugins.checkers(claim):
+    try:
+        checkers = state.plugins.checkers(claim)
+    except LeafgateError as error:
+        yield Finding("", claim, None, evidence={"problem": str(error)}, remedies=from_error(error))
+        return
+    for checker in checkers:
+        origin = state.plugins.origin(checker)
         try:
             yield from _check_with(checker, promised, state, attack)
         except LeafgateError as error:
-            yield Finding(
-                "",
-                claim,
-                passed=None,
-                evidence={"problem": str(error)},
-                plugin=state.plugins.origin(checker),
-                remedies=from_error(error),
-            )
+            yield Finding("", claim, None, evidence={"problem": str(error)}, plugin=origin, remedies=from_error(error))
 
 
 def _check_with(checker: type[Metric], promised: Any, state: AuditState, attack: Attack) -> Iterator[Finding]:

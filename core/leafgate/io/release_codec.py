@@ -392,7 +392,7 @@ def measure_of(release: Release) -> str | None:
 def read_release(content: bytes, place: str) -> LoadedRelease:
     """The release in a file's bytes, and these bytes; ReleaseError says what is wrong with it, and where."""
     if (taken_apart := _taken_apart(content)) is not None:
-        with suppress(_OtherLayout):
+        with suppress(_OtherLayoutError):
             return _read(content, *taken_apart, place)
     return _read(content, object_at(parse_json(content, ReleaseError, place), place), None, place)
 
@@ -466,10 +466,10 @@ def _read_trees(content: bytes, span: tuple[int, int], reader: TreeReader, place
             _check_implied(text, len(reader.classes), place)
             try:
                 if may_hold_surrogates(text):
-                    raise _OtherLayout
+                    raise _OtherLayoutError
                 documents = parse_plainly(b"[" + text + b"]")
             except (ValueError, RecursionError):
-                raise _OtherLayout from None
+                raise _OtherLayoutError from None
             for document in documents:
                 yield reader.read(document, f"{place}.trees[{n_read}]")
                 n_read += 1
@@ -477,7 +477,7 @@ def _read_trees(content: bytes, span: tuple[int, int], reader: TreeReader, place
             raise ReleaseError(f"has more than {MAX_TREES:,} trees", place=place)
 
 
-class _OtherLayout(Exception):
+class _OtherLayoutError(Exception):
     """What stands where `release_bytes` writes trees is not trees alone."""
 
 

@@ -300,6 +300,44 @@ def test_a_class_that_was_not_needed_at_first_is_imported_when_somebody_asks_for
     assert plugins.origin(Calm) == ORIGIN
 
 
+class ThirdPartyK(Sizes):
+    """Checks a claim that a metric of leafgate's checks, too."""
+
+    use: Literal["third_party_k"] = "third_party_k"  # type: ignore[assignment]
+    checks = "k"
+
+
+@pytest.mark.parametrize(("claim", "found"), [("", True), (" [k]", True), (" []", False), (" [confidence]", False)])
+def test_a_metric_that_is_offered_by_its_place_checks_the_claims_that_it_does_not_exclude(
+    monkeypatch: pytest.MonkeyPatch, claim: str, found: bool
+) -> None:
+    place = ModuleType("metrics_home")
+    vars(place)["K"] = ThirdPartyK
+    monkeypatch.setitem(sys.modules, "metrics_home", place)
+    offers = {"third_party_k": f"metrics_home:K{claim}"}
+    install(monkeypatch, Point("spies", lambda: module(privacy_metrics=lambda: offers)))
+    assert load_plugins(only=()).checkers("k") == ([ThirdPartyK] if found else [])
+    assert ("another claim" in load_plugins().entries[0].problem) == (not found)  # said where all is imported
+
+
+def test_a_check_that_cannot_be_imported_makes_its_plugin_a_broken_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, Point("spies", lambda: module(audit_checks=lambda: {"veto": "spies_home:Gone"})))
+    (broken,) = load_plugins(only=()).broken
+    assert "spies_home" in broken.problem
+
+
+@pytest.mark.parametrize("claim", ["", " [k]"])
+def test_a_claim_that_a_metric_may_check_which_cannot_be_imported_is_not_checked_by_others_alone(
+    monkeypatch: pytest.MonkeyPatch, claim: str
+) -> None:
+    install(monkeypatch, Point("spies", lambda: module(privacy_metrics=lambda: {"crowd": f"spies_home:Gone{claim}"})))
+    with pytest.raises(InconclusiveError, match="'crowd', which may check it, cannot be imported"):
+        load_plugins(only=()).checkers("k")
+    assert "spies_home" in load_plugins().broken[0].problem
+    if claim:
+        assert load_plugins(only=()).checkers("confidence") == []
+
+
 def test_a_class_is_offered_by_the_name_that_policies_use(monkeypatch: pytest.MonkeyPatch, home: str) -> None:
     install(monkeypatch, Point("spies", named(quiet=home)))
     assert "offers Calm as 'quiet'" in load_plugins().broken[0].problem

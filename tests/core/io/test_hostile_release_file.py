@@ -142,6 +142,7 @@ def test_what_is_no_proper_json_is_refused_at_once(content: bytes) -> None:
     with ends_soon(), pytest.raises(ReleaseError):
         read_release(content, "release")
 
+
 HIDDEN = [
     (b'"people": [["Ann", 37], ["Bob", 41]]', "1 key.s. that this version does not know"),
     (b'"alternatives": {"plain": 3}', "a key stands twice"),
@@ -172,7 +173,8 @@ def test_known_keys_behind_the_trees_are_audited() -> None:
     # `bayes` is None as if it were missing; its list makes a second end of the trees.
     hidden = document[:end] + b'\n ],\n "file": ' + told.replace(b"}]}", b"}\n ]}") + document[end + 3 :]
     found = read_release(hidden, "r").release
-    assert found.file is not None and len(found.file.discloses) == 1
+    assert found.file is not None
+    assert len(found.file.discloses) == 1
     assert found.trees == read_release(document, "r").release.trees
 
 

@@ -6,10 +6,11 @@ Nothing is tried here: `leafgate.engine.remedies.search` looks for settings that
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from leafgate.api.registry import Plugins, use_of
-from leafgate.errors import LeafgateError, Problem
+from leafgate.errors import InconclusiveError, LeafgateError, Problem
 from leafgate.kernel.belief import AttributeBelief, CellBelief, MechanismBelief, MembershipBelief
 from leafgate.kernel.components import AttackModel
 from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, Finding, Remedy, VisibleTo
@@ -142,7 +143,9 @@ def _about_claim(finding: Finding) -> Remedy:
 def _about_private_release(metric: Metric, policy: Policy, plugins: Plugins, release: Release) -> Iterator[Remedy]:
     """The metric that judges a promise of differential privacy; no release is chosen by looking at the data."""
     claims = [claim for claim in release.guarantee if Claim.of(claim).covers_data]
-    own = next((kind for claim in claims for kind in plugins.checkers(claim)), None)
+    own = None
+    with suppress(InconclusiveError):  # the finding on the claim says it
+        own = next((kind for claim in claims for kind in plugins.checkers(claim)), None)
     why = "trying settings on the data until one passes would break the promise, so none was tried"
     if own is not None and not any(isinstance(each, own) for each in policy.metrics):
         name = use_of(own)
