@@ -6,6 +6,7 @@ import io
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,6 +70,8 @@ def parse_bounded_zip(content: bytes, place: str) -> ZipParts:
 
 LOCAL_HEADER, DIRECTORY_ENTRY, DIRECTORY_END, DIRECTORY_END_64 = 30, 46, 22, 76
 """Bytes of the fixed parts of a zip; the last is the record and the locator that zips of more than 4 GB have."""
+EXTRA_FIELDS = {0x0001: 28, 0x5455: 13, 0x7875: 15}
+"""Extra fields of an entry that programs write, with the most bytes each has: sizes, times and owners."""
 HAS_DESCRIPTOR = 8
 """The flag of an entry whose sizes stand behind its data."""
 DESCRIPTORS = (24, 20, 16, 12)
@@ -76,16 +79,18 @@ DESCRIPTORS = (24, 20, 16, 12)
 
 
 def stray_bytes(archive: zipfile.ZipFile, content: bytes) -> int:
-    """The bytes of a zip that belong to no entry, and so are read by nobody.
+    """The bytes of a zip that are neither an entry's data nor what describes one, and so are read by nobody.
 
-    Comments are not among them, nor what an entry's extra fields hold and what stands behind its packed content.
-    Entries that lie in one another count as stray as a whole.
+    Comments are not among them. Entries that lie in one another count as stray as a whole.
     """
     spans, stray = [], 0
     for info in archive.infolist():
         start = info.header_offset
         names, extras = struct.unpack("<HH", content[start + 26 : start + LOCAL_HEADER].ljust(4, b"\0"))
-        end = start + LOCAL_HEADER + names + extras + info.compress_size
+        data = start + LOCAL_HEADER + names + extras
+        end = data + info.compress_size
+        stray += _strange_extras(content[data - extras : data]) + _strange_extras(info.extra)
+        stray += _behind_data(info, content[data:end])
         spans.append((start, end, info))
     spans.sort(key=lambda span: span[0])
     starts = [*(start for start, _, _ in spans[1:]), archive.start_dir]
@@ -101,6 +106,31 @@ def stray_bytes(archive: zipfile.ZipFile, content: bytes) -> int:
     )
     behind = len(content) - archive.start_dir - directory - DIRECTORY_END - len(archive.comment)
     return position + stray + (0 if behind in {0, DIRECTORY_END_64} else abs(behind))
+
+
+def _strange_extras(extra: bytes) -> int:
+    """The bytes of an entry's extra fields that are not those of `EXTRA_FIELDS`."""
+    return sum(len(field) for kind, field in _extra_fields(extra) if len(field) > EXTRA_FIELDS.get(kind, 0))
+
+
+def _extra_fields(extra: bytes) -> Iterator[tuple[int, bytes]]:
+    while len(extra) >= 4:
+        kind, size = struct.unpack("<HH", extra[:4])
+        yield kind, extra[4 : 4 + size]
+        extra = extra[4 + size :]
+    yield -1, extra
+
+
+def _behind_data(info: zipfile.ZipInfo, packed: bytes) -> int:
+    """The bytes between the end of an entry's content and the end of the space that the zip gives it."""
+    if info.compress_type == zipfile.ZIP_STORED:
+        return abs(info.compress_size - info.file_size)
+    inflated = zlib.decompressobj(-zlib.MAX_WBITS)
+    try:
+        inflated.decompress(packed, info.file_size + 1)
+    except zlib.error:
+        return len(packed)
+    return len(inflated.unused_data) if inflated.eof else len(packed)
 
 
 MAX_PADDING = 128

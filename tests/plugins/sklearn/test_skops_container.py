@@ -78,6 +78,20 @@ def with_gap() -> bytes:
     return content[:start] + SECRET + content[start : end + 16] + moved + content[end + 20 :]
 
 
+def with_text_behind_packed_data() -> bytes:
+    """Text in the space of the last entry, behind the end of its packed content."""
+    content = bytearray(rewritten(packing=zipfile.ZIP_DEFLATED))
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        last, start = max(archive.infolist(), key=lambda info: info.header_offset), archive.start_dir
+    entry = content.rfind(last.filename.encode()) - 46
+    longer = struct.pack("<L", last.compress_size + len(SECRET))
+    content[entry + 20 : entry + 24] = longer
+    content[last.header_offset + 18 : last.header_offset + 22] = longer
+    end = content.rfind(b"PK\x05\x06")
+    content[end + 16 : end + 20] = struct.pack("<L", start + len(SECRET))
+    return bytes(content[:start] + SECRET + content[start:])
+
+
 def with_array_header(text: bytes) -> bytes:
     """Text in the place of the spaces that NumPy puts behind an array's header."""
 
@@ -110,6 +124,9 @@ HIDDEN: dict[str, Callable[[], bytes]] = {
     "one byte behind the zip": lambda: honest() + b"J",
     "behind a streamed zip": lambda: streamed() + SECRET,
     "between entries and directory": with_gap,
+    "behind an entry's packed data": with_text_behind_packed_data,
+    "an extra field of its own": lambda: with_extra_field(0xCAFE, SECRET),
+    "an extra field that is too long": lambda: with_extra_field(0x5455, SECRET),
 }
 
 
