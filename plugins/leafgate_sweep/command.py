@@ -53,9 +53,9 @@ def sweep(
     from leafgate_sweep.results import as_csv, as_document, outcome_of, table_lines
     from leafgate_sweep.worker import Task, at_point, policy_at
 
-    if quiet and as_json:
-        raise InvalidError("prints nothing", place="--quiet", remedy="leave out --json")
     with results_folder(out, "sweep"):
+        if quiet and as_json:
+            raise InvalidError("prints nothing", place="--quiet", remedy="leave out --json")
         remove_results(out, FILES)  # whatever happens, nothing of an earlier sweep is taken for this one's
         axes = [axis_of(words) for words in over]
         points = points_of(document_of(policy), axes)

@@ -58,6 +58,7 @@ WRONG = [
     ["--org", "nowhere.yaml"],
     ["--test", "nowhere.csv"],
     ["--root", "/nowhere"],
+    ["--quiet", "--json"],
 ]
 
 
@@ -83,6 +84,27 @@ def test_what_cannot_be_read_leaves_no_older_verdict(passed: Path, broken: str, 
 def test_a_missing_policy_argument_leaves_no_older_verdict(passed: Path) -> None:
     assert leafgate("audit", "--out", passed / "out").code == 2
     assert stale(passed) == set()
+
+
+def test_a_wrong_word_before_the_command_leaves_no_older_verdict(passed: Path) -> None:
+    assert leafgate("--nonsense", "audit", passed / "policy.yaml", "--out", passed / "out").code == 2
+    assert stale(passed) == set()
+
+
+def test_what_a_report_was_shown_in_later_is_no_older_verdict_either(tmp_path: Path) -> None:
+    out, page = tmp_path / "out", tmp_path / "out" / "report.html"
+    assert leafgate("audit", survey(tmp_path), "--out", out).code == 0
+    assert leafgate("report", out / "report.json", "--to", "html", "--out", page).code == 0
+    shown = page.read_bytes()
+    assert leafgate("audit", tmp_path / "nowhere.yaml", "--out", out).code == 2
+    assert stale(tmp_path) == set()
+    assert (out / "earlier-report.html").read_bytes() == shown
+
+
+def test_other_files_called_report_stay_where_no_audit_wrote_its_report(tmp_path: Path) -> None:
+    (tmp_path / "report.py").write_text("mine")
+    assert leafgate("audit", tmp_path / "nowhere.yaml", "--out", tmp_path).code == 2
+    assert (tmp_path / "report.py").read_text() == "mine"
 
 
 def test_every_folder_of_a_repeated_out_is_cleared_and_no_other(passed: Path) -> None:

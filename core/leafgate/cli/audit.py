@@ -55,11 +55,11 @@ def audit(
     verbose: Verbose = False,
 ) -> int:
     """Build or load a release, attack it, and judge it by the limits."""
-    if out is None:
-        _refuse_without_folder(audience, to or ())
-    if quiet and (as_json or verbose):
-        raise InvalidError("prints nothing", place="--quiet", remedy="leave out --json and --verbose")
     with nullcontext() if out is None else results_folder(out):
+        if out is None:
+            _refuse_without_folder(audience, to or ())
+        if quiet and (as_json or verbose):
+            raise InvalidError("prints nothing", place="--quiet", remedy="leave out --json and --verbose")
         run = _opened_session(out, to or (), policy, data, root, test, org)
         for option, given in ((NO_REMEDIES, no_remedies), (WITNESS_LIBRARY, witness_library)):
             if given:  # reports state it: without it the same command makes another report

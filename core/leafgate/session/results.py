@@ -61,7 +61,7 @@ def results_folder(folder: Path, command: str = "audit") -> Iterator[None]:
                 place=str(folder),
                 remedy="name another folder: --out; or run again when it has ended",
             )
-        _set_aside(folder, VERDICTS[command] or (REPORT, *_listed_formats(folder)))
+        _set_aside(folder, VERDICTS[command] or _reports(folder))
         yield
 
 
@@ -75,10 +75,12 @@ def _set_aside(folder: Path, names: Collection[str]) -> None:
         raise OutputError(message, place=str(folder), remedy="name another folder: --out") from None
 
 
-def _listed_formats(folder: Path) -> list[str]:
-    """The files of report formats that the last audit wrote into the folder, as its timings list them."""
-    names = _json_object(folder / TIMINGS).get(WRITTEN_FORMATS)
-    return [name for name in names if FILENAME.fullmatch(str(name))] if isinstance(names, list) else []
+def _reports(folder: Path) -> list[str]:
+    """The reports of the last audit: those that it wrote, and `report.*`, which `leafgate report` may have written."""
+    listed = _json_object(folder / TIMINGS).get(WRITTEN_FORMATS)
+    names = [name for name in listed if FILENAME.fullmatch(str(name))] if isinstance(listed, list) else []
+    beside = folder.glob("report.*") if (folder / REPORT).is_file() else ()
+    return sorted({REPORT, *names, *(path.name for path in beside)})
 
 
 def set_aside_where_refused(words: Sequence[str]) -> None:
@@ -88,7 +90,7 @@ def set_aside_where_refused(words: Sequence[str]) -> None:
     """
     named = [after for word, after in pairwise(words) if word == "--out"]
     named += [word.removeprefix("--out=") for word in words if word.startswith("--out=")]
-    command = next(iter(words), "")
+    command = next((word for word in words if not word.startswith("-")), "")
     for folder in map(Path, named if command in VERDICTS else ()):
         if folder.is_dir():
             with suppress(OutputError), results_folder(folder, command):
