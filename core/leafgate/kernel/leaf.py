@@ -81,7 +81,7 @@ class Numbers:
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[Any] | None], width: int) -> Numbers:
-        """From each leaf's numbers, None where it has none; ReleaseError where something is no finite number."""
+        """From each leaf's numbers, None where it has none; ReleaseError where one is not finite, or no double."""
         silent = (math.nan,) * width
         every = [number for row in rows for number in (silent if row is None else row)]
         kinds = set(map(type, every))
@@ -96,6 +96,9 @@ class Numbers:
         if int(np.isfinite(values).sum()) != expected:
             raise ReleaseError("has a number on a leaf that is not finite")
         values.setflags(write=False)
+        if int in kinds and (np.abs(values) >= 2**53).any():
+            if any(type(number) is int and int(float(number)) != number for number in every):
+                raise ReleaseError("has a whole number on a leaf that is too large")
         if len(kinds) < 2:
             return cls(values, kinds == {int})
         return cls(values, np.array([type(number) is int for number in every], dtype=np.bool_).reshape(values.shape))

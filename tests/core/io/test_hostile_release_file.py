@@ -67,6 +67,7 @@ WRONG: list[tuple[Steps, Any]] = [
     ((*LEAF, "counts"), {"low": 1, "middle": 2}),
     ((*LEAF, "counts"), {"low": True, "high": 2}),
     ((*LEAF, "counts"), {"low": HUGE, "high": 2}),
+    ((*LEAF, "counts"), {"low": 2**53 + 1, "high": 2}),
     ((*LEAF, "counts"), [1, 2]),
     ((*LEAF, "shares"), {"low": 0.5, "high": 0.4}),
     ((*LEAF, "shares"), {"low": 1.5, "high": -0.5}),
