@@ -96,9 +96,9 @@ class Numbers:
         if int(np.isfinite(values).sum()) != expected:
             raise ReleaseError("has a number on a leaf that is not finite")
         values.setflags(write=False)
-        if int in kinds and (np.abs(values) >= 2**53).any():
-            if any(type(number) is int and int(float(number)) != number for number in every):
-                raise ReleaseError("has a whole number on a leaf that is too large")
+        large = every if int in kinds and (np.abs(values) >= 2**53).any() else []
+        if any(type(number) is int and int(float(number)) != number for number in large):
+            raise ReleaseError("has a whole number on a leaf that is too large")
         if len(kinds) < 2:
             return cls(values, kinds == {int})
         return cls(values, np.array([type(number) is int for number in every], dtype=np.bool_).reshape(values.shape))

@@ -69,8 +69,8 @@ def ranked(trials: Sequence[Trial], bench: Workbench) -> list[Trial]:
     Of two that seem equally useful the one comes first of which more is known: half a standard error counts.
 
     Without people outside the table the use of what was cut is known on its own people alone, which flatters. It comes
-    after what was fitted anew and cross-fitted; what predicts as the given model does comes first, and what nothing is
-    known of last.
+    after what was fitted anew and cross-fitted; what predicts as the given model does comes first, what nothing is
+    known of late, and what is no better than a constant last.
     """
     blind = bench.parts.choosing is None
 
@@ -78,7 +78,8 @@ def ranked(trials: Sequence[Trial], bench: Workbench) -> list[Trial]:
         nodes = sum(tree.nodes for tree in trial.model.trees)
         unsure = blind and trial.step != "scrub" and (trial.use is None or trial.step not in FITTED_ANEW)
         order = STEPS.index(trial.step), LEVELS.index(trial.leaves), nodes
-        return is_constant(trial.model), unsure, -round(trial.sure, 4), *order
+        useless = is_constant(trial.model) or (trial.use is not None and not trial.use.is_useful)
+        return useless, unsure, -round(trial.sure, 4), *order
 
     return sorted((trial for trial in trials if trial.passes), key=place)
 

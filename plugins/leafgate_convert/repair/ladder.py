@@ -341,16 +341,14 @@ class Ladder:
         model = model_of(grown, names, self._explained, float32=bench.name.lower().endswith(".skops"))
         self._fits_by(self._tried(model, "distillation", words), partial(self._grown, grower, of_scores))
 
-    def _grown(self, grower: Grower, of_scores: bool, number: int) -> Release | None:
+    def _grown(self, grower: Grower, of_scores: bool, number: int) -> ModelIR | None:
         """What a builder grows on all but one fold."""
         levels = self.teacher.within[number] if of_scores else None
         if of_scores and levels is None:
             return None
         bench, names = self.bench, self._names()
         grown = grower.grown(rows_at(bench.session.table, self.teacher.fold != number), levels)
-        if grown is None:
-            return None
-        return self._released(model_of(grown, names, self._explained))
+        return None if grown is None else model_of(grown, names, self._explained)
 
     def _fitted_trees(self) -> None:
         """Single trees over the model's features, by classes and by scores, or by numbers."""
@@ -383,7 +381,7 @@ class Ladder:
         model = fitted(settings, self.model.given, rows, self.bench.session.plugins.readers)
         if model is not None:
             found = self._tried(model, step, settings.words)
-            self._fits_by(found, partial(self._fitted_release, settings, rows, None))
+            self._fits_by(found, partial(self._fitted_within, settings, rows, None))
 
     def _fitted_tree(self, settings: Settings, rows: Rows, labels: Ids, words: str) -> None:
         """A tree over the model's features with people of each class on its leaves, pruned where a limit asks it."""
@@ -394,23 +392,26 @@ class Ladder:
         self._pruned_exactly(model, "distillation", words)
         whole = [one for one in self.trials[known:] if len(one.model.trees[0].leaves) == number]
         for found in whole:  # what was pruned further is another tree than one that is fitted on a part of the table
-            self._fits_by(found, partial(self._fitted_release, settings, rows, labels))
+            self._fits_by(found, partial(self._fitted_within, settings, rows, labels))
 
-    def _fitted_release(self, settings: Settings, rows: Rows, labels: Ids | None, number: int) -> Release | None:
-        """What is fitted on all but one fold, over the policy's columns."""
+    def _fitted_within(self, settings: Settings, rows: Rows, labels: Ids | None, number: int) -> ModelIR | None:
+        """What is fitted on all but one fold."""
         part = self.teacher.fold != number
         some = None if labels is None else labels[part]
         if labels is not None and labels is self.teacher.levels:
             some = self.teacher.within[number]
             if some is None:
                 return None
-        model = fitted(settings, self.model.given, rows.at(part), self.bench.session.plugins.readers, some)
-        return None if model is None else self._released(model)
+        return fitted(settings, self.model.given, rows.at(part), self.bench.session.plugins.readers, some)
 
-    def _released(self, model: ModelIR) -> Release | None:
-        """The model over the policy's columns; None where these do not express it."""
+    def _released(self, fit: Callable[[int], ModelIR | None], leaves: LeafContent, number: int) -> Release | None:
+        """What is fitted on all but one fold, with these leaves, over the policy's columns; None where that fails."""
+        model = fit(number)
+        if model is None:
+            return None
         try:
-            return lower_model(model, b"", self.bench.session.table.schema, self.bench.encoding, self.name).release
+            less = self.bench.reduced(self._labelled(model, leaves), leaves)
+            return lower_model(less, b"", self.bench.session.table.schema, self.bench.encoding, self.name).release
         except LeafgateError:
             return None
 
@@ -425,12 +426,15 @@ class Ladder:
         ]
         return max(min(sizes, default=5), 2)
 
-    def _fits_by(self, trial: Trial | None, fit: Callable[[int], Release | None]) -> None:
+    def _fits_by(self, trial: Trial | None, fit: Callable[[int], ModelIR | None]) -> None:
         """Note how a candidate was fitted: `fit` gives what is fitted on all but one fold.
 
         None where tests were chosen by scores that know that fold's classes.
         """
-        self.trials = [replace(each, fit=fit) if each is trial else each for each in self.trials]
+        self.trials = [
+            replace(each, fit=partial(self._released, fit, each.leaves)) if each is trial else each
+            for each in self.trials
+        ]
 
     def _single_leaf(self, levels: Sequence[LeafContent]) -> None:
         """The root alone, as a last resort."""

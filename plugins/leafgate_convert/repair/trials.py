@@ -282,6 +282,10 @@ class Workbench:
                 problem = error
         raise problem
 
+    def reduced(self, model: ModelIR, leaves: LeafContent) -> ModelIR:
+        """The model with the numbers on its leaves that `written` leaves there, shares with two digits."""
+        return with_leaves(with_rounded_numbers(model) if self.rounds_numbers else model, leaves, self.name)
+
     def refuse_format(self, model: ModelIR) -> None:
         """Refuse a format that cannot hold the given model, or of which no audit could read it, before any search.
 

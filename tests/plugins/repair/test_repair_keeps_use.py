@@ -34,6 +34,7 @@ from leafgate.algorithms.routing import route
 from leafgate.algorithms.usefulness import Goal, usefulness
 from leafgate.api import Column, Schema, leaves, make_table
 from leafgate.app import lower_model, open_session
+from leafgate.kernel.tree import tree_arrays
 from leafgate_convert.repair.choice import ranked as in_order
 from leafgate_convert.repair.distil import growers, model_of, ranked
 from leafgate_convert.repair.people import folds_of, parts_of, rows_at
@@ -399,6 +400,30 @@ def test_a_format_that_keeps_what_the_policy_limits_is_refused_before_the_search
         repair_model(audit, out=tmp_path / "new.skops")
     repair = repair_model(audit, time_limit=5)
     assert (repair.found, repair.name) == (True, "repaired.json")
+
+
+def test_what_is_cross_fitted_has_on_its_leaves_what_its_file_has(tmp_path: Path) -> None:
+    """Labels rank people worse than the counts that they were made of."""
+    fit_in(tmp_path, rare(0, 900, 0.3), DecisionTreeClassifier(random_state=0))
+    policy_file(tmp_path, K10, leaves="labels")
+    outcome, bench = outcome_in(tmp_path)
+    compared = 0
+    for trial in outcome.trials:
+        within = None if trial.fit is None or trial.release is None else trial.fit(0)
+        if within is None:
+            continue
+        statistics = [
+            {name for tree in release.trees for name in tree_arrays(tree).statistics.numbers}
+            for release in (within, trial.release)
+            if release is not None
+        ]
+        assert statistics[0] == statistics[1]
+        compared += trial.leaves == "labels"
+    assert compared
+    assert outcome.best is not None
+    order = in_order(outcome.trials, bench)
+    useful = [trial.use is None or trial.use.is_useful for trial in order]
+    assert useful == sorted(useful, reverse=True)
 
 
 @pytest.mark.thorough
