@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
+from leafgate.disclosure.intervals import Range
 from leafgate.io.json import JsonObject
 from leafgate.io.text import shorten
-from leafgate.kernel.findings import DERIVED_ALONE, GROUPS_ALONE, HIDDEN_CELLS
+from leafgate.kernel.findings import DERIVED_ALONE, GROUPS_ALONE, HIDDEN_CELLS, Limit
 
 VERDICTS = {
     "pass": "PASS: every limit of the policy holds.",
@@ -194,13 +195,22 @@ def copies_words(seen: JsonObject) -> str:
 
 
 def _value(finding: JsonObject) -> str:
-    if finding["value"] is not None:
+    if finding["value"] is not None and not _is_split(finding):
         return f" is {'about ' if 'step' in finding else ''}{number_words(finding['value'])}"
     if finding["evidence"].get("unbounded"):
         return " is unbounded"
     return (
         "" if finding["passed"] is None or not finding["limit"] else (" holds" if finding["passed"] else " is broken")
     )
+
+
+def _is_split(finding: JsonObject) -> bool:
+    """Is a masked value one of which the limit holds for some numbers only? Beside the verdict it would mislead."""
+    value = finding["value"]
+    if not isinstance(value, Mapping) or "from" not in value or not finding["limit"]:
+        return False
+    limit = Limit.from_document(finding["limit"])
+    return Range(value["from"], value["to"]).holds(limit.direction, limit.bound) is None
 
 
 def _distribution_lines(finding: JsonObject) -> Iterator[str]:
