@@ -98,7 +98,7 @@ if TYPE_CHECKING:
     from leafgate.io.json import unknown_key as unknown_key
     from leafgate.io.locks import turn_in_folder as turn_in_folder
     from leafgate.io.release_codec import LoadedRelease as LoadedRelease
-    from leafgate.io.release_codec import ReleaseArtifact as ReleaseArtifact
+    from leafgate.io.release_codec import SealedRelease as SealedRelease
     from leafgate.io.release_codec import read_disclosure as read_disclosure
     from leafgate.io.release_codec import read_noise as read_noise
     from leafgate.io.release_codec import serialize as serialize

@@ -13,7 +13,7 @@ import numpy as np
 import yaml
 
 from leafgate.errors import NoReleaseError
-from leafgate.io.release_codec import ReleaseArtifact
+from leafgate.io.release_codec import SealedRelease
 from leafgate.session.run import Session, build_release, granted_knowledge, open_session
 from leafgate_downgrading.grid import WITHHELD
 from leafgate_downgrading.options import CellAttack, Conditioning, NaiveBayes, Restoration, TreeInference
@@ -78,7 +78,7 @@ def attacked(root: Path, draw: int, way: str, options: Mapping[str, Any], tau: f
     return Attacked(draw, way, tau, seconds, further(sealed), right, {use: one[1] for use, one in found.items()})
 
 
-def judged(run: Session, sealed: ReleaseArtifact, attack: CellAttack, tau: float) -> tuple[float, float]:
+def judged(run: Session, sealed: SealedRelease, attack: CellAttack, tau: float) -> tuple[float, float]:
     """The share of parties an attack guesses, and of those it believes with no more than tau."""
     beliefs = {
         belief.secret: belief
@@ -91,7 +91,7 @@ def judged(run: Session, sealed: ReleaseArtifact, attack: CellAttack, tau: float
     return float((chances.argmax(axis=1) == truth).mean()), float((chances.max(axis=1) <= tau + 1e-9).mean())
 
 
-def further(sealed: ReleaseArtifact) -> float:
+def further(sealed: SealedRelease) -> float:
     """The share of votes withheld among those of the members whose party is."""
     records = sealed.release.records
     assert records is not None

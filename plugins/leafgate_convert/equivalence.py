@@ -47,7 +47,7 @@ def _check_counts(loaded: LoadedRelease, table: Table, place: str) -> None:
             place=place,
             remedy="was it grown on this table? are its features what the policy takes them for (`encoding`)?",
         )
-    numbers = loaded.node_numbers
+    numbers = loaded.provenance.node_numbers
     wrong = None if numbers is None else first_contradiction(numbers, loaded.release, table)
     if wrong is not None:
         raise ReleaseError(f"{wrong.words} sends there", place=place, remedy=REMEDY)

@@ -176,16 +176,17 @@ class Published(TreeBuilder):
     def _trained(self, loaded: LoadedRelease, how: TrainedBy) -> LoadedRelease:
         """The release, its file's numbers to be held against a part of the table, or against weights."""
         if how == TrainedBy(complete_rows=True):  # which can be said of any release
-            return replace(loaded, complete_rows=True)
-        if loaded.node_numbers is None:
+            return replace(loaded, provenance=replace(loaded.provenance, complete_rows=True))
+        if loaded.provenance.node_numbers is None:
             raise ReleaseError(
                 "is no file of a fitted model, so nothing is to be said of its training",
                 place=self.path.name,
                 remedy="remove `build: {trained_by: ...}`",
             )
-        numbers = replace(loaded.node_numbers, subsample=how.subsample, weighted=how.weighted)
-        learner = _learner(loaded.learner, how)
-        return replace(loaded, node_numbers=numbers, learner=learner, complete_rows=how.complete_rows)
+        numbers = replace(loaded.provenance.node_numbers, subsample=how.subsample, weighted=how.weighted)
+        learner = _learner(loaded.provenance.learner, how)
+        provenance = replace(loaded.provenance, node_numbers=numbers, learner=learner, complete_rows=how.complete_rows)
+        return replace(loaded, provenance=provenance)
 
 
 def _learner(of_file: Learner | None, how: TrainedBy) -> Learner | None:

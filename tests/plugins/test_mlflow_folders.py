@@ -270,8 +270,8 @@ def test_a_folder_in_memory_is_audited_and_written_as_a_folder(tmp_path: Path) -
     folder = folder_in(tmp_path, input_example_json=EXAMPLE)
     audit = leafgate.audit(folder, PEOPLE, ILL, limits={"k_anonymity": 5}, search_remedies=False)
     assert audit.artifact is not None
-    assert audit.artifact.audited_file is not None
-    assert audit.artifact.audited_file.sha256 == listed_digest(folder)
+    assert audit.artifact.provenance.audited_file is not None
+    assert audit.artifact.provenance.audited_file.sha256 == listed_digest(folder)
     audit.to_policy(tmp_path / "files")
     assert listed_digest(tmp_path / "files" / "model") == listed_digest(folder)
     assert command("audit", tmp_path / "files" / "policy.yaml").code == (0 if audit.passed else 1)

@@ -80,8 +80,8 @@ def world_of(model: Any, x: Any, y: Any, classes: int, most: int = 10**6, seed: 
     model.fit(x[:n], np.array(schema.classes)[y[:n]], **fit)
     loaded = lower_model(read_foreign(skops_bytes(model), "m", load_plugins().readers), b"", schema, {}, "m")
     candidates, membership = draw_candidates(inside, outside, most, seed)
-    assert loaded.node_numbers is not None
-    return World(loaded.release, candidates, membership, inside, loaded.node_numbers)
+    assert loaded.provenance.node_numbers is not None
+    return World(loaded.release, candidates, membership, inside, loaded.provenance.node_numbers)
 
 
 def with_settings(world: World, **settings: Any) -> World:

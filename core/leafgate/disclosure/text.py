@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from leafgate.disclosure.intervals import Range
 from leafgate.io.json import JsonObject
 from leafgate.io.text import shorten
 from leafgate.kernel.findings import DERIVED_ALONE, GROUPS_ALONE, HIDDEN_CELLS, Limit
@@ -205,12 +204,12 @@ def _value(finding: JsonObject) -> str:
 
 
 def _is_split(finding: JsonObject) -> bool:
-    """Is a masked value one of which the limit holds for some numbers only? Beside the verdict it would mislead."""
+    """Holds a limit that only some numbers of the masked value keep? Beside that value it would seem broken."""
     value = finding["value"]
-    if not isinstance(value, Mapping) or "from" not in value or not finding["limit"]:
+    if not finding["passed"] or not isinstance(value, Mapping) or "from" not in value or not finding["limit"]:
         return False
     limit = Limit.from_document(finding["limit"])
-    return Range(value["from"], value["to"]).holds(limit.direction, limit.bound) is None
+    return not all(map(limit.is_kept, (value["from"], value["to"])))
 
 
 def _distribution_lines(finding: JsonObject) -> Iterator[str]:

@@ -13,7 +13,7 @@ from leafgate.api.registry import Plugins, use_of
 from leafgate.engine.remedies.static import from_error
 from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError, LeafgateError, NoReleaseError, PolicyError, ReleaseError, raising_frame
-from leafgate.io.release_codec import ReleaseArtifact
+from leafgate.io.release_codec import SealedRelease
 from leafgate.kernel.belief import Belief, CellBelief, GroupBelief, SecretBelief, secret_of
 from leafgate.kernel.components import AttackModel, Component
 from leafgate.kernel.evidence import AuditorOnly, PeopleCount
@@ -108,7 +108,7 @@ def call_infer(
 
 def announce_attack(
     attack: AttackModel,
-    artifact: ReleaseArtifact,
+    artifact: SealedRelease,
     known: AdversaryKnowledge,
     plugins: Plugins,
     announce: Callable[[str], None],
@@ -142,7 +142,7 @@ def run_as_granted(
 
 def run_attack(
     attack: AttackModel,
-    artifact: ReleaseArtifact,
+    artifact: SealedRelease,
     known: AdversaryKnowledge,
     plugins: Plugins,
     section: str = "knows",

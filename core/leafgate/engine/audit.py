@@ -126,7 +126,7 @@ def score_and_check(
     state = replace(state, verified_claims=verified(claims))
     judged = locations.of_limits(judge(policy.metrics, state))
     disclosed = locations.of_build(file_disclosure_check(policy, plugins, artifact.release))
-    read = locations.of_build(reading_check(policy, plugins, state, artifact.reading, artifact.witness))
+    read = locations.of_build(reading_check(policy, plugins, state, artifact.provenance))
     judged += locations.of_build(plugin_checks(state))
     others, holds = [*doubts, *read, *disclosed, *claims], passes(state, policy.metrics)
     judged, waivers = apply_waivers(policy, artifact, judged, others, holds, today)

@@ -12,7 +12,7 @@ from leafgate.api.registry import Plugins
 from leafgate.engine.attack import isolate_plugin_errors
 from leafgate.engine.evidence import is_json_encodable
 from leafgate.errors import InconclusiveError, PolicyError, ReleaseError
-from leafgate.io.release_codec import LoadedRelease, ReleaseArtifact, serialize
+from leafgate.io.release_codec import LoadedRelease, SealedRelease, serialize
 from leafgate.kernel.components import TreeBuilder
 from leafgate.kernel.large_table import LargeTable
 from leafgate.kernel.policy import Policy
@@ -27,7 +27,7 @@ def build(
     plugins: Plugins,
     table: Table | LargeTable,
     test: Table | None = None,
-) -> ReleaseArtifact:
+) -> SealedRelease:
     """The release as its file has it: built, cut down to what is published, written and read back.
 
     Raises PolicyError when the release discloses more than the policy publishes and cannot be cut down,
@@ -47,10 +47,10 @@ def build(
         result = BuildResult.of(built)
         _check_origins(result, 0 if isinstance(table, LargeTable) else len(table.without_key), origin)
         _check_trail(result, origin)
-    if isinstance(result, LoadedRelease) and result.model_content is not None:
+    if isinstance(result, LoadedRelease) and result.provenance.model_content is not None:
         from leafgate.models.exposure.cells import cells_disclosed  # which reads features of models
 
-        cells = cells_disclosed(result.model_content, table, policy.report.smallest_cell)
+        cells = cells_disclosed(result.provenance.model_content, table, policy.report.smallest_cell)
         result = replace(result, release=_with_disclosures(result.release, cells))
     if _content(result) is None:
         return publish(policy, plugins, result)
@@ -75,7 +75,7 @@ def with_policy_columns(release: Release, schema: Schema) -> Release:
     return replace(release, schema=Schema(tuple(schema[column.name] for column in release.schema.columns)))
 
 
-def publish(policy: Policy, plugins: Plugins, built: Release | BuildResult) -> ReleaseArtifact:
+def publish(policy: Policy, plugins: Plugins, built: Release | BuildResult) -> SealedRelease:
     """What was built, cut down to what the policy publishes, written and read back; raises as `build` does.
 
     A release that was read from a file is published as it is.

@@ -25,7 +25,7 @@ from leafgate.engine.knowledge import Adversaries
 from leafgate.engine.remedies.static import KEEP
 from leafgate.engine.waivers import SourceLocations
 from leafgate.errors import InconclusiveError, LeafgateError
-from leafgate.io.release_codec import ReleaseArtifact
+from leafgate.io.release_codec import SealedRelease
 from leafgate.kernel.arrays import Ids
 from leafgate.kernel.evidence import PeopleCount
 from leafgate.kernel.findings import Finding, Remedy
@@ -114,7 +114,7 @@ class DroppedPeople:
     def _everybody(self) -> Adversaries:
         """The adversaries of the table with these people, and the release that the file is for their columns."""
         own, artifact = self.adversaries, self.adversaries.artifact
-        schema = _may_be_missing(self.incomplete.schema, own.table.schema, artifact.unspecified_missing)
+        schema = _may_be_missing(self.incomplete.schema, own.table.schema, artifact.provenance.unspecified_missing)
         table = _joined(own.table, self.incomplete, schema)
         if self._is_of_others_model:
             artifact = self._rebuilt(table)
@@ -131,24 +131,26 @@ class DroppedPeople:
             known=None if of_run.known is None else _with_columns(of_run.known, schema),
             known_by_attack={name: _with_columns(each, schema) for name, each in of_run.known_by_attack.items()},
         )
+        provenance = replace(artifact.provenance, node_numbers=None)  # which are not those of these people
         return replace(
             own,
             tables=tables,
-            artifact=replace(artifact, node_numbers=None),  # which are not those of these people
+            artifact=replace(artifact, provenance=provenance),
             _drawn={},
             _asked={},
         )
 
-    def _rebuilt(self, table: Table) -> ReleaseArtifact:
+    def _rebuilt(self, table: Table) -> SealedRelease:
         """The file's model over the columns of this table; without missing cells it has no tests for them.
 
         Raises InconclusiveError where the file was changed meanwhile.
         """
         own = self.adversaries
         rebuilt = build(own.policy, self.plugins, table, own.tables.test)
-        if rebuilt.audited_file != own.artifact.audited_file:
+        if rebuilt.provenance.audited_file != own.artifact.provenance.audited_file:
             raise InconclusiveError("the file was changed while it was audited", remedy="audit it again")
-        return replace(rebuilt, unspecified_missing=own.artifact.unspecified_missing)
+        unspecified = own.artifact.provenance.unspecified_missing
+        return replace(rebuilt, provenance=replace(rebuilt.provenance, unspecified_missing=unspecified))
 
     def _has_leaf_of_its_own(self, everybody: Adversaries) -> bool:
         """Does a leaf that discloses something have people with missing cells, and nobody of the table?
@@ -161,7 +163,7 @@ class DroppedPeople:
         complete = len(self.adversaries.table)
         others = None
         if not self._is_of_others_model:
-            if everybody.artifact.complete_rows:
+            if everybody.artifact.provenance.complete_rows:
                 return False
             others = _with_columns(self.incomplete, table.schema)
         for tree in release.fitted_trees:
@@ -180,12 +182,13 @@ class DroppedPeople:
         The findings say where these numbers contradict the table.
         """
         artifact, table = self.adversaries.artifact, self.adversaries.table
-        if artifact.complete_rows:
+        numbers = artifact.provenance.node_numbers
+        if artifact.provenance.complete_rows:
             return True
-        if artifact.node_numbers is not None and counts_exactly(artifact.node_numbers, table.people):
+        if numbers is not None and counts_exactly(numbers, table.people):
             return True
         release = everybody.artifact.release
-        if release.count_semantics != "exact" or artifact.unspecified_missing:
+        if release.count_semantics != "exact" or artifact.provenance.unspecified_missing:
             return False
         return release.records is not None or inconsistent_leaves(release, everybody.table) > 0
 
@@ -221,7 +224,7 @@ class DroppedPeople:
     @property
     def _remedies(self) -> tuple[Remedy, ...]:
         """What to do: audit these people too, if the model was fitted on them, or state that it was not."""
-        return (EXPORT if self.adversaries.artifact.unspecified_missing else KEEP), STATE
+        return (EXPORT if self.adversaries.artifact.provenance.unspecified_missing else KEEP), STATE
 
 
 def _discloses(leaf: Leaf, release: Release) -> bool:

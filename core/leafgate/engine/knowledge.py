@@ -19,7 +19,7 @@ from leafgate.algorithms.prediction import class_scores
 from leafgate.algorithms.publication import published
 from leafgate.algorithms.sampling import MAX_PEOPLE, nested_sample, sampled
 from leafgate.errors import DataError, InconclusiveError
-from leafgate.io.release_codec import ReleaseArtifact
+from leafgate.io.release_codec import SealedRelease
 from leafgate.io.tables.reader import read_columns_there
 from leafgate.kernel.components import AttackModel
 from leafgate.kernel.knowledge import AdversaryKnowledge, Candidates, Knows, Membership, Targets, limit_knowledge
@@ -87,7 +87,7 @@ class Adversaries:
 
     policy: Policy
     tables: Tables
-    artifact: ReleaseArtifact
+    artifact: SealedRelease
     readers: Sequence[ModelReader] = ()
     check: ControlCheck = field(default_factory=lambda: ControlCheck(), compare=False)
     _drawn: dict[int, tuple[Candidates, Membership]] = field(default_factory=dict, repr=False, compare=False)
@@ -218,7 +218,7 @@ class Adversaries:
 
         That is the estimator of a model's file, or the public algorithm.
         """
-        learner = self.artifact.learner
+        learner = self.artifact.provenance.learner
         if learner is not None and not self.artifact.release.predicts_numbers:
             for reader in self.readers:
                 if reader.train is not None and learner.estimator.startswith(reader.trains):

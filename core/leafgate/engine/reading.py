@@ -13,6 +13,7 @@ from leafgate.api.registry import Plugins
 from leafgate.engine.remedies.static import from_error
 from leafgate.engine.state import AuditState
 from leafgate.errors import LeafgateError
+from leafgate.io.release_codec import Provenance
 from leafgate.kernel.evidence import AuditorOnly
 from leafgate.kernel.findings import Finding, Remedy
 from leafgate.kernel.policy import Policy
@@ -38,16 +39,14 @@ MISREAD = (
 )
 
 
-def reading_check(
-    policy: Policy, plugins: Plugins, state: AuditState, reading: ModelReading | None, witness: Witness | None
-) -> Iterator[Finding]:
+def reading_check(policy: Policy, plugins: Plugins, state: AuditState, provenance: Provenance) -> Iterator[Finding]:
     """The finding that says by what it is known that a model's file was read right; none for other releases.
 
     A witness whose answers agree shows it for the leaves that its rows come to; so do exact counts of each class, from
     which the predictions follow, where they are the table's; so does a program whose files are read right in tests.
-    Nobody is shown to be exposed by a misreading, so that it is inconclusive. `witness` is what the library that wrote
-    the file answers, where it was asked.
+    Nobody is shown to be exposed by a misreading, so that it is inconclusive.
     """
+    reading, witness = provenance.reading, provenance.witness
     if reading is None or state.release.file is None:
         return
     passed: bool | None

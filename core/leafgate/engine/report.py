@@ -18,7 +18,7 @@ from leafgate.engine.remedies.static import from_error, has_own_command, with_st
 from leafgate.engine.report_facts import files_of, report_of
 from leafgate.engine.waivers import SourceLocations, apply_waivers, never
 from leafgate.errors import NoReleaseError
-from leafgate.io.release_codec import ReleaseArtifact
+from leafgate.io.release_codec import SealedRelease
 from leafgate.kernel.evidence import AuditorOnly, PeopleCount
 from leafgate.kernel.findings import Finding, Remedy, Report
 from leafgate.kernel.large_table import LargeTable
@@ -40,7 +40,7 @@ class Audit:
     """
 
     report: Report
-    artifact: ReleaseArtifact | None = None
+    artifact: SealedRelease | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -174,7 +174,7 @@ class _Auditing:
             return dropped.completed(outcome.findings, lambda others: audit_others(others, self.plugins, self.today))
 
 
-def _with_found_remedies(auditing: _Auditing, report: Report, artifact: ReleaseArtifact, data: Table) -> Report:
+def _with_found_remedies(auditing: _Auditing, report: Report, artifact: SealedRelease, data: Table) -> Report:
     """The report with the settings that pass, or with the limits that no release of these people can keep."""
     from leafgate.engine.keepable import unkeepable_limits
     from leafgate.engine.remedies.search import with_searched_remedies

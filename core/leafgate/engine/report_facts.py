@@ -19,7 +19,7 @@ from leafgate.engine.audience import beside_claim
 from leafgate.engine.knowledge import secret_inputs
 from leafgate.engine.waivers import Waivers
 from leafgate.errors import DataError, PolicyError
-from leafgate.io.release_codec import ReleaseArtifact
+from leafgate.io.release_codec import SealedRelease
 from leafgate.io.tables.digest import digest_records
 from leafgate.kernel.checks import AuditCheck
 from leafgate.kernel.components import AttackModel, Component
@@ -222,7 +222,7 @@ def report_of(
     plugins: Plugins,
     table: Table | LargeTable,
     files: DataFiles,
-    artifact: ReleaseArtifact | None,
+    artifact: SealedRelease | None,
     findings: Sequence[Finding],
     waivers: Waivers,
 ) -> Report:
@@ -294,7 +294,7 @@ def _weights_declared(policy: Policy) -> Iterator[str]:
 
 
 def _inputs_not_inferred(
-    policy: Policy, artifact: ReleaseArtifact | None, schema: Schema, findings: Sequence[Finding]
+    policy: Policy, artifact: SealedRelease | None, schema: Schema, findings: Sequence[Finding]
 ) -> Iterator[str]:
     """A note for each secret input that no attack infers, where attacks infer others."""
     asking = {attack.called for attack in policy.attacks if "targets" in attack.needs}
@@ -304,13 +304,13 @@ def _inputs_not_inferred(
         yield from (f"{name!r} {NOT_INFERRED}" for name in inputs if name not in inferred)
 
 
-def _drawn_once(artifact: ReleaseArtifact | None) -> list[str]:
+def _drawn_once(artifact: SealedRelease | None) -> list[str]:
     return [NOISE_DRAWN] if artifact is not None and artifact.release.noise else []
 
 
-def _training_declared(artifact: ReleaseArtifact | None) -> list[str]:
+def _training_declared(artifact: SealedRelease | None) -> list[str]:
     """What the policy declares about a model's training, where that changes how the file's numbers are compared."""
-    numbers = None if artifact is None else artifact.node_numbers
+    numbers = None if artifact is None else artifact.provenance.node_numbers
     if numbers is None:
         return []
     part = f"that each tree was grown on a random {numbers.subsample:g} of the table's people"
@@ -320,9 +320,10 @@ def _training_declared(artifact: ReleaseArtifact | None) -> list[str]:
     return [text] if clauses else []
 
 
-def _release_facts(policy: Policy, artifact: ReleaseArtifact) -> dict[str, Any]:
+def _release_facts(policy: Policy, artifact: SealedRelease) -> dict[str, Any]:
     release = artifact.release
-    document: dict[str, Any] = {} if artifact.audited_file is None else {"file": artifact.audited_file.described()}
+    file = artifact.provenance.audited_file
+    document: dict[str, Any] = {} if file is None else {"file": file.described()}
     document |= {"sha256": artifact.sha256, "builder": dict(release.builder)}
     start = artifact.starting_trees  # each is one leaf
     document |= {"trees": len(release.trees) - start, "leaves": count_leaves(release) - start}

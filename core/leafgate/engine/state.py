@@ -104,12 +104,12 @@ def state_of(adversaries: Adversaries, results: Sequence[AttackResult], plugins:
         adversaries.default,
         results,
         plugins,
-        Consistency(table, artifact.release, artifact.node_numbers),
+        Consistency(table, artifact.release, artifact.provenance.node_numbers),
         artifact.origins,
         built=artifact.built,
         smallest_cell=policy.report.smallest_cell,
         comparisons=_comparisons(policy, len(secret_inputs(artifact.release, table.schema))),
-        mapped_classes=artifact.mapped_classes,
+        mapped_classes=artifact.provenance.mapped_classes,
     )
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from leafgate.io.release_codec import ReleaseArtifact
+from leafgate.io.release_codec import SealedRelease
 from leafgate.kernel.findings import Finding
 from leafgate.kernel.metrics import Metric
 from leafgate.kernel.origin import Lines
@@ -164,7 +164,7 @@ Waivers = Mapping[str, Any]
 
 def apply_waivers(
     policy: Policy,
-    artifact: ReleaseArtifact | None,
+    artifact: SealedRelease | None,
     limits: list[Finding],
     others: Sequence[Finding],
     holds: Holds,
@@ -174,7 +174,8 @@ def apply_waivers(
     if not policy.waivers:
         return limits, {}
     day, release = today or utc_today(), None if artifact is None else artifact.sha256
-    file = None if artifact is None or artifact.audited_file is None else artifact.audited_file.sha256
+    audited = None if artifact is None else artifact.provenance.audited_file
+    file = None if audited is None else audited.sha256
     review = WaiverReview(policy.waivers, day, release, limits, others, holds, file, policy.origin.lines)
     findings, result = review.outcome()
     return findings, {"waivers": result, "judged_on": day.isoformat()}

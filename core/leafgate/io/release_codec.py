@@ -237,69 +237,76 @@ NUMBER_BYTES = 6
 
 
 @dataclass(frozen=True)
-class LoadedRelease(BuildResult):
-    """A release that was read from a file, with what only its owner and the auditor may know of it.
+class Provenance:
+    """What the auditor knows of the model's file or object that a release was read from.
 
     Attributes:
-        content: the bytes of leafgate's own release file, which are published as they are; None where the release was
-            made of somebody else's model.
-        node_numbers: what the file of somebody else's model counts on its nodes.
-        learner: the estimator that was fitted to make somebody else's model, where that is known.
         audited_file: the file that was read, for reports. The release does not depend on its name.
-        model_content: the texts and numbers that the file of somebody else's model holds.
-        unspecified_missing: the columns of which the file of somebody else's model does not state where missing cells
-            go, of those that its trees ask about.
+        node_numbers: what the file counts on its nodes.
+        learner: the estimator that was fitted to make the model, where that is known.
+        model_content: the texts and numbers that the file holds.
+        unspecified_missing: the columns of which the file does not state where missing cells go, of those that its
+            trees ask about.
         complete_rows: whether its owner states that nobody with a missing cell was in the training.
-        mapped_classes: the class of somebody else's model for each value, where the policy maps values of other names
-            and its owner does not confirm it.
-        reading: how the file of somebody else's model was read; None where it was read from no such file.
+        mapped_classes: the class of the model for each value, where the policy maps values of other names and its owner
+            does not confirm it.
+        reading: how the file was read; None where the release was read from no such file.
         witness: what the library that wrote the file answers, where it was asked.
     """
 
-    content: bytes | None = field(default=None, repr=False)
-    node_numbers: FileNumbers | None = field(default=None, repr=False)
-    learner: Learner | None = field(default=None, repr=False)
-    audited_file: AuditedFile | None = field(default=None, repr=False)
-    model_content: FileContent | None = field(default=None, repr=False)
-    unspecified_missing: frozenset[str] = field(default=frozenset(), repr=False)
-    complete_rows: bool = field(default=False, repr=False)
-    mapped_classes: Mapping[str, str] = field(default_factory=dict, repr=False)
-    reading: ModelReading | None = field(default=None, repr=False)
-    witness: Witness | None = field(default=None, repr=False)
-
-
-@dataclass(frozen=True, repr=False)
-class ReleaseArtifact:
-    """A release together with the very bytes that are audited and published.
-
-    The other fields are for the auditor and are not in these bytes. `origins` say for each published record which row
-    of the table it was made from; `trail` says how it was made; `audited_file` is the file it was read from, None where
-    it was built; `built` says that a builder made it in this process, so that it was read from nobody's file or object.
-    `node_numbers` are those of the model's file it was read from, and `learner` the estimator that made that model;
-    `unspecified_missing`, `complete_rows`, `mapped_classes`, `reading` and `witness` are as in LoadedRelease.
-    """
-
-    release: Release
-    content: bytes
-    origins: tuple[int, ...] | None = None
-    trail: tuple[Mapping[str, Any], ...] = ()
     audited_file: AuditedFile | None = None
-    built: bool = False
     node_numbers: FileNumbers | None = None
     learner: Learner | None = None
+    model_content: FileContent | None = None
     unspecified_missing: frozenset[str] = frozenset()
     complete_rows: bool = False
     mapped_classes: Mapping[str, str] = field(default_factory=dict)
     reading: ModelReading | None = None
     witness: Witness | None = None
 
+
+@dataclass(frozen=True)
+class LoadedRelease(BuildResult):
+    """A release that was read from a file, with what only its owner and the auditor may know of it.
+
+    Attributes:
+        content: the bytes of leafgate's own release file, which are published as they are; None where the release was
+            made of somebody else's model.
+        provenance: what is known of the file.
+    """
+
+    content: bytes | None = field(default=None, repr=False)
+    provenance: Provenance = field(default_factory=Provenance, repr=False)
+
+
+@dataclass(frozen=True, repr=False)
+class SealedRelease:
+    """A release together with the very bytes that are audited and published.
+
+    Attributes:
+        release: what anyone reads from the bytes.
+        content: the bytes.
+        origins: for each published record the row of the table that it was made from; for its owner alone.
+        trail: how it was made, for the auditor.
+        provenance: what is known of the file that it was read from.
+        built: whether a builder made it in this process, so that it was read from nobody's file or object.
+    """
+
+    release: Release
+    content: bytes
+    origins: tuple[int, ...] | None = None
+    trail: tuple[Mapping[str, Any], ...] = ()
+    provenance: Provenance = field(default_factory=Provenance)
+    built: bool = False
+
     def __repr__(self) -> str:
-        return f"ReleaseArtifact(sha256={self.sha256!r})"
+        return f"SealedRelease(sha256={self.sha256!r})"
 
     @property
     def starting_trees(self) -> int:
         """How many of the first trees are none of the model's, but the scores that its boosting starts from: 0 or 1."""
-        return 0 if self.node_numbers is None else len(self.release.trees) - len(self.node_numbers.trees)
+        numbers = self.provenance.node_numbers
+        return 0 if numbers is None else len(self.release.trees) - len(numbers.trees)
 
     @cached_property
     def sha256(self) -> str:
@@ -307,28 +314,22 @@ class ReleaseArtifact:
 
 
 @paused_garbage_collection()
-def serialize(built: Release | BuildResult) -> ReleaseArtifact:
+def serialize(built: Release | BuildResult) -> SealedRelease:
     """The release as anyone will read it: written, and read back from what was written."""
     result = BuildResult.of(built)
-    loaded = result if isinstance(result, LoadedRelease) else LoadedRelease(result.release)
-    content = release_bytes(result.release) if loaded.content is None else loaded.content
+    loaded = result if isinstance(result, LoadedRelease) else None
+    given = None if loaded is None else loaded.content
+    content = release_bytes(result.release) if given is None else given
     release = read_release(content, "release").release
-    if loaded.content is None and result.release.file is not None:  # in the words of its reader, which is installed
+    if given is None and result.release.file is not None:  # in the words of its reader, which is installed
         release = replace(release, file=result.release.file)
-    return ReleaseArtifact(
+    return SealedRelease(
         release,
         content,
         result.origins,
         result.trail,
-        loaded.audited_file,
-        built=not isinstance(result, LoadedRelease) and result.release.file is None,
-        node_numbers=loaded.node_numbers,
-        learner=loaded.learner,
-        unspecified_missing=loaded.unspecified_missing,
-        complete_rows=loaded.complete_rows,
-        mapped_classes=loaded.mapped_classes,
-        reading=loaded.reading,
-        witness=loaded.witness,
+        Provenance() if loaded is None else loaded.provenance,
+        built=loaded is None and release.file is None,
     )
 
 

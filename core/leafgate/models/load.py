@@ -17,7 +17,7 @@ from leafgate.bounded.json import refuse_large
 from leafgate.errors import Problem, ReleaseError
 from leafgate.garbage_collection import paused_garbage_collection
 from leafgate.io.json import is_number
-from leafgate.io.release_codec import FORMAT, LoadedRelease, read_release
+from leafgate.io.release_codec import FORMAT, LoadedRelease, Provenance, read_release
 from leafgate.ir.model_readers import HEAD, ModelReader
 from leafgate.kernel.components import TreeBuilder
 from leafgate.kernel.release import AuditedFile, Release
@@ -57,18 +57,20 @@ def load_release(
         model = without_declared(read, schema)
         file = AuditedFile.of(path, reader.file_format or read.format, content)
         loaded = lower_model(model, content, schema, encoding or {}, path.name, people)
-        assert loaded.reading is not None
-        reading = replace(loaded.reading, tested=reader.tested_with(read.producer))
+        assert loaded.provenance.reading is not None
+        reading, witness = replace(loaded.provenance.reading, tested=reader.tested_with(read.producer)), None
         if asked_about is not None:
             from leafgate.models.library import library_witness
 
             of_library = (content, reader, loaded.release, reading, encoding or {}, asked_about, path.name)
-            loaded = replace(loaded, witness=library_witness(model, *of_library))
-        return replace(loaded, audited_file=file, reading=reading)
+            witness = library_witness(model, *of_library)
+        provenance = replace(loaded.provenance, audited_file=file, reading=reading, witness=witness)
+        return replace(loaded, provenance=provenance)
     if encoding:
         raise ReleaseError("is no foreign model, so there is no `encoding` of it", place=path.name)
     refuse_large(content, path.name, MAX_PARSED)
-    loaded = replace(read_release(content, path.name), audited_file=AuditedFile.of(path, FORMAT, content))
+    provenance = Provenance(audited_file=AuditedFile.of(path, FORMAT, content))
+    loaded = replace(read_release(content, path.name), provenance=provenance)
     problems = list(_schema_mismatches(loaded.release, schema, path.name))
     if problems:
         raise ReleaseError.listing(problems)

@@ -10,14 +10,14 @@ import numpy as np
 
 from leafgate.errors import ReleaseError
 from leafgate.io.json import object_at, parse_json, readable, refuse_unknown
-from leafgate.io.release_codec import LoadedRelease, ReleaseArtifact
+from leafgate.io.release_codec import LoadedRelease, SealedRelease
 from leafgate.kernel.release import Records, Release
 from leafgate.kernel.table import Table
 
 FORMAT = "leafgate/origins/1"
 
 
-def origins_document(artifact: ReleaseArtifact) -> bytes:
+def origins_document(artifact: SealedRelease) -> bytes:
     """For each published record the row of the table (sorted, equal people together, no key) it was made from."""
     return readable({"format": FORMAT, "release": artifact.sha256, "rows": list(artifact.origins or ())})
 

@@ -24,7 +24,7 @@ from leafgate.policy.sources import shown_file
 from leafgate.progress import progress_step
 
 if TYPE_CHECKING:
-    from leafgate.io.release_codec import ReleaseArtifact
+    from leafgate.io.release_codec import SealedRelease
     from leafgate.io.tables.frames import FrameTable
     from leafgate.ir.model_readers import ModelReader
     from leafgate.kernel.components import AttackModel
@@ -122,7 +122,7 @@ def audit_inputs_sha256(policy: Policy, plugins: Plugins, tables: Tables, audien
 
 def build_release(
     policy: Policy, plugins: Plugins, table: Table | LargeTable, test: Table | None = None
-) -> ReleaseArtifact:
+) -> SealedRelease:
     """The release that the policy builds from the table, as its file has it; nothing is attacked.
 
     Raises:
@@ -144,7 +144,7 @@ def fitting_classes(session: Session) -> Mapping[str, str] | None:
     from leafgate.algorithms.class_orders import only_best_order, people_by_class
 
     artifact = build_release(session.policy, session.plugins, session.table)
-    values, names = tuple(artifact.mapped_classes), tuple(artifact.mapped_classes.values())
+    values, names = tuple(artifact.provenance.mapped_classes), tuple(artifact.provenance.mapped_classes.values())
     if not values:
         raise InvalidError("maps no classes of a model", place="build.encoding")
     order = only_best_order(people_by_class(artifact.release, session.table, values))
@@ -155,7 +155,7 @@ def granted_knowledge(
     policy: Policy,
     attack: AttackModel,
     tables: Tables,
-    artifact: ReleaseArtifact,
+    artifact: SealedRelease,
     *,
     readers: Sequence[ModelReader] = (),
 ) -> AdversaryKnowledge:

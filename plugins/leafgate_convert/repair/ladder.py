@@ -296,9 +296,9 @@ class Ladder:
 
     def _names(self) -> Mapping[str, str]:
         """The model's class for each value of the policy's class."""
-        given = self.bench.given
-        if given is not None and given.reading is not None and given.reading.classes:
-            return dict(given.reading.classes)
+        reading = None if self.bench.given is None else self.bench.given.provenance.reading
+        if reading is not None and reading.classes:
+            return dict(reading.classes)
         return {value: value for value in self.model.given.classes}
 
     @cached_property
@@ -368,7 +368,7 @@ class Ladder:
     def _refitted(self) -> None:
         """The model's own estimator with fewer trees and larger leaves."""
         rows, bench = self._rows, self.bench
-        learner = None if bench.given is None else bench.given.learner
+        learner = None if bench.given is None else bench.given.provenance.learner
         if rows is None or learner is None:
             return
         for settings in settings_for(learner, self._least()):

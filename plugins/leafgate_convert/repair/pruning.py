@@ -132,12 +132,14 @@ def prunable(
         replace(tree, numbers=(NodeNumbers("node", "rows", np.zeros(tree.nodes)),)) for tree in plain.trees
     )
     lowered = lower_model(replace(plain, trees=numbered), b"", table.schema, encoding, place, table.people)
-    if lowered.node_numbers is None:
+    if lowered.provenance.node_numbers is None:
         raise AssertionError("a lowered model has numbers of nodes")
-    truth = _truth(model, lowered.node_numbers.classes, table)
+    truth = _truth(model, lowered.provenance.node_numbers.classes, table)
     placed = lowered.release.trees[-len(model.trees) :]
     found = []
-    for given, tree, node, numbers in zip(model.trees, plain.trees, placed, lowered.node_numbers.trees, strict=True):
+    for given, tree, node, numbers in zip(
+        model.trees, plain.trees, placed, lowered.provenance.node_numbers.trees, strict=True
+    ):
         leaf_at = np.full(int(numbers.last.max(initial=0)) + 1, NOWHERE, dtype=np.int64)
         own = np.flatnonzero((tree.feature == LEAF) & (numbers.last > numbers.first))
         leaf_at[numbers.first[own]] = own

@@ -51,7 +51,7 @@ class Teacher:
 
     @cached_property
     def _learner(self) -> Learner | None:
-        return None if self.bench.given is None else self.bench.given.learner
+        return None if self.bench.given is None else self.bench.given.provenance.learner
 
     @cached_property
     def _across(self) -> Floats | None:

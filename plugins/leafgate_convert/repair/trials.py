@@ -20,8 +20,8 @@ from leafgate.app import (
     Encoding,
     Finding,
     Policy,
-    ReleaseArtifact,
     Report,
+    SealedRelease,
     Session,
     check_original,
     lower_model,
@@ -125,7 +125,7 @@ class Workbench:
     audits: int = 0
     problem: ReleaseError | None = None
     best: Trial | None = field(default=None, repr=False)
-    given: ReleaseArtifact | None = field(default=None, repr=False)
+    given: SealedRelease | None = field(default=None, repr=False)
     given_findings: Sequence[Finding] = field(default=(), repr=False)
 
     @classmethod

@@ -42,7 +42,7 @@ from installed_readers import read_foreign
 from leafgate import Table
 from leafgate.algorithms.node_counts import Contradiction, first_contradiction
 from leafgate.api import Column, ModelIR, Schema, make_table
-from leafgate.app import ReleaseArtifact, lower_model, serialize
+from leafgate.app import SealedRelease, lower_model, serialize
 from leafgate.kernel.schema import bin_names
 from leafgate_baselines.builders import C45
 from leafgate_convert.neutral import written
@@ -208,13 +208,13 @@ def model_named(name: str) -> ModelIR:
     return CACHE[name]
 
 
-def sealed_release(model: ModelIR, schema: Schema, **said: Any) -> ReleaseArtifact:
+def sealed_release(model: ModelIR, schema: Schema, **said: Any) -> SealedRelease:
     """The release of the model, written and read back."""
     return serialize(lower_model(model, b"", schema, said, "model"))
 
 
 @cache
-def honest_release(name: str) -> ReleaseArtifact:
+def honest_release(name: str) -> SealedRelease:
     return sealed_release(model_named(name), table_named(HONEST[name][0]).schema)
 
 
@@ -223,9 +223,9 @@ def held(model: ModelIR, table: Table, subsample: float = 1.0, **said: Any) -> C
     return contradiction(sealed_release(model, table.schema, **said), table, subsample)
 
 
-def contradiction(sealed: ReleaseArtifact, table: Table, subsample: float = 1.0) -> Contradiction | None:
-    assert sealed.node_numbers is not None
-    return first_contradiction(replace(sealed.node_numbers, subsample=subsample), sealed.release, table)
+def contradiction(sealed: SealedRelease, table: Table, subsample: float = 1.0) -> Contradiction | None:
+    assert sealed.provenance.node_numbers is not None
+    return first_contradiction(replace(sealed.provenance.node_numbers, subsample=subsample), sealed.release, table)
 
 
 @pytest.mark.parametrize("name", HONEST)
@@ -554,8 +554,8 @@ def test_one_fraction_among_numbers_of_people_excuses_none_of_them(content: str,
     assert content.count(was) == 1
     assert held(changed, ten()) is not None
     loaded = lower_model(changed, b"", ten().schema, {}, "model")
-    assert loaded.node_numbers is not None
-    assert first_contradiction(replace(loaded.node_numbers, weighted=True), loaded.release, ten()) is None
+    assert loaded.provenance.node_numbers is not None
+    assert first_contradiction(replace(loaded.provenance.node_numbers, weighted=True), loaded.release, ten()) is None
 
 
 def test_people_with_missing_cells_may_count_in_part_and_never_for_others() -> None:
@@ -698,6 +698,6 @@ def test_a_policy_that_extends_another_cannot_declare_a_sample(tmp_path: Path) -
 
 def test_no_attack_is_told_what_the_file_counts() -> None:
     sealed = serialize(lower_model(model_named("LightGBM"), b"", table_of(people(), "two").schema, {}, "model"))
-    assert sealed.node_numbers is not None
+    assert sealed.provenance.node_numbers is not None
     assert not hasattr(sealed.release, "node_numbers")
     assert b"leaf_count" not in sealed.content

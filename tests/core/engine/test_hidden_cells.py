@@ -24,6 +24,7 @@ from leafgate.api import (
 from leafgate.app import LoadedRelease, Report, audit_policy, document
 from leafgate.cli.attack import belief_file
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.io.release_codec import Provenance
 from leafgate.kernel.components import Component
 from leafgate.kernel.findings import Limit
 from leafgate.kernel.tables import Tables
@@ -139,19 +140,8 @@ def test_no_attack_receives_what_a_builder_says_to_the_owner_alone() -> None:
 
     report_of(reads_tables(look), SURE)
     assert [type(release) for release in received] == [Release, Release]
-    owners = {field.name for field in (*fields(BuildResult), *fields(LoadedRelease))} - {"release"}
-    of_files = {
-        "node_numbers",
-        "learner",
-        "audited_file",
-        "model_content",
-        "unspecified_missing",
-        "complete_rows",
-        "mapped_classes",
-        "reading",
-        "witness",
-    }
-    assert owners == {"origins", "trail", "content"} | of_files
+    owners = {field.name for kind in (BuildResult, LoadedRelease, Provenance) for field in fields(kind)} - {"release"}
+    assert {"origins", "trail", "content", "provenance", "node_numbers", "learner", "witness"} <= owners
     assert not any(hasattr(release, name) for release in received for name in owners)
 
 

@@ -21,7 +21,7 @@ from leafgate.api import (
     Table,
     make_table,
 )
-from leafgate.app import ReleaseArtifact
+from leafgate.app import SealedRelease
 from leafgate.engine.attack import run_attack
 from leafgate.engine.knowledge import draw_targets, secret_inputs
 from leafgate.kernel.knowledge import Knows, limit_knowledge
@@ -145,6 +145,6 @@ def test_beliefs_about_targets_are_checked(wrong: str, problem: str) -> None:
     plugins, world = plugins_with(attack_that(infer, needs=frozenset({"targets"}))), MEMBERS.world()
     known = limit_knowledge(replace(world.known, targets=world.asked[0]), {"targets"})
     (attack,) = policy_with(plugins, attacks=[{"use": "nosy"}]).attacks
-    result = run_attack(attack, ReleaseArtifact(world.release, b""), known, plugins)
+    result = run_attack(attack, SealedRelease(world.release, b""), known, plugins)
     assert problem in result.problem
     assert bool(result.beliefs) == (wrong == "nothing")

@@ -145,8 +145,8 @@ def test_the_digest_is_of_the_bytes_read_though_the_file_is_replaced_meanwhile(
     monkeypatch.setattr(fitting, "model_bytes", replaced_after_reading)
     sealed = audited.audit(TODAY).artifact
     assert sealed is not None
-    assert sealed.audited_file is not None
-    assert (sealed.audited_file.sha256, len(reads)) == (sha256(before), 1)
+    assert sealed.provenance.audited_file is not None
+    assert (sealed.provenance.audited_file.sha256, len(reads)) == (sha256(before), 1)
 
 
 def test_a_name_has_no_folder(folder: Path) -> None:

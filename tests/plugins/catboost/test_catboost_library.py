@@ -138,9 +138,9 @@ def test_its_file_tells_enough_to_train_the_same_model(options: dict[str, Any]) 
     said = {"rich": Encoding(codes={"no": 0, "yes": 1})}
     read = read_foreign(written[1], written[0], [CATBOOST])
     loaded = lower_model(read, written[1], table.schema, said, "model.json", table.people)
-    assert loaded.learner is not None
-    assert {name: loaded.learner.parameters[name] for name in options} == pytest.approx(options)
-    scores = train(loaded.learner, table, others, 0)
+    assert loaded.provenance.learner is not None
+    assert {name: loaded.provenance.learner.parameters[name] for name in options} == pytest.approx(options)
+    scores = train(loaded.provenance.learner, table, others, 0)
     np.testing.assert_allclose(scores, class_scores(loaded.release, others), atol=1e-6)
 
 

@@ -84,8 +84,8 @@ def contradiction(people_at: Mapping[float, tuple[int, int]]) -> Contradiction |
     columns = [numeric(name, "quasi_identifier", bounds=(-1e6, 1e6), missing=True) for name in model.features]
     table = table_of([*columns, categorical("y", "class", "sensitive", values=model.classes)], people)
     loaded = lower_model(model, b"", table.schema, {}, "model")
-    assert loaded.node_numbers is not None
-    return first_contradiction(loaded.node_numbers, loaded.release, table)
+    assert loaded.provenance.node_numbers is not None
+    return first_contradiction(loaded.provenance.node_numbers, loaded.release, table)
 
 
 def test_weights_of_leaves_are_what_the_people_of_each_class_weigh() -> None:

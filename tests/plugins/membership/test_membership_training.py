@@ -73,12 +73,13 @@ def test_trained_on_the_same_people_with_the_same_seed_it_is_the_same_model(name
     model = make_pipeline(preparation, ESTIMATORS[name]()).fit(features.iloc[rows], target.iloc[rows])
     content = skops_bytes(model)
     loaded = lower_model(read_foreign(content, "model.skops"), content, table.schema, {}, "model.skops", table.people)
-    assert loaded.learner is not None
+    own = loaded.provenance.learner
+    assert own is not None
     kind = "one_hot" if encoder is OneHotEncoder else "codes"
-    assert loaded.learner.encoding == {"age": "number", "school": kind, "job": kind, "pay": "number"}
-    assert list(loaded.learner.encoding) == ["age", "school", "job", "pay"]
+    assert own.encoding == {"age": "number", "school": kind, "job": kind, "pay": "number"}
+    assert list(own.encoding) == ["age", "school", "job", "pay"]
     others = complete(4)
-    scores = train(loaded.learner, table, others, SEED)
+    scores = train(own, table, others, SEED)
     np.testing.assert_allclose(scores, class_scores(loaded.release, others), atol=1e-9)
 
 
@@ -90,14 +91,15 @@ def test_histograms_of_its_own_categories_are_trained_on_these() -> None:
     model = HistGradientBoostingClassifier(max_iter=6, random_state=SEED, categorical_features="from_dtype")
     content = skops_bytes(model.fit(features.iloc[rows], target.iloc[rows]))
     loaded = lower_model(read_foreign(content, "model.skops"), content, table.schema, {}, "model.skops", table.people)
-    assert loaded.learner is not None
-    assert set(loaded.learner.encoding.items()) == {
+    own = loaded.provenance.learner
+    assert own is not None
+    assert set(own.encoding.items()) == {
         ("age", "number"),
         ("school", "category"),
         ("job", "category"),
         ("pay", "number"),
     }
-    scores = train(loaded.learner, table, others, SEED)
+    scores = train(own, table, others, SEED)
     np.testing.assert_allclose(scores, class_scores(loaded.release, others), atol=1e-9)
 
 
@@ -109,12 +111,13 @@ def test_every_pipeline_that_is_read_can_be_trained_again(name: str) -> None:
         features = features.astype(dict.fromkeys(("school", "job"), "category"))
     content = skops_bytes(PIPELINES[name]().fit(features, target))
     loaded = lower_model(read_foreign(content, "model.skops"), content, table.schema, {}, "model.skops", table.people)
-    assert loaded.learner is not None
-    scores = train(loaded.learner, table, others, 0)
+    own = loaded.provenance.learner
+    assert own is not None
+    scores = train(own, table, others, 0)
     np.testing.assert_allclose(scores.sum(axis=1), 1.0)
     agree = (scores.argmax(axis=1) == class_scores(loaded.release, others).argmax(axis=1)).mean()
     assert agree > 0.85
-    assert set(loaded.learner.encoding) == {"age", "school", "job", "pay"} - ({"age"} if name == "nested" else set())
+    assert set(own.encoding) == {"age", "school", "job", "pay"} - ({"age"} if name == "nested" else set())
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -289,10 +292,11 @@ def test_lightgbms_file_tells_enough_to_train_the_same_model(name: str) -> None:
     content = model.booster_.model_to_string().encode()
     said = {"rich": Encoding(codes={"no": 0, "yes": 1})}
     loaded = lower_model(read_foreign(content, "model.txt"), content, table.schema, said, "model.txt", table.people)
-    assert loaded.learner is not None
-    assert loaded.learner.unknown == ()
-    assert loaded.learner.encoding == {"age": "number", "school": "category", "job": "category", "pay": "number"}
-    scores = leafgate_lightgbm.training.train(loaded.learner, table, others, SEED)
+    own = loaded.provenance.learner
+    assert own is not None
+    assert own.unknown == ()
+    assert own.encoding == {"age": "number", "school": "category", "job": "category", "pay": "number"}
+    scores = leafgate_lightgbm.training.train(own, table, others, SEED)
     np.testing.assert_allclose(scores, class_scores(loaded.release, others), atol=1e-6)
     weighted = BOOSTED[name]().set_params(class_weight="balanced").fit(features, target)
     learner = read_foreign(weighted.booster_.model_to_string().encode(), "model.txt").learner
@@ -316,7 +320,7 @@ def test_xgboosts_file_does_not_hold_all_parameters_and_the_policy_names_them(tm
     said = {"rich": Encoding(codes={"no": 0, "yes": 1})}
     build = Published.model_validate({"path": path.name, "encoding": said}, context={"beside": tmp_path})
     rng = np.random.default_rng(0)
-    learner = build.build(table, rng, READERS).learner
+    learner = build.build(table, rng, READERS).provenance.learner
     assert learner is not None
     assert learner.parameters == {"n_estimators": 7, "num_parallel_tree": 1, "scale_pos_weight": 2.0}
     with pytest.raises(InconclusiveError, match="does not hold all parameters") as caught:
@@ -324,10 +328,11 @@ def test_xgboosts_file_does_not_hold_all_parameters_and_the_policy_names_them(tm
     assert "learning_rate" in str(caught.value.problems)
     named = TrainedBy(estimator="xgboost.XGBClassifier", parameters=parameters)
     loaded = build.model_copy(update={"trained_by": named}).build(table, rng, READERS)
-    assert loaded.learner is not None
-    assert loaded.learner.parameters == {**learner.parameters, **parameters}
-    assert loaded.learner.encoding == {"age": "number", "school": "one_hot", "job": "one_hot", "pay": "number"}
-    scores = leafgate_xgboost.training.train(loaded.learner, table, others, SEED)
+    own = loaded.provenance.learner
+    assert own is not None
+    assert own.parameters == {**learner.parameters, **parameters}
+    assert own.encoding == {"age": "number", "school": "one_hot", "job": "one_hot", "pay": "number"}
+    scores = leafgate_xgboost.training.train(own, table, others, SEED)
     np.testing.assert_allclose(scores, class_scores(loaded.release, others), atol=1e-6)
 
 

@@ -103,11 +103,11 @@ def test_a_class_with_a_share_that_nobody_there_has_contradicts_the_table() -> N
     """Of the 22 people of the ward without a name, some have each class."""
     model, _, table = released("weights")
     loaded, rows = lower_model(model, b"", table.schema, {}, "weights"), people()
-    assert loaded.node_numbers is not None
-    assert first_contradiction(loaded.node_numbers, loaded.release, table) is None
+    assert loaded.provenance.node_numbers is not None
+    assert first_contradiction(loaded.provenance.node_numbers, loaded.release, table) is None
     changed = rows["two"].where(rows["ward"] != "", "yes")
     other = table_of(table.schema.columns, list(zip(rows["ward"], rows["age"].astype(float), changed, strict=True)))
-    found = first_contradiction(loaded.node_numbers, loaded.release, other)
+    found = first_contradiction(loaded.provenance.node_numbers, loaded.release, other)
     assert found is not None
     assert found.name == "yprob"
 

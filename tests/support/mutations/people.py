@@ -52,8 +52,8 @@ def contradicts(model: ModelIR, content: bytes, *, filled: bool = False) -> bool
     try:
         table = trained_on(names, tuple(sorted(model.classes)), filled=filled)
         loaded = lower_model(model, content, table.schema, {}, "model")
-        if loaded.node_numbers is None:
+        if loaded.provenance.node_numbers is None:
             return None
-        return first_contradiction(loaded.node_numbers, loaded.release, table) is not None
+        return first_contradiction(loaded.provenance.node_numbers, loaded.release, table) is not None
     except (LeafgateError, ValueError):
         return True

@@ -13,7 +13,7 @@ from leafgate.algorithms.pruned_release import Pruning, is_constant
 from leafgate.algorithms.publication import at_level
 from leafgate.engine.remedies.static import has_own_command
 from leafgate.engine.remedies.trials import Trial, Trials, ladder, predicts_nothing
-from leafgate.io.release_codec import LoadedRelease
+from leafgate.io.release_codec import LoadedRelease, Provenance
 from leafgate.kernel.components import TreeBuilder
 from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, Remedy, scrub_command
 from leafgate.kernel.release import Publish, Release, discloses_more
@@ -253,9 +253,9 @@ class ModelFileSearch:
     def _leaf_parameter(self) -> tuple[str, float]:
         """The learner's parameter that bounds a leaf from below; empty where the learner is not known."""
         artifact = self.trials.artifact
-        if artifact is None or artifact.learner is None:
+        if artifact is None or artifact.provenance.learner is None:
             return "", 1.0
-        library = artifact.learner.estimator.partition(".")[0]
+        library = artifact.provenance.learner.estimator.partition(".")[0]
         parameter, most = LEAF_PARAMETERS.get(library, ("", 1.0))
         if artifact.release.predicts_numbers:
             return parameter, 1.0
@@ -263,7 +263,8 @@ class ModelFileSearch:
 
     def _given(self, release: Release) -> dict[str, Any]:
         """The changes of the policy by which a release is audited that the search made."""
-        loaded = LoadedRelease(release, learner=None if self.trials.artifact is None else self.trials.artifact.learner)
+        learner = None if self.trials.artifact is None else self.trials.artifact.provenance.learner
+        loaded = LoadedRelease(release, provenance=Provenance(learner=learner))
         changes: dict[str, Any] = {"build": GivenRelease.of(loaded)}
         return changes
 

@@ -16,7 +16,7 @@ from leafgate.engine.remedies.model_files import ModelFileSearch, nothing_found
 from leafgate.engine.remedies.static import raised_options
 from leafgate.engine.remedies.trials import Run, Trial, Trials, ladder, leaves_of, predicts_nothing
 from leafgate.errors import LeafgateError
-from leafgate.io.release_codec import ReleaseArtifact
+from leafgate.io.release_codec import SealedRelease
 from leafgate.io.yaml import yaml_flow
 from leafgate.kernel.components import TreeBuilder
 from leafgate.kernel.findings import Remedy, Report
@@ -32,7 +32,7 @@ UNSEARCHED = frozenset({"mechanism", "candidates", "targets"})
 
 
 def with_searched_remedies(
-    policy: Policy, plugins: Plugins, table: Table, report: Report, artifact: ReleaseArtifact | None, run: Run
+    policy: Policy, plugins: Plugins, table: Table, report: Report, artifact: SealedRelease | None, run: Run
 ) -> Report:
     """The report; its failed findings begin with what the search found, or with what it tried in vain."""
     trials = Trials(policy, table, report, artifact, run)
@@ -46,7 +46,7 @@ def with_searched_remedies(
     return replace(report, findings=findings)
 
 
-def may_search(policy: Policy, artifact: ReleaseArtifact | None) -> bool:
+def may_search(policy: Policy, artifact: SealedRelease | None) -> bool:
     """May releases be chosen by looking at the data, and is each trial bounded?
 
     Not where the builder or the release promises what such a choice breaks, or draws what may be drawn once; nor where

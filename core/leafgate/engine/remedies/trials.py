@@ -10,7 +10,7 @@ from leafgate.algorithms.pruned_release import is_constant, largest_leaf_count
 from leafgate.algorithms.usefulness import Goal, usefulness
 from leafgate.engine.remedies.static import has_own_command
 from leafgate.errors import InconclusiveError, LeafgateError
-from leafgate.io.release_codec import ReleaseArtifact
+from leafgate.io.release_codec import SealedRelease
 from leafgate.kernel.findings import Finding, Report
 from leafgate.kernel.policy import Policy
 
@@ -33,7 +33,7 @@ class Trial:
     """One audit with a change: its report, and what was built (None where nothing could be)."""
 
     report: Report
-    artifact: ReleaseArtifact | None
+    artifact: SealedRelease | None
 
 
 Run = Callable[[Policy], Trial]
@@ -60,7 +60,7 @@ class Trials:
     policy: Policy
     table: Table
     report: Report
-    artifact: ReleaseArtifact | None
+    artifact: SealedRelease | None
     run: Run
     tried: list[str] = field(default_factory=list)
     use_now: dict[Goal, float] = field(default_factory=dict)

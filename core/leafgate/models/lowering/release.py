@@ -12,7 +12,7 @@ from leafgate.algorithms.node_counts import FileNumbers, TreeNumbers
 from leafgate.errors import Problem, ReleaseError
 from leafgate.folders import content_digest
 from leafgate.garbage_collection import paused_garbage_collection
-from leafgate.io.release_codec import LoadedRelease
+from leafgate.io.release_codec import LoadedRelease, Provenance
 from leafgate.ir.features import Feature, Origin
 from leafgate.ir.model import LEAF, Flags, Ids, ModelIR, TreeIR, topological_order
 from leafgate.kernel.leaf import Leaf, LeafStatistics, Numbers, Statistic
@@ -110,8 +110,7 @@ def lower_model(
     if learner is not None and not learner.encoding:
         categories = learner.categories | {feature.name for feature in features.values() if feature.sets}
         learner = replace(learner, encoding=column_encodings(model, origins, categories, schema))
-    return LoadedRelease(
-        release,
+    provenance = Provenance(
         node_numbers=numbers,
         learner=learner,
         model_content=content_of(model, origins, encodings, schema),
@@ -125,6 +124,7 @@ def lower_model(
             knows_scores=model.link == "softmax",
         ),
     )
+    return LoadedRelease(release, provenance=provenance)
 
 
 def _check_numbers(model: ModelIR, target: Column, place: str) -> None:

@@ -40,8 +40,8 @@ def people(income: bool) -> Table:
 def disclosed(model: ModelIR, table: Table, encoding: Mapping[str, Encoding] | None = None) -> set[tuple[str, str]]:
     """Kinds and severities of what the file has of cells."""
     loaded = lower_model(model, b"", table.schema, encoding or {}, "model")
-    assert loaded.model_content is not None
-    found = cells_disclosed(loaded.model_content, table, 10)
+    assert loaded.provenance.model_content is not None
+    found = cells_disclosed(loaded.provenance.model_content, table, 10)
     return {(each.kind, each.severity) for each in (*model.disclosures, *found)}
 
 

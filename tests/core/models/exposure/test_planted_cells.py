@@ -90,8 +90,8 @@ def told(content: bytes) -> list[str]:
     of_classes = {} if set(model.classes) == {"ill", "well"} else CODES
     loaded = lower_model(model, content, SCHEMA, of_classes, "m", N)
     assert loaded.release.file is not None
-    assert loaded.model_content is not None
-    found = (*loaded.release.file.discloses, *cells_disclosed(loaded.model_content, table(), FEW))
+    assert loaded.provenance.model_content is not None
+    found = (*loaded.release.file.discloses, *cells_disclosed(loaded.provenance.model_content, table(), FEW))
     return [item.kind for item in found if item.severity == "high" and item.kind in KINDS]
 
 
@@ -437,8 +437,8 @@ def test_texts_that_cannot_be_compared_with_a_column_are_no_evidence() -> None:
     object.__setattr__(many, "cell_counts", {**table().cell_counts, "name": None})
     for texts, kinds in ((model.texts, ["not_stated"]), (frozenset(), [])):
         loaded = lower_model(replace(model, texts=texts, other_names=()), b"", SCHEMA, {}, "m", N)
-        assert loaded.model_content is not None
-        assert [item.kind for item in cells_disclosed(loaded.model_content, many, FEW)] == kinds
+        assert loaded.provenance.model_content is not None
+        assert [item.kind for item in cells_disclosed(loaded.provenance.model_content, many, FEW)] == kinds
 
 
 STEPS = ("imp", "sc", "oh", "clf", "model", "step1", "my_step", "enc", "rf", "x", "preprocess", "Scale ages", "final")
