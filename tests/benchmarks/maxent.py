@@ -77,7 +77,7 @@ def _numbers(root: Path) -> Table:
 def released(table: Table, measure: Any, level: Level, numbers: bool) -> tuple[Release, AdversaryKnowledge]:
     builder = Id3(measure=measure, min_split=300 if numbers else 6)
     draft = builder.build(table, np.random.default_rng(0))
-    return published(draft, Publish(level, True), builder.measure_options), grant_knowledge(table)
+    return published(draft, Publish(leaves=level, measure=True), builder.measure_options), grant_knowledge(table)
 
 
 def child(root: Path, work: dict[str, Any]) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def released(root: Path, people: int, level: Level) -> tuple[Release, AdversaryK
     table = make_table(schema, frame)
     builder = Id3(measure="gain", min_split=6)
     draft = builder.build(table, np.random.default_rng(0))
-    return published(draft, Publish(level, True), builder.measure_options), grant_knowledge(table)
+    return published(draft, Publish(leaves=level, measure=True), builder.measure_options), grant_knowledge(table)
 
 
 def measured(root: Path, people: int, level: Level, naive: bool) -> Measured:

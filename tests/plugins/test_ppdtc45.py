@@ -236,7 +236,7 @@ def test_the_tree_for_shared_numbers_follows_from_the_shared_records(leaves: Lev
     rows: list[list[Cell]] = [[float(i), float(i % 7), "yes" if i > 40 else "no"] for i in range(80)]
     table = table_of(schema_of(2).columns, rows, [1] * 80)
     built = build(options({"deviation": 4}), table, np.random.default_rng(1))
-    release = published(built.release, Publish(leaves), frozenset())
+    release = published(built.release, Publish(leaves=leaves), frozenset())
     (tree,) = release.noisy_alternatives.values()
     assert isinstance(tree, NumericSplit)
     assert follows_from_records(tree, release)

@@ -62,7 +62,7 @@ BY_TOWN = by_town(Leaf("yes", {"no": 0, "yes": 250}), Leaf("yes", {"no": 100, "y
 def published_release(table: Table, *trees: Node, level: Level = "counts", **facts: Any) -> Release:
     combine: Combine = "one" if len(trees) == 1 else "vote"
     draft = Release({"use": "x"}, table.schema, trees, combine=combine, **facts)
-    return published(draft, Publish(level, measure=False), frozenset())
+    return published(draft, Publish(leaves=level, measure=False), frozenset())
 
 
 def knowing(table: Table, release: Release, **more: Any) -> AdversaryKnowledge:

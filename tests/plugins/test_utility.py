@@ -77,7 +77,7 @@ def test_one_tree_ranks_by_its_shares_or_by_its_labels_where_these_are_all_it_te
     release = forest("one", numbers)
     people = [10, 0, 0, 10, 0, 10, 10, 10]  # without: 10 in a, 10 in d; with: 10 each in b, c, d
     assert area(release, people) == pytest.approx((30 * 10 + 10 * 10 + 0.5 * 10 * 10) / 600)  # a < b < d < c
-    labels = published(release, Publish("labels"), frozenset())
+    labels = published(release, Publish(leaves="labels"), frozenset())
     assert area(labels, people) == pytest.approx((30 * 10 + 0.5 * 30 * 10) / 600)
 
 

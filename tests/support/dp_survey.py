@@ -49,7 +49,7 @@ def laplace_trees(**options: Any) -> DpLaplaceTrees:
 def released(builder: TreeBuilder, table: Table, seed: int = 0) -> Release:
     """The release as it is published, with counts and all that is known of the algorithm."""
     built = BuildResult.of(builder.build(table, np.random.default_rng(seed)))
-    return published(built.release, Publish("counts", True), builder.measure_options)
+    return published(built.release, Publish(leaves="counts", measure=True), builder.measure_options)
 
 
 def one_sample(table: Table, beta: float, key: Key) -> Table:

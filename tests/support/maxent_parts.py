@@ -37,7 +37,7 @@ def parts(seed: int, *, gini: bool) -> Iterator[Subproblem]:
     table = random_table(seed)
     builder = Id3.model_validate({"measure": "gini" if gini else "gain", "min_split": 12})
     draft = builder.build(table, np.random.default_rng(0))
-    release = published(draft, Publish("counts", True), builder.measure_options)
+    release = published(draft, Publish(leaves="counts", measure=True), builder.measure_options)
     problem = build_model(release, grant_knowledge(table), internal=True).problem
     people, _ = closed_form(problem)
     broken = [np.flatnonzero(choices.slack(people) < -1e-7) for choices in problem.split_constraints]

@@ -27,7 +27,7 @@ def built(builder: TreeBuilder, table: Table, level: Level = "counts") -> Releas
         draft = builder.build(table, np.random.default_rng(0))
     except (NoReleaseError, PolicyError):  # a requirement may be about secrets that are not there
         return None
-    return published(BuildResult.of(draft).release, Publish(level, True), builder.measure_options)
+    return published(BuildResult.of(draft).release, Publish(leaves=level, measure=True), builder.measure_options)
 
 
 def problem_of(release: Release, known: AdversaryKnowledge, *, internal: bool = True, members: bool = True) -> Problem:

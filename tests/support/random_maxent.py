@@ -68,7 +68,7 @@ def release_of(builder: TreeBuilder, table: Table, level: Level) -> Release:
     except NoReleaseError:
         assume(False)
         raise
-    return published(BuildResult.of(draft).release, Publish(level, True), builder.measure_options)
+    return published(BuildResult.of(draft).release, Publish(leaves=level, measure=True), builder.measure_options)
 
 
 @st.composite
@@ -108,7 +108,7 @@ def sklearn_release(table: Table, criterion: str, level: Level = "counts", depth
         trees=(tree_of(model, table),),
         selection={"measure": {"gini": "gini", "entropy": "gain"}[criterion], **facts},
     )
-    return published(draft, Publish(level, True), frozenset())
+    return published(draft, Publish(leaves=level, measure=True), frozenset())
 
 
 def tree_of(model: DecisionTreeClassifier, table: Table) -> Node:

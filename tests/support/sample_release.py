@@ -45,7 +45,7 @@ Steps = tuple[str | int, ...]
 
 def written(draft: Release = DRAFT, level: Level = "counts", *, measure: bool = True) -> bytes:
     """The file of a draft, cut down to what is published."""
-    return serialize(published(draft, Publish(level, measure), TELLS)).content
+    return serialize(published(draft, Publish(leaves=level, measure=measure), TELLS)).content
 
 
 def changed(steps: Steps, value: Any) -> bytes:

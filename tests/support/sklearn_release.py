@@ -10,7 +10,7 @@ import pandas as pd
 
 from leafgate import Release, Table
 from leafgate.algorithms.publication import published
-from leafgate.api import Column, Counted, Leaf, Node, NumericSplit, Schema, ScoringContext, make_table
+from leafgate.api import Column, Combine, Counted, Leaf, Node, NumericSplit, Schema, ScoringContext, make_table
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.release import Publish
 from random_tables import categorical, numeric
@@ -38,10 +38,10 @@ def release_of(model: Any, table: Table, level: str = "counts", counted: Counted
     """A DecisionTreeClassifier or RandomForestClassifier as it would be released."""
     members = getattr(model, "estimators_", [model])
     builder = {"use": "sklearn"} | {name: getattr(model, name) for name in SETTINGS if hasattr(model, name)}
-    combine = "one" if members == [model] else "mean_per_tree"
+    combine: Combine = "one" if members == [model] else "mean_per_tree"
     trees = tuple(_node(member.tree_, 0, table.schema.classes) for member in members)
-    draft = Release(builder, table.schema, trees, count_semantics=counted, combine=combine)  # type: ignore[arg-type]
-    return published(draft, Publish(level), frozenset())  # type: ignore[arg-type]
+    draft = Release(builder, table.schema, trees, count_semantics=counted, combine=combine)
+    return published(draft, Publish(leaves=level), frozenset())
 
 
 def _node(tree: Any, at: int, classes: Sequence[str]) -> Node:

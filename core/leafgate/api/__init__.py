@@ -133,7 +133,6 @@ if TYPE_CHECKING:
     from leafgate.kernel.components import AttackModel as AttackModel
     from leafgate.kernel.components import DataSource as DataSource
     from leafgate.kernel.components import SourceFile as SourceFile
-    from leafgate.kernel.components import Strict as Strict
     from leafgate.kernel.components import TreeBuilder as TreeBuilder
     from leafgate.kernel.context import ScoringContext as ScoringContext
     from leafgate.kernel.evidence import AuditorOnly as AuditorOnly
@@ -179,6 +178,7 @@ if TYPE_CHECKING:
     from leafgate.kernel.options import PruningConfidence as PruningConfidence
     from leafgate.kernel.options import Share as Share
     from leafgate.kernel.options import ShareBelowOne as ShareBelowOne
+    from leafgate.kernel.options import Strict as Strict
     from leafgate.kernel.oracle import PredictionOracle as PredictionOracle
     from leafgate.kernel.policy import Policy as Policy
     from leafgate.kernel.release import NOT_STATED as NOT_STATED

@@ -26,8 +26,8 @@ from pydantic import (
 )
 
 from leafgate.io.json import JsonDocument
-from leafgate.kernel.components import Strict
 from leafgate.kernel.findings import RemedyAction, Verdict
+from leafgate.kernel.options import Strict
 from leafgate.kernel.oracle import Access
 from leafgate.kernel.release import Severity
 

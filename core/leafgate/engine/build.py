@@ -123,7 +123,7 @@ def _level(policy: Policy, result: BuildResult) -> Publish:
     release = result.release
     if policy.publish is None or release.file is not None:
         return release.publish  # leafgate.models.checks compares what a model's file discloses with the policy
-    wanted = Publish(policy.publish.leaves, policy.publish.measure)
+    wanted = policy.publish
     from_file = _content(result) is not None
     if from_file and wanted.leaves != release.publish.leaves:
         raise PolicyError(

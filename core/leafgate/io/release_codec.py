@@ -425,7 +425,7 @@ def _read(content: bytes, document: dict[str, Any], span: tuple[int, int] | None
             else _read_trees(content, span, reader, place)
         ),
         publish=Publish(
-            one_of(publish.get("leaves"), Level, f"{place}.publish.leaves"), measure="selection" in document
+            leaves=one_of(publish.get("leaves"), Level, f"{place}.publish.leaves"), measure="selection" in document
         ),
         count_semantics=one_of(document.get("counted"), Counted, f"{place}.counted"),
         selection=None if selection is None else object_at(selection, f"{place}.selection"),

@@ -315,9 +315,3 @@ class DataSource(Component):
     def reads(cls, name: str) -> bool:
         """Does a file of this name end in one of the `suffixes`?"""
         return name.lower().endswith(tuple(cls.suffixes))
-
-
-class Strict(BaseModel):
-    """Refuses unknown keys, other types and NaN; error texts leave out the input."""
-
-    model_config = STRICT

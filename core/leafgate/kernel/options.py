@@ -24,6 +24,13 @@ from leafgate.folders import content_digest, is_model_folder, read_folder
 STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True, allow_inf_nan=False)
 """Refuse unknown keys, other types and NaN; leave the input out of error texts."""
 
+
+class Strict(BaseModel):
+    """Refuses unknown keys, other types and NaN; error texts leave out the input."""
+
+    model_config = STRICT
+
+
 FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
 PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NonNegativeFloat = Annotated[float, Field(ge=0, allow_inf_nan=False)]

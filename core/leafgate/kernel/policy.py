@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from leafgate.kernel.components import AttackModel, Component, DataSource, Strict, TreeBuilder
+from leafgate.kernel.components import AttackModel, Component, DataSource, TreeBuilder
 from leafgate.kernel.facts import Asked
 from leafgate.kernel.inheritance import (
     COLUMNS,
@@ -38,14 +38,13 @@ from leafgate.kernel.inheritance import (
     one_loosest,
     ordered_by,
     pinned,
-    ranked,
 )
 from leafgate.kernel.knowledge import Knows
 from leafgate.kernel.metrics import Metric
-from leafgate.kernel.options import PeopleFile, PositiveFloat
+from leafgate.kernel.options import PeopleFile, PositiveFloat, Strict
 from leafgate.kernel.origin import IN_MEMORY, PolicyOrigin
 from leafgate.kernel.paths import DocumentPath, canonical
-from leafgate.kernel.release import LEVELS, Level
+from leafgate.kernel.release import Publish
 from leafgate.kernel.schema import (
     DROPPED_ROLES,
     EXCLUSIVE_ROLES,
@@ -249,15 +248,6 @@ class Data(Strict):
         return Schema(tuple(column_of(name, spec, self.on_missing) for name, spec in kept), dropped=dropped)
 
 
-class PublishSpec(Strict):
-    """What will be published; the key stands at the top level of a policy, beside `build`."""
-
-    leaves: Annotated[Level, ordered_by(ranked(LEVELS[::-1]))] = Field(
-        "counts", description="What leaves publish: labels alone, or also error rates, shares or counts."
-    )
-    measure: Annotated[bool, LESS] = Field(True, description="Is the selection measure published?")
-
-
 class ReportSpec(Strict):
     """How careful the public report is."""
 
@@ -283,7 +273,7 @@ class Policy(Strict):
     build: Annotated[TreeBuilder, SPECIAL] = Field(
         description="How the release is made: by the builder that `use:` names."
     )
-    publish: Annotated[PublishSpec | None, SECTION] = Field(
+    publish: Annotated[Publish | None, SECTION] = Field(
         None, description="What will be published; counts and measure by default."
     )
     knows: Annotated[Knows, SECTION] = Field(Knows(), description="What the adversary has besides the public columns.")
@@ -373,7 +363,7 @@ class Policy(Strict):
         data = {"path", "unlisted", "reading"}
         exclude: Any = {"data": data, "report": {"digest_key"}, "waivers": True, "extends": True}
         document = self.model_dump(mode="json", exclude=exclude, context=context)
-        document["publish"] = document["publish"] or PublishSpec().model_dump()
+        document["publish"] = document["publish"] or Publish().model_dump()
         return document
 
     @property

@@ -7,11 +7,15 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
+
+from pydantic import Field
 
 from leafgate.folders import content_digest
+from leafgate.kernel.inheritance import LESS, ordered_by, ranked
 from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.noise import Noise
+from leafgate.kernel.options import Strict
 from leafgate.kernel.schema import Schema
 from leafgate.kernel.tree import Node, columns_asked, tree_arrays
 
@@ -170,12 +174,13 @@ Combine = Literal["one", "vote", "sum", "mean_per_tree", "boost"]
 Model = Literal["trees", "naive_bayes", "none"]
 
 
-@dataclass(frozen=True)
-class Publish:
-    """What the policy publishes: how much on the leaves, and whether the selection measure."""
+class Publish(Strict):
+    """What will be published; the key stands at the top level of a policy, beside `build`."""
 
-    leaves: Level = "counts"
-    measure: bool = True
+    leaves: Annotated[Level, ordered_by(ranked(LEVELS[::-1]))] = Field(
+        "counts", description="What leaves publish: labels alone, or also error rates, shares or counts."
+    )
+    measure: Annotated[bool, LESS] = Field(True, description="Is the selection measure published?")
 
 
 @dataclass(frozen=True)
@@ -234,7 +239,7 @@ class Release:
     builder: Mapping[str, Any]
     schema: Schema
     trees: tuple[Node, ...] = ()
-    publish: Publish = Publish()
+    publish: Publish = field(default_factory=Publish)
     count_semantics: Counted = "exact"
     selection: Mapping[str, Any] | None = None
     guarantee: Mapping[str, Any] = field(default_factory=dict)

@@ -28,7 +28,7 @@ LEVELS: list[Level] = ["labels", "error_rates", "shares", "counts"]
 @given(tables(), st.sampled_from(LEVELS))
 def test_a_tree_learned_from_the_table_counts_its_people(table: Table, level: Level) -> None:
     draft = C45(prune=False).build(table, np.random.default_rng(0))
-    assert inconsistent_leaves(published(draft, Publish(level), frozenset()), table) == 0
+    assert inconsistent_leaves(published(draft, Publish(leaves=level), frozenset()), table) == 0
 
 
 @given(tables(), st.data())
@@ -110,7 +110,7 @@ def test_rounded_shares_of_a_models_file_may_be_off_by_a_unit(items: tuple[float
     columns = [numeric("age", "quasi_identifier", bounds=(0, 99)), categorical("y", "class", values=("no", "yes"))]
     table = table_of(columns, [(1.0, "no"), (2.0, "no"), (3.0, "yes")])
     one = Leaf("no", shares=dict(zip(("no", "yes"), items, strict=True)))
-    release = Release({"use": "published"}, table.schema, (one,), Publish("shares", measure=False))
+    release = Release({"use": "published"}, table.schema, (one,), Publish(leaves="shares", measure=False))
     assert inconsistent_leaves(replace(release, file=ModelFile("x", "0")), table) == strange
     exact = abs(items[0] - 2 / 3) < 1e-6
     assert inconsistent_leaves(release, table) == (not exact)  # leafgate's own releases round nothing
@@ -120,5 +120,5 @@ def test_a_leaf_is_not_pure_because_it_nearly_is() -> None:
     columns = [numeric("age", "quasi_identifier", bounds=(0, 99)), categorical("y", "class", values=("no", "yes"))]
     table = table_of(columns, [*((float(i % 99), "no") for i in range(999)), (1.0, "yes")])
     one = Leaf("no", shares={"no": 1.0, "yes": 0.0})
-    release = Release({"use": "published"}, table.schema, (one,), Publish("shares", measure=False))
+    release = Release({"use": "published"}, table.schema, (one,), Publish(leaves="shares", measure=False))
     assert inconsistent_leaves(replace(release, file=ModelFile("x", "0")), table) == 1

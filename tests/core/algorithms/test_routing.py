@@ -131,7 +131,7 @@ def forest(combine: Combine, *counts: tuple[int, int], level: Level = "counts") 
     """One leaf a tree, with counts of good and bad, and one person to predict."""
     table = table_of((AGE, RISK), [(1.0, "good")])
     grown = tuple(Leaf("good" if good >= bad else "bad", {"good": good, "bad": bad}) for good, bad in counts)
-    return published(Release({}, table.schema, grown, combine=combine), Publish(level), frozenset()), table
+    return published(Release({}, table.schema, grown, combine=combine), Publish(leaves=level), frozenset()), table
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_a_leaf_of_nobody_among_leaves_with_shares_matters_only_to_whom_it_predi
         Leaf("good", {"good": 1, "bad": 0}),
         NumericSplit("age", 5.0, Leaf("bad", {"good": 0, "bad": 1}), EMPTY),
     )
-    release = published(Release({}, table.schema, (cut,), combine=combine), Publish("shares"), frozenset())
+    release = published(Release({}, table.schema, (cut,), combine=combine), Publish(leaves="shares"), frozenset())
     assert predict(release, table).tolist() == [0, 1]
     assert class_votes(release, table).tolist() == [[1, 0], [0, 1]]
     with pytest.raises(InconclusiveError, match=combine):

@@ -99,7 +99,7 @@ def twins(draw: st.DrawFn, *, most: int, trees: int = 2, true_labels: bool = Fal
     draft = Release(
         {"use": "x"}, table.schema, grown, count_semantics=counted, combine="one" if len(grown) == 1 else "vote"
     )
-    release = published(draft, Publish(level, measure=False), frozenset())
+    release = published(draft, Publish(leaves=level, measure=False), frozenset())
     rng = random.Random(draw(st.integers(0, 2**32)))
     free = counted == "unknown" or (level == "labels" and not (true_labels and counted == "exact"))
     return Twins(release, (exchanged(table, release, rng, free=free), exchanged(table, release, rng, free=free)))
@@ -202,7 +202,7 @@ def test_a_belief_about_a_tested_column_rests_on_how_often_labels_are_right(tmp_
     rows = [["old", ill, label] for ill, label in (("no", "good"), ("yes", "bad")) for _ in range(10)]
     mixed = [[age, ill, "good" if i in {12, 13, 14, 15} else label] for i, (age, ill, label) in enumerate(rows)]
     pair = tuple(table_of(columns, each) for each in (rows, mixed))
-    release = Release({"use": "x"}, pair[0].schema, (tree,), publish=Publish("labels", measure=False))
+    release = Release({"use": "x"}, pair[0].schema, (tree,), publish=Publish(leaves="labels", measure=False))
     policy = policy_on(release, tmp_path, 3, attacks=(Linking(), MaxEnt(internal=False)))
     beliefs = [audit_policy(policy, PLUGINS, Tables(table)).report for table in pair]
     values = [[f.value for f in report.findings if f.attack == "maxent" and f.secret == "ill"] for report in beliefs]

@@ -58,7 +58,10 @@ LEVELS: list[Level] = ["labels", "error_rates", "shares", "counts"]
 
 def cases(table: Table, tree: Node, level: Level = "counts") -> list[tuple[ScoringContext, ScoringContext]]:
     """For each secret what linking derives, and the true composition."""
-    release, known = published(Release({}, table.schema, (tree,)), Publish(level), frozenset()), grant_knowledge(table)
+    release, known = (
+        published(Release({}, table.schema, (tree,)), Publish(leaves=level), frozenset()),
+        grant_knowledge(table),
+    )
     beliefs = [belief for belief in Linking().infer(release, known) if isinstance(belief, SecretBelief)]
     return [
         (

@@ -260,7 +260,9 @@ def test_all_ways_are_those_that_some_cells_take(grown: list[Node], seed: int) -
     rng = np.random.default_rng(seed)
     domains: list[list[Any]] = [[None, 1.0, 4.0], [None, 2.25], [None, "u", "w"], [None, "x"], ["no", "yes"]]
     person = [domain[rng.integers(len(domain))] for domain in domains]
-    found = all_ways(people_with([person]), Release({"use": "c45"}, SCHEMA, tuple(grown), Publish("labels", False)))
+    found = all_ways(
+        people_with([person]), Release({"use": "c45"}, SCHEMA, tuple(grown), Publish(leaves="labels", measure=False))
+    )
     tests = [node for tree in grown for node in nodes(tree) if not isinstance(node, Leaf)]
     tried = [cells_tried(column, cell, tests) for column, cell in zip(SCHEMA.columns, person, strict=True)]
     expected = set(leaves_reached(grown, people_with(list(itertools.product(*tried)))))

@@ -173,7 +173,7 @@ def test_a_new_version_with_unknown_content_is_inconclusive(tmp_path: Path) -> N
 def test_counts_decide_what_a_leaf_predicts_where_most_have_its_label(label: str, decides: bool) -> None:
     leaf = Leaf(label, {"no": 2, "yes": 5})
     schema = Schema((categorical("ill", "class", "sensitive", values=("no", "yes")),))
-    release = Release({"use": "published"}, schema, (leaf,), Publish("counts"), count_semantics="exact")
+    release = Release({"use": "published"}, schema, (leaf,), Publish(leaves="counts"), count_semantics="exact")
     assert counts_decide(release) is decides
 
 

@@ -39,7 +39,7 @@ def releases(draw: st.DrawFn) -> Release:
         combine=draw(st.sampled_from(["vote", "sum", "mean_per_tree", "boost", *(["one"] if len(trees) == 1 else [])])),
         guarantee=draw(st.dictionaries(st.text(max_size=5), st.floats(0, 9) | st.text(max_size=3), max_size=2)),
     )
-    return published(draft, Publish(draw(st.sampled_from(LEVELS)), draw(st.booleans())), TELLS)
+    return published(draft, Publish(leaves=draw(st.sampled_from(LEVELS)), measure=draw(st.booleans())), TELLS)
 
 
 @given(releases())

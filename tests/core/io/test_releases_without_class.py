@@ -48,7 +48,7 @@ def test_the_file_says_that_there_is_no_class() -> None:
 
 @pytest.mark.parametrize("measure", [True, False])
 def test_cut_down_to_what_is_published_they_can_be_written_too(measure: bool) -> None:
-    sealed = serialize(published(DRAFT, Publish("labels", measure), frozenset()))
+    sealed = serialize(published(DRAFT, Publish(leaves="labels", measure=measure), frozenset()))
     assert sealed.release.records == RECORDS
     assert ("selection" in json.loads(sealed.content)) == measure
 

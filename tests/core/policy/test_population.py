@@ -68,7 +68,7 @@ def planted(draw: st.DrawFn, *, lacking: bool = False) -> tuple[Table, Table, tu
 
 def release_of(table: Table, forest: tuple[Node, ...], level: Level = "counts") -> Release:
     draft = Release({}, table.schema, forest, combine="one" if len(forest) == 1 else "vote")
-    return published(draft, Publish(level), frozenset())
+    return published(draft, Publish(leaves=level), frozenset())
 
 
 def in_reach(table: Table, population: Table, forest: tuple[Node, ...]) -> list[tuple[int, int]]:

@@ -16,12 +16,13 @@ from leafgate.kernel.knowledge import NEEDS, AdversaryKnowledge, Grant, Knows, n
 from leafgate.kernel.metrics import AtLeast, AtMost, PersonMetric, ValueMetric
 from leafgate.kernel.options import models_of
 from leafgate.kernel.oracle import ACCESS_LEVELS
-from leafgate.kernel.policy import Data, PublishSpec, ReportSpec
+from leafgate.kernel.policy import Data, ReportSpec
+from leafgate.kernel.release import Publish
 from leafgate.kernel.schema import ColumnSpec
 from leafgate.kernel.waivers import Approvals
 from leafgate.policy.inherit import JOINED, KEYED, SECTIONS
 
-SECTION_MODELS = (Policy, Data, PublishSpec, Knows, ReportSpec, Approvals, ColumnSpec)
+SECTION_MODELS = (Policy, Data, Publish, Knows, ReportSpec, Approvals, ColumnSpec)
 UNSAID = {"facts_known", "candidates", "class_known", "auxiliary", "columns"}
 """Keys of `knows` that reports do not list as granted: of most, reports state how many people attacks are asked of."""
 

@@ -473,7 +473,7 @@ def test_other_levels_than_counts_prove_no_more_than_single_leaves(level: Level)
         inside, outside, schema = small_world(seed)
         full = tree_of(inside, seed)
         targets = targets_of(inside, outside, "s")
-        shown = published(full, Publish(level), frozenset())
+        shown = published(full, Publish(leaves=level), frozenset())
         if level == "labels":
             with pytest.raises(InconclusiveError, match="labels"):
                 attack(shown, schema, targets)

@@ -159,8 +159,8 @@ def test_a_domain_from_the_data_breaks_the_account() -> None:
     [
         (lambda: released(RandomTrees(trees=2), TABLE), "no account is known"),
         (lambda: released(dp_trees(rehearsal=True), TABLE), "rehearsal"),
-        (lambda: published(sampled_forest(), Publish("labels", True), frozenset()), "cannot be seen"),
-        (lambda: published(sampled_forest(), Publish("counts", False), frozenset()), "cannot be seen"),
+        (lambda: published(sampled_forest(), Publish(leaves="labels", measure=True), frozenset()), "cannot be seen"),
+        (lambda: published(sampled_forest(), Publish(leaves="counts", measure=False), frozenset()), "cannot be seen"),
         (
             lambda: replace(
                 sampled_forest(), builder={k: v for k, v in sampled_forest().builder.items() if k != "beta"}

@@ -34,7 +34,7 @@ from scoring import scores_of_people
 
 
 def release_of(table: Table, *trees: Node, level: Level = "counts", **document: Any) -> Release:
-    return published(Release({}, table.schema, trees, **document), Publish(level), frozenset())
+    return published(Release({}, table.schema, trees, **document), Publish(leaves=level), frozenset())
 
 
 def believed(release: Release, table: Table, *, distribution: bool = False) -> dict[str, list[float]]:

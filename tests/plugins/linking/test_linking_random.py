@@ -33,7 +33,7 @@ def planted(draw: st.DrawFn, *, most: int, whole: bool = True) -> tuple[Table, t
 def release_of(table: Table, forest: tuple[Node, ...], level: Level = "counts", numbers: Counted = "exact") -> Release:
     combine: Combine = "one" if len(forest) == 1 else "vote"
     return published(
-        Release({}, table.schema, forest, count_semantics=numbers, combine=combine), Publish(level), frozenset()
+        Release({}, table.schema, forest, count_semantics=numbers, combine=combine), Publish(leaves=level), frozenset()
     )
 
 

@@ -136,7 +136,9 @@ PLACES = table_of((TOWN, ILL), PLACE, [2, 1, 1, 1])
 
 def leaf(stated: Leaf, level: Level = "counts") -> Release:
     """One leaf for everybody."""
-    return Release(builder={"use": "id3"}, schema=PLACES.schema, trees=(stated,), publish=Publish(level, False))
+    return Release(
+        builder={"use": "id3"}, schema=PLACES.schema, trees=(stated,), publish=Publish(leaves=level, measure=False)
+    )
 
 
 def of_leaf(
@@ -210,7 +212,9 @@ def test_trees_that_ask_unknown_columns_are_not_read() -> None:
     asked = CategoricalSplit(
         "pet", (Branch(("cat",), Leaf("no", {"no": 1})), Branch(("dog",), Leaf("very", {"very": 1})))
     )
-    release = Release(builder={"use": "id3"}, schema=table.schema, trees=(asked,), publish=Publish("counts", False))
+    release = Release(
+        builder={"use": "id3"}, schema=table.schema, trees=(asked,), publish=Publish(leaves="counts", measure=False)
+    )
     with pytest.raises(InconclusiveError, match="reads only trees that ask public columns"):
         answer(problem_of(release, grant_knowledge(table)))
 

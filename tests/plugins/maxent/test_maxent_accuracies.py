@@ -40,7 +40,7 @@ def labelled(seed: int, classes: int = 3) -> tuple[Table, Release, AdversaryKnow
     table = random_table(seed, classes=classes)
     builder = Id3.model_validate({"measure": "gain", "min_split": 12})
     draft = builder.build(table, np.random.default_rng(0))
-    release = published(draft, Publish("labels", True), builder.measure_options)
+    release = published(draft, Publish(leaves="labels", measure=True), builder.measure_options)
     return table, release, grant_knowledge(table, release=release)
 
 

@@ -31,7 +31,7 @@ TABLE = table_of((A, Y), [("0", "no"), ("0", "yes"), ("1", "yes")], [3, 1, 2])
 def stump(*leaves: Leaf, level: Level = "counts") -> Release:
     """One leaf for each value of `a`."""
     tree = CategoricalSplit("a", tuple(Branch((value,), leaf) for value, leaf in zip("01", leaves, strict=True)))
-    return Release({}, TABLE.schema, (tree,), publish=Publish(level))
+    return Release({}, TABLE.schema, (tree,), publish=Publish(leaves=level))
 
 
 def refused(release: Release, known: AdversaryKnowledge, **options: Any) -> str:
@@ -111,7 +111,7 @@ def test_a_leaf_of_people_that_is_bare_among_error_rates_contradicts_the_table(b
 
 def test_without_the_measure_the_leaves_alone_speak_and_it_is_said_so() -> None:
     release, known = example_1()
-    silent = published(release, Publish("counts", measure=False), frozenset({"measure"}))
+    silent = published(release, Publish(leaves="counts", measure=False), frozenset({"measure"}))
     (belief,) = MaxEnt(internal=True).infer(silent, known)
     assert isinstance(belief, SecretBelief)
     assert belief.posterior.to_numpy() == pytest.approx(mixed(known, 0.5), abs=1e-12)

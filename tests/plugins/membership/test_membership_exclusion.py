@@ -117,7 +117,7 @@ def test_excluding_trees_are_those_whose_leaf_counts_nobody_of_the_class(data: s
         {"use": "t"}, table.schema, tuple(counted(tree, inside) for tree in grown), combine="mean_per_tree"
     )
     level: Level = data.draw(st.sampled_from(("counts", "shares", "error_rates")))
-    shown = published(release, Publish(level), frozenset())
+    shown = published(release, Publish(leaves=level), frozenset())
     result = excluding_trees(shown, shown.trees, table)
     target = table.schema.target.name
     for row, (person, n) in enumerate(zip(persons(table.frame), result.tolist(), strict=True)):
@@ -255,7 +255,7 @@ def rounded(world: World) -> World:
         return Leaf(leaf.label, shares={name: round(count / size, 2) for name, count in (leaf.counts or {}).items()})
 
     cut = tuple(map_leaves(tree, shares) for tree in world.release.trees)
-    return replace(world, release=replace(world.release, trees=cut, publish=Publish("shares")))
+    return replace(world, release=replace(world.release, trees=cut, publish=Publish(leaves="shares")))
 
 
 def weighted_table(world: World) -> World:
@@ -299,7 +299,7 @@ REFUSED: dict[str, tuple[Callable[[], World], str]] = {
 
 def labels_alone(world: World) -> World:
     cut = tuple(map_leaves(tree, lambda leaf: Leaf(leaf.label)) for tree in world.release.trees)
-    return replace(world, release=replace(world.release, trees=cut, publish=Publish("labels")))
+    return replace(world, release=replace(world.release, trees=cut, publish=Publish(leaves="labels")))
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -56,7 +56,7 @@ def case_of(
     table: Table, *trees: Node, level: Level = "counts", test: Table | None = None, **document: Any
 ) -> ScoringContext:
     document = {"combine": "one" if len(trees) == 1 else "vote"} | document
-    release = published(Release({"use": "x"}, table.schema, trees, **document), Publish(level), frozenset())
+    release = published(Release({"use": "x"}, table.schema, trees, **document), Publish(leaves=level), frozenset())
     return ScoringContext(table, test, release, grant_knowledge(table))
 
 

@@ -288,7 +288,7 @@ def _with_labels(release: Release) -> Release:
     return replace(
         release,
         trees=trees,
-        publish=Publish("labels", measure=False),
+        publish=Publish(leaves="labels", measure=False),
         selection=None,
         file=file,
         count_semantics="unknown",

@@ -20,7 +20,8 @@ from leafgate.io.release_codec import SealedRelease
 from leafgate.io.yaml import yaml_flow
 from leafgate.kernel.components import TreeBuilder
 from leafgate.kernel.findings import Remedy, Report
-from leafgate.kernel.policy import Policy, PublishSpec
+from leafgate.kernel.policy import Policy
+from leafgate.kernel.release import Publish
 
 if TYPE_CHECKING:
     from leafgate.kernel.table import Table
@@ -102,7 +103,7 @@ class _BuilderSearch:
 
     def _labels(self) -> Iterator[_Found]:
         """Labels alone on the leaves, where the limits are on what an adversary derives from the leaves."""
-        publish = self.trials.policy.publish or PublishSpec()
+        publish = self.trials.policy.publish or Publish()
         derived = all(each.limit is not None and each.limit.scored == "derived" for each in self.trials.failed)
         if publish.leaves == "labels" or not derived or not all(each.secret for each in self.trials.failed):
             return

@@ -25,8 +25,7 @@ from leafgate.ir.features import (
     known_by,
     with_zero_missing,
 )
-from leafgate.kernel.components import Strict
-from leafgate.kernel.options import FiniteFloat
+from leafgate.kernel.options import FiniteFloat, Strict
 from leafgate.kernel.release import FeatureEncoding
 from leafgate.kernel.schema import MISSING_WORDS, Column, Schema
 

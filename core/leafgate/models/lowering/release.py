@@ -100,7 +100,7 @@ def lower_model(
         _builder(model),
         schema,
         (*_base(model, values, schema), *(tree for tree, _ in lowered)),
-        Publish(model.leaf_level, measure=False),
+        Publish(leaves=model.leaf_level, measure=False),
         count_semantics=model.counted,
         combine=model.combine,
         file=file,

@@ -160,7 +160,9 @@ def _counting(scenario: Scenario, counted: Counted) -> Scenario:
 @lru_cache(maxsize=128)
 def _at_level(scenario: Scenario, level: Level) -> Scenario:
     name = f"{scenario.name} that publishes {level}"
-    return scenario._with_release(name, lambda release: published(release, Publish(level, measure=False), frozenset()))
+    return scenario._with_release(
+        name, lambda release: published(release, Publish(leaves=level, measure=False), frozenset())
+    )
 
 
 def well_informed(instance: Instance) -> AdversaryKnowledge:

@@ -43,7 +43,7 @@ def _unusual_releases(table: Table) -> Iterator[Release]:
     nobody = Leaf("none", dict.fromkeys(table.schema.classes, 0))
     plain = tree_release(table, "much")
     for level in get_args(Level):
-        yield published(plain, Publish(level, measure=False), frozenset())
+        yield published(plain, Publish(leaves=level, measure=False), frozenset())
     yield replace(plain, trees=plain.trees * 2, combine="vote")
     yield replace(plain, trees=(tree, nobody), combine="sum")
     yield replace(plain, trees=(nobody,))
