@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from leafgate.api import (
     ABOUT_GROUPS,
+    LESS,
     AtLeast,
     AtMost,
     Example,
@@ -44,10 +45,11 @@ class LDiversity(AtLeast):
 
     use: Literal["l_diversity"] = "l_diversity"
     form: Literal["distinct", "entropy", "recursive"] = Field("entropy", description="What counts as diverse.")
-    c: PositiveFloat | None = Field(None, description="Of `form: recursive`: r_1 < c (r_l + ... + r_m).")
+    c: Annotated[PositiveFloat | None, LESS] = Field(
+        None, description="Of `form: recursive`: r_1 < c (r_l + ... + r_m)."
+    )
 
     policy_example = "at_least: 2"
-    stricter_less = frozenset({"c"})
     checks = "l_diversity"
     checked_by = "linking"
     by_equivalence_class = True
@@ -86,10 +88,9 @@ class AlphaKAnonymity(ValueMetric, AtLeast):
     """How many people share each person's group, if no secret is too frequent in it; else 0."""
 
     use: Literal["alpha_k_anonymity"] = "alpha_k_anonymity"
-    alpha: PositiveShare = Field(description="The largest share a value may have.")
+    alpha: Annotated[PositiveShare, LESS] = Field(description="The largest share a value may have.")
 
     policy_example = "at_least: 5, alpha: 0.8"
-    stricter_less = frozenset({"alpha"})
     unit = Unit.PEOPLE
     by_equivalence_class = True
     threat_model = BELIEF

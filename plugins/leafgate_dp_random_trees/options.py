@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from leafgate.api import (
+    LESS,
+    MORE,
     AdversaryKnowledge,
     AttackModel,
     LargeTable,
@@ -89,7 +91,7 @@ class DpRandomTreesOptions(PrivateOptions):
     """Options of the builder `dp_random_trees`."""
 
     use: Literal["dp_random_trees"] = "dp_random_trees"
-    epsilon: PositiveFloat | None = Field(
+    epsilon: Annotated[PositiveFloat | None, LESS] = Field(
         None, description="A promise to keep at `delta`; says how many trees, and the rate."
     )
     trees: Many | None = Field(None, description="How many; 128 if no `epsilon` is wanted.")
@@ -97,10 +99,9 @@ class DpRandomTreesOptions(PrivateOptions):
     beta: OpenProbability | None = Field(
         None, description="The chance of each person to be in a tree's sample; 0.075 if no `epsilon` is wanted."
     )
-    delta: OpenProbability = Field(1e-6, description="At which epsilon is wanted, and claimed.")
+    delta: Annotated[OpenProbability, LESS] = Field(1e-6, description="At which epsilon is wanted, and claimed.")
 
     policy_example = "epsilon: 1.0, delta: 1.0e-6"
-    stricter_less = frozenset({"epsilon", "delta"})
     threat_model = "Anyone, whatever they know of everybody else: was this person in the table, and with which class?"
     formula = (
         "each tree: structure from the declared domains, a sample of the people, each with chance beta; a leaf's "
@@ -120,13 +121,11 @@ class DpLaplaceTreesOptions(PrivateOptions):
 
     use: Literal["dp_laplace_trees"] = "dp_laplace_trees"
     trees: Many = Field(10, description="How many.")
-    scale: Annotated[float, Field(ge=1e-3, le=1e6, allow_inf_nan=False)] = Field(
+    scale: Annotated[float, MORE, Field(ge=1e-3, le=1e6, allow_inf_nan=False)] = Field(
         10.0, description="Of the noise: a tree costs 1/scale of epsilon at most."
     )
-    delta: Delta = Field(1e-6, description="At which epsilon is claimed; 0 is possible.")
+    delta: Annotated[Delta, LESS] = Field(1e-6, description="At which epsilon is claimed; 0 is possible.")
 
-    stricter_more = frozenset({"scale"})
-    stricter_less = frozenset({"delta"})
     threat_model = DpRandomTreesOptions.threat_model
     formula = "each tree: structure from the declared domains; to every number whole noise z, chance ~ exp(-|z|/scale)"
     source = (
@@ -193,11 +192,10 @@ class DifferentialPrivacy(ReleaseAtMost):
     """The epsilon of a release, computed again from its own numbers and the options of its builder."""
 
     use: Literal["differential_privacy"] = "differential_privacy"
-    delta: Delta = Field(1e-6, description="At which epsilon is accounted.")
+    delta: Annotated[Delta, LESS] = Field(1e-6, description="At which epsilon is accounted.")
     neighbours: Neighbours = Field("add_remove", description="Tables that differ by a person more, or by one changed.")
 
     policy_example = "at_most: 1.0"
-    stricter_less = frozenset({"delta"})
     of_release = True
     checks = "epsilon"
     plain_failure = "the promise of differential privacy is weaker than what is asked for"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from leafgate.api import PositiveInt, PruningConfidence, Release, TreeBuilder, lazy
+from leafgate.api import MORE, PositiveInt, PruningConfidence, Release, TreeBuilder, lazy
 from leafgate_kadet import requirements
 from leafgate_kadet.requirements import AnyRequired
 
@@ -39,7 +39,7 @@ class Kadet(TreeBuilder):
     """Grow a tree in which every group of people whom the adversary cannot distinguish has at least k members."""
 
     use: Literal["kadet"] = "kadet"
-    k: PositiveInt = Field(description="People in every non-empty group.")
+    k: Annotated[PositiveInt, MORE] = Field(description="People in every non-empty group.")
     measure: Literal["gain", "gain_ratio", "gini"] = Field("gain", description="What the best test has most of.")
     average_gain: bool = Field(True, description="With gain_ratio: tests below the node's mean gain come last.")
     prune: bool = Field(True, description="Error-based pruning by subtree replacement; it keeps k-anonymity.")
@@ -53,7 +53,6 @@ class Kadet(TreeBuilder):
     )
 
     policy_example = "k: 10"
-    stricter_more = frozenset({"k"})
     measure_options = frozenset({"measure", "average_gain", "prune", "confidence"})
     threat_model = (
         "The adversary knows the public columns of everyone in the table, and the tree. Everyone whose private "

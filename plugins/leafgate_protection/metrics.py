@@ -9,6 +9,7 @@ from pydantic import Field
 
 from leafgate.api import (
     ABOUT_GROUPS,
+    MORE,
     AtLeast,
     AtMost,
     AuditorOnly,
@@ -117,12 +118,11 @@ class Exposure(ValueMetric, AtMost):
     """
 
     use: Literal["exposure"] = "exposure"
-    insiders: Annotated[int, Field(ge=0)] = Field(
+    insiders: Annotated[int, MORE, Field(ge=0)] = Field(
         0, description="So many members of a group who know their own values pool them; 0: outsiders alone."
     )
 
     policy_example = "at_most: 0, insiders: 1"
-    stricter_more = frozenset({"insiders"})
     unit = Unit.SHARE
     checks = "exposure"
     checked_by = "linking"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
 from leafgate.api import (
+    MORE,
     Branch,
     CategoricalSplit,
     Leaf,
@@ -140,7 +141,7 @@ def refuse_small(coded: EncodedTable, groups: CompactIds, k: int) -> None:
 class GeneralisingBuilder(TreeBuilder):
     """What the builders share that generalise a table, and release it, the tree learned from it, or both."""
 
-    k: PositiveInt = Field(description="People in every non-empty group of the generalised table.")
+    k: Annotated[PositiveInt, MORE] = Field(description="People in every non-empty group of the generalised table.")
     measure: Literal["gain", "gain_ratio", "gini"] = Field("gain", description="Of the tree: what the best test has.")
     prune: bool = Field(True, description="Error-based pruning of the tree by subtree replacement.")
     confidence: PruningConfidence = Field(0.25, description="Of pruning; smaller prunes more.")
@@ -148,7 +149,6 @@ class GeneralisingBuilder(TreeBuilder):
         "tree", description="What is released: the tree, the generalised table, or both."
     )
 
-    stricter_more = frozenset({"k"})
     measure_options = frozenset({"measure", "prune", "confidence"})
     threat_model = "The adversary knows the public columns of everyone in the table, and the table or the tree."
 

@@ -143,6 +143,8 @@ if TYPE_CHECKING:
     from leafgate.kernel.findings import Remedy as Remedy
     from leafgate.kernel.findings import Unit as Unit
     from leafgate.kernel.findings import lenient as lenient
+    from leafgate.kernel.inheritance import LESS as LESS
+    from leafgate.kernel.inheritance import MORE as MORE
     from leafgate.kernel.knowledge import AdversaryKnowledge as AdversaryKnowledge
     from leafgate.kernel.knowledge import Candidates as Candidates
     from leafgate.kernel.knowledge import Mechanism as Mechanism

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 from pydantic import BaseModel, Field, field_validator
 
 from leafgate.kernel.findings import Scored
-from leafgate.kernel.inheritance import SPECIAL, ordered_by, ranked
+from leafgate.kernel.inheritance import SPECIAL, Inherited, ordered_by, ranked, rule_of
 from leafgate.kernel.knowledge import Knows
 from leafgate.kernel.options import STRICT as STRICT
 from leafgate.kernel.options import people_files
@@ -46,8 +46,8 @@ ONLY_DERIVED: frozenset[Scored] = frozenset({"derived"})
 class Component(BaseModel):
     """What builders, attacks and metrics have in common: `use`, the name a policy picks it by.
 
-    `stricter_more` and `stricter_less` name options of which more, or less, always protects better (of a switch, on is
-    more): a policy that extends another may change these in that direction, and no other option of what that one has.
+    The rule of a field says how a policy that extends another may change the option, `Annotated[int, MORE]` where more
+    always protects better and `LESS` where less does (of a switch, on is more); without a rule it may not be changed.
     `policy_example` has the options with which documentation shows the component in a policy, as YAML on one line
     (`k: 10, prune: false`); it needs those that have no default.
     """
@@ -59,9 +59,12 @@ class Component(BaseModel):
     threat_model: ClassVar[str] = ""
     formula: ClassVar[str] = ""
     source: ClassVar[str] = ""
-    stricter_more: ClassVar[frozenset[str]] = frozenset()
-    stricter_less: ClassVar[frozenset[str]] = frozenset()
     policy_example: ClassVar[str] = ""
+
+    @classmethod
+    def options_ruled(cls, rule: Inherited) -> frozenset[str]:
+        """The options with this rule, such as `MORE`."""
+        return frozenset(name for name, field in cls.model_fields.items() if rule_of(field) == rule)
 
     def missing_requirements(self, policy: Policy) -> str:
         """A sentence about what this component needs and the policy does not declare; empty where nothing is missing.
@@ -88,7 +91,7 @@ class TreeBuilder(Component):
     false}` can leave them out. `guarantees` names the kinds of claims (`epsilon`, `Claim.kind`) that hold only while
     nobody chooses among several releases by looking at the data. `raised_by_remedies` names whole-number options of
     which more usually makes groups of people larger: where an audit fails, leafgate looks for a value of these, and of
-    those in `stricter_more`, with which it passes.
+    those whose rule is `MORE`, with which it passes.
     """
 
     randomness: ClassVar[Literal["none", "seed", "system"]] = "none"

@@ -1,8 +1,7 @@
 """What a policy may do to the options of one that it extends: each field of the policy's models has its rule.
 
-A rule is metadata of the field, as in `seed: Annotated[int, FREE] = Field(0, description=...)`. `leafgate.policy`
-merges and compares policies by these rules. A plugin's component may name its options in `stricter_more` and
-`stricter_less` in place of it.
+A rule is metadata of the field, as in `seed: Annotated[int, FREE] = Field(0, description=...)`; the options of plugins'
+components have `MORE` and `LESS`. `leafgate.policy` merges and compares policies by these rules.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from pydantic_core import to_jsonable_python
 from leafgate.api.registry import Plugins
 from leafgate.kernel.belief import AttributeBelief
 from leafgate.kernel.components import AttackModel, Component
-from leafgate.kernel.inheritance import FIXED, LESS, MORE, Inherited, Kind, Option, options_of, rule_of
+from leafgate.kernel.inheritance import FIXED, Inherited, Kind, Option, options_of, rule_of
 from leafgate.kernel.knowledge import Knows
 from leafgate.kernel.metrics import AtLeast, AtMost, Metric, PersonMetric
 from leafgate.kernel.origin import SourceLine
@@ -38,8 +38,6 @@ def rule_of_option(kind: type[Component] | None, key: str) -> Inherited:
     for each in (*(() if kind is None else kind.__mro__), AtLeast, AtMost, AttackModel):
         if issubclass(each, Component) and key in each.model_fields and (rule := rule_of(each.model_fields[key])):
             return rule
-    if kind is not None and key in kind.stricter_more | kind.stricter_less:
-        return MORE if key in kind.stricter_more else LESS
     return FIXED
 
 

@@ -17,6 +17,7 @@ from leafgate.algorithms.induction.encoding import categorical_feature
 from leafgate.api import (
     COUNTS_DISCLOSURE,
     LEAF,
+    MORE,
     CategoricalSplit,
     CategoryCodes,
     Column,
@@ -121,7 +122,7 @@ def growers(plugins: Plugins, metrics: Sequence[Metric], people: int, *, prune: 
         builder = _keeping(kind, metrics)
         if builder is None or type(builder).distilled is TreeBuilder.distilled:
             continue
-        sizes = [name for name in builder.stricter_more if isinstance(getattr(builder, name, None), int)]
+        sizes = [name for name in builder.options_ruled(MORE) if isinstance(getattr(builder, name, None), int)]
         for times in PEOPLE_TIMES if sizes else (1,):
             more = {name: getattr(builder, name) * times for name in sizes}
             if any(size > people // 2 for size in more.values()) and times > 1:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
-from leafgate.api import Ids, LeafgateError, Metric, ModelIR, Release, ReleaseError
+from leafgate.api import MORE, Ids, LeafgateError, Metric, ModelIR, Release, ReleaseError
 from leafgate.app import Finding, Report, lower_model
 from leafgate_convert.rare_cells import merge_rare_values
 from leafgate_convert.repair.distil import Grower, growers, model_of
@@ -422,7 +422,7 @@ class Ladder:
             for grower in growers(
                 self.bench.session.plugins, self._metrics, self.bench.session.table.people, prune=False
             )
-            for name in grower.builder.stricter_more
+            for name in grower.builder.options_ruled(MORE)
         ]
         return max(min(sizes, default=5), 2)
 

@@ -20,6 +20,7 @@ from leafgate.io.release_codec import SealedRelease
 from leafgate.io.yaml import yaml_flow
 from leafgate.kernel.components import TreeBuilder
 from leafgate.kernel.findings import Remedy, Report
+from leafgate.kernel.inheritance import MORE
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import Publish
 
@@ -154,7 +155,7 @@ class _BuilderSearch:
             old, new = getattr(own, name), getattr(other, name)
             if isinstance(new, tuple):
                 stricter[name] = (*old, *(each for each in new if each not in old))
-            elif name in kind.stricter_more:
+            elif name in kind.options_ruled(MORE):
                 stricter[name] = max(old, new)
         changed = any(getattr(own, key) != value for key, value in stricter.items())
         return own.model_copy(update=stricter) if changed else None

@@ -14,6 +14,7 @@ from leafgate.errors import InconclusiveError, LeafgateError, Problem
 from leafgate.kernel.belief import AttributeBelief, CellBelief, MechanismBelief, MembershipBelief
 from leafgate.kernel.components import AttackModel
 from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, Finding, Remedy, VisibleTo
+from leafgate.kernel.inheritance import LESS, MORE
 from leafgate.kernel.metrics import Metric
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import Claim, Release
@@ -121,7 +122,7 @@ def _larger_groups(policy: Policy) -> Remedy:
 def raised_options(policy: Policy) -> list[str]:
     """The whole-number options of the builder of which more makes groups of people larger."""
     builder = type(policy.build)
-    names = builder.stricter_more | builder.raised_by_remedies
+    names = builder.options_ruled(MORE) | builder.raised_by_remedies
     return [name for name in builder.model_fields if name in names and type(getattr(policy.build, name)) is int]
 
 
@@ -154,7 +155,7 @@ def _about_private_release(metric: Metric, policy: Policy, plugins: Plugins, rel
             f"`{metric.called}` judges numbers as if they had no noise; {why}."
         )
         yield Remedy(action="add", text=text, place="metrics", value=_promised_limit(own, release))
-    if hasattr(policy.build, "epsilon") and "epsilon" in type(policy.build).stricter_less:
+    if "epsilon" in policy.build.options_ruled(LESS):
         text = f"Choose a smaller `build.epsilon` without looking at the data, and draw the release once; {why}."
         yield Remedy(action="advise", text=text)
     else:
