@@ -10,7 +10,17 @@ from weakref import ref
 import numpy as np
 from pydantic import ValidationError
 
-from leafgate.api import AuditorOnly, InconclusiveError, Leaf, PolicyError, Release, Score, ScoringContext, leaves
+from leafgate.api import (
+    AuditorOnly,
+    InconclusiveError,
+    Leaf,
+    LeafgateError,
+    PolicyError,
+    Release,
+    Score,
+    ScoringContext,
+    leaves,
+)
 from leafgate_dp_random_trees.accounting import Forest, account, noise_claim, noise_epsilon, round_up, sampling_claim
 from leafgate_dp_random_trees.builder import COMBINE_RULES, SELECTION
 from leafgate_dp_random_trees.leaf_scores import DECIMALS, summed_scores
@@ -32,7 +42,7 @@ from leafgate_dp_random_trees.randomness import (
 from leafgate_dp_random_trees.structure import balanced_structure_violations, random_structure_violations
 
 if TYPE_CHECKING:
-    from leafgate_dp_random_trees.options import Neighbours
+    from leafgate.api import Neighbours
 
 
 def postprocessing_violations(release: Release, k: int) -> Iterator[str]:
@@ -182,7 +192,7 @@ def false_counts_detected(case: ScoringContext, options: Options) -> Mapping[str
     else:
         assert options.beta is not None
         refused = would_refuse_false_samples(counters, options.k, options.beta)
-    if not case.built and not all(refused.values()):
+    if case.builder is None and not all(refused.values()):
         missed = " or ".join(name for name, caught in refused.items() if not caught)
         raise InconclusiveError(
             f"the release shows too little to tell numbers that are {COUNT_SEMANTICS[options.use]} from {missed}",
@@ -206,9 +216,12 @@ def score(case: ScoringContext, delta: float, neighbours: Neighbours) -> Score:
     claimed is for auditors: it is worked out from the table.
 
     Raises InconclusiveError where a condition cannot be seen from the release and the policy, and where the release was
-    not built in this audit and shows too little to decide whether its numbers were drawn at all.
+    not built in this audit and shows too little to decide whether its numbers were drawn at all. Of another builder's
+    release as `_by_its_own_account`.
     """
-    release, options = case.release, _options(case.release)
+    if case.release.builder.get("use") not in BUILDERS:
+        return _by_its_own_account(case, delta, neighbours)
+    release, options = case.release, options_of(case.release)
     if options.rehearsal:
         raise InconclusiveError(
             "it is a rehearsal: others may know its seed, or its domains or parameters were taken from the data",
@@ -221,7 +234,7 @@ def score(case: ScoringContext, delta: float, neighbours: Neighbours) -> Score:
             place="publish",
             remedy="publish {leaves: counts, measure: true}: it costs nothing",
         )
-    epsilon, problems = _epsilon(options, release, delta, neighbours), list(violated_conditions(case, options))
+    epsilon, problems = epsilon_of(options, release, delta, neighbours), list(violated_conditions(case, options))
     if math.isinf(epsilon):
         problems.append("no epsilon is enough at this delta")
     if problems:
@@ -229,11 +242,45 @@ def score(case: ScoringContext, delta: float, neighbours: Neighbours) -> Score:
     return Score(round_up(epsilon), evidence=_evidence(case, options, delta, neighbours))
 
 
-def _options(release: Release) -> Options:
-    """The builder's options as the release states them; InconclusiveError where it states none, or unknown ones."""
-    builder = BUILDERS.get(release.builder.get("use"))
+def _by_its_own_account(case: ScoringContext, delta: float, neighbours: Neighbours) -> Score:
+    """The epsilon by the account of a builder that is not leafgate's; infinite where a domain was taken from the data.
+
+    Raises InconclusiveError where this audit did not run the builder, its random numbers follow from a seed, or it has
+    no account.
+    """
+    builder = case.builder
     if builder is None:
-        raise InconclusiveError("no account is known for this builder's releases")
+        raise InconclusiveError(
+            "nothing shows by which mechanism this release was made, for this audit did not run its builder",
+            place="build",
+            remedy="let the audit run the builder, and publish what it writes",
+        )
+    if not builder.one_shot:
+        raise InconclusiveError(
+            "the builder's random numbers follow from a seed that others may know",
+            place="build",
+            remedy="leave a `rehearsal` out; a builder of private releases draws from the operating system "
+            '(`randomness = "system"`)',
+        )
+    if problems := list(_domain_violations(case)):
+        return Score(math.inf, evidence={"broken": problems})
+    try:
+        epsilon = builder.account(case.release, delta, neighbours)
+    except LeafgateError:
+        raise
+    except Exception as error:
+        message = f"the account of the builder {builder.use!r} fails with {type(error).__name__}"
+        raise InconclusiveError(message, place="build") from error
+    if not isinstance(epsilon, int | float) or math.isnan(epsilon) or epsilon < 0:
+        raise InconclusiveError(f"the account of the builder {builder.use!r} is no number from 0 up", place="build")
+    if math.isinf(epsilon):
+        return Score(math.inf, evidence={"broken": ["no epsilon is enough by the builder's own account"]})
+    return Score(round_up(epsilon), evidence={"account": builder.use})
+
+
+def options_of(release: Release) -> Options:
+    """The builder's options as the release states them; InconclusiveError where it states none, or unknown ones."""
+    builder = BUILDERS[release.builder["use"]]
     try:
         result = builder.model_validate(dict(release.builder))
     except ValidationError:
@@ -262,7 +309,7 @@ def _evidence(case: ScoringContext, options: Options, delta: float, neighbours: 
     return fields | {"at_least": tight.epsilon_lower} | drawn
 
 
-def _epsilon(options: Options, release: Release, delta: float, neighbours: Neighbours) -> float:
+def epsilon_of(options: Options, release: Release, delta: float, neighbours: Neighbours) -> float:
     """By the trees there are, not by those it says there are."""
     if isinstance(options, DpRandomTreesOptions):
         forest = released_forest(options, release)

@@ -14,6 +14,7 @@ from leafgate.api import (
     LargeTable,
     MechanismBelief,
     Metric,
+    Neighbours,
     OpenProbability,
     PositiveFloat,
     Release,
@@ -41,7 +42,6 @@ Combine = Literal["evidence", "normalised", "sum"]
 Structure = Literal["balanced", "random"]
 Delta = Annotated[float, Field(ge=0, lt=1)]
 Many = Annotated[int, Field(ge=1, le=10_000)]
-Neighbours = Literal["add_remove", "replace_one"]
 STRUCTURE = "Every pair of columns about equally often, or at every node a column drawn anew."
 DEPTH = "Columns on every path; where the structure is random, tests."
 COMBINE = "How the leaves' numbers are put together; nothing but them is used."
@@ -171,6 +171,9 @@ class RandomTrees(RandomTreesOptions):
 class DpRandomTrees(DpRandomTreesOptions):
     """Random trees on samples, with numbers below a threshold shown as 0: differential privacy without added noise."""
 
+    def account(self, release: Release, delta: float, neighbours: Neighbours) -> float:
+        return claim_check.epsilon_of(claim_check.options_of(release), release, delta, neighbours)
+
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         return builder.dp_random_trees(self, table, rng)
 
@@ -180,6 +183,9 @@ class DpRandomTrees(DpRandomTreesOptions):
 
 class DpLaplaceTrees(DpLaplaceTreesOptions):
     """Random trees with discrete Laplace noise on every number: the usual differential privacy, as a baseline."""
+
+    def account(self, release: Release, delta: float, neighbours: Neighbours) -> float:
+        return claim_check.epsilon_of(claim_check.options_of(release), release, delta, neighbours)
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         return builder.dp_laplace_trees(self, table, rng)

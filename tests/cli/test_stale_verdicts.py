@@ -17,7 +17,9 @@ from typing import Any
 import pytest
 
 from command_line import Ended, leafgate, start
+from leafgate.app import load_plugins
 from leafgate.session.expected_run import judge_waivers_again
+from leafgate.session.results import SHOWN
 from leafgate_baselines.builders import C45
 from stranger import install
 from survey import UNLISTED, survey
@@ -101,10 +103,9 @@ def test_what_a_report_was_shown_in_later_is_no_older_verdict_either(tmp_path: P
     assert (out / "earlier-report.html").read_bytes() == shown
 
 
-def test_other_files_called_report_stay_where_no_audit_wrote_its_report(tmp_path: Path) -> None:
-    (tmp_path / "report.py").write_text("mine")
-    assert leafgate("audit", tmp_path / "nowhere.yaml", "--out", tmp_path).code == 2
-    assert (tmp_path / "report.py").read_text() == "mine"
+def test_reports_that_are_set_aside_are_those_of_all_formats_of_leafgates_own() -> None:
+    offered = {each.format.filename for each in load_plugins().formats_by_name.values()}
+    assert set(SHOWN) == offered | {"report.txt"}
 
 
 def test_every_folder_of_a_repeated_out_is_cleared_and_no_other(passed: Path) -> None:

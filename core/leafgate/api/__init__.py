@@ -132,6 +132,7 @@ if TYPE_CHECKING:
     from leafgate.kernel.components import ONLY_DERIVED as ONLY_DERIVED
     from leafgate.kernel.components import AttackModel as AttackModel
     from leafgate.kernel.components import DataSource as DataSource
+    from leafgate.kernel.components import Neighbours as Neighbours
     from leafgate.kernel.components import SourceFile as SourceFile
     from leafgate.kernel.components import TreeBuilder as TreeBuilder
     from leafgate.kernel.context import ScoringContext as ScoringContext

@@ -13,7 +13,7 @@ from leafgate.engine.attack import AttackResult
 from leafgate.engine.knowledge import Adversaries, secret_inputs
 from leafgate.engine.validation import align_to_records
 from leafgate.kernel.belief import AttributeBelief, Belief, CellBelief, MembershipBelief, PosteriorBelief
-from leafgate.kernel.components import Distribution
+from leafgate.kernel.components import Distribution, TreeBuilder
 from leafgate.kernel.context import ScoringContext
 from leafgate.kernel.knowledge import AdversaryKnowledge, defensive_copy
 from leafgate.kernel.metrics import PersonMetric, ReleaseMetric
@@ -41,7 +41,7 @@ class AuditState:
     consistency: Consistency
     origins: Sequence[int] | None = None
     verified_claims: frozenset[str] = frozenset()
-    built: bool = False
+    builder: TreeBuilder | None = None
     comparisons: Mapping[type[Belief], int] = field(default_factory=dict)
     smallest_cell: int = 10
     mapped_classes: Mapping[str, str] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class AuditState:
             scored,
             self.origins,
             bool(self.inconsistency),
-            self.built,
+            self.builder,
             smallest_cell=self.smallest_cell,
             comparisons=1 if belief is None else self.comparisons.get(type(belief), 1),
             _membership=None if result is None else result.membership,
@@ -106,7 +106,7 @@ def state_of(adversaries: Adversaries, results: Sequence[AttackResult], plugins:
         plugins,
         Consistency(table, artifact.release, artifact.provenance.node_numbers),
         artifact.origins,
-        built=artifact.built,
+        builder=policy.build if artifact.built else None,
         smallest_cell=policy.report.smallest_cell,
         comparisons=_comparisons(policy, len(secret_inputs(artifact.release, table.schema))),
         mapped_classes=artifact.provenance.mapped_classes,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, Field, field_validator
 
+from leafgate.errors import InconclusiveError
 from leafgate.kernel.findings import Scored
 from leafgate.kernel.inheritance import SPECIAL, Inherited, ordered_by, ranked, rule_of
 from leafgate.kernel.knowledge import Knows
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from leafgate.kernel.table import Table
 
 
+Neighbours = Literal["add_remove", "replace_one"]
+"""Tables that differ by a person more, or by one person changed."""
 Distribution = Literal["derived", "composition"]
 """A distribution of a secret: what the adversary derives, or the true composition of each person's group."""
 DEFAULT_ORDER: tuple[Scored, ...] = ("worst", "derived", "composition")
@@ -151,6 +154,25 @@ class TreeBuilder(Component):
     def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release | BuildResult:
         """What `build` builds, from a table in blocks; called only where `builds_large`."""
         raise NotImplementedError(type(self).__name__)
+
+    def account(self, release: Release, delta: float, neighbours: Neighbours) -> float:
+        """The epsilon, at `delta`, of the differential privacy of the mechanism that made this release.
+
+        Work it out from the release and the options: it is published. The metric `differential_privacy` compares it
+        with the claim `epsilon` of the release, and `distinguish` runs the builder to refute it.
+
+        Args:
+            release: what `build` returned, as its file has it.
+            delta: from 0 to 1.
+            neighbours: tables that differ by a person more (`add_remove`), or by one who is changed (`replace_one`).
+
+        Returns:
+            `math.inf` where none is enough, as where a condition of the account does not hold.
+
+        Raises InconclusiveError where the builder has no account.
+        """
+        remedy = "give its class the method `account`, or leave the claim out"
+        raise InconclusiveError(f"the builder {self.use!r} has no account of its releases", remedy=remedy)
 
     def distilled(self, table: Table, rng: np.random.Generator, levels: Ids) -> Release | None:
         """What `build` builds, with tests that tell another model's scores apart and not the classes.

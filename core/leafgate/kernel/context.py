@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from leafgate.kernel.components import Distribution
+    from leafgate.kernel.components import Distribution, TreeBuilder
     from leafgate.kernel.knowledge import AdversaryKnowledge, Membership
     from leafgate.kernel.release import Release
     from leafgate.kernel.schema import Column
@@ -47,8 +47,9 @@ class ScoringContext:
     that metrics never align anything. `scored` says what `posterior` holds: what the adversary derives, or the true
     composition of each equivalence class. Where the belief is about hidden cells, `table` holds the people behind
     these records, one row for each. `origins` gives, where the builder returned it, for each published record its row
-    in `table.without_key`. `inconsistency`: the release claims to count the table's people, and does not. `built`:
-    this audit ran the builder, so all random numbers of the build were drawn. `comparisons`: how many findings the
+    in `table.without_key`. `inconsistency`: the release claims to count the table's people, and does not. `builder`:
+    the one that this audit ran, so that all random numbers of the build were drawn; None where the release was read.
+    `comparisons`: how many findings the
     policy's metrics of this kind of belief (MembershipBelief or AttributeBelief) give together, at least 1: intervals
     that are to hold together divide their error by it. `smallest_cell`: a number that so many people share is nobody's.
 
@@ -65,7 +66,7 @@ class ScoringContext:
     scored: Distribution = "derived"
     origins: Sequence[int] | None = None
     inconsistency: bool = False
-    built: bool = False
+    builder: TreeBuilder | None = None
     comparisons: int = field(default=1, kw_only=True)
     smallest_cell: int = field(default=10, kw_only=True)
     observed: set[Observation] = field(default_factory=set, repr=False, compare=False, kw_only=True)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 REPORT, RELEASE, TIMINGS = "report.json", "release.json", "timings.json"
 RESULTS = frozenset({REPORT, RELEASE, TIMINGS, "trail.json", "origins.json", "report.txt"})
 """Every file that an audit may write, but for those of formats of plugins."""
+SHOWN = ("report.txt", "report.html", "report.md", "report.sarif", "report.junit.xml")
+"""The files of leafgate's own formats."""
 WRITTEN_FORMATS = "reports"
 """The key of `timings.json` that lists the files of report formats that stand beside it."""
 SWEEP_FILES = ("sweep.json", "sweep.csv", "sweep.svg")
@@ -76,11 +78,10 @@ def _set_aside(folder: Path, names: Collection[str]) -> None:
 
 
 def _reports(folder: Path) -> list[str]:
-    """The reports of the last audit: those that it wrote, and `report.*`, which `leafgate report` may have written."""
+    """The reports of the last audit: those that it wrote, and those that `leafgate report` may have written there."""
     listed = _json_object(folder / TIMINGS).get(WRITTEN_FORMATS)
     names = [name for name in listed if FILENAME.fullmatch(str(name))] if isinstance(listed, list) else []
-    beside = folder.glob("report.*") if (folder / REPORT).is_file() else ()
-    return sorted({REPORT, *names, *(path.name for path in beside)})
+    return sorted({REPORT, *names, *SHOWN})
 
 
 def set_aside_where_refused(words: Sequence[str]) -> None:

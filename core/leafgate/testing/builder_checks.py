@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
+
 from leafgate.algorithms.consistency import inconsistent_leaves, inconsistent_records
-from leafgate.errors import LeafgateError
+from leafgate.api.registry import load_plugins
+from leafgate.engine.knowledge import grant_knowledge
+from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.release_codec import release_bytes
+from leafgate.kernel.belief import MechanismBelief
+from leafgate.kernel.components import AttackModel
+from leafgate.kernel.findings import lenient
 from leafgate.kernel.leaf import Leaf
-from leafgate.kernel.release import Release
+from leafgate.kernel.release import BuildResult, Release
 from leafgate.kernel.table import Table
 from leafgate.kernel.tree import leaves
 from leafgate.testing.check import DoesNotApply, NonConformance
@@ -100,6 +108,62 @@ def leaks_no_record(subject: BuilderSubject) -> None:
         )
 
 
+def accounts(subject: BuilderSubject) -> None:
+    """A claim of differential privacy is kept by its own account, and is not refuted by running it."""
+    component, claiming = subject.component, [each for each in subject.releases if "epsilon" in each[1].guarantee]
+    if not claiming:
+        raise DoesNotApply("its releases claim no epsilon")
+    if component.randomness != "system":
+        raise NonConformance(
+            "its releases claim differential privacy, and their random numbers follow from a seed",
+            'state `randomness = "system"`, and draw from the generator that `build` is given',
+        )
+    for _, release in claiming:
+        claim = release.guarantee["epsilon"]
+        claim = claim if isinstance(claim, Mapping) else {"at_most": claim}
+        try:
+            epsilon = component.account(release, claim.get("delta", DELTA), claim.get("neighbours", "add_remove"))
+        except InconclusiveError as error:
+            raise NonConformance(f"its release claims an epsilon: {error}", error.problems[0].hint) from error
+        if not epsilon <= lenient(claim["at_most"]):
+            raise NonConformance(
+                f"its account says epsilon {epsilon:.6g}, and its release claims {claim['at_most']:.6g}",
+                "claim what the account says, or more",
+            )
+    _run_against_claim(subject, *claiming[0])
+
+
+DELTA = 1e-6
+"""The delta of a claim that states none."""
+RUNS, SECONDS, CONFIDENCE = 400, 10, 0.9999
+"""So often the builder is run with one person, and as often without, or as often as takes so long; and the confidence
+with which a claim is refuted, so that one of 10,000 honest builders is told otherwise."""
+
+
+def _run_against_claim(subject: BuilderSubject, table: Table, release: Release) -> None:
+    """NonConformance where `distinguish` refutes the claim."""
+    distinguish = load_plugins(only={"distinguish"}).component("distinguish")
+    assert distinguish is not None
+    assert issubclass(distinguish, AttackModel)
+    options = {"runs": RUNS, "seconds": SECONDS, "confidence": CONFIDENCE}
+    attack = distinguish.model_validate({"use": "distinguish", **options})
+    draw = itertools.count(1)
+
+    def mechanism(own: Table, rng: np.random.Generator) -> Release:
+        return BuildResult.of(subject.rehearsing.mechanism_only.build(own, np.random.default_rng(next(draw)))).release
+
+    try:
+        beliefs = attack.infer(release, grant_knowledge(table, mechanism=mechanism))
+    except LeafgateError:  # so many runs cannot refute so weak a claim
+        return
+    for belief in beliefs:
+        if isinstance(belief, MechanismBelief) and "epsilon" in belief.refutes:
+            raise NonConformance(
+                f"running it refutes its claim: {belief.document['says']}",
+                "look for what depends on a person beyond the noise: structure, labels, bounds, the number of people",
+            )
+
+
 def _same_people(subject: BuilderSubject, change: Callable[[Table], Table], when: str, remedy: str) -> None:
     if subject.component.randomness != "none":
         raise DoesNotApply("which coin falls on which column depends on their order")
@@ -149,5 +213,6 @@ BUILDER_CHECKS: Mapping[str, Callable[[BuilderSubject], None]] = {
     "any_label_order": any_label_order,
     "any_row_order": any_row_order,
     "tells_nobody": leaks_no_record,
+    "accounts": accounts,
     "errs_in_words": raises_clean_errors,
 }

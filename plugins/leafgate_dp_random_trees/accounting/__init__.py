@@ -12,10 +12,9 @@ from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from leafgate.api import PolicyError
+from leafgate.api import Neighbours, PolicyError
 from leafgate_dp_random_trees.accounting import theorem
 from leafgate_dp_random_trees.accounting.pld import (
-    Neighbours,
     PrivacyLosses,
     discrete_laplace_loss,
     optimistic_losses,

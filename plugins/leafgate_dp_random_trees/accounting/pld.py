@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.api import Floats, PolicyError
+from leafgate.api import Floats, Neighbours, PolicyError
 
 TRUNCATED_PROBABILITY = 1e-60
 """Probabilities below this at the upper end of a distribution are dropped; there are at most 10^9 counts."""
@@ -173,7 +173,6 @@ def _up_to(a: Floats, most: float) -> Floats:
     return a[: np.searchsorted(a, most * (1 + 1e-9), side="right")]
 
 
-Neighbours = Literal["add_remove", "replace_one"]
 DISCRETISATION_STEP = 1e-3
 """Of the epsilons a tree's loss is rounded to, in nats."""
 

@@ -157,7 +157,7 @@ def test_a_domain_from_the_data_breaks_the_account() -> None:
 @pytest.mark.parametrize(
     ("release", "problem"),
     [
-        (lambda: released(RandomTrees(trees=2), TABLE), "no account is known"),
+        (lambda: released(RandomTrees(trees=2), TABLE), "nothing shows by which mechanism"),
         (lambda: released(dp_trees(rehearsal=True), TABLE), "rehearsal"),
         (lambda: published(sampled_forest(), Publish(leaves="labels", measure=True), frozenset()), "cannot be seen"),
         (lambda: published(sampled_forest(), Publish(leaves="counts", measure=False), frozenset()), "cannot be seen"),

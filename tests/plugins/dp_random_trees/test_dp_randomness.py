@@ -19,7 +19,7 @@ from command_line import leafgate
 from dp_survey import COLUMNS, dp_trees, epsilon, laplace_trees, one_sample, problems, released, survey
 from example_counts import examples
 from leafgate import InconclusiveError, Release, Table
-from leafgate.api import Ids, Leaf, ScoringContext, leaves, map_leaves
+from leafgate.api import Ids, Leaf, ScoringContext, TreeBuilder, leaves, map_leaves
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.io.release_codec import release_bytes
 from leafgate_dp_random_trees.accounting import Forest
@@ -137,7 +137,7 @@ def test_a_loaded_release_is_inconclusive_where_a_number_could_be_exact_unnotice
     metric = DifferentialPrivacy(at_most=100, delta=0.01)
     with pytest.raises(InconclusiveError, match="numbers that are sampled from one exact count below 23"):
         score_of_release(metric, case)
-    built = metric.score(replace(case, built=True))
+    built = metric.score(replace(case, builder=TreeBuilder(use="test")))
     assert built.evidence["would_refuse"][-1].startswith("one exact count of 23 or more among ")
 
 
@@ -313,7 +313,10 @@ def test_only_a_release_built_in_the_audit_passes_where_false_numbers_are_invisi
     case = ScoringContext(table, None, release, grant_knowledge(table))
     with pytest.raises(InconclusiveError, match="shows too little to tell numbers that are"):
         score_of_release(metric, case)
-    assert score_of_release(metric, replace(case, built=True)) == release.guarantee["epsilon"]["at_most"]
+    assert (
+        score_of_release(metric, replace(case, builder=TreeBuilder(use="test")))
+        == release.guarantee["epsilon"]["at_most"]
+    )
 
 
 def test_what_the_test_could_see_is_told_from_the_release_alone() -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from leafgate import Table
-    from leafgate.api import Column
+    from leafgate.api import Column, Neighbours
 
 
 class ByColumn(TreeBuilder):
@@ -240,6 +240,18 @@ class SilencesNumpy(ByColumn):
         return super().build(table, rng)
 
 
+class PromisesPrivacy(ByColumn):
+    """Claims differential privacy of exact counts."""
+
+    randomness = "system"
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        return replace(super().build(table, rng), guarantee={"epsilon": {"at_most": 1, "delta": 0}})
+
+    def account(self, release: Release, delta: float, neighbours: Neighbours) -> float:
+        return 1.0
+
+
 BROKEN_BUILDERS: tuple[tuple[TreeBuilder, str], ...] = (
     (Unwritable(), "builds"),
     (TellsTheTime(), "repeats"),
@@ -262,5 +274,6 @@ BROKEN_BUILDERS: tuple[tuple[TreeBuilder, str], ...] = (
     (FirstRow(), "any_row_order"),
     (SpillsRow(), "tells_nobody"),
     (ByPosition(), "any_column_order"),
+    (PromisesPrivacy(), "accounts"),
     (Crashes(), "errs_in_words"),
 )

@@ -22,6 +22,7 @@ from leafgate.kernel.belief import (
     PlantedLeak,
     SecretBelief,
 )
+from leafgate.kernel.components import TreeBuilder
 from leafgate.kernel.context import ScoringContext
 from leafgate.kernel.knowledge import AdversaryKnowledge, limit_knowledge
 from leafgate.kernel.metrics import Example
@@ -180,7 +181,7 @@ def mechanism_case(learned: Learned, change: Change = unchanged) -> ScoringConte
         evidence={"epsilon_at_least": shown, "claimed": claim},
     )
     known = limit_knowledge(world.known, frozenset({"mechanism"}))
-    return ScoringContext(world.table, world.table, world.release, known, belief, built=True)
+    return ScoringContext(world.table, world.table, world.release, known, belief, builder=TreeBuilder(use="kit"))
 
 
 SHOWN_CASES = (
@@ -201,7 +202,9 @@ def release_case(setting: Scenario, learned: Learned = "everything", change: Cha
 
 def case_of(world: Instance) -> ScoringContext:
     """A case of a release alone."""
-    return ScoringContext(world.table, world.table, world.release, world.known, origins=world.origins, built=True)
+    return ScoringContext(
+        world.table, world.table, world.release, world.known, origins=world.origins, builder=TreeBuilder(use="kit")
+    )
 
 
 def alone(case: ScoringContext) -> ScoringContext | None:

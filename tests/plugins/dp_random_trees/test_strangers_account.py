@@ -1,0 +1,163 @@
+"""A private builder of a stranger: its own account is what its claim is compared with, and `distinguish` refutes it."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import leafgate
+from leafgate.testing import NonConformance, conformance
+from stranger import install
+from survey import survey
+
+BUILDER = """
+import math
+from typing import Annotated, Literal
+from leafgate.api import Branch, CategoricalSplit, InconclusiveError, Leaf, MORE, Release, TreeBuilder, hookimpl
+from pydantic import Field
+
+leafgate_api = ">=2,<3"
+
+class NoisyStump(TreeBuilder):
+    "How many people of each class have each value of the first column of values, with discrete Laplace noise."
+    use: Literal["NAME"] = "NAME"
+    scale: Annotated[float, MORE, Field(gt=0)] = 2.0
+    claimed: float = 0.5
+    randomness = "RANDOMNESS"
+    guarantees = frozenset({"epsilon"})
+
+    def build(self, table, rng):
+        asked = [c for c in table.schema.features if c.values and not c.missing]
+        if not asked:
+            raise InconclusiveError("no column has values to ask for")
+        column = asked[0]
+        classes = table.schema.classes
+        def leaf(value):
+            there = table.codes(column.name) == column.domain.index(value)
+            counts = {}
+            for i, name in enumerate(classes):
+                chance = 1 - math.exp(-1 / self.scale)
+                noise = int(rng.geometric(chance)) - int(rng.geometric(chance)) if NOISE else 0
+                people = int(table.weight[there & (table.codes(table.schema.target.name) == i)].sum())
+                counts[name] = max(people + noise, 0)
+            return Leaf(max(counts, key=counts.get), counts)
+        tree = CategoricalSplit(column.name, tuple(Branch((value,), leaf(value)) for value in column.domain))
+        claim = {"epsilon": {"at_most": self.claimed, "delta": 0}}
+        return Release(self.described(), table.schema, (tree,), count_semantics="noisy", selection={}, guarantee=claim)
+
+    ACCOUNT
+
+@hookimpl
+def tree_builders():
+    return [NoisyStump]
+"""
+ACCOUNT = """def account(self, release, delta, neighbours):
+        return RETURNED
+"""
+HONEST = "(1 if neighbours == 'add_remove' else 2) / self.scale"
+
+
+def source_of(name: str, returned: str = HONEST, *, noise: bool = True, randomness: str = "system") -> str:
+    """The module of a builder; `returned` is what its account returns, empty where it has none."""
+    account = ACCOUNT.replace("RETURNED", returned) if returned else ""
+    source = BUILDER.replace("ACCOUNT", account).replace("NAME", name).replace("RANDOMNESS", randomness)
+    return source.replace("NOISE", str(noise))
+
+
+def audited(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, claimed: float = 0.5, **given: Any
+) -> tuple[int, dict[str, Any]]:
+    """The exit code and the findings of an audit of the builder's release, which `distinguish` attacks."""
+    install(folder, f"leafgate_{name}", source_of(name, **given))
+    monkeypatch.syspath_prepend(folder)
+    changes = {
+        "build": {"use": name, "claimed": claimed},
+        "attacks": [{"use": "distinguish", "runs": 400, "confidence": 0.9999}],
+        "metrics": [{"use": "differential_privacy", "at_most": 1, "delta": 0}],
+    }
+    ended = leafgate("audit", survey(folder, changes), "--out", folder / "out", "--audience", "auditor")
+    assert (folder / "out" / "report.json").exists(), ended.err
+    report = json.loads((folder / "out" / "report.json").read_bytes())
+    return ended.code, {finding["id"]: finding for finding in report["findings"]}
+
+
+def test_a_claim_that_the_builders_own_account_keeps_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, findings = audited(tmp_path, monkeypatch, "honest_stump")
+    assert code == 0
+    assert findings["guarantee:epsilon"]["value"] == findings["differential_privacy"]["value"] == 0.5
+    assert findings["differential_privacy"]["evidence"]["account"] == "honest_stump"
+
+
+def test_a_claim_below_the_account_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, findings = audited(tmp_path, monkeypatch, "bold_stump", claimed=0.4)
+    assert code == 1
+    assert findings["guarantee:epsilon"]["passed"] is False
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        ("silent_stump", {"returned": ""}, "the builder 'silent_stump' has no account of its releases"),
+        (
+            "broken_stump",
+            {"returned": "1 / 0"},
+            "the account of the builder 'broken_stump' fails with ZeroDivisionError",
+        ),
+        ("odd_stump", {"returned": "float('nan')"}, "is no number from 0 up"),
+        ("seeded_stump", {"randomness": "seed"}, "follow from a seed that others may know"),
+    ],
+)
+def test_a_claim_without_an_account_that_can_be_believed_is_inconclusive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, given: dict[str, Any], said: str
+) -> None:
+    code, findings = audited(tmp_path, monkeypatch, name, **given)
+    assert code == 3
+    assert said in findings["differential_privacy"]["evidence"]["problem"]
+    assert findings["guarantee:epsilon"]["passed"] is None
+
+
+def test_a_false_account_is_refuted_by_running_the_builder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, findings = audited(tmp_path, monkeypatch, "false_stump", noise=False)
+    assert code == 1
+    assert findings["differential_privacy"]["passed"] is True
+    assert findings["guarantee:epsilon"]["evidence"]["problem"] == "an attack refutes it"
+
+
+def test_a_release_that_was_read_shows_nothing_of_its_builder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    audited(tmp_path, monkeypatch, "stored_stump")
+    again = {
+        "build": {"use": "published", "path": "out/release.json"},
+        "attacks": [{"use": "linking"}],
+        "metrics": [{"use": "differential_privacy", "at_most": 1, "delta": 0}],
+    }
+    ended = leafgate("audit", survey(tmp_path, again), "--out", tmp_path / "again", "--audience", "auditor")
+    assert ended.code == 3
+    assert "this audit did not run its builder" in (tmp_path / "again" / "report.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        ("fine", {}, ""),
+        ("false", {"noise": False}, "running it refutes its claim"),
+        ("bold", {"returned": "0.7"}, "its account says epsilon 0.7, and its release claims 0.5"),
+        ("silent", {"returned": ""}, "has no account of its releases"),
+        ("seeded", {"randomness": "seed"}, "follow from a seed"),
+    ],
+)
+def test_the_kit_holds_a_claim_against_the_account_and_against_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, given: dict[str, Any], said: str
+) -> None:
+    (tmp_path / f"{name}_kit_stump.py").write_text(source_of(name, **given))
+    monkeypatch.syspath_prepend(tmp_path)
+    builder = import_module(f"{name}_kit_stump").NoisyStump()
+    [check] = [check for check in conformance(builder) if check.name == "accounts"]
+    if not said:
+        check()
+        return
+    with pytest.raises(NonConformance, match=said):
+        check()
