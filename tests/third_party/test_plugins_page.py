@@ -1,23 +1,28 @@
 """The tutorial shows the files of a package that these tests use; docs/reference/plugins.md shows other plugins."""
 
+import json
 import re
 import sys
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 from command_line import leafgate
 from entry_points import Point
+from leafgate import audit
 from leafgate.algorithms.consistency import inconsistent_leaves
 from leafgate.api import Release, TreeBuilder, registry
 from leafgate.api.hookspecs import GROUP
 from leafgate.app import ExitCode, parse_report, serialize
-from leafgate.testing import NonConformance, check_audit_check, check_builder
+from leafgate.testing import NonConformance, check_audit_check, check_builder, conformance
 from mortgage import mortgage
+from survey import survey
 
 PACKAGE = Path(__file__).with_name("acme_leafgate")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -38,11 +43,11 @@ def test_a_file_is_shown_as_it_is(name: str) -> None:
 
 
 def test_the_other_blocks_of_code_are_those_that_a_test_runs() -> None:
-    """A builder, a check and its kit, a report format; a data source, its policy and its kit; a reader and its kit.
+    """The shortest plugin, a builder, a check and its kit, a format; a source, its policy and kit; a reader and kit.
 
     In the tutorial a test stands beside the files of the package.
     """
-    assert len(re.findall(r"^```(?:python|toml|yaml)$", PAGE, re.MULTILINE)) == 4 + 3 + 2
+    assert len(re.findall(r"^```(?:python|toml|yaml)$", PAGE, re.MULTILINE)) == 5 + 3 + 2
     assert len(re.findall(r"^```(?:python|toml|yaml)$", TUTORIAL, re.MULTILINE)) == len(FILES) + 1
 
 
@@ -55,6 +60,33 @@ def module_of_the_page(word: str, folder: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.syspath_prepend(folder)
     monkeypatch.delitem(sys.modules, name, raising=False)
     return import_module(name)
+
+
+def test_the_shortest_plugin_is_audited_with_as_a_file_and_as_functions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = module_of_the_page("def majority", tmp_path, monkeypatch)
+    uses = {
+        "attacks": [{"use": "linking"}, {"use": "majority", "smooth": 2}],
+        "metrics": [{"use": "k_anonymity", "at_least": 3}, {"use": "surprise", "of": "majority", "at_least": 0.5}],
+    }
+    policy, file = survey(tmp_path, uses), tmp_path / f"{module.__name__}.py"
+    assert leafgate("audit", policy, "--plugin", file, "--out", tmp_path / "out").code == 0
+    findings = json.loads((tmp_path / "out" / "report.json").read_bytes())["findings"]
+    assert "surprise@majority#ill" in [finding["id"] for finding in findings]
+    table = pd.read_csv(tmp_path / "people.csv")
+    tree = DecisionTreeClassifier(max_depth=1).fit(table[["age"]], table["ill"])
+    given: dict[str, Any] = {
+        "attacks": ["linking", module.majority(smooth=2)],
+        "limits": [module.surprise(at_least=0.5, of="majority")],
+    }
+    audited = audit(tree, table[["age"]], table["ill"], **given)
+    assert "surprise@majority#ill" in {finding.id for finding in audited.report.findings}
+    again = audit(tree, table[["age"]], table["ill"], attacks=["linking", module.majority], limits={"k_anonymity": 2})
+    assert again.report.policy["reproducible"] is False
+    checks = {check.name: check for check in conformance(module.majority())}
+    for name in ("believes", "explains_itself", "light_face", "repeats", "repeats_elsewhere"):
+        checks[name]()
 
 
 @pytest.fixture

@@ -31,6 +31,9 @@ from leafgate.lazy_loading import require_installed as require_installed
 if TYPE_CHECKING:
     from leafgate.api.data_engines import DataEngine as DataEngine
     from leafgate.api.data_engines import DataLocation as DataLocation
+    from leafgate.api.decorators import attack as attack
+    from leafgate.api.decorators import person_metric as person_metric
+    from leafgate.api.decorators import release_metric as release_metric
     from leafgate.api.hookspecs import hookimpl as hookimpl
     from leafgate.api.report_formats import SWEEP_PICTURE as SWEEP_PICTURE
     from leafgate.api.report_formats import ReportDocument as ReportDocument

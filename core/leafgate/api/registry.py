@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import pkgutil
 import re
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import Distribution, EntryPoint, entry_points
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
@@ -16,7 +20,7 @@ import pluggy
 
 from leafgate.api import hookspecs, report_formats
 from leafgate.api.report_formats import DrawAttachment, ReportFormat
-from leafgate.errors import InconclusiveError, PolicyError, Problem
+from leafgate.errors import InconclusiveError, InvalidError, PolicyError, Problem
 from leafgate.ir import model_readers
 from leafgate.ir.model_readers import ModelReader
 from leafgate.lazy_loading import lazy
@@ -25,14 +29,14 @@ if TYPE_CHECKING:
     import typer
     from typer.models import CommandInfo
 
-    from leafgate.api import data_engines
+    from leafgate.api import data_engines, decorators
     from leafgate.kernel import belief, checks, components, findings, knowledge, metrics, oracle
     from leafgate.kernel.checks import AuditCheck
     from leafgate.kernel.components import AttackModel, Component
     from leafgate.kernel.metrics import Metric
 else:  # the help of commands needs none of them
     checks, components, metrics = (lazy(f"leafgate.kernel.{name}") for name in ("checks", "components", "metrics"))
-    data_engines = lazy("leafgate.api.data_engines")
+    data_engines, decorators = lazy("leafgate.api.data_engines"), lazy("leafgate.api.decorators")
     belief, findings, knowledge = (lazy(f"leafgate.kernel.{name}") for name in ("belief", "findings", "knowledge"))
     oracle = lazy("leafgate.kernel.oracle")
 
@@ -78,7 +82,8 @@ class NamedOffer:
 class Plugin:
     """One entry point: where it comes from, what it offers, or why it cannot.
 
-    `offers` are imported; `not_imported` are those that nobody has asked for yet.
+    `offers` are imported; `not_imported` are those that nobody has asked for yet. `tried` plugins are
+    not installed: classes of a program, or one file, whose digest is `file_sha256`.
     """
 
     name: str
@@ -92,6 +97,8 @@ class Plugin:
     readers: tuple[ModelReader, ...] = ()
     functions: tuple[tuple[str, str], ...] = ()
     problem: str = ""
+    tried: bool = False
+    file_sha256: str = ""
 
     @property
     def origin(self) -> str:
@@ -116,6 +123,11 @@ class Plugins:
     @property
     def broken(self) -> tuple[Plugin, ...]:
         return tuple(plugin for plugin in self.entries if plugin.problem)
+
+    @property
+    def tried(self) -> dict[str, str]:
+        """The digest of the file of each plugin that is not installed, by its name; empty for classes of a program."""
+        return {plugin.name: plugin.file_sha256 for plugin in self.entries if plugin.tried}
 
     @property
     def by_name(self) -> dict[str, type[Component]]:
@@ -292,7 +304,58 @@ def load_plugins(pins: Sequence[str] | None = None, only: Collection[str] | None
     Raises:
         PolicyError: a pin is malformed, or nothing installed satisfies it.
     """
-    return Plugins(tuple(_load(*entry, only) for entry in _installed(pins)))
+    beside = _BESIDE.get()
+    if beside and pins is not None:
+        message = f"trusts distributions, and {beside[0].name} is of none"
+        raise PolicyError(message, place="plugins", remedy="leave `plugins` out of the policy while you try it")
+    return Plugins((*(_load(*entry, only) for entry in _installed(pins)), *beside))
+
+
+_BESIDE: ContextVar[tuple[Plugin, ...]] = ContextVar("plugins that are tried without being installed", default=())
+
+
+@contextmanager
+def plugins_beside(*plugins: Plugin) -> Iterator[None]:
+    """Have `load_plugins` find these plugins, too, which are not installed; a policy that pins its plugins has none."""
+    before = _BESIDE.set((*_BESIDE.get(), *plugins))
+    try:
+        yield
+    finally:
+        _BESIDE.reset(before)
+
+
+def plugin_of_classes(components: Sequence[type[Component]]) -> Plugin:
+    """A plugin that offers these classes, of a program's own; TypeError for one that cannot be offered."""
+    for component in components:
+        hook, base = next((hook, base) for hook, base in component_hooks().items() if issubclass(component, base))
+        _check_offer(component, base, hook)
+    return Plugin("this program", "this-program", "0", offers=tuple(dict.fromkeys(components)), tried=True)
+
+
+def plugin_of_file(path: Path) -> Plugin:
+    """Run a Python file, and the plugin that it is.
+
+    Raises:
+        InvalidError: the file cannot be read or run, or it is no plugin.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InvalidError(f"cannot be read: {error.strerror}", place=path.name) from None
+    module = ModuleType(path.stem)
+    module.__file__ = str(path)
+    sha256 = hashlib.sha256(content).hexdigest()
+    plugin = Plugin(path.name, path.name, sha256[:16], tried=True, file_sha256=sha256)
+    before = sys.modules.get(path.stem)
+    sys.modules[path.stem] = module  # pydantic and pickle look for the module of a class there
+    try:
+        exec(compile(content, str(path), "exec"), vars(module))  # noqa: S102  whoever runs leafgate names the file
+        return replace(plugin, **offered_by(module))
+    except (Exception, SystemExit) as error:
+        if before is None:
+            del sys.modules[path.stem]
+        message = f"is no plugin that can be used: {type(error).__name__}: {error}"
+        raise InvalidError(message, place=path.name, remedy="see docs/reference/plugins.md") from None
 
 
 def load_commands() -> Iterator[tuple[Plugin, Sequence[typer.Typer]]]:
@@ -381,7 +444,19 @@ def offered_by(module: ModuleType, only: Collection[str] | None = None) -> dict[
         TypeError: something that it offers is no offer.
     """
     with _hooks_of(module) as hook:
-        return _offers(hook, only)
+        found = _offers(hook, only)
+    return found | {"offers": (*found["offers"], *_decorated(module, found["offers"]))}
+
+
+def _decorated(module: ModuleType, offered: Collection[type[Component]]) -> list[type[Component]]:
+    """The components that decorators made in the module, and that no hook offers already."""
+    if "leafgate.api.decorators" not in sys.modules:  # whoever has some has imported it
+        return []
+    found = [each for each in decorators.made_of_functions(module) if each not in offered]
+    for component in found:
+        hook, base = next((hook, base) for hook, base in component_hooks().items() if issubclass(component, base))
+        _check_offer(component, base, hook)
+    return found
 
 
 def _offers(hook: Any, only: Collection[str] | None) -> dict[str, Any]:

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from contextlib import nullcontext
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leafgate.console.options import Audience, DataFile, DataRoot, JsonOutput, Org, PolicyFile, Quiet, TestFile, Verbose
+from leafgate.console.options import (
+    Audience,
+    DataFile,
+    DataRoot,
+    JsonOutput,
+    Org,
+    PluginFiles,
+    PolicyFile,
+    Quiet,
+    TestFile,
+    Verbose,
+)
 from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError, OutputError, PolicyError
 from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, write_file
@@ -51,6 +62,7 @@ def audit(
             help="Let the library that wrote a model's file open it in its own process, and answer.",
         ),
     ] = False,
+    plugin: PluginFiles = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> int:
@@ -60,7 +72,8 @@ def audit(
             _refuse_without_folder(audience, to or ())
         if quiet and (as_json or verbose):
             raise InvalidError("prints nothing", place="--quiet", remedy="leave out --json and --verbose")
-        run = _opened_session(out, to or (), policy, data, root, test, org)
+        with plugins_tried(plugin or (), org):
+            run = _opened_session(out, to or (), policy, data, root, test, org)
         for option, given in ((NO_REMEDIES, no_remedies), (WITNESS_LIBRARY, witness_library)):
             if given:  # reports state it: without it the same command makes another report
                 run = replace(run, policy=run.policy.with_given(option))
@@ -117,6 +130,18 @@ def _audit_into(
         public = document(audited.report, "public")
         print_document(readable(public) if as_json else summary(public))
     return audited.report.exit_code
+
+
+@contextmanager
+def plugins_tried(files: Sequence[Path], org: object = None) -> Iterator[None]:
+    """Have policies name what these plugins' files offer; InvalidError beside an organisation's policy."""
+    from leafgate.api.registry import plugin_of_file, plugins_beside
+
+    if files and org:
+        message = "an organisation's policy says which plugins it trusts, and a file is none of them"
+        raise InvalidError(message, place="--plugin", remedy="leave out --org while you try it")
+    with plugins_beside(*map(plugin_of_file, files)):
+        yield
 
 
 def _refuse_without_folder(audience: Audience, formats: Collection[str]) -> None:
@@ -217,13 +242,15 @@ def attack(
     data: DataFile = None,
     root: DataRoot = None,
     secret: Annotated[str | None, typer.Option(metavar="COLUMN", help="Which secret, if there are several.")] = None,
+    plugin: PluginFiles = None,
 ) -> int:
     """Write what one attack believes of everybody, as CSV. Of an attack on the mechanism: its evidence as JSON."""
     make_folder(out.parent)
     from leafgate.cli.attack import belief_file, run_single_attack
     from leafgate.kernel.belief import AttributeBelief, MembershipBelief, secret_of
 
-    run = sessions.open_session(policy, data, root)
+    with plugins_tried(plugin or ()):
+        run = sessions.open_session(policy, data, root)
     belief, known = run_single_attack(run, release, use, secret)
     write_file(out, belief_file(belief, known), OWNER_ONLY)
     people = {MembershipBelief: "of candidates", AttributeBelief: f"of {secret_of(belief)} of targets"}

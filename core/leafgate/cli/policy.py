@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leafgate.cli.audit import warn, warnings_of, warnings_of_table
-from leafgate.console.options import DataRoot, JsonOutput, Org, Quiet
+from leafgate.cli.audit import plugins_tried, warn, warnings_of, warnings_of_table
+from leafgate.console.options import DataRoot, JsonOutput, Org, PluginFiles, Quiet
 from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError, LeafgateError
 from leafgate.io.json import readable
@@ -41,6 +41,7 @@ def validate(
         Path | None,
         typer.Option("--data", metavar="FILE", help="The table: say which limits no release of it can keep, too."),
     ] = None,
+    plugin: PluginFiles = None,
 ) -> int:
     """Say everything that is wrong with policies, or that nothing is. No table is read but that of `--data`."""
     _refuse_contradictions(depending=depending, partial=partial, as_json=as_json, digest=digest, quiet=quiet)
@@ -61,7 +62,8 @@ def validate(
     failed: list[LeafgateError] = []
     for policy, incomplete in wanted:
         try:
-            name, warnings = _read_policy(policy, root, org, data, partial=incomplete)
+            with plugins_tried(plugin or (), org):
+                name, warnings = _read_policy(policy, root, org, data, partial=incomplete)
         except LeafgateError as error:
             failed.append(error if len(wanted) == 1 and not depending else _of_file(error, policy))
             continue

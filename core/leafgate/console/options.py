@@ -23,6 +23,12 @@ Org = Annotated[
     list[Path] | None,
     typer.Option(metavar="POLICY", help="A policy that this one must complete or tighten; again for more."),
 ]
+PluginFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--plugin", metavar="FILE.py", help="Try a plugin that is not installed; again for more. The file is run."
+    ),
+]
 TestFile = Annotated[Path | None, typer.Option(metavar="FILE", help="The test table; overrides data.test.")]
 JsonOutput = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, whatever happens.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors: the exit code is the verdict.")]

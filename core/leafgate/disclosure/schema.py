@@ -507,6 +507,10 @@ class PolicyDocument(Document):
     """The files of the policies that it extends."""
     given: tuple[str, ...] = ()
     """The other arguments of the command line; a path is relative, or a word such as DATA stands for it."""
+    plugin_files: dict[str, Digest] = Field(default_factory=dict)
+    """The digests of plugins' files that were tried without being installed, by their names."""
+    reproducible: bool = True
+    """False where plugins' files were tried; left out otherwise."""
 
 
 class DataDocument(Document):

@@ -209,7 +209,7 @@ def _is_split(finding: JsonObject) -> bool:
     if not finding["passed"] or not isinstance(value, Mapping) or "from" not in value or not finding["limit"]:
         return False
     limit = Limit.from_document(finding["limit"])
-    return not all(map(limit.is_kept, (value["from"], value["to"])))
+    return limit.is_kept(value["from"]) != limit.is_kept(value["to"])
 
 
 def _distribution_lines(finding: JsonObject) -> Iterator[str]:

@@ -242,7 +242,7 @@ def report_of(
     repeated = [f"Some values of the identifier {name!r} {REPEATED_IDENTIFIER}" for name in table.repeated_identifiers]
     open_domains = [column.name for column in table.schema.columns if not column.declared and "key" not in column.roles]
     return Report(
-        policy={**identity, **policy.origin.facts},
+        policy={**identity, **policy.origin.facts, **_plugin_files(plugins)},
         data=data_facts(table, files, differentially_private=private),
         release=None if artifact is None else _release_facts(policy, artifact),
         findings=beside_claim(findings) if private else findings,
@@ -329,6 +329,12 @@ def _release_facts(policy: Policy, artifact: SealedRelease) -> dict[str, Any]:
     document |= {"trees": len(release.trees) - start, "leaves": count_leaves(release) - start}
     document |= {"drawn_once": True} if policy.build.one_shot else {}
     return document | ({} if release.records is None else {"records": PeopleCount(len(release.records.rows))})
+
+
+def _plugin_files(plugins: Plugins) -> dict[str, Any]:
+    """The files of plugins that are not installed, so that nobody else can repeat the audit; empty without any."""
+    files = {name: sha256 for name, sha256 in plugins.tried.items() if sha256}
+    return ({"plugin_files": files} if files else {}) | ({"reproducible": False} if plugins.tried else {})
 
 
 def versions_of(policy: Policy, plugins: Plugins) -> dict[str, str]:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from leafgate.disclosure.masking import Audience
     from leafgate.io.json import JsonDocument, JsonObject
     from leafgate.io.tables.frames import FrameTable
+    from leafgate.kernel.components import Component
     from leafgate.kernel.findings import Remedy, Verdict
 else:
     pd = lazy("pandas")
@@ -56,6 +57,7 @@ class AuditFiles:
         contents: the bytes of its other files, by their names.
         model: the name of the model's file among them.
         search_remedies: whether the audit searched for settings that would pass.
+        components: classes of the program, which no plugin offers.
     """
 
     document: JsonObject
@@ -63,6 +65,7 @@ class AuditFiles:
     contents: Mapping[str, bytes] = field(repr=False)
     model: str
     search_remedies: bool = True
+    components: tuple[type[Component], ...] = ()
 
     @cached_property
     def _written(self) -> tuple[str, Lines]:

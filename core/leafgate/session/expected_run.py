@@ -39,7 +39,11 @@ class ExpectedRun:
         Raises:
             InvalidError: the report is of another run, or an expectation cannot be understood.
         """
-        if problems := list(self._differences(report, str(path))):
+        problems = list(self._differences(report, str(path)))
+        if not report["policy"].get("reproducible", True) and (self.policy or self.release or self.file):
+            message = "was made with a plugin that is not installed, and cannot be repeated"
+            problems.append(Problem(str(path), message, "install the plugin, and audit again without --plugin"))
+        if problems:
             raise InvalidError.listing(problems)
         if not report.get("waivers"):
             return report, []

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from leafgate.api.registry import Plugins, load_plugins, use_of
+from leafgate.api.registry import Plugin, Plugins, load_plugins, plugin_of_classes, plugins_beside, use_of
 from leafgate.errors import DataError, InvalidError, PolicyError, Problem, nearest_name
 from leafgate.io.release_codec import serialize
 from leafgate.io.tables.frames import FrameTable, single_column, word_for_missing
@@ -71,8 +71,8 @@ def audit(
     *,
     roles: Mapping[str, RoleWords] | None = None,
     secret: str | Sequence[str] | None = None,
-    limits: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
-    attacks: Sequence[str | Mapping[str, Any]] | None = None,
+    limits: Mapping[str, Any] | Sequence[Mapping[str, Any] | Metric] | None = None,
+    attacks: Sequence[str | Mapping[str, Any] | AttackModel | type[AttackModel]] | None = None,
     publish: Level | Mapping[str, Any] | None = None,
     test: Any = None,
     control: Any = None,
@@ -101,10 +101,10 @@ def audit(
             `sensitive`, `private`, `identifier`, `ignored` and so on; a list of roles; or all that a policy may say of
             a column, such as `{"role": "sensitive", "bins": [0, 1000, 5000]}`.
         secret: the columns that nobody may find out, by their names; the class by default.
-        limits: what must hold, such as `{"k_anonymity": 10, "confidence": 0.95}`; or metrics as a policy has them. By
-            default those that `leafgate init --model` writes.
-        attacks: the attacks to try, by their names or as a policy has them; by default `linking`, and with `control`
-            those on membership that train no model.
+        limits: what must hold, such as `{"k_anonymity": 10, "confidence": 0.95}`; or metrics as a policy has them or as
+            objects. By default those that `leafgate init --model` writes.
+        attacks: the attacks to try, by their names, as a policy has them, or as objects or classes, which no plugin
+            need offer; by default `linking`, and with `control` those on membership that train no model.
         publish: what the leaves may disclose, such as `labels`; by default what the model's file has.
         test: people to measure accuracy on, as `(X, y)`, or a table where `y` is a name.
         control: people who are not in `X`, as `(X, y)`, for attacks on membership.
@@ -144,7 +144,9 @@ def audit(
         return _audit_by_policy(model, X, y, test, search_remedies)
     if on_missing not in ("keep", "drop"):
         raise InvalidError("is neither keep nor drop", place="on_missing", remedy="give one of the two")
-    plugins = load_plugins()
+    components = _own_components((*_listed(attacks), *_listed(limits)))
+    with plugins_beside(*components):
+        plugins = load_plugins()
     subject = _Subject.of(model, plugins, X)
     people = people_of(X, y, subject.column_names)
     others = {
@@ -194,6 +196,7 @@ def audit(
         contents={subject.name: subject.content, **({} if answers is None else {WITNESS_FILE: answers})},
         model=subject.name,
         search_remedies=search_remedies,
+        components=tuple(each for plugin in components for each in plugin.offers),
     )
     _refuse_large_policy(files)
     try:
@@ -262,7 +265,8 @@ def audit_files(files: AuditFiles) -> Audit:
 def open_files(files: AuditFiles, folder: Path) -> Session:
     """The policy and the tables of an audit in memory, with its other files in a folder."""
     files.write_contents(folder)
-    loaded = policy_of(dict(files.document), folder)
+    with plugins_beside(*([plugin_of_classes(files.components)] if files.components else [])):
+        loaded = policy_of(dict(files.document), folder)
     return session_of(loaded.policy.with_origin(files.origin), loaded.plugins, frames=files.tables)
 
 
@@ -408,19 +412,21 @@ def _roles_in(spec: Mapping[str, Any]) -> Sequence[str]:
 
 
 def _attacks(
-    attacks: Sequence[str | Mapping[str, Any]] | None, proposal: Proposal, plugins: Plugins
+    attacks: Sequence[str | Mapping[str, Any] | AttackModel | type[AttackModel]] | None,
+    proposal: Proposal,
+    plugins: Plugins,
 ) -> list[dict[str, Any]]:
     if attacks is None:
         return [dict(attack) for attack in proposal.attacks]
     listed = [attacks] if isinstance(attacks, str | Mapping) else attacks
-    found = [{"use": each} if isinstance(each, str) else dict(each) for each in listed]
+    found = [_written(each) for each in listed]
     for attack in found:
         _component(attack.get("use"), AttackModel, plugins, "attacks")
     return found
 
 
 def _limits(
-    limits: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None, proposal: Proposal, plugins: Plugins
+    limits: Mapping[str, Any] | Sequence[Mapping[str, Any] | Metric] | None, proposal: Proposal, plugins: Plugins
 ) -> list[dict[str, Any]]:
     """The metrics of the policy: limits by the names of metrics, or metrics as a policy has them."""
     if limits is None:
@@ -429,7 +435,7 @@ def _limits(
         remedy = f"give its bound, such as {{{limits!r}: 0.95}}"
         raise InvalidError("is the name of a metric without a bound", place="limits", remedy=remedy)
     if not isinstance(limits, Mapping):
-        found = [dict(each) for each in limits]
+        found = [_written(each) for each in limits]
     else:
         found = []
         for use, bound in limits.items():
@@ -438,6 +444,32 @@ def _limits(
     for metric in found:
         _component(metric.get("use"), Metric, plugins, "limits")
     return found
+
+
+def _listed(given: Any) -> list[Any]:
+    return [] if given is None or isinstance(given, str | Mapping) else list(given)
+
+
+def _own_components(given: Sequence[Any]) -> list[Plugin]:
+    """The plugin that offers the classes among what is given, and of the objects, that no installed plugin offers."""
+    kinds = [each if isinstance(each, type) else type(each) for each in given]
+    installed = load_plugins().by_name if any(issubclass(kind, Component) for kind in kinds) else {}
+    own = [kind for kind in kinds if issubclass(kind, Component) and installed.get(use_of(kind)) is not kind]
+    try:
+        return [plugin_of_classes(own)] if own else []
+    except TypeError as error:
+        raise InvalidError(str(error), place="attacks", remedy="see docs/reference/plugins.md") from None
+
+
+def _written(component: Any) -> dict[str, Any]:
+    """An attack or a metric as a policy has it, from its name, such words, a class or an object."""
+    if isinstance(component, str):
+        return {"use": component}
+    if isinstance(component, type) and issubclass(component, Component):
+        return {"use": use_of(component)}
+    if isinstance(component, Component):
+        return {"use": component.use} | component.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return dict(component)
 
 
 def _component(use: object, kind: type[Component], plugins: Plugins, place: str) -> type[Component]:
