@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from io import StringIO
@@ -151,15 +152,22 @@ def refuse_differences(document: Document, root: Path, engines: Sequence[str]) -
             assert audited(document, root, audience, SOURCES[engine]) == expected, engine
 
 
-QUICK = {"iris"}
-QUICK_EXAMPLES = {"mortgage", "ward"}
+QUICK = {"iris", "mortgage", "ward"}
+LONG = {"adult", "adult-education", "adult-model", "adult-private", "adult-shared", "credit", "votes"}
+"""Half a minute and more each, of tables like the others'."""
+
+
+def cases(named: Iterable[tuple[str, Any]]) -> list[Any]:
+    """Each of them in both formats: CSV in the longer part, Parquet and what is long among the slow tests."""
+    found = []
+    for (name, each), form in itertools.product(named, FORMATS):
+        mark = pytest.mark.slow if name in LONG or form == "parquet" else pytest.mark.thorough
+        found.append(pytest.param(each, form, marks=() if name in QUICK else mark, id=f"{name}-{form}"))
+    return found
 
 
 @pytest.mark.parametrize("engines", ENGINES)
-@pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize(
-    "name", [each if each in QUICK else pytest.param(each, marks=pytest.mark.thorough) for each in TABLES]
-)
+@pytest.mark.parametrize(("name", "form"), cases((name, name) for name in TABLES))
 def test_engines_make_the_reports_and_the_release_of_the_core(
     name: str, form: str, engines: Sequence[str], tmp_path: Path
 ) -> None:
@@ -170,12 +178,7 @@ def test_engines_make_the_reports_and_the_release_of_the_core(
 
 
 @pytest.mark.parametrize("engines", ENGINES)
-@pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize(
-    "path",
-    [path if path.stem in QUICK_EXAMPLES else pytest.param(path, marks=pytest.mark.thorough) for path in EXAMPLES],
-    ids=lambda path: path.stem,
-)
+@pytest.mark.parametrize(("path", "form"), cases((path.stem, path) for path in EXAMPLES))
 def test_engines_make_the_reports_and_the_release_of_an_example_policy(
     path: Path, form: str, engines: Sequence[str], tmp_path: Path
 ) -> None:
