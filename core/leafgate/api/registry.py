@@ -526,6 +526,16 @@ def _commands(hook: Any) -> tuple[typer.Typer, ...]:
     apps = _flat(hook.commands())
     if not all(hasattr(app, "registered_commands") for app in apps):
         raise TypeError("commands() offers something that is no typer app")
+    from typer.main import get_command
+
+    for app in apps:
+        if not (app.registered_commands or app.registered_groups):
+            continue
+        try:  # otherwise every other command and `--help` would end in its error
+            get_command(app)
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}"
+            raise TypeError(f"commands() offers a command that cannot be made of its function: {said}") from error
     return tuple(apps)
 
 

@@ -28,6 +28,15 @@ from leafgate.console.describe import explanation, plugin_lines, plugins_documen
 from leafgate.kernel.components import Component
 from standins import ORIGIN, Calm, Sizes, Stump, policy_document
 
+
+def unmakeable() -> typer.Typer:
+    """A command with an option of a type that there is not."""
+    app = typer.Typer()
+    app.command("look")(eval("lambda x: x"))
+    app.registered_commands[0].callback.__annotations__["x"] = "Nowhere"
+    return app
+
+
 WRONG: dict[str, tuple[Load, str]] = {
     "import error": (raising(ImportError("no solver here")), "ImportError: no solver here"),
     "exit": (raising(SystemExit(3)), "SystemExit"),
@@ -38,6 +47,7 @@ WRONG: dict[str, tuple[Load, str]] = {
     "misspelt hook": (lambda: module(attack_model=lambda: []), "attack_model"),
     "hook that raises": (lambda: module(attack_models=lambda: [][0]), "IndexError"),
     "no commands": (lambda: module(commands=lambda: [print]), "no typer app"),
+    "a command that cannot be made": (lambda: module(commands=lambda: [unmakeable()]), "NameError: name 'Nowhere'"),
 }
 
 

@@ -290,14 +290,30 @@ def test_an_explanation_that_is_no_text_is_left_out() -> None:
     assert readable(document(report, "auditor"))
 
 
-def test_what_an_attack_prints_does_not_reach_stdout(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("shown", [False, True])
+def test_what_an_attack_prints_is_dropped_but_for_who_writes_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, shown: bool
+) -> None:
     def prints(release: Any, known: Any) -> Any:
         print("hello")
-        return [belief(known)]
+        return []
 
-    assert with_nosy(attack_that(prints)).verdict == "pass"
-    result = capsys.readouterr()
-    assert (result.out, result.err) == ("", "hello\n")
+    monkeypatch.setenv("LEAFGATE_TRACEBACK", str(int(shown)))
+    with_nosy(attack_that(prints))
+    assert capsys.readouterr() == ("", "hello\n" if shown else "")
+
+
+def test_the_traceback_of_an_attack_is_shown_to_who_writes_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def divides(release: Any, known: Any) -> Any:
+        return 1 / 0
+
+    assert with_nosy(attack_that(divides)).verdict == "inconclusive"
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setenv("LEAFGATE_TRACEBACK", "1")
+    with_nosy(attack_that(divides))
+    assert "return 1 / 0" in capsys.readouterr().err
 
 
 def test_trouble_is_placed_in_the_plugins_own_code() -> None:
