@@ -105,6 +105,11 @@ class AlphaKAnonymity(ValueMetric, AtLeast):
         Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.0, {"alpha": 0.5}),
     )
 
+    @property
+    def can_be_broken(self) -> bool:
+        """Is the limit above 0, the score of groups where alpha is exceeded, or above 1 where none can exceed it?"""
+        return (self.alpha < 1 and self.bound > 0) or super().can_be_broken
+
     def score(self, case: ScoringContext) -> Score:
         judged = self.judged_values(case)
         share = _by_group(case, lambda p: measures.largest_share(p[:, judged]))

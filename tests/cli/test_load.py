@@ -82,7 +82,7 @@ def membership(models: int) -> dict[str, Any]:
         "build": {"use": "c45"},
         "data.control": "control.csv",
         "attacks": [{"use": "lira", "shadows": {"models": models, "cache": "cache", "jobs": 1}}],
-        "metrics": [{"use": "membership_auc", "at_most": 1}],
+        "metrics": [{"use": "membership_auc", "at_most": 1}, {"use": "smallest_leaf", "at_least": 2}],
     }
 
 

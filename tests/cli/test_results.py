@@ -158,7 +158,7 @@ def test_a_rehearsal_repeats_and_is_never_fit_to_be_published(tmp_path: Path) ->
 
 
 def test_the_public_report_of_a_private_release_has_no_number_of_an_attack_on_people(tmp_path: Path) -> None:
-    metrics = [{"use": "k_anonymity", "at_least": 1}, {"use": "exposure", "at_most": 1}]
+    metrics = [{"use": "k_anonymity", "at_least": 1}, {"use": "exposure", "at_most": 1}, *PRIVATE["metrics"]]
     build = {**PRIVATE["build"], "trees": 2, "delta": 0.001}
     changes = PRIVATE | {"build": build, "attacks": [{"use": "linking"}], "metrics": metrics}
     document = leafgate("audit", survey(tmp_path, changes), "--out", tmp_path / "out", "--json").document

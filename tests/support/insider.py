@@ -36,7 +36,7 @@ FACT: dict[str, Any] = {"where": {"age": {"to": 20}, "sex": "m"}, "column": "ill
 
 def knowing(folder: Path, changes: dict[str, Any] | None = None, content: str = PEOPLE) -> Path:
     """The survey's policy with the insider's attack."""
-    confident = [{"use": "confidence", "at_most": 1, "scored": "derived"}]  # what it knows decides what it derives
+    confident = [{"use": "confidence", "at_most": 0.999, "scored": "derived"}]  # what it knows decides what it derives
     said = {"attacks": [{"use": "insider"}], "metrics": confident, "report.smallest_cell": 1}
     return survey(folder, said | (changes or {}), content)
 

@@ -179,6 +179,7 @@ def soundness_checks(policy: Policy, plugins: Plugins, state: AuditState) -> lis
         *_unread_parts(state),
         *_unattacked(state),
         *_unlimited_class(policy, state),
+        *_unlimited(policy),
     ]
     evidence = _evidence(state)
     return [
@@ -223,6 +224,7 @@ def _remedies(name: str, problem: str, policy: Policy, plugins: Plugins, *, drop
             "why it is a rehearsal."
         ),
         "unread": "Take the alternative tree out of the release, or publish the records it was learned from.",
+        "unlimited": "Set a limit that says what is too much, such as `{use: k_anonymity, at_least: 10}`.",
         UNATTACKED: "Add a limit such as `{use: exposure, at_most: 0, insiders: 1}`, or one on membership.",
         "records": "Add an attack that sees through the noise on the records' cells of this secret, or withhold these.",
         "protected": "Withhold the protected cells, and add an attack that speaks of hidden cells.",
@@ -364,6 +366,15 @@ def _unlimited_class(policy: Policy, state: AuditState) -> Iterator[SoundnessPro
     for column in state.table.schema.having("class"):
         if "sensitive" in column.roles and not any(_limits_beliefs(metric, column.name) for metric in policy.metrics):
             yield UNATTACKED, column.name, problem
+
+
+def _unlimited(policy: Policy) -> Iterator[SoundnessProblem]:
+    """Limits none of which any release could break: a pass would say nothing.
+
+    No policy is without limits; a search may audit its candidates by the part of a policy that has none.
+    """
+    if policy.metrics and not any(metric.can_be_broken for metric in policy.metrics):
+        yield "unlimited", None, "no release could break a limit of this policy: every score keeps each of them"
 
 
 UNATTACKED = "unattacked"

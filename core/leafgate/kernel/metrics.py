@@ -107,9 +107,9 @@ class Metric(Component):
     `unit` is what the score counts, by which public reports mask it (`leafgate.kernel.findings.Unit`): the size of an
     equivalence class (`PEOPLE`), one over it, a share of all people, all people less a number that the release
     discloses (`PEOPLE_LEFT`), something else that is computed from the table, or nothing. `scale` describes the range
-    of scores, and `score_range` has its ends: a limit that every possible score keeps is refused. `interpretation` says
-    what a good score means, and `plain_failure` what a broken limit means for readers who know no metrics (a clause,
-    `{secret}` for the column's name).
+    of scores, and `score_range` has its ends: a limit outside it is refused, and one at its end cannot be broken.
+    `interpretation` says what a good score means, and `plain_failure` what a broken limit means for readers who know no
+    metrics (a clause, `{secret}` for the column's name).
 
     `private` metrics compare with what is true of single people, so that a score would disclose it: the public sees
     whether the limit holds, and no number. `of_release` metrics read the release alone, neither `table` nor `test`: a
@@ -156,8 +156,15 @@ class Metric(Component):
         """The limit of the policy."""
         return Limit(self.direction, self.bound)
 
+    @property
+    def can_be_broken(self) -> bool:
+        """Is there a score past the limit? Not where it is at the end of the range of scores, such as a k of 1."""
+        lowest, highest = self.score_range
+        lowest = max(lowest, 1) if self.unit == Unit.PEOPLE else lowest
+        return self.bound > lowest + ROUNDING if self.direction == "at_least" else self.bound < highest - ROUNDING
+
     @model_validator(mode="after")
-    def _can_be_broken(self) -> Self:
+    def _within_range(self) -> Self:
         """Refuse a limit outside the range of scores: whatever a release disclosed, it would hold."""
         lowest, highest = self.score_range
         if self.direction == "at_most" and self.bound > highest + ROUNDING:

@@ -180,7 +180,8 @@ class Workbench:
             return policy
         called = {attack.called for attack in attacks}
         metrics = tuple(one for one in policy.metrics if self._is_judged_by(one, called))
-        return policy.model_copy(update={"attacks": attacks, "metrics": metrics, "waivers": ()})
+        limits = metrics if any(one.can_be_broken for one in metrics) else ()
+        return policy.model_copy(update={"attacks": attacks, "metrics": limits, "waivers": ()})
 
     def _is_judged_by(self, metric: Metric, attacks: Collection[str]) -> bool:
         """Did one of these attacks, or none at all, lead to a finding of the metric on the given file?"""

@@ -148,7 +148,7 @@ def test_a_tree_that_asks_a_secret_number_gives_its_bin_away(tmp_path: Path) -> 
     changes = PRIVATE_AGE | {
         "data.columns.ill.role": ["class", "quasi_identifier"],
         "build": {"use": "id3"},
-        "metrics": [{"use": "confidence", "at_most": 1, "secret": "age", "scored": "derived"}],
+        "metrics": [{"use": "confidence", "at_most": 0.999, "secret": "age", "scored": "derived"}],
     }
     people = "age,sex,smoker,ill\n" + "20,f,no,no\n25,m,no,no\n50,f,no,yes\n60,m,no,yes\n"
     ended = leafgate("audit", survey(tmp_path, changes, people), "--json")
@@ -162,7 +162,7 @@ def test_a_tree_that_asks_a_secret_number_gives_its_bin_away(tmp_path: Path) -> 
 def test_published_numbers_tell_their_bins(tmp_path: Path) -> None:
     changes = PRIVATE_AGE | {
         "build": {"use": "table"},
-        "metrics": [{"use": "exposure", "average": True, "at_most": 1, "secret": "age"}],
+        "metrics": [{"use": "exposure", "average": True, "at_most": 0.999, "secret": "age"}],
     }
     people = "age,sex,smoker,ill\n" + "20,f,no,no\n25,f,no,yes\n50,m,no,yes\n20,m,no,yes\n"
     ended = leafgate("audit", survey(tmp_path, changes, people), "--json", "--out", tmp_path / "out")

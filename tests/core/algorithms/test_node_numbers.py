@@ -587,7 +587,7 @@ data:
     TARGET
 build: {use: published, path: model.bin TRAINED}
 attacks: [{use: linking}]
-metrics: [{use: k_anonymity, of: linking, at_least: 1}]
+metrics: [{use: k_anonymity, of: linking, at_least: 1}, {use: file_disclosure, at_most: 9}]
 """
 TARGETS = {
     "two": 'two: {role: [class, sensitive], values: ["0", "1"]}',

@@ -36,7 +36,7 @@ from standins import audited, check_that, finding
 
 FAILS = CheckFinding(problem="the release shows 3 flus", fails=True, evidence={"flus": 3})
 QUESTION = CheckFinding(problem="nobody knows", fails=False)
-GENEROUS = [{"use": "sizes", "at_least": 1}]
+GENEROUS = [{"use": "sizes", "at_least": 2}]
 """A limit that the tiny audit keeps."""
 
 

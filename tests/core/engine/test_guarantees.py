@@ -39,7 +39,7 @@ POLICY = {
     },
     "build": {"use": "published", "path": "release.json"},
     "attacks": [{"use": "linking"}],
-    "metrics": [{"use": "confidence", "at_most": 1}],
+    "metrics": [{"use": "k_anonymity", "at_least": 2}],
 }
 
 
@@ -68,12 +68,12 @@ def claiming(folder: Path, **claims: Any) -> Report:
 
 
 def test_a_release_that_claims_nothing_is_judged_by_the_policy_alone(folder: Path) -> None:
-    assert [found.id for found in claiming(folder).findings] == ["confidence@linking#ill"]
+    assert [found.id for found in claiming(folder).findings] == ["k_anonymity@linking#ill"]
 
 
 def test_a_k_the_release_does_not_have_is_refuted_though_the_policy_is_content(folder: Path) -> None:
     report = claiming(folder, k=3)
-    assert finding(report, "confidence@linking#ill").passed is True
+    assert finding(report, "k_anonymity@linking#ill").passed is True
     found = finding(report, "guarantee:k")
     assert (found.passed, found.value, found.evidence["claim"]) == (False, 2, 3)
     assert (report.verdict, report.exit_code) == ("fail", 1)

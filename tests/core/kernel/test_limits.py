@@ -8,8 +8,11 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
-from leafgate.api import AtLeast, AtMost, Score, ScoringContext
+from leafgate.api import AtLeast, AtMost, Metric, Score, ScoringContext
 from leafgate.kernel.findings import Limit, lenient
+from leafgate_diversity.metrics import AlphaKAnonymity
+from leafgate_protection.metrics import Confidence, Exposure, KAnonymity
+from leafgate_structure.metrics import RiskySettings
 
 
 @pytest.mark.parametrize("bound", [0.0, 0.9, 1.0, -1.0, 250.0, -4000.0])
@@ -49,3 +52,34 @@ def test_a_limit_may_lie_outside_the_range_of_scores_by_a_millionth_and_no_more(
         Share(at_most=1 + 2e-6)
     with pytest.raises(ValidationError, match="no score is below 0"):
         Certainty(at_least=-2e-6)
+
+
+@pytest.mark.parametrize(
+    ("metric", "can_be_broken"),
+    [
+        (Exposure(at_most=1), False),
+        (Exposure(at_most=0), True),
+        (Exposure(at_most=1 - 0.5e-6), False),
+        (Exposure(at_most=1 - 2e-6), True),
+        (Confidence(at_most=1, average=True), False),
+        (Confidence(at_most=1, allow=0.5), False),
+        (Confidence(at_most=0.999, average=True), True),
+        (Confidence(at_most=0.999, allow=0.5), True),
+        (KAnonymity(at_least=0), False),
+        (KAnonymity(at_least=1), False),
+        (KAnonymity(at_least=2), True),
+        (KAnonymity(at_least=2, allow=0.5), True),
+        (AlphaKAnonymity(at_least=0, alpha=0.5), False),
+        (AlphaKAnonymity(at_least=1, alpha=0.5), True),  # it scores 0 where alpha is exceeded
+        (AlphaKAnonymity(at_least=1, alpha=1), False),
+        (AlphaKAnonymity(at_least=2, alpha=1), True),
+        (Certainty(at_least=0), False),
+        (Certainty(at_least=0.001), True),
+        (RiskySettings(at_most=1e9), True),
+    ],
+    ids=repr,
+)
+def test_a_limit_can_be_broken_unless_it_is_at_the_end_of_the_range_of_scores(
+    metric: Metric, can_be_broken: bool
+) -> None:
+    assert metric.can_be_broken is can_be_broken

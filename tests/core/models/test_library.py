@@ -83,7 +83,7 @@ def put(folder: Path, build: Mapping[str, Any], columns: Mapping[str, Any], tabl
     policy = {
         **{"leafgate": 1, "name": "model", "build": {"use": "published", **build}, "publish": {"leaves": "counts"}},
         "data": {"path": "people.csv", "missing": [""], "on_missing": "keep", "columns": columns},
-        **{"attacks": [{"use": "linking"}], "metrics": [{"use": "k_anonymity", "at_least": 1}]},
+        **{"attacks": [{"use": "linking"}], "metrics": [{"use": "k_anonymity", "average": True, "at_least": 2}]},
     }
     (folder / "policy.yaml").write_text(json.dumps(policy))
     return folder / "policy.yaml"

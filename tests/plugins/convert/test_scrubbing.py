@@ -67,7 +67,7 @@ def folder(tmp_path: Path) -> Path:
         "build": {"use": "published", "path": "scrubbed.json"},
         "publish": {"leaves": "labels"},
         "attacks": [{"use": "linking"}],
-        "metrics": [{"use": "k_anonymity", "at_least": 1}],
+        "metrics": [{"use": "k_anonymity", "average": True, "at_least": 2}],
     }
     (tmp_path / "policy.yaml").write_text(json.dumps(policy))
     return tmp_path

@@ -343,7 +343,7 @@ data:
 build: BUILD
 publish: {leaves: counts, measure: true}
 attacks: [{use: linking}]
-metrics: [{use: k_anonymity, at_least: 1}]
+metrics: [{use: k_anonymity, average: true, at_least: 1.25}]
 """
 BUILT = "{use: dp_random_trees, trees: 8, k: 10, beta: 0.1, delta: 1.0e-4, combine: sum}"
 

@@ -1,0 +1,55 @@
+"""An audit by limits none of which any release could break is inconclusive."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import leafgate
+from leafgate.app import audit_policy
+from leafgate.kernel.tables import Tables
+from random_tables import table_of
+from standins import ROWS, WEIGHT, audited, metric_that, plugins_with, policy_with
+from survey import survey
+
+K1 = {"use": "k_anonymity", "name": "anybody", "at_least": 1}
+EXPOSURE = {"use": "exposure", "at_most": 1}
+CONFIDENCE = {"use": "confidence", "at_most": 1}
+
+
+@pytest.mark.parametrize(
+    "metrics",
+    [[K1], [EXPOSURE], [K1, EXPOSURE, CONFIDENCE], [CONFIDENCE | {"average": True}], [CONFIDENCE | {"allow": 0.5}]],
+)
+def test_limits_that_no_release_could_break_are_inconclusive(tmp_path: Path, metrics: list[dict[str, Any]]) -> None:
+    ended = leafgate("audit", survey(tmp_path, {"metrics": metrics}), "--json")
+    assert (ended.code, ended.document["verdict"]) == (3, "inconclusive")
+    (found,) = (each for each in ended.document["findings"] if each["passed"] is None)
+    assert (found["id"], found["secret"], found["limit"]) == ("unlimited", None, {})
+    assert "no release could break a limit" in found["evidence"]["problem"]
+    assert "`{use: k_anonymity, at_least: 10}`" in found["remedies"][0]["text"]
+
+
+@pytest.mark.parametrize(("at_least", "code"), [(2, 0), (3, 0), (25, 1)])
+def test_a_limit_beside_them_that_can_be_broken_decides(tmp_path: Path, at_least: int, code: int) -> None:
+    limit = {"use": "k_anonymity", "at_least": at_least}
+    ended = leafgate("audit", survey(tmp_path, {"metrics": [K1, EXPOSURE, limit]}), "--json")
+    assert ended.code == code
+    assert "unlimited" not in {each["id"] for each in ended.document["findings"]}
+
+
+def test_a_metric_that_states_no_range_of_scores_can_be_broken() -> None:
+    report = audited(metric_that(lambda case: case.sizes), metrics=[{"use": "odd", "at_least": 0}])
+    assert (report.verdict, report.exit_code) == ("pass", 0)
+
+
+@pytest.mark.parametrize(("at_least", "verdict"), [(1, "inconclusive"), (2, "pass")])
+def test_a_limit_of_one_person_is_none_and_one_of_two_is_one(at_least: int, verdict: str) -> None:
+    assert audited(metrics=[{"use": "sizes", "at_least": at_least}]).verdict == verdict
+
+
+def test_the_part_of_a_policy_that_has_no_limits_is_not_called_unlimited() -> None:
+    plugins = plugins_with()
+    part = policy_with(plugins).model_copy(update={"metrics": ()})
+    table = table_of(part.data.meaning().columns, ROWS, WEIGHT)
+    assert not audit_policy(part, plugins, Tables(table)).report.findings
