@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from leafgate.algorithms.clopper_pearson import lower_bound, upper_bound
 from leafgate.algorithms.routing import NOWHERE, count_leaves, route
 from leafgate.api import (
     AdversaryKnowledge,
@@ -32,17 +33,6 @@ if TYPE_CHECKING:
     from leafgate_dp_random_trees.options import DistinguishOptions
 
 
-def clopper_pearson(hits: int, tries: int, confidence: float) -> tuple[float, float]:
-    """An interval that holds the chance of a hit with this confidence at least, half of the rest on either side.
-
-    Source: Clopper, Pearson, "The Use of Confidence or Fiducial Limits", Biometrika 26(4), 1934.
-    """
-    rest = (1 - confidence) / 2
-    low = float(stats.beta.ppf(rest, hits, tries - hits + 1)) if hits else 0.0
-    high = float(stats.beta.ppf(1 - rest, hits + 1, tries - hits)) if hits < tries else 1.0
-    return low, high
-
-
 def from_errors(caught: tuple[int, int], alarms: tuple[int, int], delta: float, confidence: float) -> float:
     """The epsilon that a test shows: (hits, runs) with the person, (hits, runs) without; 0 where it shows nothing.
 
@@ -51,9 +41,9 @@ def from_errors(caught: tuple[int, int], alarms: tuple[int, int], delta: float, 
 
     Source: Jagielski, Ullman, Oprea, "Auditing Differentially Private Machine Learning", NeurIPS 2020, section 4.
     """
-    each = 1 - (1 - confidence) / 2
-    caught_low, caught_high = clopper_pearson(*caught, each)
-    alarm_low, alarm_high = clopper_pearson(*alarms, each)
+    each = (1 - confidence) / 4
+    caught_low, caught_high = lower_bound(*caught, each), upper_bound(*caught, each)
+    alarm_low, alarm_high = lower_bound(*alarms, each), upper_bound(*alarms, each)
     odds = [(caught_low - delta, alarm_high), (1 - alarm_high - delta, 1 - caught_low)]
     odds += [(alarm_low - delta, caught_high), (1 - caught_high - delta, 1 - alarm_low)]
     return max(0.0, *(math.log(top / bottom) for top, bottom in odds if top > 0 and bottom > 0))
