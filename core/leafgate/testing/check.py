@@ -5,7 +5,8 @@ from __future__ import annotations
 import traceback
 import unittest
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Generic, TypeVar
 
 from leafgate.api.report_formats import ReportFormat
@@ -44,12 +45,27 @@ class Check(Generic[S]):
     run: Callable[[S], None]
     subject: S
     reason: str = ""
+    first: Check[S] | None = None
+    """The check without which the others say nothing; where it fails, they do not apply."""
 
     def __str__(self) -> str:
         checked = self.component
         return f"{checked.use if isinstance(checked, Component) else checked.name} {self.name}"
 
+    @cached_property
+    def fails(self) -> bool:
+        """Does the plugin fail it, and is not known to?"""
+        try:
+            self()
+        except NonConformance:
+            return True
+        except unittest.SkipTest:
+            return False
+        return False
+
     def __call__(self) -> None:
+        if self.first is not None and self.first.fails:
+            raise DoesNotApply(f"`{self.first.name}` fails, and decides the rest")
         if not self.reason:
             self._run()
             return
@@ -82,7 +98,8 @@ def checks_of(
     if unknown:
         raise ValueError(f"there is no check {unknown[0]!r}; there are {', '.join(runs)}")
     reasons = expected or {}
-    return [Check(name, component, run, subject, reasons.get(name, "")) for name, run in runs.items()]
+    listed = [Check(name, component, run, subject, reasons.get(name, "")) for name, run in runs.items()]
+    return [listed[0], *(replace(check, first=listed[0]) for check in listed[1:])]
 
 
 def checked_all(checks: list[Check[S]]) -> dict[str, str]:
@@ -112,7 +129,7 @@ def called(component: Component, does: Callable[[], S]) -> S:
         raise
     except (Exception, SystemExit) as error:
         raise NonConformance(
-            f"{component.use} raises {type(error).__name__} {raising_line(error)}",
+            f"{component.use} raises {type(error).__name__}: {error} ({raising_line(error)})",
             "say what is wrong in a LeafgateError: InconclusiveError, PolicyError, NoReleaseError",
         ) from error
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import unittest
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from broken_plugins.builders import ByColumn, ByHash, ByTheHour, TossedOnce
 from broken_plugins.heavy import HeavyFace
 from broken_plugins.metrics import Doubt, Reversed
 from leafgate import Release, Table
-from leafgate.api import ReleaseAtLeast, Score, ScoringContext
+from leafgate.api import AdversaryKnowledge, ReleaseAtLeast, Score, ScoringContext
 from leafgate.kernel.components import Component
 from leafgate.testing import (
     Check,
@@ -45,9 +46,33 @@ def test_what_is_honest_passes(check: Check[Any]) -> None:
 @pytest.mark.parametrize(("broken", "name"), BROKEN, ids=[f"{type(broken).__name__} {name}" for broken, name in BROKEN])
 def test_a_mistake_is_found_by_the_check_made_for_it(broken: Component, name: str) -> None:
     with pytest.raises(NonConformance) as found:
-        check_named(broken, name)()
+        replace(check_named(broken, name), first=None)()
     assert found.value.what
     assert found.value.remedy
+
+
+class Divides(ByLeaves):
+    """Raises of every release."""
+
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Any:
+        raise ZeroDivisionError("nobody of flu")
+
+
+def test_one_cause_is_one_failure_with_the_text_of_the_error() -> None:
+    failed, skipped = [], []
+    for check in conformance(Divides()):
+        try:
+            check()
+        except DoesNotApply as why:
+            skipped.append(str(why))
+        except NonConformance as found:
+            failed.append(found.what)
+    assert len(failed) == 1
+    assert "ZeroDivisionError: nobody of flu (in infer, line " in failed[0]
+    assert set(skipped) == {"does not apply: `believes` fails, and decides the rest"}
+    with pytest.raises(NonConformance) as whole:
+        check_attack(Divides())
+    assert str(whole.value).count("what would be right") == 2  # of the check, and of all of them
 
 
 def test_every_check_has_a_plugin_that_it_rejects() -> None:

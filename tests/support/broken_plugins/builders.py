@@ -82,7 +82,10 @@ class CallsOut(ByColumn):
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
-            out.sendto(b"", ("192.0.2.1", 9))
+            try:
+                out.sendto(b"", ("192.0.2.1", 9))
+            finally:
+                out.close()
         return super().build(table, rng)
 
 
@@ -218,7 +221,10 @@ class CallsOutBelow(ByColumn):
 
         with suppress(OSError):
             out = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
-            out.sendto(b"", ("192.0.2.1", 9))
+            try:
+                out.sendto(b"", ("192.0.2.1", 9))
+            finally:
+                out.close()
         return super().build(table, rng)
 
 
