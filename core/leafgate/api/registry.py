@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import pkgutil
 import re
 import sys
@@ -13,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import Distribution, EntryPoint, entry_points
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 import pluggy
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from typer.models import CommandInfo
 
     from leafgate.api import data_engines, decorators
-    from leafgate.kernel import belief, checks, components, findings, knowledge, metrics, oracle
+    from leafgate.kernel import belief, checks, components, findings, knowledge, metrics, oracle, release
     from leafgate.kernel.checks import AuditCheck
     from leafgate.kernel.components import AttackModel, Component
     from leafgate.kernel.metrics import Metric
@@ -38,7 +39,7 @@ else:  # the help of commands needs none of them
     checks, components, metrics = (lazy(f"leafgate.kernel.{name}") for name in ("checks", "components", "metrics"))
     data_engines, decorators = lazy("leafgate.api.data_engines"), lazy("leafgate.api.decorators")
     belief, findings, knowledge = (lazy(f"leafgate.kernel.{name}") for name in ("belief", "findings", "knowledge"))
-    oracle = lazy("leafgate.kernel.oracle")
+    oracle, release = lazy("leafgate.kernel.oracle"), lazy("leafgate.kernel.release")
 
 Entry: TypeAlias = tuple[EntryPoint, str, str]
 """An entry point, and the canonical name and version of its distribution."""
@@ -497,12 +498,30 @@ def _hooks_of(module: ModuleType) -> Iterator[Any]:
     Each module has a manager to itself meanwhile. After an error its manager is dropped with whatever is wrong in it.
     """
     _refuse_other_api(module)
+    _refuse_unmarked_hooks(module)
     manager = _IDLE_MANAGERS.pop() if _IDLE_MANAGERS else _new_manager()
     manager.register(module)
     manager.check_pending()
     yield manager.hook
     manager.unregister(module)
     _IDLE_MANAGERS.append(manager)
+
+
+def _refuse_unmarked_hooks(module: ModuleType) -> None:
+    """TypeError for a function that has the name of a hook, and not its mark: nobody would call it."""
+    marker = f"{hookspecs.GROUP}_impl"
+    for name in HOOKS:
+        function = vars(module).get(name)
+        if (
+            isinstance(function, FunctionType)
+            and function.__module__ == module.__name__
+            and not hasattr(function, marker)
+        ):
+            raise TypeError(f"{name}() has no `@hookimpl`, so that nobody calls it")
+
+
+HOOKS = tuple(name for name, each in vars(hookspecs).items() if hasattr(each, f"{hookspecs.GROUP}_spec"))
+"""The names of all hooks."""
 
 
 def _new_manager() -> pluggy.PluginManager:
@@ -587,6 +606,7 @@ def _check_offer(component: object, base: type[Component], hook: str) -> None:
     field = component.model_fields["use"]
     if get_args(field.annotation) != (field.default,):
         raise TypeError(f'{component.__name__} needs a name: use: Literal["..."] = "..."')
+    _check_method(component, hook)
     if issubclass(component, checks.AuditCheck):
         _check_audit_check(component)
     if issubclass(component, components.AttackModel):
@@ -616,18 +636,48 @@ def _check_metric(metric: type[metrics.Metric]) -> None:
 
 
 def _check_attack(attack: type[AttackModel]) -> None:
-    unknown = sorted(set(attack.needs) - knowledge.NEEDS)
-    if unknown:
-        raise TypeError(
-            f"{attack.__name__} needs {unknown[0]!r}, which is none of {', '.join(sorted(knowledge.NEEDS))}"
-        )
-    if not attack.access_levels or not set(attack.access_levels) <= set(oracle.ACCESS_LEVELS):
+    _check_words(attack, "needs", knowledge.NEEDS)
+    _check_words(attack, "reads", get_args(release.Counted))
+    _check_words(attack, "models", get_args(release.Model))
+    _check_words(attack, "parts", ("trees", "alternatives", "records"))
+    _check_words(attack, "access_levels", oracle.ACCESS_LEVELS)
+    if not attack.access_levels:
         raise TypeError(f"{attack.__name__} needs `access_levels`: one or more of {', '.join(oracle.ACCESS_LEVELS)}")
     for drawn in {"candidates", "targets"} & set(attack.needs):
         if "people" in attack.needs:
             raise TypeError(f"{attack.__name__} needs `{drawn}`, so it cannot need `people`, who are in the table")
     if {"candidates", "targets"} <= set(attack.needs):
         raise TypeError(f"{attack.__name__} needs `candidates` and `targets`, and an attack has one of both")
+
+
+def _check_words(component: type[Component], variable: str, known: Iterable[str]) -> None:
+    """TypeError where a class variable is no set of these words."""
+    words, name = getattr(component, variable), component.__name__
+    if isinstance(words, str) or not isinstance(words, Collection):
+        raise TypeError(f"{name}: `{variable}` is a set of words, such as frozenset({{{min(known)!r}}})")
+    if unknown := sorted(set(words) - set(known), key=str):
+        raise TypeError(f"{name}: `{variable}` has {unknown[0]!r}, which is none of {', '.join(sorted(known))}")
+
+
+def _check_method(component: type[Component], hook: str) -> None:
+    """TypeError where the method that does the work does not take what it is given."""
+    name, given = METHODS[hook]
+    method = inspect.signature(getattr(component, name))
+    try:  # a builder may ask for more, by name
+        (method.bind_partial if hook == "tree_builders" else method.bind)(None, *given)
+    except TypeError:
+        wanted = f"def {name}(self, {', '.join(given)})"
+        raise TypeError(f"{component.__name__}: `{name}` cannot be called as `{wanted}`") from None
+
+
+METHODS = {
+    "tree_builders": ("build", ("table", "rng")),
+    "attack_models": ("infer", ("release", "known")),
+    "privacy_metrics": ("score", ("case",)),
+    "audit_checks": ("run", ("context",)),
+    "data_sources": ("read", ("file",)),
+}
+"""The method of each kind of component, and what it is given."""
 
 
 def _check_audit_check(check: type[AuditCheck]) -> None:

@@ -113,7 +113,7 @@ def test_what_is_wrong_with_such_a_class_makes_its_plugin_a_broken_one() -> None
         "from leafgate.api import attack\n@attack('odd', needs={'luck'})\ndef odd(release, known):\n    return []\n"
     )
     exec(source, vars(module))
-    with pytest.raises(TypeError, match="odd needs 'luck', which is none of"):
+    with pytest.raises(TypeError, match=": `needs` has 'luck', which is none of"):
         offered_by(module)
 
 

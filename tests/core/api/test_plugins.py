@@ -310,6 +310,53 @@ def test_a_class_that_was_not_needed_at_first_is_imported_when_somebody_asks_for
     assert plugins.origin(Calm) == ORIGIN
 
 
+def made(base: type[Component], **body: Any) -> type[Component]:
+    """A class of this kind with something wrong."""
+    annotations = {"use": Literal["odd"]}
+    return type("Odd", (base,), {"__module__": __name__, "__annotations__": annotations, "use": "odd", **body})
+
+
+MISTAKES: dict[str, tuple[str, type[Component], dict[str, Any], str]] = {
+    "infer without known": (
+        "attack_models",
+        Calm,
+        {"infer": lambda self, release: []},
+        "`infer` cannot be called as `def infer(self, release, known)`",
+    ),
+    "score with more": ("privacy_metrics", Sizes, {"score": lambda self, case, other: 0}, "`def score(self, case)`"),
+    "build without rng": ("tree_builders", Stump, {"build": lambda self, table: 0}, "`def build(self, table, rng)`"),
+    "a check of nothing": ("audit_checks", AuditCheck, {"run": lambda self: [], "plain_failure": "x"}, "`def run(self"),
+    "needs as a text": ("attack_models", Calm, {"needs": "people"}, "`needs` is a set of words, such as frozenset({"),
+    "unknown need": ("attack_models", Calm, {"needs": {"luck"}}, "`needs` has 'luck', which is none of"),
+    "unknown reads": ("attack_models", Calm, {"reads": {"rough"}}, "`reads` has 'rough', which is none of bootstrap"),
+    "unknown part": ("attack_models", Calm, {"parts": {"leaves"}}, "`parts` has 'leaves', which is none of"),
+    "unknown model": ("attack_models", Calm, {"models": ["nets"]}, "`models` has 'nets', which is none of"),
+    "unknown access": ("attack_models", Calm, {"access_levels": {"all"}}, "`access_levels` has 'all'"),
+    "no access": ("attack_models", Calm, {"access_levels": frozenset()}, "needs `access_levels`"),
+    "unknown unit": ("privacy_metrics", Sizes, {"unit": "pounds"}, "has a unit that is none of"),
+}
+
+
+@pytest.mark.parametrize(("hook", "base", "body", "said"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_in_a_class_is_said_when_its_plugin_is_loaded(
+    monkeypatch: pytest.MonkeyPatch, hook: str, base: type[Component], body: dict[str, Any], said: str
+) -> None:
+    install(monkeypatch, Point("spies", lambda: module(**{hook: lambda: [made(base, **body)]})), BASICS)
+    (broken,) = load_plugins().broken
+    assert said in broken.problem
+    assert "Odd" in broken.problem
+    assert ORIGIN in "".join(plugin_lines(load_plugins()))
+
+
+def test_a_hook_without_its_mark_is_said_when_its_plugin_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    unmarked = ModuleType("unmarked")
+    vars(unmarked)["leafgate_api"] = ">=2,<3"
+    exec("def attack_models():\n    return []\n", vars(unmarked))
+    install(monkeypatch, Point("spies", lambda: unmarked))
+    (broken,) = load_plugins().broken
+    assert "attack_models() has no `@hookimpl`, so that nobody calls it" in broken.problem
+
+
 class ThirdPartyK(Sizes):
     """Checks a claim that a metric of leafgate's checks, too."""
 
