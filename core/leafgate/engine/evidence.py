@@ -14,11 +14,16 @@ LARGEST = 1e300
 MAX_COUNT = 2**53 - 1
 """The largest count that a report may hold: every whole number up to it is exact in JSON."""
 
+MAX_CHARACTERS = 1_000_000
+"""The most that one finding may state: reports are read by people, and kept."""
+
 
 def checked_evidence(evidence: object, kept: Collection[str], whose: str = "its") -> dict[str, Any]:
     """The evidence, if a report can hold it and it has no key of `kept`; InconclusiveError names what is wrong."""
     if not isinstance(evidence, Mapping) or not is_json_encodable(evidence):
         raise InconclusiveError(f"{whose} evidence is not what JSON can say")
+    if (length := _length(evidence)) > MAX_CHARACTERS:
+        raise InconclusiveError(f"{whose} evidence has {length:,} characters; a report holds {MAX_CHARACTERS:,} of it")
     taken = sorted(set(evidence) & set(kept))
     if taken:
         what = f"the key `{taken[0]}`, which is the core's" if taken[0] in RESERVED else "a key of the attack's own"
@@ -29,6 +34,15 @@ def checked_evidence(evidence: object, kept: Collection[str], whose: str = "its"
         if key in evidence and not fits(evidence[key]):
             raise InconclusiveError(f"{whose} evidence has `{key}`, and it is not {wanted}")
     return dict(evidence)
+
+
+def _length(thing: object) -> int:
+    """About how many characters it has in a report."""
+    if isinstance(thing, Mapping):
+        return sum(_length(key) + _length(value) for key, value in thing.items())
+    if isinstance(thing, list | tuple):
+        return sum(map(_length, thing))
+    return _length(thing.content) if isinstance(thing, AuditorOnly) else len(str(thing))
 
 
 def _are_groups(value: object) -> bool:

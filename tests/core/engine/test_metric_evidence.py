@@ -316,3 +316,11 @@ def test_a_metric_of_the_baseline_skips_attacks_that_tell_none() -> None:
     odd = metric_that(lambda case: case.prior["flu"])
     report = audited(odd, metrics=[{"use": "odd", "at_least": 0}])
     assert (report.findings[0].id, report.findings[0].passed) == ("odd@any", None)
+
+
+@pytest.mark.parametrize(("rows", "held"), [(50_000, True), (400_000, False)])
+def test_a_finding_states_no_more_than_a_report_can_hold(rows: int, held: bool) -> None:
+    report = told_by(telling(lambda case, scores: {"rows": [AuditorOnly([123] * rows)]}))
+    problem = of(report).evidence.get("problem", "")
+    assert ("has 1,200,004 characters; a report holds 1,000,000 of it" in problem) == (not held)
+    assert of(report).passed == (True if held else None)
