@@ -7,6 +7,7 @@ import inspect
 import pkgutil
 import re
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -138,15 +139,21 @@ class Plugins:
         return {**self.imported, **self._imported_later}
 
     def component(self, use: str) -> type[Component] | None:
-        """What a policy picks by this name, imported; None where no plugin offers it, or what it offers is broken."""
+        """What a policy picks by this name, imported; None where no plugin offers it, or what it offers is broken.
+
+        PolicyError where two plugins offer it.
+        """
         component = self.imported.get(use)
+        if use in self.clashes:
+            raise PolicyError.listing([self.clashes[use]])
         if component is None and use in self._not_imported:
             return self._import(self._not_imported[use])
         return component
 
     @cached_property
     def _not_imported(self) -> dict[str, NamedOffer]:
-        return {offer.use: offer for plugin in self.entries for offer in plugin.not_imported}
+        every = (offer for plugin in self.entries for offer in plugin.not_imported)
+        return {offer.use: offer for offer in every if offer.use not in self.clashes}
 
     @cached_property
     def _imported_later(self) -> dict[str, type[Component]]:
@@ -163,25 +170,30 @@ class Plugins:
         return self._imported_later[offer.use]
 
     @cached_property
-    def imported(self) -> dict[str, type[Component]]:
-        """What was imported when the plugins were loaded, by its `use`; PolicyError as `by_name` raises it."""
-        offered: dict[str, Plugin] = {}
-        problems = []
+    def clashes(self) -> dict[str, Problem]:
+        """What is wrong with each name that two plugins offer: nobody can tell which of both is meant."""
+        offered, found = dict[str, Plugin](), dict[str, Problem]()
         for plugin in self.entries:
             for use in (*map(use_of, plugin.offers), *(offer.use for offer in plugin.not_imported)):
                 if use in offered:
                     other = offered[use]
-                    problems.append(
-                        Problem(
-                            "plugins",
-                            f"{plugin.origin} ({plugin.name}) and {other.origin} ({other.name}) both offer {use!r}",
-                            "uninstall one, or list the plugins you trust under `plugins:`",
-                        )
-                    )
+                    what = f"{plugin.origin} ({plugin.name}) and {other.origin} ({other.name}) both offer {use!r}"
+                    hint = "uninstall one, or list the plugins you trust under `plugins:`"
+                    found[use] = Problem("plugins", what, hint)
                 offered[use] = plugin
-        if problems:
+        return found
+
+    @cached_property
+    def imported(self) -> dict[str, type[Component]]:
+        """What was imported when the plugins were loaded, by its `use`.
+
+        Names that two plugins offer are left out; PolicyError where both were imported, since somebody needs them.
+        """
+        every = [component for plugin in self.entries for component in plugin.offers]
+        n_needed = Counter(map(use_of, every))
+        if problems := [problem for use, problem in self.clashes.items() if n_needed[use] > 1]:
             raise PolicyError.listing(problems)
-        return {use_of(component): component for plugin in self.entries for component in plugin.offers}
+        return {use_of(component): component for component in every if use_of(component) not in self.clashes}
 
     @cached_property
     def formats_by_name(self) -> dict[str, OfferedFormat]:

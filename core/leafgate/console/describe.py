@@ -314,3 +314,5 @@ def plugin_lines(plugins: Plugins) -> Iterator[str]:
         offers = ", ".join(" ".join(offer) for offer in _offers(plugin)) or "nothing"
         state = f"BROKEN: {plugin.problem}" if plugin.problem else offers
         yield f"{plugin.name} ({plugin.origin}): {state}\n"
+    for problem in plugins.clashes.values():
+        yield f"CLASH: {problem}\n"

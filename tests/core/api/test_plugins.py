@@ -400,10 +400,18 @@ def test_a_class_is_offered_by_the_name_that_policies_use(monkeypatch: pytest.Mo
     assert "offers Calm as 'quiet'" in load_plugins().broken[0].problem
 
 
-def test_names_clash_before_anything_is_imported(monkeypatch: pytest.MonkeyPatch, home: str) -> None:
+def test_a_name_that_two_plugins_offer_hinders_who_asks_for_it_and_nobody_else(
+    monkeypatch: pytest.MonkeyPatch, home: str
+) -> None:
     install(monkeypatch, Point("spies", named(calm="spies_home:Gone")), BASICS)
+    plugins = load_plugins(only=())
+    assert (plugins.kind(AttackModel), plugins.component("sizes")) == ([], Sizes)
     with pytest.raises(PolicyError, match="both offer 'calm'"):
-        load_plugins(only=()).kind(AttackModel)
+        plugins.component("calm")
+    assert any(line.startswith("CLASH: plugins: ") and "'calm'" in line for line in plugin_lines(plugins))
+    install(monkeypatch, Point("spies", named(calm=home)), BASICS)
+    with pytest.raises(PolicyError, match="both offer 'calm'"):
+        load_plugins(only={"calm"}).kind(AttackModel)
 
 
 def test_commands_are_found_although_the_classes_of_their_plugin_are_broken(monkeypatch: pytest.MonkeyPatch) -> None:
