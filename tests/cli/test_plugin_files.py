@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from command_line import leafgate
+from stranger import install
 from survey import survey
 
 PLUGIN = """
@@ -99,3 +100,16 @@ def test_one_attack_of_it_is_run_alone(tmp_path: Path, tried: Path) -> None:
     words = ["attack", policy, "--release", out / "release.json", "--use", "silent", "--out", tmp_path / "belief.csv"]
     assert "nobody offers" in leafgate(*words).err
     assert "nobody offers" not in leafgate(*words, "--plugin", tried).err
+
+
+def test_a_policy_that_does_not_trust_a_plugin_says_whose_the_name_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, "acme_untrusted", PLUGIN)
+    monkeypatch.syspath_prepend(tmp_path)
+    ended = leafgate("validate", survey(tmp_path, {**USES, "plugins": ["leafgate"]}))
+    said = (
+        "metrics[1]: nobody offers 'trees_left' whom this policy trusts (acme-untrusted offers it, which is not listed"
+    )
+    assert (ended.code, said in ended.err) == (2, True)
+    assert leafgate("validate", survey(tmp_path, {**USES, "plugins": ["leafgate", "acme_untrusted"]})).code == 0
