@@ -1,6 +1,6 @@
 """The model reader, installed as a stranger's plugin, works wherever a bundled one does.
 
-The page is docs/reference/plugins.md.
+The page is docs/reference/plugin-readers.md.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from stranger import install
 
 pytestmark = pytest.mark.thorough
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs/reference/plugins.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs/reference/plugin-readers.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 (SOURCE,) = (text for text in BLOCKS if "def model_readers" in text)
 (TEST,) = (text for text in BLOCKS if "def test_acorn" in text)

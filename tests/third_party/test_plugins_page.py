@@ -1,4 +1,4 @@
-"""The tutorial shows the files of a package that these tests use; docs/reference/plugins.md shows other plugins."""
+"""The tutorial shows the files of a package that these tests use; the pages on plugins show others."""
 
 import json
 import re
@@ -26,7 +26,8 @@ from survey import survey
 
 PACKAGE = Path(__file__).with_name("acme_leafgate")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGE = (DOCS / "reference/plugins.md").read_text(encoding="utf-8")
+PAGES = ("plugins", "plugin-components", "plugin-checks", "plugin-formats", "plugin-sources", "plugin-readers")
+PAGE = "\n".join((DOCS / f"reference/{name}.md").read_text(encoding="utf-8") for name in PAGES)
 TUTORIAL = (DOCS / "tutorials/write-a-plugin.md").read_text(encoding="utf-8")
 SHOWN = dict(re.findall(r"`([\w.]+)`:\n\n```\w+\n(.*?)^```$", TUTORIAL, re.MULTILINE | re.DOTALL))
 MORTGAGE = Path(__file__).resolve().parents[2] / "policies/mortgage.yaml"

@@ -108,7 +108,8 @@ class ModelIR:
     the model's order; `origins`, where the file holds the encoding too, say from which column each is made. `classes`
     are empty for a model that predicts numbers. `combine` and `base` say how trees become a prediction: with `boost`
     the base and the leaves' scores are added up for each class; a model of two classes may keep one score, of the
-    second. The words for `values`, `combine` and `counted` are in docs/reference/plugins.md, "The words of a model".
+    second. The words for `values`, `combine` and `counted` are in docs/reference/plugin-readers.md, "The words of a
+    model".
     `counted` is what the numbers count. `discloses` is what the file discloses beyond its predictions, an empty tuple
     where a reader looked and found nothing; where no reader says anything it is `NOT_STATED`. `unspecified_missing`
     says why the file does not state where missing cells go, in the columns `unspecified_missing_features` (where these

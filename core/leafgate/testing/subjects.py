@@ -188,7 +188,7 @@ class AttackSubject(Subject[Scenario, Instance, list[Belief]]):
         except (InconclusiveError, TypeError) as error:
             raise NonConformance(
                 f"it returned no list of beliefs that an audit takes: {error}",
-                "see docs/reference/plugins.md, What you promise",
+                "see docs/reference/plugin-components.md, What you promise",
             ) from error
 
     def pairs(self, neighbour: Callable[[Scenario], Instance | None], why: str) -> Iterator[tuple[Any, Any]]:
@@ -294,7 +294,7 @@ class BuilderSubject(Subject[Table, Table, BuildResult]):
         except (LeafgateError, TypeError, ValueError) as error:
             raise NonConformance(
                 f"it makes a release that no file can hold: {error}",
-                "see docs/reference/plugins.md; JSON says texts, numbers, lists",
+                "see docs/reference/plugin-components.md; JSON says texts, numbers, lists",
             ) from error
         return result
 
