@@ -46,7 +46,8 @@ def public_names(module: str) -> dict[str, str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith("leafgate"):
             exported |= {alias.asname: str(node.module) for alias in node.names if alias.asname == alias.name}
-    exported |= {name: _home(package, name) for name in getattr(package, "__all__", ())}
+    listed = [name for name in getattr(package, "__all__", ()) if name not in exported and not name.startswith("_")]
+    exported |= {name: _home(package, name) for name in listed}
     return exported or dict.fromkeys(_own_names(package), module)
 
 

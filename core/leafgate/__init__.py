@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from leafgate.lazy_loading import lazy_exports, lazy_names
+from leafgate.lazy_loading import lazy_exports
 
 if TYPE_CHECKING:
     from leafgate.errors import DataError as DataError
@@ -31,13 +31,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__getattr__ = lazy_exports(__name__)
+__getattr__, __dir__ = lazy_exports(__name__, "__version__")
 """Imported on first use, so that a command imports no more than it needs."""
-
-
-def __dir__() -> list[str]:
-    """The public names, for completion in notebooks."""
-    return [*lazy_names(__name__), "__version__"]
 
 
 def _display_releases() -> None:

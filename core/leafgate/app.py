@@ -223,4 +223,4 @@ if TYPE_CHECKING:
     from leafgate.session.run import with_data_files as with_data_files
     from leafgate.session.undeclared import read_undeclared_table as read_undeclared_table
 
-__getattr__ = lazy_exports(__name__)
+__getattr__, __dir__ = lazy_exports(__name__)

@@ -74,17 +74,21 @@ def lazy_names(package: str) -> Mapping[str, str]:
     return {name: module for module, name in LAZY_IMPORT.findall(source)}
 
 
-def lazy_exports(package: str) -> Callable[[str], Any]:
-    """Return a module's `__getattr__`, which imports each of its `lazy_names` when it is first read (PEP 562).
+def lazy_exports(package: str, *own: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return a module's `__getattr__` and `__dir__`, by which it has its `lazy_names` (PEP 562).
 
     Args:
         package: the `__name__` of the module that exports.
+        own: names that it has itself, and that it exports, too.
 
     Returns:
-        A function that raises AttributeError for any other name. What it returns becomes an attribute of the module.
+        A function that imports a name when it is first read, after which it is an attribute of the module; it raises
+        AttributeError for any other name. `__all__` is the list of all of them, which the second function returns.
     """
 
     def get(name: str) -> Any:
+        if name == "__all__":
+            return names()
         home = lazy_names(package)
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
@@ -92,7 +96,10 @@ def lazy_exports(package: str) -> Callable[[str], Any]:
         setattr(sys.modules[package], name, value)
         return value
 
-    return get
+    def names() -> list[str]:
+        return sorted({*lazy_names(package), *own})
+
+    return get, names
 
 
 def require_installed(module: str, user: str, called: str, extra: str) -> None:

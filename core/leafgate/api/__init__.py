@@ -223,4 +223,4 @@ if TYPE_CHECKING:
     from leafgate.processes import worker_pool as worker_pool
     from leafgate.progress import report_progress as report_progress
 
-__getattr__ = lazy_exports(__name__)
+__getattr__, __dir__ = lazy_exports(__name__, "lazy", "optional_module", "require_installed")

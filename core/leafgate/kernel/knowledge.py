@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from leafgate.kernel.schema import Column, Schema
     from leafgate.kernel.table import Table
 
-    Mechanism = Callable[[Table, np.random.Generator], Release]
-    Retrain = Callable[[Table, Table, int], NDArray[np.float64]]
-
+Mechanism: TypeAlias = "Callable[[Table, np.random.Generator], Release]"
+"""Runs the builder on a table, for attacks on the mechanism."""
+Retrain: TypeAlias = "Callable[[Table, Table, int], NDArray[np.float64]]"
 Need = Literal[
     "distribution", "people", "facts", "label_accuracies", "population", "mechanism", "candidates", "targets"
 ]

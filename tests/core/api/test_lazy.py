@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
@@ -29,3 +30,15 @@ def test_a_module_that_is_not_installed_is_an_error_on_first_use() -> None:
     absent = lazy("no_such_module")
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
         _ = absent.anything
+
+
+@pytest.mark.parametrize("name", ["leafgate", "leafgate.api", "leafgate.app"])
+def test_a_module_lists_what_it_exports_and_nothing_else(name: str) -> None:
+    module = import_module(name)
+    assert dir(module) == module.__all__ == sorted(set(module.__all__))
+    assert all(hasattr(module, each) for each in module.__all__)
+    assert not {"lazy_exports", "TYPE_CHECKING", "sys"} & set(dir(module))
+    names: dict[str, object] = {}
+    exec(f"from {name} import *", names)
+    assert {"attack", "SecretBelief", "InconclusiveError", "lazy"} <= names.keys() or name != "leafgate.api"
+    assert set(module.__all__) - {"__version__"} <= names.keys()
