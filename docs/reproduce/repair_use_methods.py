@@ -17,10 +17,11 @@ import numpy as np
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from leafgate.algorithms.prediction import class_scores, predicted_classes
-from leafgate.api import Floats, InconclusiveError, ModelIR, Release, ReleaseError, Table, leaves
+from leafgate.api import Floats, InconclusiveError, Release, ReleaseError, Table, leaves
 from leafgate.app import object_as_file, read_foreign
 from leafgate.errors import LeafgateError
 from leafgate.io.tables.reader import read_table
+from leafgate.readers import ModelIR
 from leafgate.session.run import Session, open_session
 from leafgate_convert.repair.people import parts_of
 from leafgate_convert.repair.plan import repair_file

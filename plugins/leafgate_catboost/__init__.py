@@ -13,13 +13,15 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leafgate.api import ModelReader, ReaderTexts, ReleaseError, hookimpl
+from leafgate.api import ReleaseError, hookimpl
+from leafgate.readers import ModelReader, ReaderTexts
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from leafgate.api import Learner, ModelIR, Table
+    from leafgate.api import Learner, Table
+    from leafgate.readers import ModelIR
 
 leafgate_api = ">=2,<3"
 

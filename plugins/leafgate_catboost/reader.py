@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api import (
+from leafgate.api import ReleaseError
+from leafgate.app import is_number, list_at, object_at
+from leafgate.readers import (
     CategoryList,
     ModelIR,
-    ReleaseError,
     TreeIR,
     boosted_model,
     floats_at,
     parse_bounded_json,
     refuse_many_categories,
 )
-from leafgate.app import is_number, list_at, object_at
 from leafgate_catboost.hashes import category_hash
 from leafgate_catboost.training import learner_of
 from leafgate_catboost.trees import LeafWeights, Split, build_tree, read_nested, read_oblivious, refuse_unknown_keys

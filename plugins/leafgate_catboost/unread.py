@@ -6,12 +6,11 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from leafgate.api import (
+from leafgate.api import FileDisclosure, ReleaseError
+from leafgate.readers import (
     ContentField,
     ContentKind,
-    FileDisclosure,
     NumberKind,
-    ReleaseError,
     TreeIR,
     UnreadTracker,
     content_size,

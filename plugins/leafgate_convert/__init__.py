@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leafgate.api import ModelReader, ReaderTexts, Vocabulary, hookimpl
+from leafgate.api import hookimpl
+from leafgate.readers import ModelReader, ReaderTexts, Vocabulary
 
 if TYPE_CHECKING:
     import typer
 
-    from leafgate.api import ModelIR
+    from leafgate.readers import ModelIR
 
 leafgate_api = ">=2,<3"
 

@@ -13,7 +13,7 @@ import typer
 from leafgate.app import DataRoot, guarded
 
 if TYPE_CHECKING:
-    from leafgate.api import ModelIR, ModelReader
+    from leafgate.readers import ModelIR, ModelReader
     from leafgate_convert.rare_cells import MergedModel, TableOfPolicy
 
 app = typer.Typer()
@@ -158,7 +158,7 @@ def scrub(
     It is a neutral file, leafgate/model/1 (.json), or as OUT's ending says (.onnx, .skops). With --witness what is read
     of MODEL answers as the model itself, or nothing is written.
     """
-    from leafgate.api import ReleaseError, printable_name
+    from leafgate.api import ReleaseError
     from leafgate.app import (
         EVERYONE,
         load_plugins,
@@ -169,6 +169,7 @@ def scrub(
         say,
         write_file,
     )
+    from leafgate.readers import printable_name
     from leafgate_convert.equivalence import on_data, unproved, with_unproved
     from leafgate_convert.rare_cells import (
         MergedModel,

@@ -11,8 +11,9 @@ import numpy as np
 from leafgate.algorithms.consistency import inconsistent_leaves
 from leafgate.algorithms.node_counts import REMEDY, first_contradiction
 from leafgate.algorithms.prediction import predict
-from leafgate.api import CategoryCodes, ModelIR, Numeric, Origin, ReleaseError, Table, Unresolved
+from leafgate.api import ReleaseError, Table
 from leafgate.app import Encoding, LoadedRelease, lower_model, parse_number
+from leafgate.readers import CategoryCodes, ModelIR, Numeric, Origin, Unresolved
 from leafgate_convert import UNPROVED
 from leafgate_convert.rare_cells import MergedModel, TableOfPolicy, has_value_of_few
 from leafgate_convert.scrub import Proof

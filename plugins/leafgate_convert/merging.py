@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from leafgate.api import LEAF, CategoryCodes, Ids, ModelIR, TreeIR
+from leafgate.api import Ids
 from leafgate.app import Split, topological_order
+from leafgate.readers import LEAF, CategoryCodes, ModelIR, TreeIR
 
 Codes = Mapping[int, frozenset[float | None]]
 """The codes of each feature that can come to a node."""

@@ -9,36 +9,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from leafgate.api import (
-    COUNTS_DISCLOSURE,
-    LEAF,
-    LEARNER_SETTINGS,
-    NO_SAMPLING,
-    RATIOS_DISCLOSURE,
-    SIZES_DISCLOSURE,
-    ArithmeticStep,
-    CategoryCodes,
-    Combine,
-    Counted,
-    FileDisclosure,
-    Floats,
-    LeafValueKind,
-    LearnerSetting,
-    LookupPrecision,
-    MissingIndicator,
-    ModelIR,
-    Numeric,
-    OneHot,
-    Operation,
-    Origin,
-    ReleaseError,
-    Sampling,
-    TreeIR,
-    Unresolved,
-    Vocabulary,
-    parse_bounded_json,
-    refuse_many_categories,
-)
+from leafgate.api import Combine, Counted, FileDisclosure, Floats, ReleaseError
 from leafgate.app import (
     are_numbers,
     are_texts,
@@ -49,6 +20,31 @@ from leafgate.app import (
     one_of,
     read_disclosure,
     refuse_unknown,
+)
+from leafgate.readers import (
+    COUNTS_DISCLOSURE,
+    LEAF,
+    LEARNER_SETTINGS,
+    NO_SAMPLING,
+    RATIOS_DISCLOSURE,
+    SIZES_DISCLOSURE,
+    ArithmeticStep,
+    CategoryCodes,
+    LeafValueKind,
+    LearnerSetting,
+    LookupPrecision,
+    MissingIndicator,
+    ModelIR,
+    Numeric,
+    OneHot,
+    Operation,
+    Origin,
+    Sampling,
+    TreeIR,
+    Unresolved,
+    Vocabulary,
+    parse_bounded_json,
+    refuse_many_categories,
 )
 from leafgate_convert import FORMAT
 from leafgate_convert.unread import known_reason, unread_content

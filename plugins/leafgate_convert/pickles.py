@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from leafgate.api import ReleaseError, printable_name
+from leafgate.api import ReleaseError
+from leafgate.readers import printable_name
 
 SKOPS = "run `skops.io.dump(model, 'model.skops')` where the model was trained and name that file"
 """The way without a pickle."""

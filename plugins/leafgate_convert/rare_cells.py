@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.api import CategoryCodes, Column, Floats, ModelIR, Numeric, OneHot, Origin, Table, TreeIR
+from leafgate.api import Column, Floats, Table
 from leafgate.app import (
     ColumnCells,
     Encoding,
@@ -27,6 +27,7 @@ from leafgate.app import (
     values_of_few,
     with_implied_disclosures,
 )
+from leafgate.readers import CategoryCodes, ModelIR, Numeric, OneHot, Origin, TreeIR
 from leafgate_convert.merging import without_idle_tests
 from leafgate_convert.scrub import predicted, votes
 

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from leafgate.api import FileDisclosure, Floats, Ids, ModelIR, ReleaseError
+from leafgate.api import FileDisclosure, Floats, Ids, ReleaseError
 from leafgate.app import with_implied_disclosures
+from leafgate.readers import ModelIR
 from leafgate_convert.merging import collapse_equal_leaves
 
 UNITS = 100

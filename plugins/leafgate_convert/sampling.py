@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api import CategoryCodes, MissingIndicator, ModelIR, Numeric
 from leafgate.app import column_edges, known_origins
+from leafgate.readers import CategoryCodes, MissingIndicator, ModelIR, Numeric
 
 MISSING = 0.05
 """The share of missing cells."""

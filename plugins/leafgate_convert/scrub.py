@@ -8,22 +8,19 @@ from typing import Literal, TypeGuard
 
 import numpy as np
 
-from leafgate.api import (
+from leafgate.api import Combine, Floats, Ids, ReleaseError
+from leafgate.app import Split, drop_unused_categories, invert_threshold, rows_of, with_implied_disclosures
+from leafgate.readers import (
     COUNTS_DISCLOSURE,
     LEAF,
     NO_SAMPLING,
     RATIOS_DISCLOSURE,
     SCORES_DISCLOSURE,
-    Combine,
-    Floats,
-    Ids,
     ModelIR,
     Numeric,
     Origin,
-    ReleaseError,
     TreeIR,
 )
-from leafgate.app import Split, drop_unused_categories, invert_threshold, rows_of, with_implied_disclosures
 from leafgate_convert import SCRUBBED
 from leafgate_convert.merging import collapse_equal_leaves
 from leafgate_convert.rounding import UNITS, finer, largest_change, same_labels, with_rounded

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api import (
+from leafgate.app import STAND_INS, known_by
+from leafgate.readers import (
     LEAF,
     LETTERS_PER_NUMBER,
     MANY_NUMBERS,
@@ -25,7 +26,6 @@ from leafgate.api import (
     distinct_names,
     has_known_words,
 )
-from leafgate.app import STAND_INS, known_by
 from leafgate_convert import FOREIGN_REASON
 
 SHORT = {"from": 40, "producer": 100, "untold_missing": 300}

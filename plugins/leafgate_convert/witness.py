@@ -13,7 +13,7 @@ import pandas as pd
 
 from leafgate.algorithms.prediction import scores_of_votes
 from leafgate.algorithms.witness import first_difference
-from leafgate.api import CategoryCodes, DataError, ModelIR, Numeric, ReleaseError
+from leafgate.api import DataError, ReleaseError
 from leafgate.app import (
     Answers,
     Cells,
@@ -25,6 +25,7 @@ from leafgate.app import (
     read_answer_cells,
     rows_of,
 )
+from leafgate.readers import CategoryCodes, ModelIR, Numeric
 from leafgate_convert.scrub import predicted, votes
 
 

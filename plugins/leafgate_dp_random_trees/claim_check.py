@@ -11,14 +11,15 @@ import numpy as np
 from pydantic import ValidationError
 
 from leafgate.api import (
+    OWN_ACCOUNT,
     AuditorOnly,
     InconclusiveError,
     Leaf,
-    LeafgateError,
     PolicyError,
     Release,
     Score,
     ScoringContext,
+    TreeBuilder,
     leaves,
 )
 from leafgate_dp_random_trees.accounting import Forest, account, noise_claim, noise_epsilon, round_up, sampling_claim
@@ -222,6 +223,8 @@ def score(case: ScoringContext, delta: float, neighbours: Neighbours) -> Score:
     if case.release.builder.get("use") not in BUILDERS:
         return _by_its_own_account(case, delta, neighbours)
     release, options = case.release, options_of(case.release)
+    if case.builder is not None and not options.rehearsal:
+        _run_builder(case)
     if options.rehearsal:
         raise InconclusiveError(
             "it is a rehearsal: others may know its seed, or its domains or parameters were taken from the data",
@@ -248,6 +251,35 @@ def _by_its_own_account(case: ScoringContext, delta: float, neighbours: Neighbou
     Raises InconclusiveError where this audit did not run the builder, its random numbers follow from a seed, or it has
     no account.
     """
+    builder = _run_builder(case)
+    if "epsilon" not in case.release.guarantee:
+        raise InconclusiveError("the release claims no epsilon, so that its builder has nothing to account for")
+    if problems := list(_domain_violations(case)):
+        return Score(math.inf, evidence={"broken": problems})
+    if type(builder).account is TreeBuilder.account:
+        builder.account(case.release, delta, neighbours)  # which says what is missing
+    try:
+        epsilon = builder.account(case.release, delta, neighbours)
+        valid = type(epsilon) in (int, float) and epsilon >= 0
+    except (Exception, SystemExit) as error:  # whose text may hold a cell
+        message = f"the account of the builder {builder.use!r} fails with {type(error).__name__}"
+        raise InconclusiveError(message, place="build") from error
+    if not valid:
+        raise InconclusiveError(f"the account of the builder {builder.use!r} is no number from 0 up", place="build")
+    if epsilon > MAX_ACCOUNT:
+        return Score(math.inf, evidence={"broken": ["no epsilon is enough by the builder's own account"]})
+    return Score(round_up(float(epsilon)), evidence={OWN_ACCOUNT: builder.use})
+
+
+MAX_ACCOUNT = 1e6
+"""A larger epsilon promises nothing."""
+
+
+def _run_builder(case: ScoringContext) -> TreeBuilder:
+    """The builder that this audit ran, whose random numbers nobody can know.
+
+    Raises InconclusiveError where this audit ran none, another one than the release names, or one that draws by a seed.
+    """
     builder = case.builder
     if builder is None:
         raise InconclusiveError(
@@ -255,6 +287,8 @@ def _by_its_own_account(case: ScoringContext, delta: float, neighbours: Neighbou
             place="build",
             remedy="let the audit run the builder, and publish what it writes",
         )
+    if builder.use != case.release.builder.get("use"):
+        raise InconclusiveError("the release names another builder than the one that made it", place="build")
     if not builder.one_shot:
         raise InconclusiveError(
             "the builder's random numbers follow from a seed that others may know",
@@ -262,20 +296,7 @@ def _by_its_own_account(case: ScoringContext, delta: float, neighbours: Neighbou
             remedy="leave a `rehearsal` out; a builder of private releases draws from the operating system "
             '(`randomness = "system"`)',
         )
-    if problems := list(_domain_violations(case)):
-        return Score(math.inf, evidence={"broken": problems})
-    try:
-        epsilon = builder.account(case.release, delta, neighbours)
-    except LeafgateError:
-        raise
-    except Exception as error:
-        message = f"the account of the builder {builder.use!r} fails with {type(error).__name__}"
-        raise InconclusiveError(message, place="build") from error
-    if not isinstance(epsilon, int | float) or math.isnan(epsilon) or epsilon < 0:
-        raise InconclusiveError(f"the account of the builder {builder.use!r} is no number from 0 up", place="build")
-    if math.isinf(epsilon):
-        return Score(math.inf, evidence={"broken": ["no epsilon is enough by the builder's own account"]})
-    return Score(round_up(epsilon), evidence={"account": builder.use})
+    return builder
 
 
 def options_of(release: Release) -> Options:

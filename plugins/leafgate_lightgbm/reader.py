@@ -10,21 +10,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from leafgate.api import (
+from leafgate.api import MAX_TREES, FileDisclosure, Floats, Ids, ReleaseError
+from leafgate.readers import (
     LEAF,
-    MAX_TREES,
     NO_SAMPLING,
     BitSets,
     CategoryBudget,
     CategoryList,
-    FileDisclosure,
-    Floats,
     Hessians,
-    Ids,
     LearnerSetting,
     ModelIR,
     NodeNumbers,
-    ReleaseError,
     Sampling,
     TreeIR,
     boosted_model,

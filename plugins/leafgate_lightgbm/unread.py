@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from leafgate.api import ContentField, ContentKind, UnreadTracker
+from leafgate.readers import ContentField, ContentKind, UnreadTracker
 
 NUMBER = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d{1,3})?|inf|nan)"
 NUMBERS = re.compile(rf"(?:{NUMBER}(?: {NUMBER})*)?")

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leafgate.api import FOLDER_HEAD, ModelReader, ReaderTexts, hookimpl
+from leafgate.api import hookimpl
+from leafgate.readers import FOLDER_HEAD, ModelReader, ReaderTexts
 
 if TYPE_CHECKING:
     import typer
 
-    from leafgate.api import ModelIR
+    from leafgate.readers import ModelIR
 
 
 leafgate_api = ">=2,<3"

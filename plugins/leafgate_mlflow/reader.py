@@ -9,17 +9,9 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from leafgate.api import (
-    MANY_NUMBERS,
-    ContentField,
-    ContentKind,
-    FileDisclosure,
-    ModelIR,
-    PolicyError,
-    ReleaseError,
-    UnreadTracker,
-)
+from leafgate.api import FileDisclosure, PolicyError, ReleaseError
 from leafgate.app import folder_files, load_plugins, object_at, parse_yaml, read_foreign
+from leafgate.readers import MANY_NUMBERS, ContentField, ContentKind, ModelIR, UnreadTracker
 
 NAME = "mlflow"
 """What errors and `leafgate plugins` call the format."""

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api import LEAF, MAX_DEPTH, Floats, Ids, Mask, ReleaseError, TreeIR
+from leafgate.api import MAX_DEPTH, Floats, Ids, Mask, ReleaseError
+from leafgate.readers import LEAF, TreeIR
 from leafgate_onnx.graph import Operator
 from leafgate_onnx.wire import UINT8, Tensor
 

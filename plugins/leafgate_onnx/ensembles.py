@@ -8,19 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api import (
-    LEAF,
-    RATIOS_DISCLOSURE,
-    SCORES_DISCLOSURE,
-    Combine,
-    Floats,
-    Ids,
-    ModelIR,
-    NodeNumbers,
-    NumberKind,
-    ReleaseError,
-    TreeIR,
-)
+from leafgate.api import Combine, Floats, Ids, ReleaseError
+from leafgate.readers import LEAF, RATIOS_DISCLOSURE, SCORES_DISCLOSURE, ModelIR, NodeNumbers, NumberKind, TreeIR
 from leafgate_onnx import LABELS_PRODUCER
 from leafgate_onnx.ensemble_v5 import finite_thresholds, grown, lists_of, targets_of
 from leafgate_onnx.graph import Graph, Operator, numbers, texts

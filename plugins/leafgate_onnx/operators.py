@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from leafgate.api import SINGLE_PRECISION, ArithmeticStep, CategoryCodes, Numeric, Operation
+from leafgate.readers import SINGLE_PRECISION, ArithmeticStep, CategoryCodes, Numeric, Operation
 from leafgate_onnx.graph import Operator
 from leafgate_onnx.symbolic import (
     Act,

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from leafgate.api import LOOKUP_ROUNDING, SINGLE_PRECISION, CategoryCodes, LookupPrecision, Numeric, OneHot
+from leafgate.readers import LOOKUP_ROUNDING, SINGLE_PRECISION, CategoryCodes, LookupPrecision, Numeric, OneHot
 from leafgate_onnx import MISSING_TEXT
 from leafgate_onnx.graph import Operator
 from leafgate_onnx.symbolic import Act, Cell, Value, Wire, check_size, constant, people, refuse, wire

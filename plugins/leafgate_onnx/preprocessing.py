@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from leafgate.api import SINGLE_PRECISION, CategoryCodes, Numeric, OneHot, ReleaseError
+from leafgate.api import ReleaseError
+from leafgate.readers import SINGLE_PRECISION, CategoryCodes, Numeric, OneHot
 from leafgate_onnx import LABELS_PRODUCER, PRODUCER
 from leafgate_onnx.graph import Given, Graph, Operator
 from leafgate_onnx.operators import LEARNED, SCALES, SHAPES

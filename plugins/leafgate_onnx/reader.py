@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from leafgate.api import CategoryCodes, ModelIR, Numeric, ReleaseError, distinct_names
+from leafgate.api import ReleaseError
+from leafgate.readers import CategoryCodes, ModelIR, Numeric, distinct_names
 from leafgate_onnx import LABELS_PRODUCER, PRODUCER
 from leafgate_onnx.ensembles import KINDS, model_of
 from leafgate_onnx.graph import Operator, graph_of

@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from leafgate.api import SINGLE_PRECISION, ArithmeticStep, CategoryCodes, Numeric, OneHot, ReleaseError, after_steps
+from leafgate.api import ReleaseError
+from leafgate.readers import SINGLE_PRECISION, ArithmeticStep, CategoryCodes, Numeric, OneHot, after_steps
 from leafgate_onnx.graph import Operator
 from leafgate_onnx.wire import FLOAT, Tensor
 

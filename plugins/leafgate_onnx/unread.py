@@ -9,14 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api import (
-    LETTERS_PER_NUMBER,
-    MANY_NUMBERS,
-    CategoryList,
-    FileDisclosure,
-    UnreadTracker,
-    text_size,
-)
+from leafgate.api import FileDisclosure
+from leafgate.readers import LETTERS_PER_NUMBER, MANY_NUMBERS, CategoryList, UnreadTracker, text_size
 from leafgate_onnx import MISSING_TEXT
 from leafgate_onnx.ensemble_v5 import MEMBER, lists_of
 from leafgate_onnx.graph import Graph, Operator, numbers

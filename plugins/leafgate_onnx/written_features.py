@@ -9,18 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api import (
-    LEAF,
-    CategoryCodes,
-    LookupPrecision,
-    MissingIndicator,
-    ModelIR,
-    Numeric,
-    Origin,
-    ReleaseError,
-    TreeIR,
-)
+from leafgate.api import ReleaseError
 from leafgate.app import Split, invert_threshold
+from leafgate.readers import LEAF, CategoryCodes, LookupPrecision, MissingIndicator, ModelIR, Numeric, Origin, TreeIR
 from leafgate_onnx import MISSING_TEXT
 
 PLACE = "ONNX file"

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from leafgate.api import ModelReader, ReaderTexts, hookimpl
+from leafgate.api import hookimpl
+from leafgate.readers import ModelReader, ReaderTexts
 
 if TYPE_CHECKING:
-    from leafgate.api import ModelIR
+    from leafgate.readers import ModelIR
 
 leafgate_api = ">=2,<3"
 

@@ -9,22 +9,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from leafgate.api import (
-    MAX_DEPTH,
+from leafgate.api import MAX_DEPTH, Combine, FileDisclosure, Floats, ReleaseError
+from leafgate.app import parse_number
+from leafgate.readers import (
     NO_SAMPLING,
     CategoryList,
-    Combine,
-    FileDisclosure,
-    Floats,
     LeafValueKind,
     ModelIR,
     NumberKind,
-    ReleaseError,
     Sampling,
     TreeIR,
     parse_bounded_xml,
 )
-from leafgate.app import parse_number
 from leafgate_pmml.fields import CASTS, Field, casts_of, fields_of, predicate_of
 from leafgate_pmml.trees import Missing, PmmlNode, Walk, fields_in
 from leafgate_pmml.unread import unread_content

@@ -10,7 +10,8 @@ from typing import Literal
 
 import numpy as np
 
-from leafgate.api import LEAF, Floats, NodeNumbers, NumberKind, ReleaseError, TreeIR, TreeIRBuilder
+from leafgate.api import Floats, ReleaseError
+from leafgate.readers import LEAF, NodeNumbers, NumberKind, TreeIR, TreeIRBuilder
 from leafgate_pmml.fields import Field, Predicate, Several, Test
 
 

@@ -7,7 +7,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from leafgate.api import MANY_NUMBERS, ContentField, ContentKind, FileDisclosure, UnreadTracker
+from leafgate.api import FileDisclosure
+from leafgate.readers import MANY_NUMBERS, ContentField, ContentKind, UnreadTracker
 from leafgate_pmml.xml import name_of, named
 
 if TYPE_CHECKING:

@@ -8,17 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from leafgate.api import (
-    LETTERS_PER_NUMBER,
-    MANY_NUMBERS,
-    FileDisclosure,
-    Floats,
-    NodeNumbers,
-    ReleaseError,
-    TreeIR,
-    TreeIRBuilder,
-    UnreadTracker,
-)
+from leafgate.api import FileDisclosure, Floats, ReleaseError
+from leafgate.readers import LETTERS_PER_NUMBER, MANY_NUMBERS, NodeNumbers, TreeIR, TreeIRBuilder, UnreadTracker
 
 MAX_LINES, MAX_LINE = 100_000, 10_000
 

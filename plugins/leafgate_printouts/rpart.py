@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from leafgate.api import CategoryCodes, FileDisclosure, Floats, ModelIR, NodeNumbers, ReleaseError
+from leafgate.api import FileDisclosure, Floats, ReleaseError
+from leafgate.readers import CategoryCodes, ModelIR, NodeNumbers
 from leafgate_printouts.builder import MAX_LINE, PrintedTree, lines_of, number_in, unread_content
 
 DEEPEST = 31

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leafgate.api import MAX_DEPTH, FileDisclosure, Floats, ModelIR, NodeNumbers, ReleaseError, TreeIR
+from leafgate.api import MAX_DEPTH, FileDisclosure, Floats, ReleaseError
+from leafgate.readers import ModelIR, NodeNumbers, TreeIR
 from leafgate_printouts.builder import PrintedTree, lines_of, number_in, unread_content
 
 TITLE = re.compile(r"J48 (un)?pruned tree\s*$")

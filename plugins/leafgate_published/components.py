@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from leafgate.api import FileDisclosure as Disclosure
-    from leafgate.api import LargeTable, ModelReader, Release, Schema, Table
+    from leafgate.api import LargeTable, Release, Schema, Table
     from leafgate.app import LoadedRelease
+    from leafgate.readers import ModelReader
 
 
 SCRUBBED_LEAVES: Mapping[str, tuple[Severity, ...]] = {"counts": ("high",), "shares": ("medium",), "labels": ()}

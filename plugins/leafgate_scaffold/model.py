@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from leafgate.api import LeafgateError, ModelIR
+from leafgate.api import LeafgateError
 from leafgate.app import (
     ModelHints,
     Proposal,
@@ -21,6 +21,7 @@ from leafgate.app import (
     open_session,
     parse_number,
 )
+from leafgate.readers import ModelIR
 from leafgate_scaffold.limits import tried_and_demanded
 
 

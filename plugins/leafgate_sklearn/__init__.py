@@ -11,13 +11,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leafgate.api import ModelReader, ReaderTexts, hookimpl
+from leafgate.api import hookimpl
+from leafgate.readers import ModelReader, ReaderTexts
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from leafgate.api import Learner, ModelIR, Table
+    from leafgate.api import Learner, Table
+    from leafgate.readers import ModelIR
 
 leafgate_api = ">=2,<3"
 

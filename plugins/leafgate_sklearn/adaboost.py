@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from leafgate.api import LEAF, Floats, ObjectView, ReleaseError, TreeIR
+from leafgate.api import Floats, ReleaseError
+from leafgate.readers import LEAF, ObjectView, TreeIR
 from leafgate_sklearn.bagging import members_of, settings_member
 from leafgate_sklearn.trees import EstimatorIR, class_tree, classes_of
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api import LEAF, NO_SAMPLING, Counted, Ids, ObjectView, ReleaseError, Sampling, TreeIR, as_tuple
+from leafgate.api import Counted, Ids, ReleaseError
+from leafgate.readers import LEAF, NO_SAMPLING, ObjectView, Sampling, TreeIR, as_tuple
 from leafgate_sklearn.trees import (
     EstimatorIR,
     bootstrap_sampling,

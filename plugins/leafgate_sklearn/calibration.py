@@ -8,17 +8,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from leafgate.api import (
-    NO_SAMPLING,
-    Combine,
-    Floats,
-    NodeNumbers,
-    NumberKind,
-    ObjectView,
-    ReleaseError,
-    TreeIR,
-    as_tuple,
-)
+from leafgate.api import Combine, Floats, ReleaseError
+from leafgate.readers import NO_SAMPLING, NodeNumbers, NumberKind, ObjectView, TreeIR, as_tuple
 from leafgate_sklearn.bagging import UNKNOWN_RATE
 from leafgate_sklearn.feature import text_of
 from leafgate_sklearn.trees import EstimatorIR, classes_of, tree_classifier

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api import RATIOS_DISCLOSURE, Counted, FileDisclosure, ObjectView, TreeIR
+from leafgate.api import Counted, FileDisclosure
+from leafgate.readers import RATIOS_DISCLOSURE, ObjectView, TreeIR
 from leafgate_sklearn.calibration import CALIBRATED, calibrated_trees
 from leafgate_sklearn.trees import says_labels
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from leafgate.api import CategoryCodes, MissingIndicator, Numeric, ObjectView, OneHot, Origin, ReleaseError, as_tuple
+from leafgate.api import ReleaseError
+from leafgate.readers import CategoryCodes, MissingIndicator, Numeric, ObjectView, OneHot, Origin, as_tuple
 from leafgate_sklearn.feature import PipelineFeature, Transform, is_missing, text_of
 
 LESS = {"float16", "float32", "dtype"}

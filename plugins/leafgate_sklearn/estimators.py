@@ -6,7 +6,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from leafgate.api import (
+from leafgate.api import ReleaseError
+from leafgate.readers import (
     LEARNER_SETTINGS,
     LISTED_SETTINGS,
     LeafValueKind,
@@ -14,7 +15,6 @@ from leafgate.api import (
     ModelIR,
     Numeric,
     ObjectView,
-    ReleaseError,
     as_tuple,
     distinct_names,
     view_object,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from leafgate.api import Numeric, ObjectView, Origin
+from leafgate.readers import Numeric, ObjectView, Origin
 
 UNKNOWN_CLASS = "class unknown to leafgate"
 """The kind of an object whose class has a name that may be forged, so that no message repeats it."""

@@ -10,21 +10,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from leafgate.api import (
+from leafgate.api import FileDisclosure, ReleaseError
+from leafgate.app import load_plugins, model_as_file, object_as_file, read_foreign
+from leafgate.readers import (
     CategoryList,
-    FileDisclosure,
     ModelIR,
     ModelReader,
     Numeric,
     ObjectView,
-    ReleaseError,
     as_tuple,
     distinct_names,
     parse_bounded_json,
     view_object,
     with_zero_missing,
 )
-from leafgate.app import load_plugins, model_as_file, object_as_file, read_foreign
 from leafgate_sklearn.disclosures import kept_by
 from leafgate_sklearn.estimators import end_of_pipelines, features_before, last_estimator
 from leafgate_sklearn.feature import PipelineFeature, text_of

@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api import (
+from leafgate.api import Counted, ReleaseError
+from leafgate.readers import (
     LEAF,
     NO_SAMPLING,
     BitSets,
     CategoryBudget,
-    Counted,
     NodeNumbers,
     ObjectView,
-    ReleaseError,
     Sampling,
     TreeIR,
     as_tuple,

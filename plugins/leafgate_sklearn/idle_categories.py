@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api import LEAF, CategoryCodes, ModelIR, OneHot, ReleaseError
+from leafgate.api import ReleaseError
 from leafgate.app import IDLE_CATEGORY, Split, parse_number
+from leafgate.readers import LEAF, CategoryCodes, ModelIR, OneHot
 
 ENCODERS = frozenset({"OneHotEncoder", "OrdinalEncoder"})
 REMEDY = "write another format, such as .json"

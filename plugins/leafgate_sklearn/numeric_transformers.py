@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api import (
+from leafgate.api import ReleaseError
+from leafgate.readers import (
     ArithmeticStep,
     CategoryCodes,
     MissingIndicator,
@@ -18,7 +19,6 @@ from leafgate.api import (
     OneHot,
     Operation,
     Origin,
-    ReleaseError,
     after_steps,
     as_tuple,
 )

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from leafgate.api import ObjectView, ReleaseError, Unresolved, as_tuple
+from leafgate.api import ReleaseError
+from leafgate.readers import ObjectView, Unresolved, as_tuple
 from leafgate_sklearn.encoders import ENCODERS
 from leafgate_sklearn.feature import UNKNOWN_CLASS, PipelineFeature, Transform
 from leafgate_sklearn.numeric_transformers import GAPS, SCALERS

@@ -19,7 +19,8 @@ from leafgate.algorithms.induction.feature_matrix import (
     not_installed,
     plain_data,
 )
-from leafgate.api import InconclusiveError, Learner, ObjectView
+from leafgate.api import InconclusiveError, Learner
+from leafgate.readers import ObjectView
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,19 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api import (
-    LEAF,
-    NO_SAMPLING,
-    Combine,
-    Counted,
-    Floats,
-    NodeNumbers,
-    ObjectView,
-    ReleaseError,
-    Sampling,
-    TreeIR,
-    as_tuple,
-)
+from leafgate.api import Combine, Counted, Floats, ReleaseError
+from leafgate.readers import LEAF, NO_SAMPLING, NodeNumbers, ObjectView, Sampling, TreeIR, as_tuple
 from leafgate_sklearn.feature import PipelineFeature
 
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api import (
+from leafgate.api import FileDisclosure
+from leafgate.readers import (
     LETTERS_PER_NUMBER,
     MANY_NUMBERS,
     CategoryList,
     ContentField,
     ContentKind,
-    FileDisclosure,
     ObjectView,
     UnreadTracker,
     ZipParts,

@@ -8,7 +8,8 @@ from typing import NoReturn
 
 import numpy as np
 
-from leafgate.api import Combine, Counted, Floats, Ids, ObjectView, ReleaseError, Sampling, TreeIR, as_tuple
+from leafgate.api import Combine, Counted, Floats, Ids, ReleaseError
+from leafgate.readers import ObjectView, Sampling, TreeIR, as_tuple
 from leafgate_sklearn.bagging import UNKNOWN_RATE, bagging_classifier, bagging_regressor
 from leafgate_sklearn.nearest_models import EACH_MEMBER
 from leafgate_sklearn.trees import (

@@ -11,13 +11,15 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from leafgate.api import ModelReader, ReaderTexts, ReleaseError, hookimpl
+from leafgate.api import ReleaseError, hookimpl
+from leafgate.readers import ModelReader, ReaderTexts
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from leafgate.api import Learner, ModelIR, Table
+    from leafgate.api import Learner, Table
+    from leafgate.readers import ModelIR
 
 leafgate_api = ">=2,<3"
 

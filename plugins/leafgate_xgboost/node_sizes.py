@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from leafgate.api import LEAF, FileDisclosure, Floats, Ids, TreeIR
+from leafgate.api import FileDisclosure, Floats, Ids
+from leafgate.readers import LEAF, TreeIR
 
 CLOSE = 1e-5
 """Sums in single precision are off by this part."""

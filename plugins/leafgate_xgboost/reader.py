@@ -12,17 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.api import (
+from leafgate.api import FileDisclosure, Floats, Ids, ReleaseError
+from leafgate.app import are_texts, is_number, list_at, object_at
+from leafgate.readers import (
     LEAF,
     CategoryCodes,
     CategoryList,
-    FileDisclosure,
-    Floats,
     Hessians,
-    Ids,
     ModelIR,
     NodeNumbers,
-    ReleaseError,
     TreeIR,
     boosted_model,
     floats_at,
@@ -32,7 +30,6 @@ from leafgate.api import (
     reachable_nodes,
     refuse_many_categories,
 )
-from leafgate.app import are_texts, is_number, list_at, object_at
 from leafgate_xgboost.node_sizes import sizes
 from leafgate_xgboost.saved_state import disclosed as disclosed_by_settings
 from leafgate_xgboost.saved_state import parameters_of, parts_of

@@ -113,3 +113,56 @@ def test_a_policy_that_does_not_trust_a_plugin_says_whose_the_name_is(
     )
     assert (ended.code, said in ended.err) == (2, True)
     assert leafgate("validate", survey(tmp_path, {**USES, "plugins": ["leafgate", "acme_untrusted"]})).code == 0
+
+
+CHECKS = """
+from typing import Literal
+from leafgate.api import AttackModel, AuditCheck, CheckFinding, hookimpl
+
+leafgate_api = ">=2,<3"
+
+class Never(AuditCheck):
+    use: Literal["never_fit"] = "never_fit"
+    plain_failure = "nothing is fit"
+
+    def run(self, context):
+        return [CheckFinding(problem="nothing is fit", fails=True)]
+
+class Odd(AttackModel):
+    use: Literal["odd_attack"] = "odd_attack"
+    reads = READS
+
+    def infer(self, release, known):
+        return []
+
+@hookimpl
+def audit_checks():
+    return [Never]
+
+@hookimpl
+def attack_models():
+    return [Odd]
+"""
+
+
+@pytest.mark.parametrize(("reads", "code"), [('{"exact"}', 1), ('{"exakt"}', 3)])
+def test_a_check_of_a_plugin_with_a_mistake_is_no_check_that_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reads: str, code: int
+) -> None:
+    name = f"acme_checks_{code}"
+    install(tmp_path, name, CHECKS.replace("READS", reads))
+    monkeypatch.syspath_prepend(tmp_path)
+    ended = leafgate("audit", survey(tmp_path))
+    assert ended.code == code
+    assert ("has checks that run in every audit, and is broken" in ended.out) == (code == 3)
+
+
+def test_what_a_file_prints_and_raises_reaches_nobody(tmp_path: Path) -> None:
+    path = tmp_path / "numpy.py"
+    path.write_text("print('age,sex')" + PLUGIN)
+    policy = survey(tmp_path, USES)
+    ended = leafgate("audit", policy, "--plugin", path, "--json")
+    assert (ended.code, json.loads(ended.out)["verdict"]) == (0, "pass")
+    assert f"{path.name} is a plugin that is not installed: nobody else can repeat this audit." in ended.out
+    path.write_text("raise RuntimeError('37,f,yes')\n")
+    assert "37" not in leafgate("audit", policy, "--plugin", path).err

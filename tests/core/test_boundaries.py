@@ -57,7 +57,7 @@ def test_a_plugin_imports_no_other_plugin(plugin: str) -> None:
         assert not set(imported(file)) & (set(PLUGINS) - {plugin}), file.name
 
 
-PUBLIC = re.compile(r"leafgate(\.(api|app|(algorithms|testing)(\.\w+)*))?")
+PUBLIC = re.compile(r"leafgate(\.(api|readers|app|(algorithms|testing)(\.\w+)*))?")
 """The modules that plugins may import, as a stranger's do."""
 
 
@@ -100,10 +100,10 @@ RUN = "import sys; from leafgate.cli import run; assert run(sys.argv[1:]) == 0"
 
 
 def test_the_plugin_interface_loads_nothing_heavy() -> None:
-    assert not loaded_by("import leafgate, leafgate.api, leafgate.app")
+    assert not loaded_by("import leafgate, leafgate.api, leafgate.app, leafgate.readers")
 
 
-@pytest.mark.parametrize("module", ["leafgate", "leafgate.api", "leafgate.app"])
+@pytest.mark.parametrize("module", ["leafgate", "leafgate.api", "leafgate.app", "leafgate.readers"])
 def test_what_a_public_module_offers_lazily_is_what_type_checkers_see(module: str) -> None:
     file = CORE.parent / (module.replace(".", "/") + "/__init__.py")
     file = file if file.exists() else CORE.parent / (module.replace(".", "/") + ".py")

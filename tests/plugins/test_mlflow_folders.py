@@ -22,9 +22,10 @@ import leafgate
 from command_line import leafgate as command
 from installed_readers import read_foreign
 from leafgate import ReleaseError
-from leafgate.api import InvalidError, ModelIR
+from leafgate.api import InvalidError
 from leafgate.app import folder_files, model_bytes
 from leafgate.folders import content_digest, pack_folder
+from leafgate.readers import ModelIR
 from producer_archive import archives_in, case_of
 
 AGES = np.arange(400) % 60 + 20

@@ -11,7 +11,7 @@ import pytest
 
 from installed_readers import read_foreign
 from leafgate import ReleaseError
-from leafgate.api import ModelIR
+from leafgate.readers import ModelIR
 from leafgate_convert.neutral import written
 from leafgate_convert.scrub import LeafContent, minimise
 from leafgate_convert.witness import rows_answered

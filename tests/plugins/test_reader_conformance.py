@@ -16,7 +16,8 @@ from sklearn.compose import make_column_transformer
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from leafgate.api import Column, ModelReader, Schema
+from leafgate.api import Column, Schema
+from leafgate.readers import ModelReader
 from leafgate.testing import Check, KnownModel, reader_conformance
 from leafgate_catboost import CATBOOST
 from leafgate_convert import NEUTRAL

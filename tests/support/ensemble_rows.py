@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 import leafgate
 from installed_readers import read_foreign
-from leafgate.api import ModelIR
+from leafgate.readers import ModelIR
 from leafgate_convert.scrub import votes
 from sklearn_zoo import Rows, answers, rows, skops_bytes
 

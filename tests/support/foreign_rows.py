@@ -15,9 +15,9 @@ from adult import adult
 from data_files import DATA
 from installed_readers import read_foreign
 from leafgate.algorithms.prediction import predict
-from leafgate.api import ModelIR
 from leafgate.app import Encoding, lower_model
 from leafgate.ir.model import Floats, Ids
+from leafgate.readers import ModelIR
 
 
 @dataclass(frozen=True)

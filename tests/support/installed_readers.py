@@ -1,8 +1,8 @@
 """Reading model files with the readers of all installed plugins, which are loaded once."""
 
-from leafgate.api import ModelIR
 from leafgate.app import load_plugins
 from leafgate.models import reader
+from leafgate.readers import ModelIR
 
 READERS = load_plugins().readers
 

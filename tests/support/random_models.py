@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from leafgate import Table
-from leafgate.api import (
+from leafgate.readers import (
     LEAF,
     ArithmeticStep,
     CategoryCodes,

@@ -14,7 +14,7 @@ import pytest
 from command_line import leafgate
 from installed_readers import is_foreign, read_foreign
 from leafgate import ReleaseError
-from leafgate.api import LEAF
+from leafgate.readers import LEAF
 from leafgate_convert.scrub import leaves_of
 
 POLICY = """

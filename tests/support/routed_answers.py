@@ -10,9 +10,10 @@ import numpy as np
 
 from leafgate import InconclusiveError, Table
 from leafgate.algorithms.prediction import class_scores, predict, predicted_numbers
-from leafgate.api import CategoryCodes, Column, ModelIR, Numeric
+from leafgate.api import Column
 from leafgate.app import Encoding, known_origins, lower_model
 from leafgate.kernel.schema import bin_names
+from leafgate.readers import CategoryCodes, ModelIR, Numeric
 from leafgate_convert.sampling import random_cells
 from leafgate_convert.witness import with_coded_categories
 from random_tables import categorical, numeric, table_of

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api import LEAF, FileDisclosure, ModelIR, Schema, TreeIR
+from leafgate.api import FileDisclosure, Schema
+from leafgate.readers import LEAF, ModelIR, TreeIR
 from random_tables import categorical, numeric
 
 SCHEMA = Schema(

@@ -25,7 +25,7 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from leafgate.api import ModelIR
+from leafgate.readers import ModelIR
 
 Rows = NDArray[np.float64]
 

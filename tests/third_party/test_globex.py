@@ -36,7 +36,7 @@ from leafgate.testing import (
 from stranger import announce
 
 if TYPE_CHECKING:
-    from leafgate.api import ModelIR
+    from leafgate.readers import ModelIR
 
 PACKAGE = Path(__file__).with_name("globex_leafgate")
 SAMPLES = PACKAGE / "samples"

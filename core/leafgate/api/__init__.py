@@ -1,11 +1,10 @@
-"""All that plugin authors import, together with `leafgate.algorithms` and, for commands, `leafgate.app`.
+"""All that plugin authors import, together with `leafgate.algorithms`, `leafgate.readers` and `leafgate.app`.
 
 Components  TreeBuilder, AttackModel; metrics of people (AtLeast, AtMost) and of releases (ReleaseAtLeast, ...);
             AuditCheck; DataSource, which reads files of data, and DataEngine, which counts records
 Hooks       hookimpl marks the functions of a plugin; lazy("numpy") imports a heavy module on its first use
 Values      Table, Schema, Release and its trees, AdversaryKnowledge, ScoringContext, what evidence is made of
 Beliefs     GroupBelief, SecretBelief, CellBelief, MembershipBelief, AttributeBelief, MechanismBelief
-Models      ModelReader, ModelIR and its trees, JSON, zip and XML within bounds: for readers of model files
 Errors      InconclusiveError ("could not tell", never a pass), PolicyError, DataError, NoReleaseError, ...
 
 docs/reference/plugins.md explains them and says what a version of this interface promises. Each name is imported when
@@ -14,8 +13,7 @@ it is first read. The modules of this package are private:
     hookspecs       the hooks by which a plugin offers classes, commands and report formats
     components      base classes of tree builders, attacks and data sources;  metrics: those of metrics;
                     context: what a metric reads
-    checks          base class of checks that run in every audit;  report_formats: what a format is;
-                    model_readers: what a reader is
+    checks          base class of checks that run in every audit;  report_formats: what a format is
     options         types of options: ranges of numbers, names of files;  knowledge: what `knows` may grant
     policy          the policy, which builders, attacks and metrics are parts of
     registry        finds, checks and loads plugins
@@ -39,15 +37,6 @@ if TYPE_CHECKING:
     from leafgate.api.report_formats import ReportDocument as ReportDocument
     from leafgate.api.report_formats import ReportFormat as ReportFormat
     from leafgate.api.text_frames import text_frame as text_frame
-    from leafgate.bounded.json import parse_bounded_json as parse_bounded_json
-    from leafgate.bounded.objects import ObjectView as ObjectView
-    from leafgate.bounded.objects import as_tuple as as_tuple
-    from leafgate.bounded.objects import printable_name as printable_name
-    from leafgate.bounded.objects import view_object as view_object
-    from leafgate.bounded.xml import parse_bounded_xml as parse_bounded_xml
-    from leafgate.bounded.zip import ZipParts as ZipParts
-    from leafgate.bounded.zip import parse_bounded_zip as parse_bounded_zip
-    from leafgate.bounded.zip import stray_bytes as stray_bytes
     from leafgate.errors import DataError as DataError
     from leafgate.errors import InconclusiveError as InconclusiveError
     from leafgate.errors import InvalidError as InvalidError
@@ -59,61 +48,6 @@ if TYPE_CHECKING:
     from leafgate.errors import ReleaseError as ReleaseError
     from leafgate.errors import UnreadableError as UnreadableError
     from leafgate.errors import nearest_name as nearest_name
-    from leafgate.folders import FOLDER_HEAD as FOLDER_HEAD
-    from leafgate.ir.arrays import BitSets as BitSets
-    from leafgate.ir.arrays import CategoryBudget as CategoryBudget
-    from leafgate.ir.arrays import TreeIRBuilder as TreeIRBuilder
-    from leafgate.ir.arrays import floats_at as floats_at
-    from leafgate.ir.arrays import integers_at as integers_at
-    from leafgate.ir.arrays import reachable_nodes as reachable_nodes
-    from leafgate.ir.arrays import refuse_many_categories as refuse_many_categories
-    from leafgate.ir.features import LOOKUP_ROUNDING as LOOKUP_ROUNDING
-    from leafgate.ir.features import SINGLE_PRECISION as SINGLE_PRECISION
-    from leafgate.ir.features import ArithmeticStep as ArithmeticStep
-    from leafgate.ir.features import CategoryCodes as CategoryCodes
-    from leafgate.ir.features import LookupPrecision as LookupPrecision
-    from leafgate.ir.features import MissingIndicator as MissingIndicator
-    from leafgate.ir.features import Numeric as Numeric
-    from leafgate.ir.features import OneHot as OneHot
-    from leafgate.ir.features import Operation as Operation
-    from leafgate.ir.features import Origin as Origin
-    from leafgate.ir.features import Unresolved as Unresolved
-    from leafgate.ir.features import after_steps as after_steps
-    from leafgate.ir.features import distinct_names as distinct_names
-    from leafgate.ir.features import number_codes as number_codes
-    from leafgate.ir.features import with_zero_missing as with_zero_missing
-    from leafgate.ir.model import COUNTS_DISCLOSURE as COUNTS_DISCLOSURE
-    from leafgate.ir.model import LEAF as LEAF
-    from leafgate.ir.model import LEARNER_SETTINGS as LEARNER_SETTINGS
-    from leafgate.ir.model import LISTED_SETTINGS as LISTED_SETTINGS
-    from leafgate.ir.model import NUMBERS_DISCLOSURE as NUMBERS_DISCLOSURE
-    from leafgate.ir.model import RATIOS_DISCLOSURE as RATIOS_DISCLOSURE
-    from leafgate.ir.model import SCORES_DISCLOSURE as SCORES_DISCLOSURE
-    from leafgate.ir.model import SIZES_DISCLOSURE as SIZES_DISCLOSURE
-    from leafgate.ir.model import CategoryList as CategoryList
-    from leafgate.ir.model import LeafValueKind as LeafValueKind
-    from leafgate.ir.model import LearnerSetting as LearnerSetting
-    from leafgate.ir.model import ModelIR as ModelIR
-    from leafgate.ir.model import TreeIR as TreeIR
-    from leafgate.ir.model import boosted_model as boosted_model
-    from leafgate.ir.model_readers import ModelReader as ModelReader
-    from leafgate.ir.model_readers import ReaderTexts as ReaderTexts
-    from leafgate.ir.model_readers import Vocabulary as Vocabulary
-    from leafgate.ir.node_numbers import NO_SAMPLING as NO_SAMPLING
-    from leafgate.ir.node_numbers import Hessians as Hessians
-    from leafgate.ir.node_numbers import NodeNumbers as NodeNumbers
-    from leafgate.ir.node_numbers import NumberKind as NumberKind
-    from leafgate.ir.node_numbers import Sampling as Sampling
-    from leafgate.ir.unread import LETTERS_PER_NUMBER as LETTERS_PER_NUMBER
-    from leafgate.ir.unread import MANY_NUMBERS as MANY_NUMBERS
-    from leafgate.ir.unread import ContentField as ContentField
-    from leafgate.ir.unread import ContentKind as ContentKind
-    from leafgate.ir.unread import UnreadTracker as UnreadTracker
-    from leafgate.ir.unread import content_size as content_size
-    from leafgate.ir.unread import has_known_words as has_known_words
-    from leafgate.ir.unread import number_array as number_array
-    from leafgate.ir.unread import text_size as text_size
-    from leafgate.ir.validate import MAX_FEATURES as MAX_FEATURES
     from leafgate.kernel.arrays import Codes as Codes
     from leafgate.kernel.arrays import CompactIds as CompactIds
     from leafgate.kernel.arrays import Floats as Floats
@@ -139,6 +73,7 @@ if TYPE_CHECKING:
     from leafgate.kernel.components import SourceFile as SourceFile
     from leafgate.kernel.components import TreeBuilder as TreeBuilder
     from leafgate.kernel.context import ScoringContext as ScoringContext
+    from leafgate.kernel.evidence import OWN_ACCOUNT as OWN_ACCOUNT
     from leafgate.kernel.evidence import AuditorOnly as AuditorOnly
     from leafgate.kernel.evidence import PeopleCount as PeopleCount
     from leafgate.kernel.evidence import ReleaseOnly as ReleaseOnly

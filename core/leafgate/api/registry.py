@@ -9,11 +9,12 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import Distribution, EntryPoint, entry_points
+from io import StringIO
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
@@ -84,7 +85,8 @@ class NamedOffer:
 class Plugin:
     """One entry point: where it comes from, what it offers, or why it cannot.
 
-    `offers` are imported; `not_imported` are those that nobody has asked for yet. `tried` plugins are
+    `offers` are imported; `not_imported` are those that nobody has asked for yet. `may_check`
+    says of a broken plugin that it has a hook for checks, which would run in every audit. `tried` plugins are
     not installed: classes of a program, or one file, whose digest is `file_sha256`.
     """
 
@@ -99,6 +101,7 @@ class Plugin:
     readers: tuple[ModelReader, ...] = ()
     functions: tuple[tuple[str, str], ...] = ()
     problem: str = ""
+    may_check: bool = False
     tried: bool = False
     file_sha256: str = ""
 
@@ -187,10 +190,12 @@ class Plugins:
     def imported(self) -> dict[str, type[Component]]:
         """What was imported when the plugins were loaded, by its `use`.
 
-        Names that two plugins offer are left out; PolicyError where both were imported, since somebody needs them.
+        Names that two plugins offer are left out; PolicyError where both were imported, since somebody needs them, and
+        where one is that of a check, which every audit needs.
         """
         every = [component for plugin in self.entries for component in plugin.offers]
         n_needed = Counter(map(use_of, every))
+        n_needed.update(use_of(each) for each in every if self.clashes and issubclass(each, checks.AuditCheck))
         if problems := [problem for use, problem in self.clashes.items() if n_needed[use] > 1]:
             raise PolicyError.listing(problems)
         return {use_of(component): component for component in every if use_of(component) not in self.clashes}
@@ -264,8 +269,13 @@ class Plugins:
         """The metrics that check a claim of releases, sorted by name; none with another is imported.
 
         Raises:
-            InconclusiveError: one that may check it cannot be imported.
+            InconclusiveError: one that may check it cannot be imported, or another plugin has its name.
         """
+        for plugin in self.entries if self.clashes else ():
+            named = [offer.use for offer in plugin.not_imported if offer.claim in (claim, None)]
+            made = [use_of(each) for each in plugin.offers if getattr(each, "checks", None) == claim]
+            if clashing := [use for use in (*named, *made) if use in self.clashes]:
+                raise InconclusiveError.listing([self.clashes[clashing[0]]])
         offers = [each for each in self._not_imported.values() if each.hook == "privacy_metrics"]
         for offer in offers:
             if offer.claim in (claim, None) and self._import(offer) is None:
@@ -365,19 +375,18 @@ def plugin_of_file(path: Path) -> Plugin:
         content = path.read_bytes()
     except OSError as error:
         raise InvalidError(f"cannot be read: {error.strerror}", place=path.name) from None
-    module = ModuleType(path.stem)
-    module.__file__ = str(path)
     sha256 = hashlib.sha256(content).hexdigest()
+    module = ModuleType(f"leafgate_tried_{sha256[:16]}")
+    module.__file__ = str(path)
     plugin = Plugin(path.name, path.name, sha256[:16], tried=True, file_sha256=sha256)
-    before = sys.modules.get(path.stem)
-    sys.modules[path.stem] = module  # pydantic and pickle look for the module of a class there
+    sys.modules[module.__name__] = module  # pydantic and pickle look for the module of a class there
     try:
-        exec(compile(content, str(path), "exec"), vars(module))  # noqa: S102  whoever runs leafgate names the file
+        with redirect_stdout(StringIO()):
+            exec(compile(content, str(path), "exec"), vars(module))  # noqa: S102  whoever runs leafgate names the file
         return replace(plugin, **offered_by(module))
     except (Exception, SystemExit) as error:
-        if before is None:
-            del sys.modules[path.stem]
-        message = f"is no plugin that can be used: {type(error).__name__}: {error}"
+        said = f": {error}" if isinstance(error, ImportError | SyntaxError | TypeError) else ""
+        message = f"is no plugin that can be used: {type(error).__name__}{said}"
         raise InvalidError(message, place=path.name, remedy="see docs/reference/plugins.md") from None
 
 
@@ -449,11 +458,14 @@ def _trusted(installed: Sequence[Entry], pins: Sequence[str]) -> list[Entry]:
 
 
 def _load(point: EntryPoint, distribution: str, version: str, only: Collection[str] | None) -> Plugin:
-    plugin = Plugin(point.name, distribution, version)
+    plugin, module = Plugin(point.name, distribution, version), None
     try:
-        return replace(plugin, **offered_by(point.load(), only))
+        with redirect_stdout(StringIO()):  # which may hold the one document of a command
+            module = point.load()
+            return replace(plugin, **offered_by(module, only))
     except (Exception, SystemExit) as error:
-        return replace(plugin, problem=f"{type(error).__name__}: {error}")
+        may_check = module is not None and "audit_checks" in vars(module)
+        return replace(plugin, problem=f"{type(error).__name__}: {error}", may_check=may_check)
 
 
 def offered_by(module: ModuleType, only: Collection[str] | None = None) -> dict[str, Any]:

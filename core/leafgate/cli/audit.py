@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from leafgate.api.registry import plugins_beside
 from leafgate.console.options import (
     Audience,
     DataFile,
@@ -31,7 +32,7 @@ from leafgate.lazy_loading import lazy
 from leafgate.session.results import RELEASE, RESULTS, is_release_file, remove_results, result_files, results_folder
 
 if TYPE_CHECKING:
-    from leafgate.api.registry import Plugins
+    from leafgate.api.registry import Plugin, Plugins
     from leafgate.kernel.policy import Policy
     from leafgate.session import run as sessions
 else:
@@ -72,7 +73,7 @@ def audit(
             _refuse_without_folder(audience, to or ())
         if quiet and (as_json or verbose):
             raise InvalidError("prints nothing", place="--quiet", remedy="leave out --json and --verbose")
-        with plugins_tried(plugin or (), org):
+        with plugins_beside(*tried_plugins(plugin or (), org)):
             run = _opened_session(out, to or (), policy, data, root, test, org)
         for option, given in ((NO_REMEDIES, no_remedies), (WITNESS_LIBRARY, witness_library)):
             if given:  # reports state it: without it the same command makes another report
@@ -132,16 +133,14 @@ def _audit_into(
     return audited.report.exit_code
 
 
-@contextmanager
-def plugins_tried(files: Sequence[Path], org: object = None) -> Iterator[None]:
-    """Have policies name what these plugins' files offer; InvalidError beside an organisation's policy."""
-    from leafgate.api.registry import plugin_of_file, plugins_beside
+def tried_plugins(files: Sequence[Path], org: object = None) -> list[Plugin]:
+    """The plugins in these files, each run once; InvalidError beside an organisation's policy."""
+    from leafgate.api.registry import plugin_of_file
 
     if files and org:
         message = "an organisation's policy says which plugins it trusts, and a file is none of them"
         raise InvalidError(message, place="--plugin", remedy="leave out --org while you try it")
-    with plugins_beside(*map(plugin_of_file, files)):
-        yield
+    return [plugin_of_file(file) for file in files]
 
 
 def _refuse_without_folder(audience: Audience, formats: Collection[str]) -> None:
@@ -249,7 +248,7 @@ def attack(
     from leafgate.cli.attack import belief_file, run_single_attack
     from leafgate.kernel.belief import AttributeBelief, MembershipBelief, secret_of
 
-    with plugins_tried(plugin or ()):
+    with plugins_beside(*tried_plugins(plugin or ())):
         run = sessions.open_session(policy, data, root)
     belief, known = run_single_attack(run, release, use, secret)
     write_file(out, belief_file(belief, known), OWNER_ONLY)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leafgate.cli.audit import plugins_tried, warn, warnings_of, warnings_of_table
+from leafgate.api.registry import plugins_beside
+from leafgate.cli.audit import tried_plugins, warn, warnings_of, warnings_of_table
 from leafgate.console.options import DataRoot, JsonOutput, Org, PluginFiles, Quiet
 from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError, LeafgateError
@@ -60,9 +61,10 @@ def validate(
         raise InvalidError("one document is about one policy", place="--json", remedy="name one, or leave it out")
     wanted = _dependents(policies, org, quiet=quiet) if depending else [(policy, partial) for policy in policies]
     failed: list[LeafgateError] = []
+    tried = tried_plugins(plugin or (), org)
     for policy, incomplete in wanted:
         try:
-            with plugins_tried(plugin or (), org):
+            with plugins_beside(*tried):
                 name, warnings = _read_policy(policy, root, org, data, partial=incomplete)
         except LeafgateError as error:
             failed.append(error if len(wanted) == 1 and not depending else _of_file(error, policy))

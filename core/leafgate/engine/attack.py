@@ -206,8 +206,8 @@ def isolate_plugin_errors(component: Component | type[Component], plugins: Plugi
     """Turn whatever a plugin raises into an InconclusiveError that names the plugin; what it prints is dropped.
 
     Errors about the policy or a release file pass, and so do NoReleaseError and InconclusiveError. Of any other error
-    only its type and the line are reported: its own text may hold a cell of the data, as what it prints may. For who
-    writes the plugin, both go to stderr where the environment variable LEAFGATE_TRACEBACK is 1.
+    only its type and the line are reported: its own text may hold a cell of the data, and so may what is printed to
+    stdout. For who writes the plugin, both go to stderr where the environment variable LEAFGATE_TRACEBACK is 1.
     """
     shown = os.environ.get(TRACEBACK) == "1"
     kind = component if isinstance(component, type) else type(component)

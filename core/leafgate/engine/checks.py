@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from leafgate.algorithms.consistency import follows_from_records, is_exact_despite_label
-from leafgate.api.registry import Plugins, use_of
+from leafgate.api.registry import Plugin, Plugins, use_of
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
 from leafgate.engine.evidence import checked_evidence, is_json_encodable
 from leafgate.engine.limits import inconclusive, score_beliefs, score_one
@@ -24,7 +24,7 @@ from leafgate.io.json import parse_number
 from leafgate.kernel.belief import CellBelief, MechanismBelief, MembershipBelief, SecretBelief
 from leafgate.kernel.checks import AuditCheck, CheckContext, CheckedData, CheckFinding
 from leafgate.kernel.components import AttackModel
-from leafgate.kernel.evidence import RESERVED, AuditorOnly, PeopleCount
+from leafgate.kernel.evidence import OWN_ACCOUNT, RESERVED, AuditorOnly, PeopleCount
 from leafgate.kernel.findings import CHECK_PREFIX, Finding, Remedy, VisibleTo
 from leafgate.kernel.metrics import Metric, PersonMetric
 from leafgate.kernel.policy import Policy
@@ -60,8 +60,15 @@ def check_claims(state: AuditState, attack: Attack) -> Iterator[Finding]:
         findings = [*_refuted(claim, state), *checked]
         nobody = Finding("", claim, passed=None, evidence={"problem": "no installed plugin can check this claim"})
         worst = min(findings or [nobody], key=lambda finding: (WORST_FIRST.index(finding.passed), _margin(finding)))
-        evidence = {"claim": promised} | _tried(claim, state) | dict(worst.evidence)
+        tried = _tried(claim, state)
+        if worst.passed and OWN_ACCOUNT in worst.evidence and not tried:
+            worst = replace(worst, passed=None, evidence={"problem": UNTRIED}, remedies=(TRY,))
+        evidence = {"claim": promised} | tried | dict(worst.evidence)
         yield replace(worst, id=f"guarantee:{claim}", evidence=evidence, plain_failure=BROKEN.format(claim))
+
+
+UNTRIED = "nothing but the builder's own account says so, and no attack that runs the builder tried to refute it"
+TRY = Remedy(action="add", text="Add the attack `distinguish`.", place="attacks", value={"use": "distinguish"})
 
 
 def verified(findings: Iterable[Finding]) -> frozenset[str]:
@@ -411,7 +418,22 @@ def _noisy_cells(column: str, state: AuditState) -> set[int]:
 def plugin_checks(state: AuditState) -> list[Finding]:
     """The findings of all installed audit checks, by the checks' names; a check that errs has an inconclusive one."""
     kinds = [kind for kind in state.plugins.kind(AuditCheck) if issubclass(kind, AuditCheck)]
-    return [finding for kind in kinds for finding in _run_check(kind, state)]
+    broken = [_of_broken(plugin) for plugin in state.plugins.broken if plugin.may_check]
+    return [*(finding for kind in kinds for finding in _run_check(kind, state)), *broken]
+
+
+def _of_broken(plugin: Plugin) -> Finding:
+    """The inconclusive finding on a plugin that has checks and cannot be used."""
+    problem = f"{plugin.origin} has checks that run in every audit, and is broken: `leafgate plugins` says why"
+    return Finding(
+        f"{CHECK_PREFIX}{plugin.name}",
+        "",
+        None,
+        use=plugin.name,
+        plugin=plugin.origin,
+        evidence={"problem": problem},
+        plain_failure="a check of an installed plugin cannot run",
+    )
 
 
 def _run_check(kind: type[AuditCheck], state: AuditState) -> list[Finding]:

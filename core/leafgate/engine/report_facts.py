@@ -256,6 +256,7 @@ def report_of(
             *_training_declared(artifact),
             *_inputs_not_inferred(policy, artifact, table.schema, findings),
             *([SAME_TEST_TABLE] if files.same_test else []),
+            *(f"{name} {TRIED}" for name in plugins.tried),
             *([] if private else repeated),
             *(f"The domain of {name!r} {OPEN_DOMAIN}" for name in open_domains),
         ],
@@ -329,6 +330,9 @@ def _release_facts(policy: Policy, artifact: SealedRelease) -> dict[str, Any]:
     document |= {"trees": len(release.trees) - start, "leaves": count_leaves(release) - start}
     document |= {"drawn_once": True} if policy.build.one_shot else {}
     return document | ({} if release.records is None else {"records": PeopleCount(len(release.records.rows))})
+
+
+TRIED = "is a plugin that is not installed: nobody else can repeat this audit."
 
 
 def _plugin_files(plugins: Plugins) -> dict[str, Any]:

@@ -28,6 +28,8 @@ class ReleaseOnly:
     public: Any
 
 
+OWN_ACCOUNT = "account"
+"""The key of evidence that a claim is kept by its builder's own account, which an attack must have tried to refute."""
 RESERVED = frozenset(
     {
         *("candidates", "claim", "composition", "derived", "dropped", "interval", "largest", "problem", "queries"),

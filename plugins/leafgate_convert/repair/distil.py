@@ -15,28 +15,22 @@ import numpy as np
 
 from leafgate.algorithms.induction.encoding import categorical_feature
 from leafgate.api import (
-    COUNTS_DISCLOSURE,
-    LEAF,
     MORE,
     CategoricalSplit,
-    CategoryCodes,
     Column,
     Ids,
     Leaf,
     LeafgateError,
     Metric,
-    ModelIR,
     Node,
-    Numeric,
     NumericSplit,
-    Origin,
     Release,
     Schema,
     Table,
     TreeBuilder,
-    TreeIR,
 )
 from leafgate.app import Plugins
+from leafgate.readers import COUNTS_DISCLOSURE, LEAF, CategoryCodes, ModelIR, Numeric, Origin, TreeIR
 
 PEOPLE_TIMES = (1, 4, 10, 2, 25)
 """Groups are grown with so many times the people that the limits ask for: larger ones often predict others better."""

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from leafgate.api import LEAF, Ids, Mask, PersonMetric, Table
+from leafgate.api import Ids, Mask, PersonMetric, Table
 from leafgate.app import Finding
+from leafgate.readers import LEAF
 from leafgate_convert.repair.fronts import AS_LEAF, Front, joined, leaf_front, points_kept, with_leaf
 from leafgate_convert.repair.pruning import PrunableModel, PrunableTree
 from leafgate_convert.repair.trials import Workbench

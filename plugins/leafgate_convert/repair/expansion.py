@@ -14,7 +14,8 @@ from dataclasses import replace
 import numpy as np
 
 from leafgate.algorithms.routing import NOWHERE
-from leafgate.api import LEAF, NO_SAMPLING, Floats, Ids, Mask, ModelIR, TreeIR
+from leafgate.api import Floats, Ids, Mask
+from leafgate.readers import LEAF, NO_SAMPLING, ModelIR, TreeIR
 from leafgate_convert.repair.pruning import PrunableModel, PrunableTree
 from leafgate_convert.scrub import base_scores, scores_of_nodes
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
-from leafgate.api import MORE, Ids, LeafgateError, Metric, ModelIR, Release, ReleaseError
+from leafgate.api import MORE, Ids, LeafgateError, Metric, Release, ReleaseError
 from leafgate.app import Finding, Report, lower_model
+from leafgate.readers import ModelIR
 from leafgate_convert.rare_cells import merge_rare_values
 from leafgate_convert.repair.distil import Grower, growers, model_of
 from leafgate_convert.repair.exact import NodeLimits, PersonLimits, Solution, person_limits

@@ -7,13 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from leafgate.algorithms.usefulness import Goal, Usefulness
-from leafgate.api import (
-    InconclusiveError,
-    InvalidError,
-    ModelIR,
-    Release,
-    ReleaseError,
-)
+from leafgate.api import InconclusiveError, InvalidError, Release, ReleaseError
 from leafgate.app import (
     OWNER_ONLY,
     TIME_LIMIT,
@@ -28,6 +22,7 @@ from leafgate.app import (
     unkeepable_limits,
     write_file,
 )
+from leafgate.readers import ModelIR
 from leafgate_convert.rare_cells import MergedModel, merge_rare_values
 from leafgate_convert.repair.choice import chosen
 from leafgate_convert.repair.ladder import Ladder

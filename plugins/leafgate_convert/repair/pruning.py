@@ -11,8 +11,9 @@ import numpy as np
 
 from leafgate.algorithms.routing import NOWHERE, route
 from leafgate.algorithms.usefulness import Goal
-from leafgate.api import LEAF, Floats, Ids, Mask, ModelIR, NodeNumbers, Table, TreeIR, bin_of, columns_asked
+from leafgate.api import Floats, Ids, Mask, Table, bin_of, columns_asked
 from leafgate.app import Encoding, lower_model, topological_order
+from leafgate.readers import LEAF, ModelIR, NodeNumbers, TreeIR
 from leafgate_convert.merging import compact
 from leafgate_convert.scrub import folded
 

@@ -13,22 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.api import (
-    LEAF,
-    NO_SAMPLING,
-    CategoryCodes,
-    Floats,
-    Ids,
-    LeafgateError,
-    Learner,
-    Mask,
-    ModelIR,
-    ModelReader,
-    Numeric,
-    Origin,
-    Table,
-    TreeIR,
-)
+from leafgate.api import Floats, Ids, LeafgateError, Learner, Mask, Table
 from leafgate.app import (
     Encoding,
     asked_features,
@@ -40,6 +25,7 @@ from leafgate.app import (
     topological_order,
     with_resolved_origins,
 )
+from leafgate.readers import LEAF, NO_SAMPLING, CategoryCodes, ModelIR, ModelReader, Numeric, Origin, TreeIR
 from leafgate_convert.merging import moved
 from leafgate_convert.scrub import leaves_of
 

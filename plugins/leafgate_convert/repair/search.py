@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from leafgate.api import LEAF, Mask, ModelIR
+from leafgate.api import Mask
 from leafgate.app import Finding, Report, VisibleTo
+from leafgate.readers import LEAF, ModelIR
 from leafgate_convert.repair.pruning import PrunableModel, PrunableTree
 from leafgate_convert.repair.trials import Step, Trial, Workbench
 from leafgate_convert.scrub import LeafContent

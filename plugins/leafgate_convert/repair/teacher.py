@@ -13,7 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from leafgate.algorithms.usefulness import scores_or_labels
-from leafgate.api import Floats, Ids, InconclusiveError, LeafgateError, Learner, ModelReader, Release, Table
+from leafgate.api import Floats, Ids, InconclusiveError, LeafgateError, Learner, Release, Table
+from leafgate.readers import ModelReader
 from leafgate_convert.repair.people import folds_of, rows_at
 from leafgate_convert.repair.trials import Workbench
 

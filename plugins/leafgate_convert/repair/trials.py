@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from leafgate.algorithms.usefulness import Goal, Usefulness, usefulness
-from leafgate.api import InconclusiveError, Metric, ModelIR, PersonMetric, Problem, Release, ReleaseError, Table
+from leafgate.api import InconclusiveError, Metric, PersonMetric, Problem, Release, ReleaseError, Table
 from leafgate.app import (
     OWNER_ONLY,
     UNSEARCHED,
@@ -32,6 +32,7 @@ from leafgate.app import (
     writable_suffixes,
     write_file,
 )
+from leafgate.readers import ModelIR
 from leafgate_convert.rare_cells import TableOfPolicy, complete_public_lists, move_rare_thresholds
 from leafgate_convert.repair.people import Parts, folds_of, parts_of, rows_at
 from leafgate_convert.rounding import with_rounded_numbers

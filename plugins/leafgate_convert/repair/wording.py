@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from leafgate.algorithms.usefulness import Goal, Usefulness
-from leafgate.api import CategoryCodes, ModelIR, Table
+from leafgate.api import Table
 from leafgate.app import (
     CANDIDATE_COLUMNS,
     MAX_ROUNDING_BASE,
@@ -26,6 +26,7 @@ from leafgate.app import (
     number_words,
     round_coarsely,
 )
+from leafgate.readers import CategoryCodes, ModelIR
 from leafgate_convert.repair.plan import Outcome
 from leafgate_convert.repair.trials import FITTED_ANEW, STEPS, Trial, Workbench, is_constant
 from leafgate_convert.rounding import has_means

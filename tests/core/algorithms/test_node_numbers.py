@@ -41,9 +41,10 @@ from command_line import leafgate
 from installed_readers import read_foreign
 from leafgate import Table
 from leafgate.algorithms.node_counts import Contradiction, first_contradiction
-from leafgate.api import Column, ModelIR, Schema, make_table
+from leafgate.api import Column, Schema, make_table
 from leafgate.app import SealedRelease, lower_model, serialize
 from leafgate.kernel.schema import bin_names
+from leafgate.readers import ModelIR
 from leafgate_baselines.builders import C45
 from leafgate_convert.neutral import written
 from leafgate_convert.scrub import minimise

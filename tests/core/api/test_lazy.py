@@ -32,7 +32,7 @@ def test_a_module_that_is_not_installed_is_an_error_on_first_use() -> None:
         _ = absent.anything
 
 
-@pytest.mark.parametrize("name", ["leafgate", "leafgate.api", "leafgate.app"])
+@pytest.mark.parametrize("name", ["leafgate", "leafgate.api", "leafgate.app", "leafgate.readers"])
 def test_a_module_lists_what_it_exports_and_nothing_else(name: str) -> None:
     module = import_module(name)
     assert dir(module) == module.__all__ == sorted(set(module.__all__))

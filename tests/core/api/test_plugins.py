@@ -348,6 +348,23 @@ def test_a_mistake_in_a_class_is_said_when_its_plugin_is_loaded(
     assert ORIGIN in "".join(plugin_lines(load_plugins()))
 
 
+def test_the_name_of_a_check_is_one_that_everybody_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = Point("other", lambda: module(privacy_metrics=lambda: {"veto": "nowhere:Veto []"}))
+    install(monkeypatch, Point("spies", offering(Veto)), other)
+    with pytest.raises(PolicyError, match="both offer 'veto'"):
+        load_plugins(only=()).kind(AuditCheck)
+
+
+@pytest.mark.parametrize("claim", ["", " [k]"])
+def test_a_claim_whose_metric_has_the_name_of_another_is_checked_by_nobody(
+    monkeypatch: pytest.MonkeyPatch, claim: str
+) -> None:
+    points = [Point(name, lambda: module(privacy_metrics=lambda: {"crowd": f"nowhere:K{claim}"})) for name in "ab"]
+    install(monkeypatch, *points)
+    with pytest.raises(InconclusiveError, match="both offer 'crowd'"):
+        load_plugins(only=()).checkers("k")
+
+
 def test_a_hook_without_its_mark_is_said_when_its_plugin_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     unmarked = ModuleType("unmarked")
     vars(unmarked)["leafgate_api"] = ">=2,<3"

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate import ReleaseError
-from leafgate.api import LEAF, ModelIR, TreeIR
 from leafgate.ir.validate import check_model
+from leafgate.readers import LEAF, ModelIR, TreeIR
 from patience import ends_soon
 from sample_model import MODEL, TREE, edited, with_tree
 

@@ -18,8 +18,16 @@ from hypothesis import strategies as st
 from command_line import leafgate
 from installed_readers import is_foreign, read_foreign
 from leafgate import ReleaseError
-from leafgate.api import SIZES_DISCLOSURE, ArithmeticStep, CategoryCodes, MissingIndicator, ModelIR, Numeric, Unresolved
 from leafgate.app import model_bytes
+from leafgate.readers import (
+    SIZES_DISCLOSURE,
+    ArithmeticStep,
+    CategoryCodes,
+    MissingIndicator,
+    ModelIR,
+    Numeric,
+    Unresolved,
+)
 from leafgate_convert.neutral import written
 from patience import ends_soon
 from sample_model import MODEL, TREE

@@ -10,8 +10,8 @@ from hostile_skops import HOSTILE as SKOPS
 from hostile_skops import schema_with
 from installed_readers import read_foreign
 from leafgate import ReleaseError
-from leafgate.api import parse_bounded_json
 from leafgate.ir import arrays as category_sets
+from leafgate.readers import parse_bounded_json
 from patience import ends_soon
 from refused_models import assert_refused_in_little_memory
 

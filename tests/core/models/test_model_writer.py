@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from broken_plugins.readers import HONEST_READER, STUMP, labels_alone, read
-from leafgate.api import ModelIR, ModelReader, ReleaseError
+from leafgate.api import ReleaseError
 from leafgate.app import check_original, model_as_file, model_writer, read_foreign
+from leafgate.readers import ModelIR, ModelReader
 
 MODEL = read(STUMP.content, "stump")
 

@@ -12,12 +12,13 @@ import pytest
 from command_line import leafgate
 from data_files import DATA
 from leafgate import PolicyError
-from leafgate.api import CategoryCodes, Column
+from leafgate.api import Column
 from leafgate.app import load_policy, open_session, parse_yaml
 from leafgate.io.json import spelled
 from leafgate.ir.features import Feature
 from leafgate.models.lowering.encoding import misread
 from leafgate.policy.sources import dict_or_empty
+from leafgate.readers import CategoryCodes
 from leafgate.session.run import read_tables
 from survey import survey
 

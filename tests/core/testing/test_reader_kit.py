@@ -9,7 +9,7 @@ import pytest
 
 from broken_plugins import readers
 from broken_plugins.readers import BROKEN_READERS, HONEST_READER, STUMP
-from leafgate.api import ModelReader
+from leafgate.readers import ModelReader
 from leafgate.testing import Check, DoesNotApply, KnownException, NonConformance, check_reader, reader_conformance
 from leafgate.testing.offers import reader_checks
 

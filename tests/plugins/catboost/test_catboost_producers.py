@@ -12,8 +12,9 @@ import yaml
 
 from command_line import leafgate
 from leafgate.algorithms.node_counts import Contradiction, first_contradiction
-from leafgate.api import ModelIR, ReleaseError
+from leafgate.api import ReleaseError
 from leafgate.app import lower_model, read_foreign
+from leafgate.readers import ModelIR
 from leafgate_catboost import CATBOOST
 from leafgate_catboost.hashes import category_hash
 from producer_archive import archives_in

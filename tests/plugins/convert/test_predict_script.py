@@ -19,8 +19,9 @@ from sklearn.tree import DecisionTreeClassifier
 import leafgate_convert
 from command_line import leafgate
 from installed_readers import read_foreign
-from leafgate.api import LEAF, CategoryCodes, ModelIR, Numeric, ReleaseError, TreeIR
+from leafgate.api import ReleaseError
 from leafgate.ir.validate import check_model
+from leafgate.readers import LEAF, CategoryCodes, ModelIR, Numeric, TreeIR
 from leafgate_convert.neutral import written
 from producer_matrix import PRODUCERS, Producer, model_of
 from random_models import CELLS, random_model

@@ -21,8 +21,9 @@ from sklearn.tree import DecisionTreeClassifier
 import leafgate as gate
 from command_line import Ended, leafgate
 from leafgate import Table
-from leafgate.api import LEAF, CategoryCodes, Column, ModelIR, Numeric, Schema, TreeIR, make_table, typed_column
+from leafgate.api import Column, Schema, make_table, typed_column
 from leafgate.app import Encoding, column_cells
+from leafgate.readers import LEAF, CategoryCodes, ModelIR, Numeric, TreeIR
 from leafgate_convert.equivalence import on_data
 from leafgate_convert.merging import without_idle_tests
 from leafgate_convert.rare_cells import (

@@ -22,11 +22,12 @@ from command_line import leafgate
 from installed_readers import read_foreign
 from leafgate import ReleaseError
 from leafgate.algorithms.consistency import share_units
-from leafgate.api import LEAF, RATIOS_DISCLOSURE, CategoryCodes, FileDisclosure, ModelIR, Schema, TreeIR
+from leafgate.api import FileDisclosure, Schema
 from leafgate.app import model_hints, rows_of
 from leafgate.models.exposure.categories import without_declared
 from leafgate.models.exposure.shares import _fewest as fewest_people
 from leafgate.models.exposure.shares import counts_recoverable, identifiable_rows
+from leafgate.readers import LEAF, RATIOS_DISCLOSURE, CategoryCodes, ModelIR, TreeIR
 from leafgate_convert.equivalence import unproved, with_unproved
 from leafgate_convert.neutral import written
 from leafgate_convert.rounding import largest_change, precision, rounded, same_labels

@@ -19,9 +19,10 @@ from command_line import leafgate
 from dp_survey import COLUMNS, dp_trees, epsilon, laplace_trees, one_sample, problems, released, survey
 from example_counts import examples
 from leafgate import InconclusiveError, Release, Table
-from leafgate.api import Ids, Leaf, ScoringContext, TreeBuilder, leaves, map_leaves
+from leafgate.api import Ids, Leaf, ScoringContext, leaves, map_leaves
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.io.release_codec import release_bytes
+from leafgate.testing.scenarios.contexts import OneShot
 from leafgate_dp_random_trees.accounting import Forest
 from leafgate_dp_random_trees.mechanisms import Key
 from leafgate_dp_random_trees.options import DifferentialPrivacy
@@ -137,7 +138,7 @@ def test_a_loaded_release_is_inconclusive_where_a_number_could_be_exact_unnotice
     metric = DifferentialPrivacy(at_most=100, delta=0.01)
     with pytest.raises(InconclusiveError, match="numbers that are sampled from one exact count below 23"):
         score_of_release(metric, case)
-    built = metric.score(replace(case, builder=TreeBuilder(use="test")))
+    built = metric.score(replace(case, builder=OneShot(use=case.release.builder["use"])))
     assert built.evidence["would_refuse"][-1].startswith("one exact count of 23 or more among ")
 
 
@@ -314,7 +315,7 @@ def test_only_a_release_built_in_the_audit_passes_where_false_numbers_are_invisi
     with pytest.raises(InconclusiveError, match="shows too little to tell numbers that are"):
         score_of_release(metric, case)
     assert (
-        score_of_release(metric, replace(case, builder=TreeBuilder(use="test")))
+        score_of_release(metric, replace(case, builder=OneShot(use=case.release.builder["use"])))
         == release.guarantee["epsilon"]["at_most"]
     )
 

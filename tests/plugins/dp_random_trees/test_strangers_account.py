@@ -58,6 +58,7 @@ def tree_builders():
 ACCOUNT = """def account(self, release, delta, neighbours):
         return RETURNED
 """
+DISTINGUISH: dict[str, Any] = {"use": "distinguish", "runs": 400, "confidence": 0.9999}
 HONEST = "(1 if neighbours == 'add_remove' else 2) / self.scale"
 
 
@@ -69,14 +70,19 @@ def source_of(name: str, returned: str = HONEST, *, noise: bool = True, randomne
 
 
 def audited(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, claimed: float = 0.5, **given: Any
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    claimed: float = 0.5,
+    attack: dict[str, Any] = DISTINGUISH,
+    **given: Any,
 ) -> tuple[int, dict[str, Any]]:
     """The exit code and the findings of an audit of the builder's release, which `distinguish` attacks."""
     install(folder, f"leafgate_{name}", source_of(name, **given))
     monkeypatch.syspath_prepend(folder)
     changes = {
         "build": {"use": name, "claimed": claimed},
-        "attacks": [{"use": "distinguish", "runs": 400, "confidence": 0.9999}],
+        "attacks": [attack],
         "metrics": [{"use": "differential_privacy", "at_most": 1, "delta": 0}],
     }
     ended = leafgate("audit", survey(folder, changes), "--out", folder / "out", "--audience", "auditor")
@@ -90,6 +96,50 @@ def test_a_claim_that_the_builders_own_account_keeps_passes(tmp_path: Path, monk
     assert code == 0
     assert findings["guarantee:epsilon"]["value"] == findings["differential_privacy"]["value"] == 0.5
     assert findings["differential_privacy"]["evidence"]["account"] == "honest_stump"
+
+
+def test_an_account_that_nothing_tried_to_refute_is_no_evidence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, findings = audited(tmp_path, monkeypatch, "untried_stump", attack={"use": "linking"}, noise=False)
+    assert code == 3
+    assert findings["guarantee:epsilon"]["passed"] is None
+    assert "no attack that runs the builder" in findings["guarantee:epsilon"]["evidence"]["problem"]
+    assert findings["guarantee:epsilon"]["remedies"][0]["text"] == "Add the attack `distinguish`."
+
+
+def test_a_release_that_names_another_builder_is_vouched_for_by_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its random numbers follow from a seed that is always the same; the release says that it is by leafgate's own."""
+    source = """
+from typing import Literal
+import numpy as np
+from leafgate.api import TreeBuilder, hookimpl
+
+leafgate_api = ">=2,<3"
+
+class Borrowed(TreeBuilder):
+    use: Literal["borrowed"] = "borrowed"
+
+    def build(self, table, rng):
+        from leafgate_dp_random_trees.options import DpLaplaceTrees
+        return DpLaplaceTrees(trees=8, scale=8.0).build(table, np.random.default_rng(0))
+
+@hookimpl
+def tree_builders():
+    return [Borrowed]
+"""
+    install(tmp_path, "leafgate_borrowed", source)
+    monkeypatch.syspath_prepend(tmp_path)
+    changes = {
+        "build": {"use": "borrowed"},
+        "attacks": [{"use": "linking"}],
+        "metrics": [{"use": "differential_privacy", "at_most": 2}],
+    }
+    ended = leafgate("audit", survey(tmp_path, changes), "--out", tmp_path / "out")
+    assert ended.code == 3
+    assert "the release names another builder than the one that made it" in ended.out
 
 
 def test_a_claim_below_the_account_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,6 +158,8 @@ def test_a_claim_below_the_account_fails(tmp_path: Path, monkeypatch: pytest.Mon
             "the account of the builder 'broken_stump' fails with ZeroDivisionError",
         ),
         ("odd_stump", {"returned": "float('nan')"}, "is no number from 0 up"),
+        ("sure_stump", {"returned": "True"}, "is no number from 0 up"),
+        ("rude_stump", {"returned": "exit(0)"}, "fails with SystemExit"),
         ("seeded_stump", {"randomness": "seed"}, "follow from a seed that others may know"),
     ],
 )

@@ -31,8 +31,9 @@ from installed_readers import READERS, read_foreign
 from leafgate import InconclusiveError, Table
 from leafgate.algorithms.prediction import class_scores
 from leafgate.algorithms.sampling import record_hashes
-from leafgate.api import Learner, Schema, view_object
+from leafgate.api import Learner, Schema
 from leafgate.app import Encoding, lower_model
+from leafgate.readers import view_object
 from leafgate_published.components import Published, TrainedBy
 from leafgate_sklearn.training import COMPUTED, PARAMETERS, learner_of, train
 from sklearn_pipelines import PIPELINES, as_frame, people

@@ -26,7 +26,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import leafgate
 from installed_readers import is_foreign, read_foreign
 from leafgate import ReleaseError
-from leafgate.api import ModelIR
+from leafgate.readers import ModelIR
 from leafgate_convert.scrub import predicted, votes
 from patience import ends_soon
 from refused_models import assert_read_or_refused

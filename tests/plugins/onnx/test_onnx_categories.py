@@ -20,19 +20,10 @@ from example_counts import examples
 from installed_readers import READERS, read_foreign
 from leafgate import Table
 from leafgate.algorithms.prediction import predict, predicted_numbers
-from leafgate.api import (
-    LEAF,
-    ArithmeticStep,
-    CategoryCodes,
-    Column,
-    ModelIR,
-    Numeric,
-    Origin,
-    ReleaseError,
-    TreeIR,
-)
+from leafgate.api import Column, ReleaseError
 from leafgate.app import Encoding, lower_model, model_as_file, rows_of
 from leafgate.kernel.schema import bin_names
+from leafgate.readers import LEAF, ArithmeticStep, CategoryCodes, ModelIR, Numeric, Origin, TreeIR
 from leafgate_convert.scrub import predicted
 from onnx_pipelines import session
 from random_models import CELLS, CODES, COLUMNS, GRADES, JOBS, NAN, RARE, random_model, table

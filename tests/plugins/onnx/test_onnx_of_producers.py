@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from installed_readers import READERS, read_foreign
-from leafgate.api import ModelIR, ReleaseError
+from leafgate.api import ReleaseError
 from leafgate.app import model_as_file
+from leafgate.readers import ModelIR
 from onnx_pipelines import session
 from producer_matrix import PRODUCERS, Producer, model_of
 from routed_answers import cells_of, expected

@@ -22,8 +22,9 @@ import onnx_pipelines
 from example_counts import examples
 from installed_readers import READERS, read_foreign
 from leafgate.algorithms.prediction import predict, scores_of_votes
-from leafgate.api import LEAF, Floats, Ids, InconclusiveError, ModelIR, Numeric, ReleaseError, TreeIR, Unresolved
+from leafgate.api import Floats, Ids, InconclusiveError, ReleaseError
 from leafgate.app import lower_model, model_as_file
+from leafgate.readers import LEAF, ModelIR, Numeric, TreeIR, Unresolved
 from leafgate_convert.merging import collapse_equal_leaves
 from leafgate_convert.scrub import predicted, votes
 from leafgate_onnx.writer import doubles_going_low, write

@@ -14,8 +14,9 @@ from installed_readers import is_foreign, read_foreign
 from leafgate import Release, ReleaseError, Table
 from leafgate.algorithms.consistency import inconsistent_leaves
 from leafgate.algorithms.prediction import predict
-from leafgate.api import LEAF, CategoricalSplit, ModelIR, NumericSplit
+from leafgate.api import CategoricalSplit, NumericSplit
 from leafgate.app import lower_model
+from leafgate.readers import LEAF, ModelIR
 from leafgate_convert.scrub import predicted
 from random_tables import categorical, numeric, table_of
 from refused_models import assert_refused

@@ -11,8 +11,8 @@ from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingCla
 import leafgate_convert.repair.expansion as module
 from cases import more
 from command_line import leafgate
-from leafgate.api import LEAF
 from leafgate.app import load_plugins, open_session, read_model
+from leafgate.readers import LEAF
 from leafgate_convert.repair.pruning import PrunableModel, prunable
 from leafgate_convert.scrub import predicted
 from repairs import LABELS, fit_in, people, policy_file

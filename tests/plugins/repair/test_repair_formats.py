@@ -23,8 +23,8 @@ from sklearn.tree import DecisionTreeClassifier
 from command_line import leafgate
 from installed_readers import read_foreign
 from leafgate.algorithms.prediction import predict
-from leafgate.api import LEAF, ModelIR, TreeIR
 from leafgate.app import Encoding, lower_model, open_session
+from leafgate.readers import LEAF, ModelIR, TreeIR
 from leafgate_convert.neutral import written
 from onnx_pipelines import session as onnx_session
 from sklearn_zoo import skops_bytes

@@ -17,7 +17,7 @@ from ensemble_rows import (
     fitted,
 )
 from leafgate import ReleaseError
-from leafgate.api import LEAF
+from leafgate.readers import LEAF
 from leafgate_convert.scrub import leaves_of, predicted
 from sklearn_zoo import answers, rows
 

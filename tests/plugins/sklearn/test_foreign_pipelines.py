@@ -30,8 +30,8 @@ from ensemble_rows import around_every_threshold
 from installed_readers import read_foreign
 from leafgate import DataError, ReleaseError
 from leafgate.algorithms.prediction import predict
-from leafgate.api import ModelIR
 from leafgate.app import document, open_session
+from leafgate.readers import ModelIR
 from leafgate_convert.scrub import votes
 from leafgate_sklearn.writer import entries_of, with_entries
 

@@ -20,8 +20,8 @@ from example_counts import seeds
 from installed_readers import read_foreign
 from leafgate import ReleaseError
 from leafgate.algorithms.prediction import predict
-from leafgate.api import ModelIR
 from leafgate.app import lower_model
+from leafgate.readers import ModelIR
 from leafgate_convert.neutral import written
 from random_pipelines import (
     CODES,

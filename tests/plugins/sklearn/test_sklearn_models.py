@@ -27,7 +27,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import leafgate
 from installed_readers import read_foreign
 from leafgate import ReleaseError
-from leafgate.api import LEAF, ModelIR
+from leafgate.readers import LEAF, ModelIR
 from leafgate_convert.neutral import written
 from leafgate_convert.scrub import leaves_of, predicted, votes
 from sklearn_pipelines import PIPELINES, as_frame, people

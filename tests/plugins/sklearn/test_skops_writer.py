@@ -35,8 +35,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 from command_line import leafgate
 from example_counts import examples
 from installed_readers import READERS, read_foreign
-from leafgate.api import LEAF, CategoryCodes, Floats, InconclusiveError, ModelIR, ReleaseError, TreeIR
+from leafgate.api import Floats, InconclusiveError, ReleaseError
 from leafgate.app import IDLE_CATEGORY, drop_unused_categories, known_by, model_as_file
+from leafgate.readers import LEAF, CategoryCodes, ModelIR, TreeIR
 from leafgate_convert.merging import collapse_equal_leaves
 from leafgate_convert.scrub import predicted, votes
 from leafgate_sklearn.writer import write

@@ -27,7 +27,7 @@ from ensemble_rows import (
 )
 from installed_readers import read_foreign
 from leafgate import ReleaseError
-from leafgate.api import NO_SAMPLING, Sampling
+from leafgate.readers import NO_SAMPLING, Sampling
 from leafgate_convert.neutral import written
 from leafgate_convert.scrub import predicted
 from sklearn_zoo import answers, rows

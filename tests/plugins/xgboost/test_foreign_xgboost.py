@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from foreign_rows import TABLES, Rows, adult_columns, assert_released_alike, probes, random_rows, same_leaves
 from installed_readers import is_foreign, read_foreign
 from leafgate import ReleaseError
-from leafgate.api import LEAF, ModelIR
+from leafgate.readers import LEAF, ModelIR
 from leafgate_convert.neutral import written
 from leafgate_convert.scrub import leaves_of, predicted, votes
 from patience import ends_soon

@@ -14,18 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api import (
+from leafgate.api import Column, FileDisclosure, Floats, ReleaseError, Schema
+from leafgate.readers import (
     LEAF,
-    Column,
     ContentField,
     ContentKind,
-    FileDisclosure,
-    Floats,
     ModelIR,
     ModelReader,
     ReaderTexts,
-    ReleaseError,
-    Schema,
     TreeIR,
     TreeIRBuilder,
     UnreadTracker,

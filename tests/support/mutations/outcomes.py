@@ -13,9 +13,9 @@ from evaluators.answers import Answers, Cell, Columns, Floats, NoModelError, Que
 from installed_readers import read_foreign
 from leafgate import ReleaseError
 from leafgate.algorithms.witness import TOLERANCE, first_difference
-from leafgate.api import CategoryCodes, ModelIR
 from leafgate.app import Answers as Witness
 from leafgate.app import known_origins, rows_of
+from leafgate.readers import CategoryCodes, ModelIR
 from leafgate_convert.scrub import leaves_of, predicted, votes
 from leafgate_convert.witness import answers_to as answered
 from mutations.changes import Change, changed, paths_by_kind

@@ -48,6 +48,13 @@ SURE_ODDS = 1e6
 """The odds of somebody of whom an attack is sure."""
 
 
+class OneShot(TreeBuilder):
+    """Stands for the builder that made a release."""
+
+    use: str
+    randomness = "system"
+
+
 @dataclass(frozen=True)
 class CaseKind:
     """A kind of case: by what is learned of one person (or of all), and the table changed beforehand.
@@ -181,7 +188,14 @@ def mechanism_case(learned: Learned, change: Change = unchanged) -> ScoringConte
         evidence={"epsilon_at_least": shown, "claimed": claim},
     )
     known = limit_knowledge(world.known, frozenset({"mechanism"}))
-    return ScoringContext(world.table, world.table, world.release, known, belief, builder=TreeBuilder(use="kit"))
+    return ScoringContext(
+        world.table,
+        world.table,
+        world.release,
+        known,
+        belief,
+        builder=OneShot(use=str(world.release.builder.get("use", "kit"))),
+    )
 
 
 SHOWN_CASES = (
@@ -203,7 +217,12 @@ def release_case(setting: Scenario, learned: Learned = "everything", change: Cha
 def case_of(world: Instance) -> ScoringContext:
     """A case of a release alone."""
     return ScoringContext(
-        world.table, world.table, world.release, world.known, origins=world.origins, builder=TreeBuilder(use="kit")
+        world.table,
+        world.table,
+        world.release,
+        world.known,
+        origins=world.origins,
+        builder=OneShot(use=str(world.release.builder.get("use", "kit"))),
     )
 
 

@@ -16,9 +16,10 @@ from sklearn.tree import DecisionTreeClassifier
 import leafgate as gate
 from installed_readers import read_foreign
 from leafgate import Table
-from leafgate.api import ModelIR, Schema, make_table
+from leafgate.api import Schema, make_table
 from leafgate.app import Encoding, lower_model
 from leafgate.models.exposure.cells import cells_disclosed
+from leafgate.readers import ModelIR
 from random_tables import categorical, numeric
 
 N = 400

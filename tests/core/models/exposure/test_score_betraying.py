@@ -13,7 +13,6 @@ from sklearn.ensemble import AdaBoostClassifier, GradientBoostingClassifier, His
 
 from example_counts import seeds
 from installed_readers import read_foreign
-from leafgate.api import LEAF, ModelIR, TreeIR
 from leafgate.ir.model import Floats
 from leafgate.models.exposure.scores import (
     PEOPLE,
@@ -24,6 +23,7 @@ from leafgate.models.exposure.scores import (
     _laws,
     counts_recoverable_from_scores,
 )
+from leafgate.readers import LEAF, ModelIR, TreeIR
 from leafgate_convert.neutral import written
 from leafgate_convert.scrub import minimise
 

@@ -17,8 +17,8 @@ from command_line import leafgate
 from example_counts import seeds
 from installed_readers import READERS, read_foreign
 from leafgate import ReleaseError
-from leafgate.api import ContentField, ContentKind, has_known_words, text_size
 from leafgate.io.release_codec import KINDS, OWN_TEXTS
+from leafgate.readers import ContentField, ContentKind, has_known_words, text_size
 from leafgate_convert.neutral import written
 from leafgate_convert.scrub import minimise as scrubbed_model
 

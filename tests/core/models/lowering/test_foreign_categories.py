@@ -18,8 +18,9 @@ from sklearn.tree import DecisionTreeClassifier
 from command_line import leafgate
 from leafgate import from_sklearn
 from leafgate.algorithms.prediction import predict
-from leafgate.api import LEAF, CategoryCodes, ModelIR, Schema, TreeIR
+from leafgate.api import Schema
 from leafgate.app import drop_unused_categories, lower_model
+from leafgate.readers import LEAF, CategoryCodes, ModelIR, TreeIR
 from random_tables import categorical, table_of
 
 REGIONS = (1, 2, 10, 20, 30)

@@ -8,22 +8,10 @@ from hypothesis import strategies as st
 
 from leafgate import Release, ReleaseError
 from leafgate.algorithms.prediction import predict
-from leafgate.api import (
-    ArithmeticStep,
-    Branch,
-    CategoricalSplit,
-    CategoryCodes,
-    Column,
-    Leaf,
-    MissingIndicator,
-    ModelIR,
-    Numeric,
-    NumericSplit,
-    Origin,
-    after_steps,
-)
+from leafgate.api import Branch, CategoricalSplit, Column, Leaf, NumericSplit
 from leafgate.app import Encoding, Split, apply_steps, invert_threshold, lower_model, serialize
 from leafgate.models.lowering.encoding import class_values
+from leafgate.readers import ArithmeticStep, CategoryCodes, MissingIndicator, ModelIR, Numeric, Origin, after_steps
 from leafgate_convert.scrub import predicted
 from random_tables import table_of
 from sample_model import MODEL, SCHEMA, TREE, with_tree

@@ -10,7 +10,8 @@ from .catboost_json import CATBOOST
 from .findings_csv import CSV
 
 if TYPE_CHECKING:
-    from leafgate.api import ModelReader, ReportFormat
+    from leafgate.api import ReportFormat
+    from leafgate.readers import ModelReader
 
 leafgate_api = ">=2,<3"
 

@@ -6,12 +6,13 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from leafgate.api import FileDisclosure, ModelReader, ReaderTexts, ReleaseError
+from leafgate.api import FileDisclosure, ReleaseError
+from leafgate.readers import ModelReader, ReaderTexts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from leafgate.api import ContentField, ModelIR, NumberKind, TreeIR, UnreadTracker
+    from leafgate.readers import ContentField, ModelIR, NumberKind, TreeIR, UnreadTracker
 
 SIZES = FileDisclosure("sizes", "high", "CatBoost keeps how many people end at every leaf (leaf_weights)", "counts")
 WEIGHTS = FileDisclosure("sizes", "high", "CatBoost keeps what the people of every leaf weigh (leaf_weights)")
@@ -48,7 +49,7 @@ class Split:
 
 def read(content: bytes, place: str) -> ModelIR:
     """The model of a file; of a model with two classes the one score is that of the second."""
-    from leafgate.api import CategoryList, ModelIR, UnreadTracker, parse_bounded_json
+    from leafgate.readers import CategoryList, ModelIR, UnreadTracker, parse_bounded_json
 
     document = parse_bounded_json(content, place)
     if not isinstance(document, dict) or document.pop("globex_export", None) != 1 or "features_info" not in document:
@@ -140,7 +141,7 @@ def tree_of(
     """The tree with one test after the other; a way that no value can take is left out, and must be nobody's."""
     import numpy as np
 
-    from leafgate.api import NodeNumbers, TreeIRBuilder
+    from leafgate.readers import NodeNumbers, TreeIRBuilder
 
     ends = 2 ** len(splits) if len(splits) <= MOST_SPLITS else 0
     values = np.array(tree["leaf_values"], dtype=np.float64)
@@ -199,8 +200,8 @@ def ways_of(split: Split, known: dict[int, Any]) -> list[tuple[int, dict[int, An
 
 def account(document: Mapping[str, Any], outputs: int, features: int, unread: UnreadTracker) -> None:
     """Record whatever is in the file besides the trees and the record of the training."""
-    from leafgate.api import ContentField as Field
-    from leafgate.api import ContentKind as Kind
+    from leafgate.readers import ContentField as Field
+    from leafgate.readers import ContentKind as Kind
 
     def tables(**fields: ContentField) -> ContentField:
         return Field(Kind.TABLES, fields=fields)
