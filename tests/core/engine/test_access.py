@@ -296,9 +296,7 @@ def policy_of_plugins(plugins: Any, document: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize("levels", [frozenset(), frozenset({"file", "weights"})])
 def test_an_attack_with_an_access_that_is_none_is_no_plugin(levels: Any) -> None:
-    with pytest.raises(
-        TypeError, match="one or more of labels, scores, file|`access_levels` has .weights., which is none"
-    ):
+    with pytest.raises(TypeError, match="access_levels"):
         offered_by(module(attack_models=lambda: [attack_that(asking(0), access_levels=levels)]))
 
 
