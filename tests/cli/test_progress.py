@@ -23,7 +23,7 @@ from survey import survey
 from terminal import CONTROL_C, ERASE_LINE, on_terminal, screen
 
 SLOW = """
-import os, time
+import os, sys, time
 from typing import Literal
 from leafgate.api import hookimpl, report_progress
 from leafgate_linking.components import Linking
@@ -38,7 +38,7 @@ class SlowAttack(Linking):
             report_progress(room, self.rooms, "rooms")
             time.sleep(0.15)
             if room == 3:
-                print("a word of the plugin")
+                print("a word of the plugin", file=sys.stderr)
         return super().infer(release, known)
 
 class SilentAttack(Linking):
