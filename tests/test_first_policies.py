@@ -27,7 +27,7 @@ CASES = 50
 """How many seeds the suite tries; `python docs/reproduce/first_policies.py` tries any number."""
 THOROUGH_CASES = 240
 REPAIRS = 25
-ANY_LIMITS = {"k_anonymity": 1}
+ANY_LIMITS = {"k_anonymity": 1, "file_disclosure": 1000}
 """Limits that every model keeps."""
 
 

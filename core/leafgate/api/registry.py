@@ -334,14 +334,10 @@ def load_plugins(pins: Sequence[str] | None = None, only: Collection[str] | None
     return Plugins((*(_load(*entry, only) for entry in _installed(pins)), *beside))
 
 
-def untrusted_owner(use: object, plugins: Plugins) -> str:
-    """The installed distribution that offers a name, and whose plugins are not among these; empty without any."""
+def untrusted(plugins: Plugins) -> list[str]:
+    """The installed distributions of which none of these plugins is; nothing of them is imported."""
     trusted = {plugin.distribution for plugin in plugins.entries}
-    for plugin in load_plugins(only=()).entries if len(_installed(None)) > len(plugins.entries) else ():
-        offered = {*map(use_of, plugin.offers), *(offer.use for offer in plugin.not_imported)}
-        if plugin.distribution not in trusted and use in offered:
-            return plugin.distribution
-    return ""
+    return sorted({distribution for _, distribution, _ in _installed(None)} - trusted)
 
 
 _BESIDE: ContextVar[tuple[Plugin, ...]] = ContextVar("plugins that are tried without being installed", default=())

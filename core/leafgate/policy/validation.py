@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from leafgate.api.registry import Plugins, untrusted_owner, use_of
+from leafgate.api.registry import Plugins, untrusted, use_of
 from leafgate.errors import Problem, nearest_name, plain
 from leafgate.io.json import parse_number
 from leafgate.kernel.components import AttackModel, Component, DataSource, TreeBuilder
@@ -230,10 +230,10 @@ def _not_offered(use: object, loc: DocumentPath, plugins: Plugins) -> Problem:
     """A name that no installed plugin offers, with the nearest name, else with all names."""
     kind = DataSource if loc[:2] == SOURCE else KINDS[str(loc[0])]
     offered = [use_of(component) for component in plugins.kind(kind)]
-    if owner := untrusted_owner(use, plugins):
-        what = f"nobody offers {use!r} whom this policy trusts"
-        return Problem.at(loc, what, f"{owner} offers it, which is not listed under `plugins:`")
-    return Problem.at(loc, f"nobody offers {use!r}", nearest_name(use, offered, f"installed: {', '.join(offered)}"))
+    hint = nearest_name(use, offered, f"installed: {', '.join(offered)}")
+    if others := untrusted(plugins):
+        hint = f"{hint}; not listed under `plugins:` are {', '.join(others)}"
+    return Problem.at(loc, f"nobody offers {use!r}", hint)
 
 
 def _unknown_key(loc: DocumentPath, used: type[BaseModel] | None) -> tuple[str, str]:
