@@ -85,6 +85,9 @@ def test_the_shortest_plugin_is_audited_with_as_a_file_and_as_functions(
     assert "surprise@majority#ill" in {finding.id for finding in audited.report.findings}
     again = audit(tree, table[["age"]], table["ill"], attacks=["linking", module.majority], limits={"k_anonymity": 2})
     assert again.report.policy["reproducible"] is False
+    again.to_policy(tmp_path / "written")
+    head = (tmp_path / "written" / "policy.yaml").read_text().partition("\n")[0]
+    assert head.endswith("leafgate audit policy.yaml --plugin FILE.py, with the file of its own attacks and metrics")
     checks = {check.name: check for check in conformance(module.majority())}
     for name in ("believes", "explains_itself", "light_face", "repeats", "repeats_elsewhere"):
         checks[name]()

@@ -70,6 +70,7 @@ class AuditFiles:
     @cached_property
     def _written(self) -> tuple[str, Lines]:
         option = "" if self.search_remedies else f" {NO_REMEDIES}"
+        option += " --plugin FILE.py, with the file of its own attacks and metrics" if self.components else ""
         head = (
             "# Written by leafgate.audit. To repeat the audit: leafgate audit policy.yaml" + option,
             "# Outsiders are taken to know every quasi_identifier of everyone: check the roles.",

@@ -458,7 +458,7 @@ def _own_components(given: Sequence[Any]) -> list[Plugin]:
     try:
         return [plugin_of_classes(own)] if own else []
     except TypeError as error:
-        raise InvalidError(str(error), place="attacks", remedy="see docs/reference/plugins.md") from None
+        raise InvalidError(str(error), place="attacks, limits", remedy="see docs/reference/plugins.md") from None
 
 
 def _written(component: Any) -> dict[str, Any]:
