@@ -6,6 +6,7 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from leafgate.interruptions import interrupts_deferred, wait_for_files
+from leafgate.plugin_output import is_output_shown, nowhere
 
 Result = TypeVar("Result")
 
@@ -79,6 +81,8 @@ def worker_pool(
 
 def _initialize(initializer: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started it decides what an interrupt ends
+    if not is_output_shown():  # what a plugin prints in a process of its own may hold a cell, too
+        sys.stdout = sys.stderr = nowhere()
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     if initializer is not None:
         initializer(*arguments)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from leafgate.algorithms.prediction import class_scores, predict
@@ -23,6 +20,7 @@ from leafgate.kernel.evidence import AuditorOnly, PeopleCount
 from leafgate.kernel.findings import Remedy
 from leafgate.kernel.knowledge import AdversaryKnowledge, Membership, defensive_copy, limit_knowledge
 from leafgate.kernel.oracle import Access, PredictionOracle, QueryLog
+from leafgate.plugin_output import is_output_shown, plugin_output_dropped
 
 if TYPE_CHECKING:
     import numpy as np
@@ -197,27 +195,22 @@ def _in_section(location: str, section: str) -> str:
     return section + location.removeprefix("knows") if location.startswith("knows.") else location
 
 
-TRACEBACK = "LEAFGATE_TRACEBACK"
-"""The environment variable with which the authors of plugins see tracebacks and what plugins print."""
-
-
 @contextmanager
 def isolate_plugin_errors(component: Component | type[Component], plugins: Plugins) -> Iterator[None]:
     """Turn whatever a plugin raises into an InconclusiveError that names the plugin; what it prints is dropped.
 
     Errors about the policy or a release file pass, and so do NoReleaseError and InconclusiveError. Of any other error
-    only its type and the line are reported: its own text may hold a cell of the data, and so may what is printed to
-    stdout. For who writes the plugin, both go to stderr where the environment variable LEAFGATE_TRACEBACK is 1.
+    only its type and the line are reported: its own text may hold a cell of the data, and so may what is printed. For
+    who writes the plugin, both go to stderr where the environment variable LEAFGATE_TRACEBACK is 1.
     """
-    shown = os.environ.get(TRACEBACK) == "1"
     kind = component if isinstance(component, type) else type(component)
     try:
-        with redirect_stdout(sys.stderr if shown else StringIO()):
+        with plugin_output_dropped():
             yield
     except (PolicyError, ReleaseError, InconclusiveError, NoReleaseError):
         raise
     except (Exception, SystemExit) as error:
-        if shown:
+        if is_output_shown():
             traceback.print_exc()
         module, function, line = raising_frame(error, kind.__module__.partition(".")[0])
         where = f", line {line} of {module}.{function}" if module else ""
