@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from leafgate.algorithms.prediction import class_scores, predict
 from leafgate.api.registry import Plugins, use_of
@@ -21,6 +21,7 @@ from leafgate.kernel.findings import Remedy
 from leafgate.kernel.knowledge import AdversaryKnowledge, Membership, defensive_copy, limit_knowledge
 from leafgate.kernel.oracle import Access, PredictionOracle, QueryLog
 from leafgate.plugin_output import is_output_shown, plugin_output_dropped
+from leafgate.processes import limited_call
 
 if TYPE_CHECKING:
     import numpy as np
@@ -166,9 +167,23 @@ def run_attack(
         return replace(result, problem=f"cannot read a release whose numbers are {release.count_semantics}")
     if release.model not in attack.models:
         return replace(result, problem=f"cannot read a release whose model is {release.model}")
+
+    def answer() -> Answer:
+        try:
+            with isolate_plugin_errors(attack, plugins):
+                return list(call_infer(attack, release, defensive_copy(known), log)), log
+        except LeafgateError as error:
+            return error, log
+
     try:
+        if attack.time_limit is None or attack.limits_itself():
+            items, _ = answer()
+        else:
+            items, log = _answer_in_time(answer, attack.time_limit)
+            result = replace(result, queries=log)
+        if isinstance(items, LeafgateError):
+            raise items
         with isolate_plugin_errors(attack, plugins):
-            items = call_infer(attack, release, defensive_copy(known), log)
             beliefs = tuple(_validated(belief, attack, known, release if log is None else None) for belief in items)
     except LeafgateError as error:
         located = (replace(each, location=_in_section(each.location, section)) for each in error.problems)
@@ -178,6 +193,21 @@ def run_attack(
         problem = "returned two beliefs about one secret, or two of one type about none"
         return replace(result, problem=problem if beliefs else "returned no belief")
     return replace(result, beliefs=beliefs)
+
+
+Answer: TypeAlias = tuple[list[object] | LeafgateError, QueryLog | None]
+"""The beliefs of an attack as it returns them, or its error; and how often it asked the model."""
+
+
+def _answer_in_time(answer: Callable[[], Answer], seconds: float) -> Answer:
+    """The answer of an attack that runs in a process of its own; no queries are known of one that is ended."""
+    try:
+        return limited_call(answer, seconds)
+    except TimeoutError:
+        remedy = "raise its `time_limit`, or give the attack less to do by its options"
+        return InconclusiveError(f"was ended after its {seconds:g} seconds (`time_limit`)", remedy=remedy), None
+    except InconclusiveError as error:
+        return error, None
 
 
 def _validated(belief: object, attack: AttackModel, known: AdversaryKnowledge, release: Release | None) -> Belief:
