@@ -36,6 +36,9 @@ def attack(use: str, **facts: Any) -> Callable[[Callable[..., Any]], type[Any]]:
     >>> majority(smooth=1).smooth
     1.0
     """
+    if not isinstance(use, str):
+        name = getattr(use, "__name__", "name")
+        raise TypeError(f'`@attack` needs the name that policies use: write `@attack("{name}")` above `def {name}`')
     return lambda function: _component(use, function, AttackModel, "infer", 2, facts)
 
 

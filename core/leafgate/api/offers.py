@@ -175,6 +175,9 @@ def _check_metric(metric: type[metrics.Metric]) -> None:
         raise TypeError(
             f"{metric.__name__} has a unit that is none of {', '.join(repr(str(unit)) for unit in findings.Unit)}"
         )
+    ends: object = metric.score_range
+    if not (isinstance(ends, tuple) and len(ends) == 2 and all(map(_is_number, ends)) and ends[0] < ends[1]):
+        raise TypeError(f"{metric.__name__} needs `score_range`, its lowest and its highest score: (0.0, 1.0)")
     if getattr(metric, "direction", None) not in metric.model_fields:
         raise TypeError(f"{metric.__name__} needs a direction, at_least or at_most: derive it from AtLeast or AtMost")
     of_people = issubclass(metric, metrics.PersonMetric)
@@ -186,6 +189,10 @@ def _check_metric(metric: type[metrics.Metric]) -> None:
         raise TypeError(f"{metric.__name__} scores neither people nor the release: derive it from AtLeast or AtMost")
     if of_people and not metric.judges:
         raise TypeError(f"{metric.__name__} needs `judges`, the types of belief that it scores people by")
+
+
+def _is_number(thing: object) -> bool:
+    return isinstance(thing, int | float) and not isinstance(thing, bool)
 
 
 def _check_attack(attack: type[AttackModel]) -> None:

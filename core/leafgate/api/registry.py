@@ -29,7 +29,7 @@ from leafgate.api.offers import (
     may_check,
 )
 from leafgate.api.report_formats import DrawAttachment, ReportFormat
-from leafgate.errors import InconclusiveError, InvalidError, PolicyError, Problem
+from leafgate.errors import InconclusiveError, InvalidError, PolicyError, Problem, raising_frame
 from leafgate.ir.model_readers import ModelReader
 from leafgate.lazy_loading import lazy
 from leafgate.plugin_output import plugin_output_dropped
@@ -377,11 +377,21 @@ def plugin_of_file(path: Path) -> Plugin:
     try:
         with plugin_output_dropped():
             exec(compile(content, str(path), "exec"), vars(module))  # noqa: S102  whoever runs leafgate names the file
-        return replace(plugin, **offered_by(module))
+            offered = offered_by(module)
+        if not any(offered.values()):
+            raise TypeError("it offers nothing: mark its hooks with `@hookimpl`, or its functions with `@attack(...)`")
+        return replace(plugin, **offered)
     except (Exception, SystemExit) as error:
-        said = f": {error}" if isinstance(error, ImportError | SyntaxError | TypeError) else ""
+        where, _, line = raising_frame(error, module.__name__)
+        said = f", line {line}" if where == module.__name__ else ""
+        if isinstance(error, SAID) or type(error).__module__.startswith("pydantic"):
+            said = f": {' '.join(str(error).split())}"
         message = f"is no plugin that can be used: {type(error).__name__}{said}"
         raise InvalidError(message, place=path.name, remedy="see docs/reference/plugins.md") from None
+
+
+SAID = (AttributeError, ImportError, NameError, SyntaxError, TypeError)
+"""Errors of a file whose text speaks of its code; that of others may hold anything."""
 
 
 def load_commands() -> Iterator[tuple[Plugin, Sequence[typer.Typer]]]:

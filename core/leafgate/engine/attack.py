@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from leafgate.algorithms.prediction import class_scores, predict
+from leafgate.api.offers import described
 from leafgate.api.registry import Plugins, use_of
 from leafgate.engine.remedies.static import from_error
 from leafgate.engine.validation import validate_belief
@@ -161,6 +162,7 @@ def run_attack(
         membership: who of the candidates is in the table; for the result, the attack does not get it.
     """
     origin, release = plugins.origin(attack), artifact.release
+    origin_name = f"{attack.use} ({origin})"
     log = None if attack.chosen_access == "file" else QueryLog()
     result = AttackResult(attack, origin, known, membership=membership, queries=log)
     if release.count_semantics not in attack.reads:
@@ -171,7 +173,7 @@ def run_attack(
     def answer() -> Answer:
         try:
             with isolate_plugin_errors(attack, plugins):
-                return list(call_infer(attack, release, defensive_copy(known), log)), log
+                return _listed(call_infer(attack, release, defensive_copy(known), log), origin_name), log
         except LeafgateError as error:
             return error, log
 
@@ -179,33 +181,57 @@ def run_attack(
         if attack.time_limit is None or attack.limits_itself():
             items, _ = answer()
         else:
-            items, log = _answer_in_time(answer, attack.time_limit)
+            items, log = _answer_in_time(answer, attack.time_limit, origin_name)
             result = replace(result, queries=log)
         if isinstance(items, LeafgateError):
             raise items
-        with isolate_plugin_errors(attack, plugins):
+        with isolate_plugin_errors(attack, plugins), mistakes_of(origin_name):
             beliefs = tuple(_validated(belief, attack, known, release if log is None else None) for belief in items)
+            about = [secret_of(belief) or type(belief) for belief in beliefs]
+            if len(set(about)) < len(about):
+                raise InconclusiveError("returned two beliefs about one secret, or two of one type about none")
+            if not beliefs:
+                raise InconclusiveError("returned no belief")
     except LeafgateError as error:
         located = (replace(each, location=_in_section(each.location, section)) for each in error.problems)
         return replace(result, problem="\n".join(map(str, located)), remedies=from_error(error))
-    about = [secret_of(belief) or type(belief) for belief in beliefs]
-    if not beliefs or len(set(about)) < len(about):
-        problem = "returned two beliefs about one secret, or two of one type about none"
-        return replace(result, problem=problem if beliefs else "returned no belief")
     return replace(result, beliefs=beliefs)
 
 
+def _listed(items: object, origin_name: str) -> list[object]:
+    """What an attack returned, which may be a generator."""
+    if isinstance(items, Belief) or not isinstance(items, Iterable):
+        message = f"{origin_name}: `infer` returned {described(items)} where a list of beliefs belongs"
+        raise InconclusiveError(message, remedy=TO_AUTHORS)
+    return list(items)
+
+
+@contextmanager
+def mistakes_of(origin_name: str) -> Iterator[None]:
+    """Name the component in what is wrong with its answer."""
+    try:
+        yield
+    except InconclusiveError as error:
+        problem = error.problems[0]
+        message = f"{origin_name}: {problem.message}"
+        raise type(error)(message, place=problem.location, remedy=problem.hint or TO_AUTHORS) from error
+
+
+TO_AUTHORS = "report it to the authors of the plugin"
+"""What to do about a mistake of a plugin."""
 Answer: TypeAlias = tuple[list[object] | LeafgateError, QueryLog | None]
 """The beliefs of an attack as it returns them, or its error; and how often it asked the model."""
 
 
-def _answer_in_time(answer: Callable[[], Answer], seconds: float) -> Answer:
+def _answer_in_time(answer: Callable[[], Answer], seconds: float, origin_name: str) -> Answer:
     """The answer of an attack that runs in a process of its own; no queries are known of one that is ended."""
     try:
-        return limited_call(answer, seconds)
+        with mistakes_of(origin_name):
+            return limited_call(answer, seconds)
     except TimeoutError:
         remedy = "raise its `time_limit`, or give the attack less to do by its options"
-        return InconclusiveError(f"was ended after its {seconds:g} seconds (`time_limit`)", remedy=remedy), None
+        message = f"{origin_name}: was ended after its {seconds:g} seconds (`time_limit`)"
+        return InconclusiveError(message, remedy=remedy), None
     except InconclusiveError as error:
         return error, None
 
@@ -245,4 +271,4 @@ def isolate_plugin_errors(component: Component | type[Component], plugins: Plugi
         module, function, line = raising_frame(error, kind.__module__.partition(".")[0])
         where = f", line {line} of {module}.{function}" if module else ""
         origin = f"{use_of(kind)} ({plugins.origin(component)})"
-        raise InconclusiveError(f"{origin} failed: {type(error).__name__}{where}") from error
+        raise InconclusiveError(f"{origin} failed: {type(error).__name__}{where}", remedy=TO_AUTHORS) from error

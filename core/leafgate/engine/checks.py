@@ -13,6 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from leafgate.algorithms.consistency import follows_from_records, is_exact_despite_label
+from leafgate.api.offers import described
 from leafgate.api.registry import Plugin, Plugins, use_of
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
 from leafgate.engine.evidence import checked_evidence, is_json_encodable
@@ -476,11 +477,14 @@ def answers_of(check: AuditCheck, context: CheckContext) -> list[CheckFinding]:
     """
     columns = [column.name for column in context.release.schema.columns]
     try:
-        answers = list(islice(check.run(context), len(columns) + 2))
+        returned: object = check.run(context)
+        answers = list(islice(returned, len(columns) + 2)) if isinstance(returned, Iterable) else None
     except LeafgateError as error:
         if check.of_release and isinstance(error, UnreadableError):
             raise
         return [CheckFinding(problem=str(error), fails=False)]
+    if answers is None:
+        raise InconclusiveError(f"it returned {described(returned)} where a list of CheckFinding belongs")
     for answer in answers:
         _require_valid(answer, columns)
     about = [answer.column for answer in answers]

@@ -12,8 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate.algorithms.derivable import undisclosed_reads
+from leafgate.api.offers import described
 from leafgate.api.registry import Plugins
-from leafgate.engine.attack import AttackResult, isolate_plugin_errors
+from leafgate.engine.attack import AttackResult, isolate_plugin_errors, mistakes_of
 from leafgate.engine.audience import audience_of_score
 from leafgate.engine.evidence import checked_evidence, is_json_encodable
 from leafgate.engine.remedies.static import of_texts
@@ -49,6 +50,8 @@ from leafgate.kernel.metrics import Metric, PersonMetric, Score
 from leafgate.kernel.release import covers_data
 from leafgate.kernel.table import Table
 
+ROUNDING = 1e-9
+"""By this share of its larger end a score may lie outside of the metric's `score_range`."""
 Scores = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
@@ -70,25 +73,28 @@ def score_of(metric: Metric, plugins: Plugins, case: ScoringContext) -> ValidSco
     """The metric's score of every record, or of the release; InconclusiveError where it is not valid."""
     with isolate_plugin_errors(metric, plugins):
         score = metric.score(case)
-        if not isinstance(score, Score):
-            raise InconclusiveError(f"{metric.use} returned a {type(score).__name__} where a Score belongs")
-        of_people = isinstance(metric, PersonMetric)
-        part, other = (score.people, score.value) if of_people else (score.value, score.people)
-        if part is None or other is not None:
-            wanted = "`people` and no `value`" if of_people else "a `value` and no `people`"
-            raise InconclusiveError(f"{metric.use} returned a Score that needs {wanted}")
-        numbers = _validated(part, metric, case)
-        interval = None if score.interval is None else _validated_interval(score.interval, metric, numbers)
-        sensitivity = _validated_sensitivity(score, metric)
-        kept = RESERVED | set(case.belief.evidence if case.belief else ())
-        kept -= set() if of_people else {"worst"}
-        if not isinstance(score.insufficient, str) or (of_people and score.insufficient):
-            raise InconclusiveError(f"{metric.use} returned an `insufficient` that is no text of a release's score")
-        if not _are_remedies(score.remedy) or (of_people and score.remedy):
-            raise InconclusiveError(f"{metric.use} returned a `remedy` that is no text of a release's score")
-        evidence = checked_evidence(score.evidence, kept, f"{metric.use}: its")
-        largest = None if of_people else score.largest
-        return ValidScore(numbers, interval, score.insufficient, largest, of_texts(score.remedy), sensitivity, evidence)
+        with mistakes_of(f"{metric.use} ({plugins.origin(metric)})"):
+            if not isinstance(score, Score):
+                raise InconclusiveError(f"`score` returned {described(score)} where a Score belongs")
+            of_people = isinstance(metric, PersonMetric)
+            part, other = (score.people, score.value) if of_people else (score.value, score.people)
+            if part is None or other is not None:
+                wanted = "`people` and no `value`" if of_people else "a `value` and no `people`"
+                raise InconclusiveError(f"returned a Score that needs {wanted}")
+            numbers = _validated(part, metric, case)
+            interval = None if score.interval is None else _validated_interval(score.interval, metric, numbers)
+            sensitivity = _validated_sensitivity(score, metric)
+            kept = RESERVED | set(case.belief.evidence if case.belief else ())
+            kept -= set() if of_people else {"worst"}
+            if not isinstance(score.insufficient, str) or (of_people and score.insufficient):
+                raise InconclusiveError("returned an `insufficient` that is no text of a release's score")
+            if not _are_remedies(score.remedy) or (of_people and score.remedy):
+                raise InconclusiveError("returned a `remedy` that is no text of a release's score")
+            evidence = checked_evidence(score.evidence, kept)
+            largest = None if of_people else score.largest
+            return ValidScore(
+                numbers, interval, score.insufficient, largest, of_texts(score.remedy), sensitivity, evidence
+            )
 
 
 def _are_remedies(remedy: object) -> bool:
@@ -103,12 +109,12 @@ def _are_remedies(remedy: object) -> bool:
 def _validated_interval(interval: object, metric: Metric, value: Any) -> tuple[float, float]:
     """The ends of an interval of a release's score; InconclusiveError where they do not enclose it."""
     if isinstance(metric, PersonMetric):
-        raise InconclusiveError(f"{metric.use} returned an interval, which only the score of a release may have")
+        raise InconclusiveError("returned an interval, which only the score of a release may have")
     if not isinstance(interval, tuple | list) or len(interval) != 2 or not are_real_numbers(interval):
-        raise InconclusiveError(f"{metric.use} returned an interval that is not its lowest and its highest number")
+        raise InconclusiveError("returned an interval that is not its lowest and its highest number")
     low, high = float(interval[0]), float(interval[1])
     if not low <= float(value) <= high:
-        raise InconclusiveError(f"{metric.use} returned an interval that does not enclose the score")
+        raise InconclusiveError("returned an interval that does not enclose the score")
     return low, high
 
 
@@ -116,9 +122,9 @@ def _validated_sensitivity(score: Score, metric: Metric) -> float:
     """The most by which one person can change a release's score; InconclusiveError if it is no finite number from 0."""
     sensitivity = score.sensitivity
     if not are_real_numbers([sensitivity]) or not 0 <= float(sensitivity) < np.inf:
-        raise InconclusiveError(f"{metric.use} returned a sensitivity that is no finite number from 0 up")
+        raise InconclusiveError("returned a sensitivity that is no finite number from 0 up")
     if isinstance(metric, PersonMetric) and sensitivity:
-        raise InconclusiveError(f"{metric.use} returned a sensitivity, which only the score of a release may have")
+        raise InconclusiveError("returned a sensitivity, which only the score of a release may have")
     return float(sensitivity)
 
 
@@ -126,18 +132,23 @@ def _validated(scores: object, metric: Metric, case: ScoringContext) -> Any:
     """The scores as floats: one for each record, or one for the release; infinite on the unsafe side only."""
     wanted = (len(case.table),) if isinstance(metric, PersonMetric) else ()
     if not are_real_numbers(scores):
-        raise InconclusiveError(f"{metric.use} returned no numbers")
+        raise InconclusiveError("returned no numbers")
     if isinstance(scores, pd.Series) and is_reordered(scores.index):
-        raise InconclusiveError(f"{metric.use} returned numbers in another order than the rows of `case.table`")
+        raise InconclusiveError("returned numbers in another order than the rows of `case.table`")
     try:
         numbers = np.asarray(scores, dtype=float)
     except (TypeError, ValueError):
-        raise InconclusiveError(f"{metric.use} returned no numbers") from None
+        raise InconclusiveError("returned no numbers") from None
     if numbers.shape != wanted:
-        raise InconclusiveError(f"{metric.use} returned numbers of shape {numbers.shape}, wanted {wanted}")
+        raise InconclusiveError(f"returned numbers of shape {numbers.shape}, wanted {wanted}")
     unsafe = np.inf if metric.direction == "at_most" else -np.inf
     if not (np.isfinite(numbers) | (numbers == unsafe)).all():
-        raise InconclusiveError(f"{metric.use} returned a number that is not finite")
+        raise InconclusiveError("returned a number that is not finite")
+    lowest, highest = metric.score_range
+    bounded = numbers[np.isfinite(numbers)]
+    slack = ROUNDING * max((abs(end) for end in metric.score_range if np.isfinite(end)), default=0.0)
+    if ((bounded < lowest - slack) | (bounded > highest + slack)).any():
+        raise InconclusiveError(f"returned a number outside of its `score_range`, {lowest:g} to {highest:g}")
     return numbers
 
 

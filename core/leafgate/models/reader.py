@@ -218,7 +218,7 @@ def _read(reader: ModelReader, content: bytes, place: str, known: Vocabulary) ->
         raise
     except Exception as error:
         kind = type(error).__name__
-        raise ReleaseError(f"is not what its format says ({kind})", place=place) from None
+        raise ReleaseError(f"is not what its format says ({kind} in the reader {reader.name!r})", place=place) from None
     returned = type(model).__name__
     raise ReleaseError(f"the reader {reader.name!r} returned a {returned} where a ModelIR belongs", place=place)
 

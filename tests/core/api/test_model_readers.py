@@ -126,7 +126,7 @@ def test_a_file_that_no_reader_knows_names_the_formats_that_are_installed(monkey
 
 
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {
-    "raises": ({"read": raising}, r"is not what its format says \(ValueError\)"),
+    "raises": ({"read": raising}, r"is not what its format says \(ValueError in the reader 'acorn'\)"),
     "no model": ({"read": lambda content, place: None}, "returned a NoneType where a ModelIR belongs"),
     "a model that is none": (
         {"read": lambda content, place: replace(MODEL, trees=())},

@@ -28,6 +28,8 @@ from standins import ORIGIN, attack_that, audited, even, finding, metric_that, r
 SIZES = {"use": "sizes", "at_least": 4}
 Tells = Callable[..., Any]
 
+TO_AUTHORS = "(report it to the authors of the plugin)"
+
 
 def telling(tells: Tells, **facts: Any) -> type[Metric]:
     """A metric of people's weights that tells something more."""
@@ -84,7 +86,7 @@ def test_groups_that_a_metric_of_the_release_tells_are_such_as_the_core_tells(wo
     result = finding(audited(kind, metrics=[{"use": "whole", "at_least": 1}]), "whole")
     assert (result.passed, result.evidence) == (
         None,
-        {"problem": "whole: its `worst` are no groups, each with its people"},
+        {"problem": f"whole ({ORIGIN}): its `worst` are no groups, each with its people {TO_AUTHORS}"},
     )
 
 
@@ -143,7 +145,7 @@ NO_SCORES: Mapping[str, Any] = {
 def test_what_is_no_score_of_a_release_is_inconclusive(score: Score) -> None:
     report = audited(release_metric_that(lambda case: score), metrics=[{"use": "whole", "at_least": 0}])
     assert finding(report, "whole").passed is None
-    assert finding(report, "whole").evidence["problem"].startswith("whole returned ")
+    assert finding(report, "whole").evidence["problem"].startswith(f"whole ({ORIGIN}): returned ")
 
 
 def test_an_interval_of_people_is_inconclusive() -> None:
@@ -229,7 +231,7 @@ def test_nonsense_in_evidence_is_inconclusive_and_the_metrics_own(tells: Tells, 
     report = told_by(telling(tells, **facts))
     assert finding(report, "sizes@calm#ill").passed is True
     assert (of(report).passed, of(report).plugin, report.exit_code) == (None, ORIGIN, 3)
-    assert of(report).evidence["problem"].startswith("odd: its evidence ")
+    assert of(report).evidence["problem"].startswith(f"odd ({ORIGIN}): its evidence ")
     assert readable(document(report, "auditor"))
 
 
@@ -239,7 +241,8 @@ def test_a_metric_may_not_speak_for_the_attack() -> None:
     )
     said = {"use": "odd", "at_least": 1}
     report = audited(nosy, telling(lambda case, scores: {"gap": 0}), attacks=[{"use": "nosy"}], metrics=[said])
-    assert report.findings[0].evidence == {"problem": "odd: its evidence has a key of the attack's own"}
+    problem = f"odd ({ORIGIN}): its evidence has a key of the attack's own {TO_AUTHORS}"
+    assert report.findings[0].evidence == {"problem": problem}
 
 
 @pytest.mark.parametrize("trouble", [KeyError, SystemExit, InconclusiveError])

@@ -36,7 +36,7 @@ from leafgate.processes import limited_call
 from leafgate.progress import progress_watched_by
 from patience import SECONDS
 from session_processes import ended_in
-from standins import Calm, attack_that, audited, even, finding
+from standins import ORIGIN, Calm, attack_that, audited, even, finding
 from stranger import install
 from survey import survey, write_policy
 
@@ -59,7 +59,7 @@ def test_an_attack_is_ended_when_its_time_is_over() -> None:
     began = time.monotonic()
     report = with_nosy(attack_that(lambda release, known: time.sleep(SECONDS)), 0.2)
     assert time.monotonic() - began < SECONDS / 2
-    assert problem_of(report).startswith("was ended after its 0.2 seconds (`time_limit`)")
+    assert problem_of(report).startswith(f"nosy ({ORIGIN}): was ended after its 0.2 seconds (`time_limit`)")
     assert [remedy.text for remedy in finding(report, "attack:nosy").remedies] == [
         "Raise its `time_limit`, or give the attack less to do by its options."
     ]
