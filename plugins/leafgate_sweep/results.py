@@ -51,8 +51,8 @@ def outcome_of(results: Sequence[Result], policies: Sequence[Policy]) -> Outcome
     """The outcome, with the policy's first utility metric (else its first cost) and its first protection metric."""
     metrics: list[Metric] = [metric for policy in policies for metric in policy.metrics]
     whole = [metric for metric in metrics if not metric.judges]
-    utility = [m.called for m in whole if m.direction == "at_least"] + [m.called for m in whole if m.is_cost]
-    protection = [m.called for m in metrics if m.judges]
+    utility = [metric.called for of in ("use", "cost") for metric in whole if metric.measures == of]
+    protection = [metric.called for metric in metrics if metric.judges]
     return Outcome(results, _first(utility), _first(protection), policies[0].name)
 
 

@@ -237,7 +237,8 @@ def test_data_and_test_on_the_command_line_may_be_anywhere(tmp_path: Path) -> No
     for folder in (inside, outside):
         folder.mkdir()
     survey(outside)
-    path = write_policy(inside, {"metrics": [{"use": "accuracy", "at_least": 0}]})
+    limits = [{"use": "accuracy", "at_least": 0}, {"use": "k_anonymity", "at_least": 2}]
+    path = write_policy(inside, {"metrics": limits})
     people = outside / "people.csv"
     assert leafgate("audit", path, people).code == 3
     assert leafgate("audit", path, people, "--test", people).code == 0

@@ -227,7 +227,7 @@ def _metric_notes(metric: type[Metric]) -> Iterator[str]:
     yield from _what_it_scores(metric)
     if metric.checks:
         yield f"Checks the guarantee {metric.checks!r} that a release claims."
-    if metric.private:
+    if metric.public == "verdict":
         yield "Public reports state whether the limit holds, and no number."
 
 

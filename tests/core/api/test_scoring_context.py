@@ -17,6 +17,7 @@ from leafgate.api import (
     MechanismBelief,
     Membership,
     MembershipBelief,
+    Public,
     ScoringContext,
     UnreadableError,
 )
@@ -117,8 +118,8 @@ class Asks(AtLeast):
 
     use: str = "asks"
 
-    def must_hide(self, case: ScoringContext) -> bool:
-        return len(case.posterior) + len(case.truth) + len(case.overall) == 0
+    def public_in(self, case: ScoringContext) -> Public:
+        return "verdict" if len(case.posterior) + len(case.truth) + len(case.overall) == 0 else "coarse"
 
 
 def is_hidden(metric: Metric, case: ScoringContext, sensitivity: float = 0.0) -> bool:

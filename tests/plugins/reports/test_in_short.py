@@ -94,7 +94,13 @@ def test_the_public_page_of_a_passing_release_draws_its_tree(tmp_path: Path) -> 
 
 
 def test_an_inconclusive_report_says_what_is_missing(tmp_path: Path) -> None:
-    said = dict(in_short(audited(tmp_path, {"metrics.0": {"use": "accuracy", "at_least": 0.5}})))
+    said = dict(
+        in_short(
+            audited(
+                tmp_path, {"metrics": [{"use": "k_anonymity", "at_least": 2}, {"use": "accuracy", "at_least": 0.5}]}
+            )
+        )
+    )
     assert said["Who is affected"] == ["That could not be determined, so it must be taken for everybody."]
     assert said["What to change"] == ["`data.test`: Name one, or give --test FILE."]
 

@@ -21,7 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder,
         {
             "data.test": "people.csv",
-            "metrics": [{"use": "k_anonymity", "at_least": 1}, {"use": "accuracy", "at_least": 0}],
+            "metrics": [{"use": "k_anonymity", "at_least": 6}, {"use": "accuracy", "at_least": 0}],
         },
     )
     for audience in ("public", "auditor"):
