@@ -17,7 +17,8 @@ from sklearn.metrics import roc_auc_score
 from leafgate import Release
 from leafgate.algorithms.publication import published
 from leafgate.api import Branch, CategoricalSplit, Combine, InconclusiveError, Leaf, ScoringContext
-from leafgate.app import document, open_session, range_of_value
+from leafgate.app import document, open_session
+from leafgate.disclosure.intervals import range_of_value
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.release import Publish
 from leafgate_utility.metrics import AreaUnderCurve

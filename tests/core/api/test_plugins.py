@@ -23,9 +23,10 @@ from leafgate.api import (
     TreeBuilder,
 )
 from leafgate.api.registry import Plugin, load_commands, offered_by
-from leafgate.app import load_plugins, policy_model, policy_of
+from leafgate.app import load_plugins
 from leafgate.console.describe import explanation, plugin_lines, plugins_document
 from leafgate.kernel.components import Component
+from leafgate.policy.load import policy_model, policy_of
 from standins import ORIGIN, Calm, Sizes, Stump, policy_document
 
 

@@ -11,10 +11,10 @@ import pytest
 from entry_points import BASICS, Load, Point, install, module
 from leafgate import PolicyError
 from leafgate.api import InvalidError, ReportDocument, ReportFormat
-from leafgate.app import Plugins, chosen_formats, load_plugins
+from leafgate.app import Plugins, load_plugins
 from leafgate.console.describe import plugin_lines, plugins_document
 from leafgate.errors import ReportFormatError
-from leafgate.session.report_formats import offered_formats, render, render_tree
+from leafgate.session.report_formats import chosen_formats, offered_formats, render, render_tree
 from standins import ORIGIN
 
 

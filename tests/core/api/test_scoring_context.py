@@ -22,9 +22,9 @@ from leafgate.api import (
     UnreadableError,
 )
 from leafgate.api.registry import Plugins
-from leafgate.app import VisibleTo
 from leafgate.engine.audience import audience_of_score
 from leafgate.kernel.context import Observation
+from leafgate.kernel.findings import VisibleTo
 from leafgate.kernel.metrics import Metric
 from leafgate.testing.sandbox import canonical_text
 from leafgate.testing.scenarios import unchanged
