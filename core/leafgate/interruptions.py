@@ -6,6 +6,7 @@ files and workers go with it. What writes files holds all of them back until its
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -19,6 +20,16 @@ LONGEST_WRITE_SECONDS = 5.0
 
 _UNDISTURBED = threading.RLock()
 """Is held while files are written."""
+
+
+def _forget_writers() -> None:
+    """A forked process has no other threads: none writes files, whatever its parent was doing."""
+    global _UNDISTURBED
+    _UNDISTURBED = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_writers)
 
 
 def interrupt_on_ending_signals() -> list[int]:

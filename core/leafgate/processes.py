@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+import marshal
 import multiprocessing
 import multiprocessing.connection
 import os
+import pickle
 import signal
+import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from contextlib import contextmanager, suppress
+from functools import _lru_cache_wrapper, lru_cache
+from importlib import import_module
+from io import BytesIO
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from types import CellType, FunctionType
+from typing import Any, TypeVar, cast
 
+from leafgate.errors import InconclusiveError
 from leafgate.interruptions import interrupts_deferred, wait_for_files
+from leafgate.plugin_output import is_output_shown, nowhere
+from leafgate.progress import progress_watched_by, report_progress
 
 Result = TypeVar("Result")
+GRACE_SECONDS = 2.0
+"""How long a process that is asked to end may take to clean up."""
 
 
 class WorkerPool:
@@ -77,8 +92,154 @@ def worker_pool(
     executor.shutdown()
 
 
+def limited_call(function: Callable[[], Result], seconds: float) -> Result:
+    """What a function returns, called in a forked process that is ended, with all that it started, when time is over.
+
+    The process sees all that this one has, so that nothing but the result must be pickled, which may have functions
+    that enclose something. What the function writes into objects is lost. Progress that it reports is reported here.
+
+    Raises:
+        TimeoutError: the time is over.
+        InconclusiveError: the process ended without an answer, its answer cannot be pickled, or there is no fork.
+        KeyboardInterrupt: this process was interrupted, or the function raised it.
+        Exception: what the function raised.
+    """
+    if "fork" not in multiprocessing.get_all_start_methods():
+        raise InconclusiveError("a time limit needs a process that is forked", remedy="leave it out on Windows")
+    deadline = time.monotonic() + seconds
+    context = multiprocessing.get_context("fork")
+    reader, writer = context.Pipe(duplex=False)
+    process = context.Process(target=_answer, args=(function, reader, writer))
+    try:
+        with interrupts_deferred():
+            process.start()
+        writer.close()
+        with suppress(OSError):  # the process does so itself; whoever comes first
+            os.setpgid(process.pid or 0, process.pid or 0)
+        return cast(Result, _received(reader, deadline))
+    finally:
+        with interrupts_deferred():
+            _end(process)
+        reader.close()
+
+
+def _received(reader: Connection, deadline: float) -> object:
+    """The answer of a process; raises what it sends."""
+    while reader.poll(max(0.0, deadline - time.monotonic())):
+        try:
+            kind, content = pickle.loads(reader.recv_bytes())  # noqa: S301  of code that could as well run here
+        except EOFError:
+            message = "its process ended without an answer: it was killed, or the memory was used up"
+            raise InconclusiveError(message) from None
+        if kind == "progress":
+            report_progress(*content)
+        elif kind == "raised":
+            raise content
+        else:
+            return content
+    raise TimeoutError
+
+
+def _answer(function: Callable[[], object], reader: Connection, writer: Connection) -> None:
+    """Send what a function returns or raises, and end this process without any clean-up of what its parent has."""
+    lock = threading.Lock()
+
+    def send(kind: str, content: object) -> None:
+        message = BytesIO()
+        _Pickler(message).dump((kind, content))
+        with lock:
+            writer.send_bytes(message.getvalue())
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started it decides what an interrupt ends
+        signal.signal(signal.SIGTERM, interrupt)
+        os.setpgid(0, 0)  # a signal then ends what the function starts, too, and Ctrl-C ends what waits for it
+        reader.close()
+        threading.Thread(target=_exit_with_parent, daemon=True).start()
+        if "threadpoolctl" in sys.modules:  # threads of OpenMP that the parent has are not there, and waited for
+            sys.modules["threadpoolctl"].threadpool_limits(1, user_api="openmp")
+        try:
+            with progress_watched_by(_Relay(send)):
+                answer = ("returned", function())
+        except (Exception, KeyboardInterrupt) as error:
+            answer = ("raised", error)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # there is nothing left to clean up
+        try:
+            send(*answer)
+        except Exception as error:
+            remedy = "leave out `time_limit`; who writes the attack returns beliefs that `pickle` takes"
+            message = f"it cannot be limited in time, because its result cannot be pickled ({type(error).__name__})"
+            send("raised", InconclusiveError(message, remedy=remedy))
+    finally:
+        os._exit(0)
+
+
+class _Pickler(pickle.Pickler):
+    """Pickles functions that are defined within others, too, by their code and what they enclose.
+
+    A forked process has the same code as its parent, and the same modules.
+    """
+
+    def reducer_override(self, thing: Any) -> Any:
+        if isinstance(thing, FunctionType) and "<" in thing.__qualname__:
+            values = tuple(cell.cell_contents for cell in thing.__closure__ or ())
+            facts = thing.__name__, thing.__defaults__, thing.__kwdefaults__
+            return _function, (marshal.dumps(thing.__code__), thing.__module__, facts, values)
+        if isinstance(thing, _lru_cache_wrapper):
+            return _cached, (thing.cache_parameters(), thing.__wrapped__)
+        return NotImplemented
+
+
+def _function(code: bytes, module: str, facts: tuple[Any, Any, Any], values: tuple[object, ...]) -> FunctionType:
+    """The function with this code; `facts` are its name and its defaults, `values` what it encloses."""
+    name, defaults, keyword_defaults = facts
+    cells = tuple(map(CellType, values))
+    made = FunctionType(marshal.loads(code), vars(import_module(module)), name, defaults, cells)  # noqa: S302
+    made.__kwdefaults__ = keyword_defaults
+    return made
+
+
+def _cached(parameters: dict[str, Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    cached: Callable[..., Any] = lru_cache(**parameters)(function)
+    return cached
+
+
+class _Relay:
+    """Sends the parts that are reported done to the parent; the steps within are not shown there."""
+
+    def __init__(self, send: Callable[[str, object], None]) -> None:
+        self._send = send
+
+    def begin(self, step: str) -> None:
+        """Nothing to send."""
+
+    def end(self) -> None:
+        """Nothing to send."""
+
+    def report(self, done: int, total: int, parts: str) -> None:
+        self._send("progress", (done, total, parts))
+
+
+def _end(process: BaseProcess) -> None:
+    """End a process and all of its group, and wait for it, so that nothing is left."""
+    if process.pid is None:
+        return
+    if not multiprocessing.connection.wait([process.sentinel], 0):
+        process.terminate()
+        multiprocessing.connection.wait([process.sentinel], GRACE_SECONDS)
+    with suppress(OSError):  # nobody is left
+        os.killpg(process.pid, signal.SIGKILL)
+    process.join()
+    process.close()
+
+
 def _initialize(initializer: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started it decides what an interrupt ends
+    if not is_output_shown():  # what a plugin prints in a process of its own may hold a cell, too
+        sys.stdout = sys.stderr = nowhere()
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     if initializer is not None:
         initializer(*arguments)

@@ -159,7 +159,7 @@ what each format discloses, and [Audit the file of a model](../how-to/audit-a-mo
 
 | name | what it reads | largest file | also |
 | --- | --- | --- | --- |"""
-ATTACK_OPTIONS = frozenset({"name", "knows", "access"})
+ATTACK_OPTIONS = frozenset({"name", "knows", "access", "time_limit"})
 """Options of all attacks, which have no meaning where a builder holds an attack."""
 MASKED: frozenset[type[BaseModel]] = frozenset(
     {report_schema.FewerThan, report_schema.MoreThan, report_schema.FromTo, report_schema.Nowhere}
@@ -284,7 +284,7 @@ def _component_page(
         yield from _table(_shared(owner))
     for component in components:
         titles = [title for title, owner in common.items() if issubclass(component, owner)]
-        shared = {option.name for title in titles for option in _shared(common[title])}
+        shared = [option for title in titles for option in _shared(common[title])]
         yield from _component(describe(component, OWN), titles, shared, attacks)
 
 
@@ -293,7 +293,7 @@ def _shared(owner: type[Component]) -> list[Option]:
     return [option for option in options_of(owner) if option.name != "scored"]
 
 
-def _component(described: Description, titles: list[str], shared: set[str], attacks: set[str]) -> Iterator[str]:
+def _component(described: Description, titles: list[str], shared: list[Option], attacks: set[str]) -> Iterator[str]:
     yield f"## {described.name}\n"
     yield f"{_prose(described.text)}\n"
     yield "\n".join(_wrapped(f"- {_prose(note)}", "  ") for note in described.notes) + "\n"
@@ -311,8 +311,10 @@ def _component(described: Description, titles: list[str], shared: set[str], atta
             picked = f", `use: {group.picked}`" if group.picked else ""
             link = f" See [`{group.picked}`](attacks.md#{group.picked})." if group.picked in attacks else ""
             yield f"Under `{group.under}`{picked}: {_prose(group.summary)}{link}\n"
-        attack = ATTACK_OPTIONS if group.under and group.picked in attacks else frozenset()
-        own = [option for option in group.options if option.name not in (attack if group.under else shared)]
+        of_attacks = ATTACK_OPTIONS if group.under and group.picked in attacks else frozenset()
+        shared_names = set() if group.under else {option.name for option in shared if option.name != "time_limit"}
+        own = [option for option in group.options if option.name not in of_attacks | shared_names]
+        own = [option for option in own if group.under or option not in shared]  # some have another `time_limit`
         if own or not titles:
             yield from _table(own)
         if not group.under and titles:

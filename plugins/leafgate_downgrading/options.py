@@ -200,7 +200,7 @@ class DowngradingOptions(TreeBuilder):
 
     def described(self) -> dict[str, Any]:
         """The builder as its release names it; no adversary of `against` has `knows`, and all have the same access."""
-        hidden = {"knows", "access"}
+        hidden = {"knows", "access", "time_limit"}
         against = [adversary.model_dump(mode="json", exclude=hidden) for adversary in self.against]
         return super().described() | {"against": against}
 
@@ -209,6 +209,8 @@ class DowngradingOptions(TreeBuilder):
             return "nothing is secret: name cells in `data.protect`, or give a column the role `sensitive`"
         if any(adversary.knows is not None for adversary in self.against):
             return "the adversaries of `against` are granted nothing: leave `knows` out"
+        if any(adversary.time_limit is not None for adversary in self.against):
+            return "the adversaries of `against` are not limited in time: leave `time_limit` out"
         for option, names in (("columns", self.columns or ()), ("weights", self.weights)):
             strange = [name for name in names if name not in policy.data.columns]
             if strange:

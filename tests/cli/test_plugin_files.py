@@ -154,7 +154,19 @@ def test_a_check_of_a_plugin_with_a_mistake_is_no_check_that_passes(
     monkeypatch.syspath_prepend(tmp_path)
     ended = leafgate("audit", survey(tmp_path))
     assert ended.code == code
-    assert ("has checks that run in every audit, and is broken" in ended.out) == (code == 3)
+    assert ("has, or may have, checks that run in every audit, and is broken" in ended.out) == (code == 3)
+
+
+@pytest.mark.parametrize(("trusted", "code"), [(None, 3), (["leafgate"], 0)])
+def test_a_plugin_that_cannot_be_imported_may_have_had_checks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trusted: list[str] | None, code: int
+) -> None:
+    install(tmp_path, "acme_gone", "import nowhere_to_be_found\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "acme_gone (acme-gone 1.0): BROKEN: ModuleNotFoundError" in leafgate("plugins").out
+    ended = leafgate("audit", survey(tmp_path, {} if trusted is None else {"plugins": trusted}))
+    assert ended.code == code
+    assert ("acme-gone 1.0 has, or may have, checks" in ended.out) == (code == 3)
 
 
 def test_what_a_file_prints_and_raises_reaches_nobody(tmp_path: Path) -> None:

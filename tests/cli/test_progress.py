@@ -65,7 +65,8 @@ FOREVER = {"attacks": [{"use": "slow_attack", "rooms": 10_000}]}
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("LEAFGATE_TRACEBACK", "1")  # the tests wait for what the plugin prints
     install(tmp_path, "leafgate_slow", SLOW)
     return tmp_path
 

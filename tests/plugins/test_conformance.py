@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,15 +13,17 @@ import numpy as np
 import pytest
 
 from leafgate import Release, Table
-from leafgate.api import DataSource, Metric
+from leafgate.api import AttackModel, DataSource, Metric
 from leafgate.api.registry import use_of
 from leafgate.app import load_plugins, serialize
 from leafgate.kernel.components import Component
+from leafgate.processes import limited_call
 from leafgate.testing import Check, Scenario, conformance
+from leafgate.testing.sandbox import canonical_text
 from leafgate.testing.scenarios import SETTINGS
 from leafgate.testing.scenarios.releases import DisclosureLevel
 from leafgate.testing.scenarios.tables import survey
-from leafgate.testing.subjects import MANY
+from leafgate.testing.subjects import MANY, AttackSubject
 from leafgate_dp_random_trees.options import DpLaplaceTrees
 
 pytestmark = pytest.mark.thorough
@@ -158,6 +161,20 @@ def every_check() -> list[Any]:
 def test_it_conforms(check: Check[Any]) -> None:
     """A check that finds a mistake raises NonConformance; one that finds none returns."""
     check()
+
+
+ATTACKS = [made(kind, **OPTIONS.get(use_of(kind), ({},))[0]) for kind in PLUGINS.kind(AttackModel)]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.use)
+def test_an_attack_believes_the_same_in_a_process_that_is_limited_in_time(attack: AttackModel) -> None:
+    if attack.use in ABSENT:
+        pytest.skip(f"not installed: {attack.use}")
+    subject = AttackSubject(attack)
+    _, setting, believed = next(iter(subject.accepted))
+    limited = limited_call(lambda: subject.run(subject.open(setting)), 600.0)
+    assert canonical_text(limited) == canonical_text(believed)
 
 
 def test_everything_that_is_bundled_is_checked() -> None:

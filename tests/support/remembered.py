@@ -14,10 +14,12 @@ from importlib.metadata import EntryPoints
 from types import ModuleType
 from typing import Any
 
+from pluggy import PluginManager
+
 import leafgate.policy.load
 from leafgate import Policy
 from leafgate.api import registry
-from leafgate.api.registry import component_hooks
+from leafgate.api.offers import component_hooks
 from leafgate.app import Plugins
 from leafgate.kernel.components import Component
 
@@ -38,9 +40,14 @@ def _offers(module: ModuleType, hooks: tuple[Any, ...]) -> Any:
     return _offered_by(module)
 
 
-def _offered(module: ModuleType, only: Collection[str] | None = None) -> Any:
+def _offered(
+    module: ModuleType,
+    only: Collection[str] | None = None,
+    manager: PluginManager | None = None,
+    name: str | None = None,
+) -> Any:
     if not module.__name__.startswith("leafgate_"):
-        return _offered_by(module, only)
+        return _offered_by(module, only, manager, name)
     hooks = (*component_hooks(), "commands", "report_formats", "leafgate_api")
     return _offers(module, tuple(getattr(module, name, None) for name in hooks))  # all of it, whatever is needed
 

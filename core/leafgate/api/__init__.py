@@ -16,7 +16,7 @@ it is first read. The modules of this package are private:
     checks          base class of checks that run in every audit;  report_formats: what a format is
     options         types of options: ranges of numbers, names of files;  knowledge: what `knows` may grant
     policy          the policy, which builders, attacks and metrics are parts of
-    registry        finds, checks and loads plugins
+    registry        finds and loads plugins;  offers: checks what they offer
 """
 
 from typing import TYPE_CHECKING

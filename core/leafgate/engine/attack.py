@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from leafgate.algorithms.prediction import class_scores, predict
 from leafgate.api.registry import Plugins, use_of
@@ -23,6 +20,8 @@ from leafgate.kernel.evidence import AuditorOnly, PeopleCount
 from leafgate.kernel.findings import Remedy
 from leafgate.kernel.knowledge import AdversaryKnowledge, Membership, defensive_copy, limit_knowledge
 from leafgate.kernel.oracle import Access, PredictionOracle, QueryLog
+from leafgate.plugin_output import is_output_shown, plugin_output_dropped
+from leafgate.processes import limited_call
 
 if TYPE_CHECKING:
     import numpy as np
@@ -168,9 +167,23 @@ def run_attack(
         return replace(result, problem=f"cannot read a release whose numbers are {release.count_semantics}")
     if release.model not in attack.models:
         return replace(result, problem=f"cannot read a release whose model is {release.model}")
+
+    def answer() -> Answer:
+        try:
+            with isolate_plugin_errors(attack, plugins):
+                return list(call_infer(attack, release, defensive_copy(known), log)), log
+        except LeafgateError as error:
+            return error, log
+
     try:
+        if attack.time_limit is None or attack.limits_itself():
+            items, _ = answer()
+        else:
+            items, log = _answer_in_time(answer, attack.time_limit)
+            result = replace(result, queries=log)
+        if isinstance(items, LeafgateError):
+            raise items
         with isolate_plugin_errors(attack, plugins):
-            items = call_infer(attack, release, defensive_copy(known), log)
             beliefs = tuple(_validated(belief, attack, known, release if log is None else None) for belief in items)
     except LeafgateError as error:
         located = (replace(each, location=_in_section(each.location, section)) for each in error.problems)
@@ -180,6 +193,21 @@ def run_attack(
         problem = "returned two beliefs about one secret, or two of one type about none"
         return replace(result, problem=problem if beliefs else "returned no belief")
     return replace(result, beliefs=beliefs)
+
+
+Answer: TypeAlias = tuple[list[object] | LeafgateError, QueryLog | None]
+"""The beliefs of an attack as it returns them, or its error; and how often it asked the model."""
+
+
+def _answer_in_time(answer: Callable[[], Answer], seconds: float) -> Answer:
+    """The answer of an attack that runs in a process of its own; no queries are known of one that is ended."""
+    try:
+        return limited_call(answer, seconds)
+    except TimeoutError:
+        remedy = "raise its `time_limit`, or give the attack less to do by its options"
+        return InconclusiveError(f"was ended after its {seconds:g} seconds (`time_limit`)", remedy=remedy), None
+    except InconclusiveError as error:
+        return error, None
 
 
 def _validated(belief: object, attack: AttackModel, known: AdversaryKnowledge, release: Release | None) -> Belief:
@@ -197,27 +225,22 @@ def _in_section(location: str, section: str) -> str:
     return section + location.removeprefix("knows") if location.startswith("knows.") else location
 
 
-TRACEBACK = "LEAFGATE_TRACEBACK"
-"""The environment variable with which the authors of plugins see tracebacks and what plugins print."""
-
-
 @contextmanager
 def isolate_plugin_errors(component: Component | type[Component], plugins: Plugins) -> Iterator[None]:
     """Turn whatever a plugin raises into an InconclusiveError that names the plugin; what it prints is dropped.
 
     Errors about the policy or a release file pass, and so do NoReleaseError and InconclusiveError. Of any other error
-    only its type and the line are reported: its own text may hold a cell of the data, and so may what is printed to
-    stdout. For who writes the plugin, both go to stderr where the environment variable LEAFGATE_TRACEBACK is 1.
+    only its type and the line are reported: its own text may hold a cell of the data, and so may what is printed. For
+    who writes the plugin, both go to stderr where the environment variable LEAFGATE_TRACEBACK is 1.
     """
-    shown = os.environ.get(TRACEBACK) == "1"
     kind = component if isinstance(component, type) else type(component)
     try:
-        with redirect_stdout(sys.stderr if shown else StringIO()):
+        with plugin_output_dropped():
             yield
     except (PolicyError, ReleaseError, InconclusiveError, NoReleaseError):
         raise
     except (Exception, SystemExit) as error:
-        if shown:
+        if is_output_shown():
             traceback.print_exc()
         module, function, line = raising_frame(error, kind.__module__.partition(".")[0])
         where = f", line {line} of {module}.{function}" if module else ""

@@ -428,9 +428,15 @@ def plugin_checks(state: AuditState) -> list[Finding]:
     return [*(finding for kind in kinds for finding in _run_check(kind, state)), *broken]
 
 
+MEND = Remedy(
+    action="advise",
+    text="`leafgate plugins` says what is wrong. Uninstall the plugin, or list those that you trust under `plugins:`.",
+)
+
+
 def _of_broken(plugin: Plugin) -> Finding:
-    """The inconclusive finding on a plugin that has checks and cannot be used."""
-    problem = f"{plugin.origin} has checks that run in every audit, and is broken: `leafgate plugins` says why"
+    """The inconclusive finding on a plugin that has checks, or may have some, and cannot be used."""
+    problem = f"{plugin.origin} has, or may have, checks that run in every audit, and is broken"
     return Finding(
         f"{CHECK_PREFIX}{plugin.name}",
         "",
@@ -439,6 +445,7 @@ def _of_broken(plugin: Plugin) -> Finding:
         plugin=plugin.origin,
         evidence={"problem": problem},
         plain_failure="a check of an installed plugin cannot run",
+        remedies=(MEND,),
     )
 
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, field_validator, model_serializer
 
 from leafgate.errors import InconclusiveError
 from leafgate.kernel.findings import Scored
-from leafgate.kernel.inheritance import SPECIAL, Inherited, ordered_by, ranked, rule_of
+from leafgate.kernel.inheritance import FREE, SPECIAL, Inherited, ordered_by, ranked, rule_of
 from leafgate.kernel.knowledge import Knows
 from leafgate.kernel.options import STRICT as STRICT
-from leafgate.kernel.options import people_files
+from leafgate.kernel.options import PositiveFloat, people_files
 from leafgate.kernel.oracle import ACCESS_LEVELS, Access
 
 if TYPE_CHECKING:
@@ -231,12 +231,18 @@ class AttackModel(Component):
     the same leaf of each tree and able to reach the same leaves with other private cells, have the other cells of one
     of them? It then attacks tables that do not fit into memory, too.
 
-    The field `knows` belongs to the policy, and is None whenever the engine calls the attack.
+    The field `knows` belongs to the policy, and is None whenever the engine calls the attack. So does `time_limit`,
+    unless a class has a field of that name itself, whose seconds it keeps by itself.
     """
 
     name: str = Field(default="", description="What findings call it; default: what it uses. Unique.")
     knows: Annotated[Knows | None, SPECIAL] = Field(
         default=None, description="What this attack's adversary has, in place of the policy's `knows`; default: that."
+    )
+    time_limit: Annotated[PositiveFloat | None, FREE] = Field(
+        default=None,
+        description="Seconds after which the attack is ended, so that it is inconclusive; default: none. It runs in a "
+        "process of its own, which Windows cannot start.",
     )
     access: Annotated[Access | None, ordered_by(ranked(ACCESS_LEVELS))] = Field(
         default=None,
@@ -258,6 +264,19 @@ class AttackModel(Component):
             usable = ", ".join(level for level in ACCESS_LEVELS if level in cls.access_levels)
             raise ValueError(f"this attack cannot use {access}; choose {usable}")
         return access
+
+    @model_serializer(mode="wrap")
+    def _written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """The options, without a `time_limit` that is not set: digests of older policies stay what they are."""
+        written: dict[str, Any] = write(self)
+        if self.time_limit is None:
+            written.pop("time_limit", None)
+        return written
+
+    @classmethod
+    def limits_itself(cls) -> bool:
+        """Has the class an option `time_limit` of its own, so that the engine ends no attack of it?"""
+        return rule_of(cls.model_fields["time_limit"]) is not FREE
 
     @classmethod
     def strongest_access(cls) -> Access:

@@ -20,6 +20,7 @@ from leafgate.ir.unread import has_known_words
 from leafgate.ir.validate import check_model
 from leafgate.kernel.release import NOT_STATED
 from leafgate.models.exposure.implied import with_implied_disclosures
+from leafgate.plugin_output import plugin_output_dropped
 
 SETTING_WORDS = frozenset({"sqrt", "log2", "auto", "best", "random", "balanced", "balanced_subsample"})
 """What scikit-learn's settings of learners may be, of those that reports print."""
@@ -175,7 +176,8 @@ def _that_know(head: bytes, readers: Sequence[ModelReader]) -> list[ModelReader]
 
 def _sniffs(reader: ModelReader, head: bytes) -> bool:
     try:
-        return bool(reader.sniff(head))
+        with plugin_output_dropped():
+            return bool(reader.sniff(head))
     except Exception:
         return False
 
@@ -208,7 +210,8 @@ def _read(reader: ModelReader, content: bytes, place: str, known: Vocabulary) ->
         raise ReleaseError(f"is larger than {reader.max_bytes / 2**20:.0f} MB", place=place)
     try:
         read_with = reader.read_with
-        model: object = reader.read(content, place) if read_with is None else read_with(content, place, known)
+        with plugin_output_dropped():
+            model: object = reader.read(content, place) if read_with is None else read_with(content, place, known)
         if isinstance(model, ModelIR):
             return check_model(model, place)
     except LeafgateError:

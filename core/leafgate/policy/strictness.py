@@ -35,7 +35,9 @@ OF_COLUMNS = {option.path[0]: option.rule for option in options_of(ColumnSpec)}
 
 def rule_of_option(kind: type[Component] | None, key: str) -> Inherited:
     """The rule of a component's option: as the component's fields have it, or as it is for all options of this name."""
-    for each in (*(() if kind is None else kind.__mro__), AtLeast, AtMost, AttackModel):
+    if key == "time_limit" and kind is not None and issubclass(kind, AttackModel) and kind.limits_itself():
+        return rule_of(kind.model_fields[key]) or FIXED  # such an attack may believe less when its time is over
+    for each in (*((AttackModel,) if kind is None else kind.__mro__), AtLeast, AtMost):
         if issubclass(each, Component) and key in each.model_fields and (rule := rule_of(each.model_fields[key])):
             return rule
     return FIXED
@@ -361,8 +363,11 @@ class _Comparing:
             before, after = (_option(kind, result, key) for result in (old, new))
             compared_elsewhere = path[0] == "attacks" and key == "knows"
             if key not in {"use", "name"} and not compared_elsewhere and before != after:
-                change = rule_of_option(kind, key).compare(before, after)
-                yield self._change(change, (*path, key), before, after, (*now, key), name=name)
+                rule = rule_of_option(kind, key)
+                change = rule.compare(before, after)
+                yield self._change(
+                    change, (*path, key), before, after, (*now, key), name=name, free=rule.rule == "free"
+                )
 
     def _stated(
         self, path: DocumentPath, old: Any, new: Any, *, grants: bool = False, free: bool = True

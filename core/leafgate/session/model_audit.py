@@ -144,9 +144,9 @@ def audit(
         return _audit_by_policy(model, X, y, test, search_remedies)
     if on_missing not in ("keep", "drop"):
         raise InvalidError("is neither keep nor drop", place="on_missing", remedy="give one of the two")
-    components = _own_components((*_listed(attacks), *_listed(limits)))
-    with plugins_beside(*components):
-        plugins = load_plugins()
+    plugins = load_plugins()
+    components = _own_components((*_listed(attacks), *_listed(limits)), plugins)
+    plugins = Plugins((*plugins.entries, *components))
     subject = _Subject.of(model, plugins, X)
     people = people_of(X, y, subject.column_names)
     others = {
@@ -450,11 +450,10 @@ def _listed(given: Any) -> list[Any]:
     return [] if given is None or isinstance(given, str | Mapping) else list(given)
 
 
-def _own_components(given: Sequence[Any]) -> list[Plugin]:
+def _own_components(given: Sequence[Any], installed: Plugins) -> list[Plugin]:
     """The plugin that offers the classes among what is given, and of the objects, that no installed plugin offers."""
     kinds = [each if isinstance(each, type) else type(each) for each in given]
-    installed = load_plugins().by_name if any(issubclass(kind, Component) for kind in kinds) else {}
-    own = [kind for kind in kinds if issubclass(kind, Component) and installed.get(use_of(kind)) is not kind]
+    own = [kind for kind in kinds if issubclass(kind, Component) and installed.component(use_of(kind)) is not kind]
     try:
         return [plugin_of_classes(own)] if own else []
     except TypeError as error:

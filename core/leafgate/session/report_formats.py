@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from leafgate.api.registry import OfferedFormat, Plugins, load_plugins
 from leafgate.api.report_formats import ReportDocument, ReportFormat
 from leafgate.errors import InvalidError, PolicyError, ReportFormatError, nearest_name, raising_line
+from leafgate.plugin_output import plugin_output_dropped
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -85,7 +86,8 @@ def render_tree(offered: OfferedFormat, document: ReportDocument) -> bytes | Non
 
 def _content(offered: OfferedFormat, draw: Callable[[], object]) -> bytes:
     try:
-        content = draw()
+        with plugin_output_dropped():
+            content = draw()
     except (Exception, SystemExit) as error:
         _fail(offered, f"raised {type(error).__name__}{raising_line(error)}", error)
     if not isinstance(content, bytes):

@@ -14,7 +14,7 @@ import pytest
 
 from command_line import leafgate
 from leafgate.api import InvalidError
-from leafgate.api.registry import component_hooks
+from leafgate.api.offers import component_hooks
 from leafgate.app import load_plugins
 from leafgate.commands.scaffold import command as scaffold_command
 from leafgate.commands.scaffold.plugin import Kind, newcomer, package

@@ -1,5 +1,6 @@
 import inspect
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -21,6 +22,7 @@ from leafgate.api import (
     PersonMetric,
     ReleaseMetric,
     TreeBuilder,
+    hookimpl,
 )
 from leafgate.api.registry import Plugin, load_commands, offered_by
 from leafgate.app import load_plugins
@@ -38,14 +40,42 @@ def unmakeable() -> typer.Typer:
     return app
 
 
+def wrapping() -> ModuleType:
+    """A module that would change what others offer."""
+    made = module()
+
+    def attack_models() -> Iterator[None]:
+        yield
+
+    vars(made)["attack_models"] = hookimpl(wrapper=True)(attack_models)
+    return made
+
+
 WRONG: dict[str, tuple[Load, str]] = {
     "import error": (raising(ImportError("no solver here")), "ImportError: no solver here"),
     "exit": (raising(SystemExit(3)), "SystemExit"),
     "syntax error": (raising(SyntaxError("what")), "SyntaxError"),
-    "no class": (lambda: module(attack_models=lambda: [Calm()]), "no AttackModel class"),
+    "no class": (
+        lambda: module(attack_models=lambda: [Calm()]),
+        "an object of the type Calm, which is no AttackModel class",
+    ),
     "another kind": (lambda: module(attack_models=lambda: [Sizes]), "no AttackModel class"),
-    "no list": (lambda: module(attack_models=lambda: 7), "TypeError"),
-    "misspelt hook": (lambda: module(attack_model=lambda: []), "attack_model"),
+    "no list": (
+        lambda: module(attack_models=lambda: 7),
+        "attack_models() returns an object of the type int where a list",
+    ),
+    "nothing": (lambda: module(attack_models=lambda: None), "attack_models() returns None where a list belongs"),
+    "a class alone": (lambda: module(attack_models=lambda: Calm), "returns the class Calm where a list belongs"),
+    "a hook with arguments": (
+        lambda: module(attack_models=eval("lambda config: []")),
+        "attack_models() takes config: write `def",
+    ),
+    "a wrapper": (wrapping, "attack_models() wraps what other plugins offer"),
+    "a generator that raises": (lambda: module(attack_models=lambda: (1 / 0 for _ in "a")), "ZeroDivisionError"),
+    "misspelt hook": (
+        lambda: module(attack_model=lambda: []),
+        "'attack_model' is no hook: did you mean 'attack_models'?",
+    ),
     "hook that raises": (lambda: module(attack_models=lambda: [][0]), "IndexError"),
     "no commands": (lambda: module(commands=lambda: [print]), "no typer app"),
     "a command that cannot be made": (lambda: module(commands=lambda: [unmakeable()]), "NameError: name 'Nowhere'"),
@@ -261,6 +291,36 @@ def test_after_a_broken_plugin_others_are_read_as_before(load: Load, said: str) 
         offered_by(load())
     assert said in f"{caught.type.__name__}: {caught.value}"
     assert offered_by(module(attack_models=lambda: [Calm]))["offers"] == (Calm,)
+
+
+def test_a_hook_may_be_a_generator_and_have_another_name() -> None:
+    made = module(attack_models=lambda: (each for each in [Calm]))
+    vars(made)["checks"] = hookimpl(specname="audit_checks")(lambda: [Veto])
+    assert offered_by(made)["offers"] == (Calm, Veto)
+
+
+@pytest.mark.parametrize(
+    ("load", "checks"),
+    [
+        (raising(ImportError("no solver here")), True),
+        (lambda: module(attack_models=lambda: 7), False),
+        (lambda: module(attack_models=lambda: 7, audit_checks=lambda: []), True),
+    ],
+    ids=["not imported", "no hook for checks", "a hook for checks"],
+)
+def test_a_broken_plugin_may_have_checks_unless_its_module_has_no_hook_for_them(
+    monkeypatch: pytest.MonkeyPatch, load: Load, checks: bool
+) -> None:
+    install(monkeypatch, Point("spies", load))
+    assert [plugin.may_check for plugin in load_plugins().broken] == [checks]
+
+
+def test_a_module_that_two_entry_points_name_is_loaded_by_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = module(attack_models=lambda: [Calm])
+    install(monkeypatch, Point("spies", lambda: made), Point("twice", lambda: made))
+    found = load_plugins()
+    assert found.component("calm") is Calm
+    assert f"names the module 'spies', and so does {ORIGIN} (spies)" in found.broken[0].problem
 
 
 def test_a_hook_may_read_its_own_plugin() -> None:

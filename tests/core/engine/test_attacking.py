@@ -1,3 +1,6 @@
+import logging
+import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -291,17 +294,39 @@ def test_an_explanation_that_is_no_text_is_left_out() -> None:
     assert readable(document(report, "auditor"))
 
 
-@pytest.mark.parametrize("shown", [False, True])
-def test_what_an_attack_prints_is_dropped_but_for_who_writes_it(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, shown: bool
-) -> None:
-    def prints(release: Any, known: Any) -> Any:
-        print("hello")
-        return []
+UTTERANCES: dict[str, Callable[[str], object]] = {
+    "print": print,
+    "stderr": lambda text: print(text, file=sys.stderr),
+    "bytes": lambda text: sys.stdout.buffer.write(text.encode()),
+    "warning": lambda text: warnings.warn(text, stacklevel=1),
+    "log": lambda text: logging.getLogger("spies").warning(text),
+    "log of a handler that was there before": lambda text: logging.getLogger("spies.old").critical(text),
+    "log of a handler of its own": lambda text: (logging.basicConfig(force=True), logging.getLogger().error(text)),  # type: ignore[func-returns-value]
+}
 
+
+@pytest.mark.parametrize("shown", [False, True])
+@pytest.mark.parametrize("utter", UTTERANCES.values(), ids=UTTERANCES)
+def test_what_an_attack_prints_warns_or_logs_is_dropped_but_for_who_writes_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, utter: Callable[[str], object], shown: bool
+) -> None:
     monkeypatch.setenv("LEAFGATE_TRACEBACK", str(int(shown)))
-    with_nosy(attack_that(prints))
-    assert capsys.readouterr() == ("", "hello\n" if shown else "")
+    monkeypatch.setattr(logging.root, "handlers", [])
+    handler = logging.StreamHandler(sys.stderr)
+    logging.getLogger("spies.old").addHandler(handler)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = lambda message, *rest, **more: print(message, file=sys.stderr)
+            with_nosy(attack_that(lambda release, known: [utter("flu of zip 1")]))
+        printed = capsys.readouterr()
+        logging.getLogger("spies.old").warning("afterwards")
+    finally:
+        logging.getLogger("spies.old").removeHandler(handler)
+    assert "afterwards" in capsys.readouterr().err
+    assert printed.out == ""
+    assert ("flu of zip 1" in printed.err) == shown
+    assert shown or printed.err == ""
 
 
 def test_the_traceback_of_an_attack_is_shown_to_who_writes_it(

@@ -8,6 +8,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, Literal
@@ -28,6 +29,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import leafgate
 from command_line import leafgate as command
+from leafgate.api import InvalidError, attack
 from leafgate.app import document, readable
 
 JOBS = ("cook, chef", 'the "boss"', "line\nbreak", "NA", "007")
@@ -505,3 +507,29 @@ def test_warnings_name_arguments() -> None:
     places = [warning.partition(": ")[0] for warning in audit.warnings]
     assert ("limits[0]" in places, "roles" in places) == (True, True)
     assert not any("data.columns" in warning or "metrics[" in warning for warning in audit.warnings)
+
+
+def test_plugins_are_loaded_once_where_a_program_has_attacks_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[Any] = []
+    home = vars(import_module("leafgate.session.model_audit"))
+    load = home["load_plugins"]
+
+    def loads() -> Any:
+        loaded.append(load())
+        return loaded[-1]
+
+    def refuses(files: Any) -> Any:
+        raise InvalidError(str(files.components))
+
+    monkeypatch.setitem(home, "load_plugins", loads)
+    monkeypatch.setitem(home, "audit_files", refuses)
+
+    @attack("silent_here")
+    def silent(release: Any, known: Any) -> list[Any]:
+        return []
+
+    table = pd.DataFrame({"age": [1, 2] * 20})
+    model = DecisionTreeClassifier(max_depth=1).fit(table, table["age"])
+    with pytest.raises(InvalidError, match="silent"):
+        leafgate.audit(model, table, table["age"].to_numpy(), limits=SMALL, attacks=["linking", silent()])
+    assert len(loaded) == 1

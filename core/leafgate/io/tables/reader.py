@@ -45,6 +45,7 @@ from leafgate.kernel.components import DataSource, SourceFile
 from leafgate.kernel.large_table import LargeTable
 from leafgate.kernel.schema import Column, Schema
 from leafgate.kernel.table import CellCounts, Table, distinct_rows, make_table
+from leafgate.plugin_output import plugin_output_dropped
 
 T = TypeVar("T")
 
@@ -408,7 +409,8 @@ def read_source(source: DataSource, content: bytes, name: str) -> pd.DataFrame:
             line are reported, because its text may hold data.
     """
     try:
-        frame: object = source.read(SourceFile(name, content))
+        with plugin_output_dropped():
+            frame: object = source.read(SourceFile(name, content))
     except LeafgateError as error:
         problems = [problem if problem.location else replace(problem, location=name) for problem in error.problems]
         raise type(error).listing(problems) from None
