@@ -280,9 +280,7 @@ def _listed(some: Mapping[str, float]) -> str:
 def _offers(plugin: Plugin) -> list[tuple[str, str]]:
     """The kind and the name of everything that a plugin offers."""
     others = [("format", each.name) for each in plugin.formats]
-    others += [("attachment", name) for name, _ in plugin.attachments]
     others += [("reader", each.name) for each in plugin.readers]
-    others += [("function", name) for name, _ in plugin.functions]
     for app in plugin.commands:
         others += [("command", command_name(command)) for command in app.registered_commands]
         for group in app.registered_groups:

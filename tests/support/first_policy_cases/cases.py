@@ -21,6 +21,7 @@ from first_policy_cases.people import TARGET, People, Rng, draw_people
 from first_policy_cases.published import Published, read_release
 from leafgate import InconclusiveError, LeafgateError
 from leafgate.app import open_session, parse_yaml
+from leafgate.commands.repair.plan import repair_file
 from leafgate.commands.scaffold.policy import Files, first_policy
 from leafgate.kernel.findings import Report
 from leafgate.kernel.schema import bin_names
@@ -323,5 +324,5 @@ def _repair(audited: Audited, folder: Path) -> tuple[Report, bytes | None]:
     assert audited.session is not None
     session = audited.session()
     model = folder / audited.policy["build"]["path"]
-    found = session.plugins.function("repair")(session, model, "repaired.json")
+    found = repair_file(session, model, "repaired.json")
     return found.report, found.content
