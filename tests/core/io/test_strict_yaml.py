@@ -184,3 +184,8 @@ def test_deep_nesting_is_refused_and_common_nesting_is_not(opening: str, closing
     deep, fine = MAX_DEPTH + 1, MAX_DEPTH - 1
     assert "nested deeper" in refusal(f"a: {opening * deep}1{closing * deep}").problems[0].message
     assert value(f"{opening * fine}1{closing * fine}")
+
+
+def test_a_quoted_text_that_does_not_end_is_named_where_it_begins() -> None:
+    with pytest.raises(PolicyError, match=r"policy\.yaml, line 2: a quoted text that does not end"):
+        parse_yaml(b'leafgate: 1\nname: "x\nbuild:\n  use: kadet\n', "policy.yaml")
