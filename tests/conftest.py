@@ -26,8 +26,8 @@ from hypothesis import HealthCheck, settings
 
 import leafgate.disclosure.document
 import remembered
-from leafgate.app import Report
 from leafgate.disclosure.masking import Audience
+from leafgate.kernel.findings import Report
 from subtraction import exact_counts, given_away
 
 _COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

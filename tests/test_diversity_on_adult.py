@@ -21,9 +21,9 @@ import pytest
 from adult import MEASURES, adult, data_root, value
 from leafgate import NoReleaseError
 from leafgate.api import Column, Leaf, Node, Schema
-from leafgate.app import Session
 from leafgate.engine.report import Audit
 from leafgate.kernel.tables import Tables
+from leafgate.session.run import Session
 from leafgate_kadet.builder import Kadet
 
 pytestmark = pytest.mark.slow

@@ -16,12 +16,13 @@ from cases import more
 from leafgate import algorithms
 from leafgate.api import AttackModel, AuditCheck, DataSource, Metric, PersonMetric, TreeBuilder
 from leafgate.api.registry import Plugin, use_of
-from leafgate.app import Plugins, load_plugins, parse_yaml, policy_of
+from leafgate.app import Plugins, load_plugins, parse_yaml
 from leafgate.cli.app import COMMANDS
+from leafgate.commands.convert import neutral
 from leafgate.console.describe import describe, explanation, kind_of, plugins_document, policy_example
 from leafgate.io import release_codec, tree_reader
 from leafgate.kernel.components import Component
-from leafgate_convert import neutral
+from leafgate.policy.load import policy_of
 from replay import replayed, without_skops_digests
 
 TOP = Path(__file__).resolve().parents[1]
@@ -208,7 +209,7 @@ def test_a_member_of_a_class_that_the_plugin_page_names_exists() -> None:
     section = TEXTS["docs/reference/plugins.md"].partition("## What a class says of itself")[2].partition("\n## ")[0]
     rows = MEMBERS.findall(section)
     names = {name for row in rows for name in re.findall(r"`(\w+)", row)}
-    assert {"unit", "examples", "must_hide", "wants_test"} <= names
+    assert {"unit", "examples", "public_in", "wants_test"} <= names
     members = {name for kind in (AttackModel, AuditCheck, Metric, PersonMetric, TreeBuilder) for name in dir(kind)}
     assert names <= members
 

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from data_files import DATA
-from leafgate.app import Session, open_session
+from leafgate.app import open_session
 from leafgate.engine.report import Audit
 from leafgate.kernel.tables import Tables
+from leafgate.session.run import Session
 from leafgate_downgrading.components import Downgrading
 from leafgate_downgrading.grid import encode_cells, table_cells
 from leafgate_downgrading.naive_bayes import columns_by_information, pair_counts

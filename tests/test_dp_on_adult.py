@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from adult import POLICIES, data_root, value
-from leafgate.app import Session, open_session
+from leafgate.app import open_session
 from leafgate.engine.report import Audit
+from leafgate.session.run import Session
 
 pytestmark = pytest.mark.slow
 

@@ -20,7 +20,7 @@ from first_policy_cases.models import RECIPES, fit, published_file
 from first_policy_cases.people import TARGET, draw_people
 from first_policy_cases.published import Published
 from installed_readers import read_foreign
-from leafgate_convert.neutral import written
+from leafgate.commands.convert.neutral import written
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 CASES = 50

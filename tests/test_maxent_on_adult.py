@@ -20,9 +20,9 @@ import pytest
 from adult import POLICIES, data_root, value
 from leafgate import Table
 from leafgate.api import Floats, Level
-from leafgate.app import Session, open_session
+from leafgate.app import open_session
 from leafgate.engine.report import Audit
-from leafgate.session.run import build_release, granted_knowledge
+from leafgate.session.run import Session, build_release, granted_knowledge
 from leafgate_divergence.metrics import divergences
 from leafgate_maxent.attack import posterior_of
 from leafgate_maxent.components import MaxEnt

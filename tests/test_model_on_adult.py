@@ -17,7 +17,7 @@ import pytest
 
 from adult import data_root
 from installed_readers import read_foreign
-from leafgate_convert.rounding import rounded
+from leafgate.commands.convert.rounding import rounded
 from replay import replayed
 
 pytestmark = pytest.mark.slow

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from leafgate.lazy_loading import lazy_exports
 
 if TYPE_CHECKING:
+    from leafgate.commands.repair.python import Repair as Repair
+    from leafgate.commands.repair.python import repair as repair
     from leafgate.errors import DataError as DataError
     from leafgate.errors import InconclusiveError as InconclusiveError
     from leafgate.errors import LeafgateError as LeafgateError
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
     from leafgate.session.audit import Audit as Audit
     from leafgate.session.model_audit import audit as audit
     from leafgate.session.model_audit import load_policy as load_policy
-    from leafgate.session.repair import Repair as Repair
-    from leafgate.session.repair import repair as repair
 
 __version__ = "0.1.0"
 

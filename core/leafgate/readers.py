@@ -20,6 +20,15 @@ if TYPE_CHECKING:
     from leafgate.bounded.zip import parse_bounded_zip as parse_bounded_zip
     from leafgate.bounded.zip import stray_bytes as stray_bytes
     from leafgate.folders import FOLDER_HEAD as FOLDER_HEAD
+    from leafgate.io.json import KEY as KEY
+    from leafgate.io.json import are_numbers as are_numbers
+    from leafgate.io.json import are_texts as are_texts
+    from leafgate.io.json import is_number as is_number
+    from leafgate.io.json import list_at as list_at
+    from leafgate.io.json import object_at as object_at
+    from leafgate.io.json import parse_number as parse_number
+    from leafgate.io.json import refuse_unknown as refuse_unknown
+    from leafgate.io.json import unknown_key as unknown_key
     from leafgate.ir.arrays import BitSets as BitSets
     from leafgate.ir.arrays import CategoryBudget as CategoryBudget
     from leafgate.ir.arrays import TreeIRBuilder as TreeIRBuilder
@@ -56,6 +65,7 @@ if TYPE_CHECKING:
     from leafgate.ir.model import ModelIR as ModelIR
     from leafgate.ir.model import TreeIR as TreeIR
     from leafgate.ir.model import boosted_model as boosted_model
+    from leafgate.ir.model import topological_order as topological_order
     from leafgate.ir.model_readers import ModelReader as ModelReader
     from leafgate.ir.model_readers import ReaderTexts as ReaderTexts
     from leafgate.ir.model_readers import Vocabulary as Vocabulary
@@ -74,5 +84,9 @@ if TYPE_CHECKING:
     from leafgate.ir.unread import number_array as number_array
     from leafgate.ir.unread import text_size as text_size
     from leafgate.ir.validate import MAX_FEATURES as MAX_FEATURES
+    from leafgate.models.exposure.categories import drop_unused_categories as drop_unused_categories
+    from leafgate.models.lowering.encoding import IDLE_CATEGORY as IDLE_CATEGORY
+    from leafgate.models.lowering.tests import Split as Split
+    from leafgate.models.lowering.tests import invert_threshold as invert_threshold
 
 __getattr__, __dir__ = lazy_exports(__name__)

@@ -22,6 +22,7 @@ from leafgate.api.data_engines import DataEngine
 from leafgate.api.registry import Plugins, load_plugins, use_of
 from leafgate.app import readable
 from leafgate.cli.app import app_for
+from leafgate.commands.scaffold.json_schema import policy_schema
 from leafgate.console.describe import (
     Description,
     Option,
@@ -38,7 +39,6 @@ from leafgate.kernel.metrics import Metric, PersonMetric, ReleaseMetric
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.schema import Role
 from leafgate.session.report_formats import offered_formats
-from leafgate_scaffold.json_schema import policy_schema
 
 FOLDER = Path(__file__).parent
 SCHEMA = FOLDER / "policy.schema.json"

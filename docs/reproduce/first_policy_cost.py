@@ -32,9 +32,10 @@ from data_sets import german, lending, nursery
 from leafgate.algorithms.certainty import certain_values
 from leafgate.algorithms.prediction import class_scores
 from leafgate.api import leaves, lenient
-from leafgate.app import SecretShares, open_session, propose
+from leafgate.app import open_session
+from leafgate.commands.scaffold.policy import Files, first_policy
+from leafgate.session.proposals import SecretShares, propose
 from leafgate.session.run import build_release
-from leafgate_scaffold.policy import Files, first_policy
 from membership_setting import adult, credit
 from writing import count, fixed, put, read_rows, section, table, write_csv
 

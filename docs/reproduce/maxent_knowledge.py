@@ -13,9 +13,9 @@ from typing import Any
 
 import yaml
 
+from leafgate.commands.sweep.command import sweep
 from leafgate.console.options import Audience
 from leafgate.policy.load import document_of
-from leafgate_sweep.command import sweep
 from maxent_settings import POLICY, SECRET, TIME_LIMIT
 
 SHARES = (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1)

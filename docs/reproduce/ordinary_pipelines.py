@@ -40,9 +40,9 @@ from sklearn.tree import DecisionTreeClassifier
 from data_sets import german
 from leafgate.algorithms.prediction import predict
 from leafgate.api import Release
-from leafgate.app import Session, open_session
+from leafgate.app import open_session
 from leafgate.cli import run as leafgate
-from leafgate.session.run import build_release
+from leafgate.session.run import Session, build_release
 from writing import count, put, read_rows, table, write_csv
 
 DOCS = Path(__file__).resolve().parents[1]

@@ -15,8 +15,8 @@ from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifie
 from sklearn.tree import DecisionTreeClassifier
 
 from data_sets import lending, nursery
+from leafgate.commands.convert.scrub import LeafContent
 from leafgate.session.proposals import SecretShares, propose
-from leafgate_convert.scrub import LeafContent
 from membership_setting import adult, credit
 
 THINNING_SEED, SPLIT_SEED, SETTINGS_SEED = 29, 31, 37

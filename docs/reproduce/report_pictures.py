@@ -16,7 +16,7 @@ from typing import Literal
 from playwright.sync_api import Browser, sync_playwright
 
 from leafgate.cli import run
-from leafgate_demo.audits import policy_text, run_demo
+from leafgate.commands.demo.audits import policy_text, run_demo
 
 IMAGES = Path(__file__).resolve().parents[1] / "images"
 DESK, NARROW, PHONE = (1280, 860), (800, 860), (390, 844)

@@ -25,6 +25,7 @@ from leafgate.api import (
     OpenProbability,
     Policy,
     PositiveInt,
+    Public,
     ReleaseAtMost,
     Score,
     ScoringContext,
@@ -215,9 +216,9 @@ class AttributeLeak(ReleaseAtMost):
         hint = nearest_name(self.value, known, "name a value of the secret")
         return f"{self.value!r} is no value of a column that may be inferred ({hint})"
 
-    def must_hide(self, case: ScoringContext) -> bool:
+    def public_in(self, case: ScoringContext) -> Public:
         """Nothing bounds how far one person moves a Matthews correlation: it cannot be rounded for the public."""
-        return self.measure == "mcc"
+        return "verdict" if self.measure == "mcc" else self.public
 
     def score(self, case: ScoringContext) -> Score:
         asked, error = Asked(case, self.value), (1 - self.confidence) / case.comparisons

@@ -14,8 +14,17 @@ from typing import Any
 import numpy as np
 
 from leafgate.api import Floats, ReleaseError
-from leafgate.app import is_number, list_at, object_at, unknown_key
-from leafgate.readers import NodeNumbers, NumberKind, TreeIR, TreeIRBuilder, floats_at
+from leafgate.readers import (
+    NodeNumbers,
+    NumberKind,
+    TreeIR,
+    TreeIRBuilder,
+    floats_at,
+    is_number,
+    list_at,
+    object_at,
+    unknown_key,
+)
 
 MAX_DEPTH = 16
 """CatBoost grows no deeper oblivious trees."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
@@ -57,7 +58,7 @@ class Divergence(AtLeast):
 
     policy_example = "at_least: 0.05"
     judges = frozenset({SecretBelief})  # a cell's posterior may differ between people with equal quasi-identifiers
-    private = True
+    public = "verdict"
     scorable = ONLY_DERIVED
     threat_model = BELIEF
     formula = (
@@ -66,6 +67,7 @@ class Divergence(AtLeast):
     )
     plain_failure = "what is believed of people comes too near the truth"
     scale = "from 0 to -ln(floor), which is 20.7 unless `floor` says otherwise"
+    score_range = (0, math.inf)
     interpretation = "0: what is believed of a public record is what is true of it; more: further from the truth"
     source = f"{SOURCE} (D_individual, D_overall; KL1 and KL2 of Figure 7)"
     examples = (
@@ -99,11 +101,12 @@ class Gain(AtMost):
     use: Literal["gain"] = "gain"
 
     policy_example = "at_most: 1.5"
-    private = True
+    public = "verdict"
     scorable = ONLY_DERIVED
     threat_model = BELIEF
     formula = "P*(truth) / P0(truth), P0 being the attack's baseline; 1 where both are 0"
     plain_failure = "the attack's reasoning brings too much"
+    score_range = (0, math.inf)
     scale = "from 0 up; unbounded where the baseline rules the truth out and the attack does not"
     interpretation = (
         "1 or less: the reasoning brought nobody nearer to the truth; 2: it made somebody's secret twice as likely"

@@ -60,6 +60,7 @@ class LDiversity(AtLeast):
     )
     plain_failure = "groups share too few values of {secret}"
     scale = "from 1 (recursive: 0) to the number of values"
+    score_range = (0, math.inf)
     interpretation = "l of 1 gives the secret away; l of m means that nothing is known beyond the m values"
     source = (
         "A. Machanavajjhala, D. Kifer, J. Gehrke, M. Venkitasubramaniam, "
@@ -70,6 +71,11 @@ class LDiversity(AtLeast):
         Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 2.0, {"form": "distinct"}),
         Example({"flu": 5, "cold": 3, "gout": 2}, {"flu": 5, "cold": 5, "gout": 2}, 2.0, {"form": "recursive", "c": 2}),
     )
+
+    @property
+    def can_be_broken(self) -> bool:
+        """Is the limit above 1, or above 0 where groups can have no recursive l?"""
+        return self.bound > lenient(0 if self.form == "recursive" else 1)
 
     @model_validator(mode="after")
     def _c_of_recursive(self) -> Self:
@@ -179,6 +185,7 @@ class BetaLikeness(AtMost):
     formula = "max over v with p(v) > P(v) of (p(v) - P(v)) / P(v); enhanced: unbounded if one is above -ln P(v)"
     plain_failure = "a value of {secret} becomes too much likelier"
     scale = "from 0 up; values that nobody has are left out"
+    score_range = (0, math.inf)
     interpretation = "0: no value is likelier than among everyone; 1: one has become twice as likely"
     source = 'J. Cao, P. Karras, "Publishing Microdata with a Robust Privacy Guarantee", PVLDB 5(11), 2012'
     examples = (Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.5),)
@@ -201,6 +208,7 @@ class DeltaDisclosure(AtMost):
     threat_model = BELIEF
     formula = "max over v of |ln(p(v) / P(v))|, in nats"
     plain_failure = "a value of {secret} becomes too much likelier or less likely"
+    score_range = (0, math.inf)
     scale = "from 0 up; unbounded where a group rules a value out; values that nobody has are left out"
     interpretation = "0: the group discloses nothing beyond the shares among everyone"
     source = 'J. Brickell, V. Shmatikov, "The Cost of Privacy", KDD 2008'

@@ -67,7 +67,7 @@ class CellsWithheld(ReleaseAtMost):
     )
 
     policy_example = "at_most: 0.33"
-    is_cost = True
+    measures = "cost"
     threat_model = "None: it measures what protection costs."
     formula = (
         "withheld cells that are not secret / cells that are not secret (of records with a secret cell, or of all)"
@@ -90,8 +90,8 @@ class Functionality(ReleaseAtMost):
     )
 
     policy_example = "at_most: 0.05"
-    is_cost = True
-    private = True
+    measures = "cost"
+    public = "verdict"
     threat_model = "None: it measures what protection costs."
     formula = (
         "mean over classes of error(tree learned from the records) - error(tree learned from the table), on the table"

@@ -202,7 +202,7 @@ class DifferentialPrivacy(ReleaseAtMost):
     neighbours: Neighbours = Field("add_remove", description="Tables that differ by a person more, or by one changed.")
 
     policy_example = "at_most: 1.0"
-    of_release = True
+    public = "number"
     checks = "epsilon"
     plain_failure = "the promise of differential privacy is weaker than what is asked for"
     scale = "nats; infinite where a condition of the account does not hold"

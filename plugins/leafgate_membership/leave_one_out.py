@@ -115,7 +115,7 @@ class LeaveOneOut(ReleaseAtMost):
     )
 
     policy_example = "at_most: 2.0, people: 50, time_limit: 600"
-    private = True
+    public = "verdict"
     scale = "from -13.82 to 13.82, in logits; 0: nobody tried moves the score of her own class"
     score_range = (-LARGEST_INFLUENCE, LARGEST_INFLUENCE)
     interpretation = (

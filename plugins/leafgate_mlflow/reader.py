@@ -10,8 +10,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from leafgate.api import FileDisclosure, PolicyError, ReleaseError
-from leafgate.app import folder_files, load_plugins, object_at, parse_yaml, read_foreign
-from leafgate.readers import MANY_NUMBERS, ContentField, ContentKind, ModelIR, UnreadTracker
+from leafgate.app import folder_files, load_plugins, parse_yaml, read_foreign
+from leafgate.readers import MANY_NUMBERS, ContentField, ContentKind, ModelIR, UnreadTracker, object_at
 
 NAME = "mlflow"
 """What errors and `leafgate plugins` call the format."""

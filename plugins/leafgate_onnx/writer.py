@@ -17,8 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.api import Floats, Ids, InconclusiveError, ReleaseError
-from leafgate.app import Split, drop_unused_categories, invert_threshold
-from leafgate.readers import LEAF, CategoryCodes, MissingIndicator, ModelIR, Numeric, TreeIR
+from leafgate.readers import (
+    LEAF,
+    CategoryCodes,
+    MissingIndicator,
+    ModelIR,
+    Numeric,
+    Split,
+    TreeIR,
+    drop_unused_categories,
+    invert_threshold,
+)
 from leafgate_onnx import LABELS_PRODUCER, PRODUCER
 from leafgate_onnx.written_features import (
     ML,

@@ -10,8 +10,18 @@ from typing import Any
 import numpy as np
 
 from leafgate.api import ReleaseError
-from leafgate.app import Split, invert_threshold
-from leafgate.readers import LEAF, CategoryCodes, LookupPrecision, MissingIndicator, ModelIR, Numeric, Origin, TreeIR
+from leafgate.readers import (
+    LEAF,
+    CategoryCodes,
+    LookupPrecision,
+    MissingIndicator,
+    ModelIR,
+    Numeric,
+    Origin,
+    Split,
+    TreeIR,
+    invert_threshold,
+)
 from leafgate_onnx import MISSING_TEXT
 
 PLACE = "ONNX file"

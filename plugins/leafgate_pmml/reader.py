@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from leafgate.api import MAX_DEPTH, Combine, FileDisclosure, Floats, ReleaseError
-from leafgate.app import parse_number
 from leafgate.readers import (
     NO_SAMPLING,
     CategoryList,
@@ -20,6 +19,7 @@ from leafgate.readers import (
     Sampling,
     TreeIR,
     parse_bounded_xml,
+    parse_number,
 )
 from leafgate_pmml.fields import CASTS, Field, casts_of, fields_of, predicate_of
 from leafgate_pmml.trees import Missing, PmmlNode, Walk, fields_in

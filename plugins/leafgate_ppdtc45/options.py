@@ -189,8 +189,10 @@ class AccuracyOnPerturbed(ReleaseAtLeast):
     )
 
     policy_example = "at_least: 0.8"
+    measures = "use"
     threat_model = "None: this is what the release is good for."
     plain_failure = "the release predicts from shared numbers too badly"
+    score_range = (0, 1)
     formula = "people of the test table predicted rightly / people of the test table, from 0 to 1"
     source = "L. Liu, M. Kantarcioglu, B. Thuraisingham, HICSS 2009, section 6.6 and Table 7"
 

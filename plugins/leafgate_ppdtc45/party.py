@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from leafgate.api import Column, DataError, Floats, Noise, PolicyError, Schema, Table
-from leafgate.app import EVERYONE, OWNER_ONLY, Data, parse_number, read_columns, readable, turn_in_folder, write_files
+from leafgate.app import EVERYONE, OWNER_ONLY, Data, read_columns, readable, turn_in_folder, write_files
+from leafgate.readers import parse_number
 from leafgate_ppdtc45.shared import SharedFile, SharedRecords, encode_shared, sort_records
 
 LEDGER = "leafgate/shared-ledger/1"

@@ -28,7 +28,8 @@ from leafgate.api import (
     make_table,
     noise_with,
 )
-from leafgate.app import canonical, object_at, parse_json, read_noise
+from leafgate.app import canonical, parse_json, read_noise
+from leafgate.readers import object_at
 from leafgate_ppdtc45.options import NoiseOptions
 
 

@@ -205,7 +205,7 @@ class FileDisclosure(ReleaseAtMost):
     severity: Severity = Field("high", description="low: all there is; high: of small groups and single people only.")
 
     policy_example = "at_most: 0"
-    of_release = True
+    public = "number"
     threat_model = "The adversary reads the file itself, not only what it predicts."
     plain_failure = "the model's file tells more than it may"
     formula = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -37,7 +38,7 @@ else:
 class _OfTheNoise(Metric):
     """A metric of what noise leaves to be known of a column, whatever attack is tried."""
 
-    private = True
+    public = "verdict"
     threat_model = f"{MINER} For the score it is granted the distribution of the originals."
     source = f"{AGGARWAL}, section 2"
 
@@ -54,6 +55,7 @@ class IntervalPrivacy(_OfTheNoise, ReleaseAtLeast):
     formula = "Pi(A|B) = 2^h(A|B) = 2^(h(X) - I), I = h(W) - h(R), in bits; W = X + R"
     plain_failure = "the noise leaves too little unknown"
     scale = "a length from 0 up, in the column's unit"
+    score_range = (0, math.inf)
     interpretation = (
         "0: the numbers are known; L: as little is known as of a number that can be anywhere in an interval of length L"
     )
@@ -73,6 +75,7 @@ class PrivacyLoss(_OfTheNoise, ReleaseAtMost):
     formula = "P(A|B) = 1 - 2^-I, I = h(W) - h(R), in bits; W = X + R. Normal on normal: 1 - 1/sqrt(1 + SNR)"
     plain_failure = "the shared numbers disclose too much of the originals"
     scale = "from 0 to 1"
+    score_range = (0, 1)
     interpretation = "0: the shared number discloses nothing; 1/2: it halves the interval the original can lie in"
 
     def score(self, case: ScoringContext) -> Score:
@@ -87,12 +90,13 @@ class NormalisedRmse(AtLeast):
 
     policy_example = "at_least: 0.5"
     judges = frozenset({CellBelief})
-    private = True
+    public = "verdict"
     groups_only = True
     threat_model = "Whatever the attack it judges assumes."
     formula = "sqrt(mean over people of (estimate - original)^2) / standard deviation of the originals"
     plain_failure = "people's {secret} can be reconstructed too well"
     scale = "from 0 up"
+    score_range = (0, math.inf)
     interpretation = "0: every number is known; 1: no better than estimating the mean for everybody"
     source = f"{HUANG}, section 7 (root mean square error); divided by the spread, it compares columns"
 

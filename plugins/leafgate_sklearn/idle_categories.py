@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from leafgate.api import ReleaseError
-from leafgate.app import IDLE_CATEGORY, Split, parse_number
-from leafgate.readers import LEAF, CategoryCodes, ModelIR, OneHot
+from leafgate.readers import IDLE_CATEGORY, LEAF, CategoryCodes, ModelIR, OneHot, Split, parse_number
 
 ENCODERS = frozenset({"OneHotEncoder", "OrdinalEncoder"})
 REMEDY = "write another format, such as .json"

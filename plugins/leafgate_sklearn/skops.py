@@ -9,8 +9,15 @@ from typing import Any
 import numpy as np
 
 from leafgate.api import ReleaseError
-from leafgate.app import is_number
-from leafgate.readers import MAX_FEATURES, ModelIR, ObjectView, ZipParts, parse_bounded_json, parse_bounded_zip
+from leafgate.readers import (
+    MAX_FEATURES,
+    ModelIR,
+    ObjectView,
+    ZipParts,
+    is_number,
+    parse_bounded_json,
+    parse_bounded_zip,
+)
 from leafgate_sklearn.estimators import model_of
 from leafgate_sklearn.feature import UNKNOWN_CLASS
 from leafgate_sklearn.foreign_estimators import foreign_model, model_content

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from leafgate.api import Floats, Ids, InconclusiveError, ReleaseError
-from leafgate.app import topological_order
-from leafgate.readers import LEAF, CategoryCodes, ModelIR, Numeric, Origin, TreeIR
+from leafgate.readers import LEAF, CategoryCodes, ModelIR, Numeric, Origin, TreeIR, topological_order
 from leafgate_sklearn.disclosures import SEARCHES
 from leafgate_sklearn.idle_categories import forget_idle_categories
 from leafgate_sklearn.skops import SCHEMA, read

@@ -14,6 +14,7 @@ from leafgate.api import (
     Metric,
     Node,
     PeopleCount,
+    Public,
     Release,
     ReleaseAtLeast,
     ReleaseAtMost,
@@ -100,9 +101,9 @@ class SmallestLeaf(_OfGroups, ReleaseAtLeast):
         "1: somebody is alone; by `features`, a small leaf is one that an adversary who knows all columns sees"
     )
 
-    def must_hide(self, case: ScoringContext) -> bool:
+    def public_in(self, case: ScoringContext) -> Public:
         """Groups made by columns that are not public are for auditors, but where the leaves count them."""
-        return not group_evidence.sizes_known(case, self.groups, self.by_public)
+        return self.public if group_evidence.sizes_known(case, self.groups, self.by_public) else "verdict"
 
     def score(self, case: ScoringContext) -> Score:
         """People in the smallest group that holds anybody, and how many groups there are.
@@ -147,10 +148,10 @@ class ClassDisclosure(_OfGroups, ReleaseAtMost):
             raise ValueError("what a single tree says is no prediction of the release; say `scored: composition`")
         return self
 
-    def must_hide(self, case: ScoringContext) -> bool:
+    def public_in(self, case: ScoringContext) -> Public:
         """Show true classes to auditors only unless leaves publish them exactly; the same for sizes of groups."""
         known = group_evidence.sizes_known if self.told_by_release else group_evidence.classes_known
-        return not known(case, self.groups, self.by_public)
+        return self.public if known(case, self.groups, self.by_public) else "verdict"
 
     def score(self, case: ScoringContext) -> Score:
         people, evidence = self._people_disclosed(case)
@@ -199,14 +200,15 @@ class RiskySettings(ReleaseAtMost):
     )
     plain_failure = "settings of the learner are among the risky ones"
     scale = "0, 1, 2, ..."
+    score_range = (0, math.inf)
     interpretation = "0: no rule places the model among the riskiest fifth, which protects nobody"
     source = f"{SACRO}; arXiv:2502.09396"
 
-    def must_hide(self, case: ScoringContext) -> bool:
+    def public_in(self, case: ScoringContext) -> Public:
         """Show people at tests and in leaves to auditors only, if columns that are not public define their numbers."""
-        return hyperparameters.counts_people(case) and not group_evidence.sizes_known(
-            case, "each_tree", by_public=False
-        )
+        counted = hyperparameters.counts_people(case)
+        known = not counted or group_evidence.sizes_known(case, "each_tree", by_public=False)
+        return self.public if known else "verdict"
 
     def score(self, case: ScoringContext) -> Score:
         risk = hyperparameters.risk(case)
@@ -222,7 +224,7 @@ class GeneralisationGap(ReleaseAtMost):
     )
 
     policy_example = "at_most: 0.05"
-    private = True
+    public = "verdict"
     by_equivalence_class = True
     threat_model = "None: membership inference exploits this difference."
     formula = (

@@ -38,8 +38,10 @@ class Accuracy(ReleaseAtLeast):
 
     policy_example = "at_least: 0.8"
     by_equivalence_class = True
+    measures = "use"
     threat_model = "None: this is what the release is good for."
     plain_failure = "the release predicts too badly"
+    score_range = (0, 1)
     formula = "people of the test table predicted rightly / people of the test table, from 0 to 1"
     source = "the usual definition"
 
@@ -60,8 +62,10 @@ class AreaUnderCurve(ReleaseAtLeast):
 
     policy_example = "at_least: 0.7"
     by_equivalence_class = True
+    measures = "use"
     threat_model = "None: this is what the release is good for."
     plain_failure = "the release separates the classes too badly"
+    score_range = (0, 1)
     formula = "the chance that a person of the second class is ranked above one of the first, ties counting one half"
     source = 'Hanley, McNeil, "The Meaning and Use of the Area under a ROC Curve", Radiology 143(1), 1982'
 

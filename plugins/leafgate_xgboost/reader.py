@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.api import FileDisclosure, Floats, Ids, ReleaseError
-from leafgate.app import are_texts, is_number, list_at, object_at
 from leafgate.readers import (
     LEAF,
     CategoryCodes,
@@ -22,10 +21,14 @@ from leafgate.readers import (
     ModelIR,
     NodeNumbers,
     TreeIR,
+    are_texts,
     boosted_model,
     floats_at,
     integers_at,
+    is_number,
+    list_at,
     number_codes,
+    object_at,
     parse_bounded_json,
     reachable_nodes,
     refuse_many_categories,

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from leafgate.api import FileDisclosure, ReleaseError
-from leafgate.app import object_at, refuse_unknown
-from leafgate.readers import UnreadTracker
+from leafgate.readers import UnreadTracker, object_at, refuse_unknown
 from leafgate_xgboost.training import NOT_IN_FILES, PARAMETERS
 
 GENERATOR = "rng_state"

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.app import KEY
-from leafgate.readers import ContentField, ContentKind, UnreadTracker, content_size, number_array, reachable_nodes
+from leafgate.readers import KEY, ContentField, ContentKind, UnreadTracker, content_size, number_array, reachable_nodes
 from leafgate_xgboost.saved_state import check_settings
 
 ROOT = 2**31 - 1

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from leafgate import Table
 from leafgate.api import Schema, make_table
-from leafgate.app import Session, open_session
+from leafgate.app import open_session
+from leafgate.session.run import Session
 
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
 

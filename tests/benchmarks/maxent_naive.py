@@ -25,9 +25,9 @@ from adult_rows import POLICIES, drawn
 from leafgate import Release
 from leafgate.algorithms.publication import published
 from leafgate.api import AdversaryKnowledge, Level, make_table
-from leafgate.app import document_of, policy_of
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.release import Publish
+from leafgate.policy.load import document_of, policy_of
 from leafgate.session.run import read_tables
 from leafgate_baselines.builders import Id3
 from leafgate_maxent.problem.build import build_model

@@ -22,8 +22,9 @@ from sklearn.ensemble import RandomForestClassifier
 
 from adult_rows import adult, all_different, matrix
 from leafgate import Release, Table
-from leafgate.app import Encoding, lower_model
+from leafgate.app import Encoding
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.models.lowering.release import lower_model
 from leafgate_linking.components import Linking
 from leafgate_sklearn.estimators import from_sklearn
 from timing import command, markdown, paired

@@ -88,7 +88,7 @@ FEW_STARTS = "import os, leafgate_maxent.solve.active_set as s; s.MIN_CELLS_FOR_
     ("command", "module", "function", "before"),
     [
         (audit_with_workers, "leafgate_maxent.solve.active_set", "one_start", FEW_STARTS),
-        (sweep_with_workers, "leafgate_sweep.pool", "_audit_point", ""),
+        (sweep_with_workers, "leafgate.commands.sweep.pool", "_audit_point", ""),
     ],
     ids=["audit", "sweep"],
 )

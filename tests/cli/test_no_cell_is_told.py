@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from command_line import leafgate
 from leafgate import ReleaseError
-from leafgate_convert.scrub import Proof, refuse_different
+from leafgate.commands.convert.scrub import Proof, refuse_different
 from sklearn_zoo import skops_bytes
 from stranger import install
 from survey import HEADER, PEOPLE, ROWS, survey

@@ -364,7 +364,8 @@ def test_a_rehearsal_repeats_and_never_passes(tmp_path: Path) -> None:
 def test_a_noisy_secret_that_no_attack_reads_is_never_passed_in_silence(tmp_path: Path) -> None:
     path = survey_policy(tmp_path, rehearsal=False)
     one = leafgate("audit", path, "--out", tmp_path / "out")
-    document = json.loads(path.read_text(encoding="utf-8")) | {"attacks": [{"use": "posterior"}]}
+    metrics = [{"use": "interval_privacy", "at_least": 1}]
+    document = json.loads(path.read_text(encoding="utf-8")) | {"attacks": [{"use": "posterior"}], "metrics": metrics}
     path.write_text(json.dumps(document), encoding="utf-8")
     other = leafgate("audit", path, "--out", tmp_path / "other")
     assert (one.code, "records#age" in one.out) == (3, True)

@@ -103,11 +103,11 @@ def test_a_group_cannot_take_the_name_of_a_command(monkeypatch: pytest.MonkeyPat
 
 
 def test_commands_of_leafgate_s_own_plugins_keep_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = Point("demo", commanding(app(hello, "demo")), "leafgate")
-    install(monkeypatch, Point("spies", commanding(app(other, "demo"))), own)
-    shown = leafgate("demo")
+    own = Point("privacy", commanding(app(hello, "privacy")), "leafgate")
+    install(monkeypatch, Point("spies", commanding(app(other, "privacy"))), own)
+    shown = leafgate("privacy")
     assert shown.out == "hello\n"
-    assert "acme-spies 1.2 offers a command 'demo' that exists already" in shown.err
+    assert "acme-spies 1.2 offers a command 'privacy' that exists already" in shown.err
 
 
 @pytest.mark.parametrize("name", ["audit", "explain", "report"])

@@ -13,7 +13,7 @@ import pytest
 
 from cases import more
 from command_line import leafgate, process, start
-from leafgate.app import printable_line
+from leafgate.io.text import printable_line
 from reports import FILES
 from survey import survey
 

@@ -93,6 +93,12 @@ def test_a_wrong_word_before_the_command_leaves_no_older_verdict(passed: Path) -
     assert stale(passed) == set()
 
 
+@pytest.mark.parametrize("command", ["Audit", "adit", "audits"])
+def test_a_misspelt_command_leaves_no_older_verdict(passed: Path, command: str) -> None:
+    assert leafgate(command, passed / "policy.yaml", "--out", passed / "out").code == 2
+    assert stale(passed) == set()
+
+
 def test_what_a_report_was_shown_in_later_is_no_older_verdict_either(tmp_path: Path) -> None:
     out, page = tmp_path / "out", tmp_path / "out" / "report.html"
     assert leafgate("audit", survey(tmp_path), "--out", out).code == 0

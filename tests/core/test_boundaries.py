@@ -137,7 +137,7 @@ def test_commands_that_touch_no_data_load_nothing_heavy(words: tuple[object, ...
             {
                 "leafgate.disclosure.schema",
                 "leafgate.policy.strictness",
-                "leafgate_sweep.axes",
+                "leafgate.commands.sweep.axes",
                 *CLASSES - {"leafgate_kadet.builder", "leafgate_linking.components", "leafgate_protection.metrics"},
             },
         ),

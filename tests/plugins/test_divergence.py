@@ -27,9 +27,11 @@ from leafgate.api import (
     UnreadableError,
 )
 from leafgate.api.registry import Plugin
-from leafgate.app import Finding, Plugins, Report, audit_policy, document, load_plugins, policy_model, readable, summary
+from leafgate.app import Plugins, audit_policy, document, load_plugins, readable, summary
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.kernel.findings import Finding, Report
 from leafgate.kernel.tables import Tables
+from leafgate.policy.load import policy_model
 from leafgate.testing.scenarios.contexts import cells_case
 from leafgate_divergence.metrics import Divergence, Gain
 from random_tables import categorical, table_of
@@ -70,8 +72,9 @@ def audited(nosy: type[AttackModel], *metrics: Mapping[str, Any], **said: Any) -
 
 
 def only(report: Report) -> Finding:
-    (found,) = report.findings
-    return found
+    found = [finding for finding in report.findings if finding.limit is not None]
+    assert len(found) == 1
+    return found[0]
 
 
 def of_example(chances: Chances, baseline: Chances | None = None, **said: Any) -> Finding:

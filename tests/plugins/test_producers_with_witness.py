@@ -11,10 +11,10 @@ import pytest
 
 from installed_readers import read_foreign
 from leafgate import ReleaseError
+from leafgate.commands.convert.neutral import written
+from leafgate.commands.convert.scrub import LeafContent, minimise
+from leafgate.commands.convert.witness import rows_answered
 from leafgate.readers import ModelIR
-from leafgate_convert.neutral import written
-from leafgate_convert.scrub import LeafContent, minimise
-from leafgate_convert.witness import rows_answered
 from producer_archive import NAMES, Archive, case_of
 from producer_matrix import PRODUCERS, Producer, model_of
 

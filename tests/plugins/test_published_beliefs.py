@@ -31,9 +31,10 @@ from leafgate.api import (
     Records,
     SecretBelief,
 )
-from leafgate.app import VisibleTo, audit_policy, document, load_plugins, serialize
+from leafgate.app import audit_policy, document, load_plugins, serialize
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.report import Audit
+from leafgate.kernel.findings import VisibleTo
 from leafgate.kernel.release import Publish
 from leafgate.kernel.tables import Tables
 from leafgate_linking.components import Linking

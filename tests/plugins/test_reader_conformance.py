@@ -17,12 +17,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from leafgate.api import Column, Schema
+from leafgate.commands.convert import NEUTRAL
+from leafgate.commands.convert.neutral import written
+from leafgate.commands.convert.scrub import minimise
 from leafgate.readers import ModelReader
 from leafgate.testing import Check, KnownModel, reader_conformance
 from leafgate_catboost import CATBOOST
-from leafgate_convert import NEUTRAL
-from leafgate_convert.neutral import written
-from leafgate_convert.scrub import minimise
 from leafgate_lightgbm import LIGHTGBM
 from leafgate_onnx import ONNX
 from leafgate_pmml import PMML

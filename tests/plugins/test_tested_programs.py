@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from installed_readers import READERS
-from leafgate.app import model_bytes
-from leafgate.models.reader import read_with_reader
+from leafgate.models.reader import model_bytes, read_with_reader
 from producer_matrix import PRODUCERS, Producer, model_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/reference/model-files.md"

@@ -17,7 +17,8 @@ from sklearn.metrics import roc_auc_score
 from leafgate import Release
 from leafgate.algorithms.publication import published
 from leafgate.api import Branch, CategoricalSplit, Combine, InconclusiveError, Leaf, ScoringContext
-from leafgate.app import document, open_session, range_of_value
+from leafgate.app import document, open_session
+from leafgate.disclosure.intervals import range_of_value
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.release import Publish
 from leafgate_utility.metrics import AreaUnderCurve
@@ -93,6 +94,10 @@ def test_without_two_classes_or_test_people_it_is_inconclusive() -> None:
         score_of_release(metric, ScoringContext(test, test, replace(release, trees=()), grant_knowledge(test)))
 
 
+def _finding(report: dict[str, Any], metric: str) -> dict[str, Any]:
+    return next(finding for finding in report["findings"] if finding["metric"] == metric)
+
+
 def in_public(test: list[str], metric: str, smallest: int = 10) -> tuple[Any, Any]:
     """What the public and auditors are told of a score on these test people: the town and the class of each."""
     people = ["a,no"] * 30 + ["b,yes"] * 30
@@ -104,7 +109,7 @@ def in_public(test: list[str], metric: str, smallest: int = 10) -> tuple[Any, An
         data = {"path": "people.csv", "test": "test.csv", "columns": columns}
         changes = {"data": data, "metrics": [{"use": metric, "at_least": 0.05}], "report": {"smallest_cell": smallest}}
         report = open_session(write_policy(Path(folder), changes)).audit().report
-    public, auditor = (document(report, audience)["findings"][0] for audience in ("public", "auditor"))
+    public, auditor = (_finding(document(report, audience), metric) for audience in ("public", "auditor"))
     assert public["passed"] == auditor["passed"]
     return public["value"], auditor["value"]
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from data_files import DATA
-from leafgate.app import Session, open_session
+from leafgate.app import open_session
 from leafgate.engine.report import Audit
+from leafgate.session.run import Session
 
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
 MEASURES = {"adult-id3": "gain", "adult-all": "gain_ratio"}

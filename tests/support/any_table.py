@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from leafgate import Policy
-from leafgate.app import policy_of
+from leafgate.policy.load import policy_of
 
 
 def policy_for_any_table(metrics: Sequence[Mapping[str, Any]]) -> Policy:

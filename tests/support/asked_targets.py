@@ -23,11 +23,12 @@ from leafgate.api import (
     Targets,
 )
 from leafgate.api.registry import Plugin
-from leafgate.app import Finding, Plugins
+from leafgate.app import Plugins
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.limits import judge
 from leafgate.engine.state import AuditState
+from leafgate.kernel.findings import Finding
 from leafgate.kernel.knowledge import limit_knowledge
 from leafgate_attributes import metrics
 from random_tables import table_of

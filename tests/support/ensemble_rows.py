@@ -9,8 +9,8 @@ from sklearn.base import clone
 
 import leafgate
 from installed_readers import read_foreign
+from leafgate.commands.convert.scrub import votes
 from leafgate.readers import ModelIR
-from leafgate_convert.scrub import votes
 from sklearn_zoo import Rows, answers, rows, skops_bytes
 
 

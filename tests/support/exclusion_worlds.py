@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from leafgate import Release, Table
 from leafgate.algorithms.node_counts import FileNumbers
 from leafgate.api import AdversaryKnowledge, Candidates, Membership, MembershipBelief, Schema, make_table
-from leafgate.app import load_plugins, lower_model, read_foreign
+from leafgate.app import load_plugins, read_foreign
 from leafgate.engine.knowledge import draw_candidates
+from leafgate.models.lowering.release import lower_model
 from leafgate_membership.exclusion import LeafExclusion
 from random_tables import categorical, numeric
 from sklearn_zoo import skops_bytes

@@ -23,11 +23,12 @@ from leafgate.api import (
     Table,
 )
 from leafgate.api.registry import Plugin
-from leafgate.app import Finding, Plugins, Report
+from leafgate.app import Plugins
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.limits import score_beliefs
 from leafgate.engine.state import AuditState
+from leafgate.kernel.findings import Finding, Report
 from leafgate.kernel.knowledge import limit_knowledge
 from random_tables import table_of
 from standins import attack_that

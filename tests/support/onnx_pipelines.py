@@ -35,7 +35,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from leafgate import Table
 from leafgate.api import Schema, make_table, typed_column
-from leafgate.app import plainly
+from leafgate.models.lowering.encoding import plainly
 from sklearn_pipelines import NUMBERS, TEXTS
 from sklearn_pipelines import PIPELINES as FITTED
 

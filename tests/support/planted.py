@@ -3,8 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from leafgate.app import Report, audit_policy, policy_of
+from leafgate.app import audit_policy
+from leafgate.kernel.findings import Report
 from leafgate.kernel.tables import Tables
+from leafgate.policy.load import policy_of
 from random_tables import table_of
 
 COLUMNS: dict[str, Any] = {

@@ -14,11 +14,11 @@ from installed_readers import read_foreign
 from leafgate import ReleaseError
 from leafgate.algorithms.prediction import class_scores, predict, predicted_numbers
 from leafgate.api import Column
-from leafgate.app import lower_model
+from leafgate.commands.convert.scrub import leaves_of, predicted, votes
 from leafgate.ir.model import Floats
 from leafgate.kernel.schema import bin_names
+from leafgate.models.lowering.release import lower_model
 from leafgate.readers import CategoryCodes, ModelIR, OneHot, TreeIR
-from leafgate_convert.scrub import leaves_of, predicted, votes
 from producer_archive import NAMES, Archive, archives_in, case_of
 from random_tables import categorical, numeric, table_of
 

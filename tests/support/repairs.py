@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate_convert.repair.pruning import PrunableTree
+from leafgate.commands.repair.pruning import PrunableTree
 from sklearn_zoo import skops_bytes
 
 LABELS = ("a", "b", "c")

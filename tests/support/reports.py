@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from command_line import leafgate
-from leafgate.app import chosen_formats, load_plugins
-from leafgate.session.report_formats import render
+from leafgate.app import load_plugins
+from leafgate.session.report_formats import chosen_formats, render
 from survey import survey
 
 FILES = {

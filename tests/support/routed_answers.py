@@ -11,11 +11,13 @@ import numpy as np
 from leafgate import InconclusiveError, Table
 from leafgate.algorithms.prediction import class_scores, predict, predicted_numbers
 from leafgate.api import Column
-from leafgate.app import Encoding, known_origins, lower_model
+from leafgate.app import Encoding
+from leafgate.commands.convert.sampling import random_cells
+from leafgate.commands.convert.witness import with_coded_categories
 from leafgate.kernel.schema import bin_names
+from leafgate.models.lowering.release import lower_model
+from leafgate.models.points import known_origins
 from leafgate.readers import CategoryCodes, ModelIR, Numeric
-from leafgate_convert.sampling import random_cells
-from leafgate_convert.witness import with_coded_categories
 from random_tables import categorical, numeric, table_of
 
 EDGES = (-1e9, 0.0, 1e9)

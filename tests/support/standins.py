@@ -34,10 +34,11 @@ from leafgate.api import (
     Unit,
 )
 from leafgate.api.registry import Plugin
-from leafgate.app import Finding, Plugins, Report, audit_policy, policy_model
+from leafgate.app import Plugins, audit_policy
 from leafgate.kernel.components import Component
-from leafgate.kernel.findings import Limit
+from leafgate.kernel.findings import Finding, Limit, Report
 from leafgate.kernel.tables import Tables
+from leafgate.policy.load import policy_model
 from random_tables import table_of
 
 C = TypeVar("C", bound=type[Component])

@@ -90,7 +90,8 @@ def on_terminal(
     own = "import fcntl, signal, termios; fcntl.ioctl(2, termios.TIOCSCTTY, 0); "
     own += "signal.signal(signal.SIGINT, signal.default_int_handler)"
     kept = {name: text for name, text in os.environ.items() if name not in {"CI", "NO_COLOR", "TERM"}}
-    kept |= {"PYTHONPATH": str(folder), "TERM": "xterm"}
+    search = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH", "")]))
+    kept |= {"PYTHONPATH": search, "TERM": "xterm"}
     stdout = folder / "stdout"
     with stdout.open("wb") as out:
         process = subprocess.Popen(

@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from leafgate.kernel.evidence import ReleaseOnly as ReleaseOnly
     from leafgate.kernel.facts import Between as Between
     from leafgate.kernel.facts import Fact as Fact
+    from leafgate.kernel.findings import Public as Public
     from leafgate.kernel.findings import Remedy as Remedy
     from leafgate.kernel.findings import Unit as Unit
     from leafgate.kernel.findings import lenient as lenient

@@ -65,7 +65,7 @@ def release_metric(use: str, *, safer: Safer, **facts: Any) -> Callable[[Callabl
     Args:
         use: the name that policies pick it by.
         safer: which scores protect better.
-        facts: class variables of `ReleaseMetric`, such as `of_release`, `unit` and `formula`.
+        facts: class variables of `ReleaseMetric`, such as `public`, `measures`, `unit` and `formula`.
 
     Returns:
         A decorator, which returns the class. The function returns the number, or a `Score`.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import typer
 
-    from leafgate.api.report_formats import DrawAttachment, ReportFormat
+    from leafgate.api.report_formats import ReportFormat
     from leafgate.ir.model_readers import ModelReader
     from leafgate.kernel.checks import AuditCheck
     from leafgate.kernel.components import AttackModel, DataSource, TreeBuilder
@@ -74,12 +74,6 @@ def report_formats() -> list[ReportFormat]:
 
 
 @hookspec
-def report_attachments() -> Mapping[str, DrawAttachment]:
-    """Offer functions that draw attachments of reports, by the attachments' names."""
-    raise NotImplementedError
-
-
-@hookspec
 def model_readers() -> list[ModelReader]:
     """Offer formats of model files that can be read."""
     raise NotImplementedError
@@ -88,13 +82,4 @@ def model_readers() -> list[ModelReader]:
 @hookspec
 def commands() -> list[typer.Typer]:
     """Offer further commands, and commands for a group that exists; a name that is taken is refused."""
-    raise NotImplementedError
-
-
-@hookspec
-def functions() -> Mapping[str, str]:
-    """Offer functions that `leafgate` calls for Python users: their places by name, such as `{"repair": "m.n:f"}`.
-
-    `repair` is one with the arguments and the result of `leafgate.app.RepairFunction`. Other names are not called.
-    """
     raise NotImplementedError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -95,27 +95,16 @@ def _check_api(module: ModuleType) -> None:
 
 def items_of(answer: object, hook: str) -> list[Any]:
     """What a hook returned: the items of a list, the pairs of a mapping; TypeError for what cannot be used."""
-    if isinstance(answer, Mapping) and (hook in MAPPINGS or hook in METHODS):
-        if not all(isinstance(name, str) and MAPPINGS.get(hook, _is_text)(item) for name, item in answer.items()):
-            what = "functions" if hook == "report_attachments" else "places, `package.module:name`"
-            raise TypeError(f"{hook}() offers something that is no mapping from names to {what}")
+    if isinstance(answer, Mapping) and hook in METHODS:
+        if not all(isinstance(name, str) and isinstance(item, str) for name, item in answer.items()):
+            raise TypeError(f"{hook}() offers something that is no mapping from names to places, `package.module:name`")
         return list(answer.items())
-    if hook in MAPPINGS or isinstance(answer, str | Mapping) or not isinstance(answer, Iterable):
-        raise TypeError(
-            f"{hook}() returns {described(answer)} where a {'mapping' if hook in MAPPINGS else 'list'} belongs"
-        )
+    if isinstance(answer, str | Mapping) or not isinstance(answer, Iterable):
+        raise TypeError(f"{hook}() returns {described(answer)} where a list belongs")
     items = list(answer)
     for item in items:
         OTHER_CHECKS[hook](item) if hook in OTHER_CHECKS else check_component(item, hook)
     return items
-
-
-def _is_text(thing: object) -> bool:
-    return isinstance(thing, str)
-
-
-MAPPINGS: Mapping[str, Callable[[object], bool]] = {"functions": _is_text, "report_attachments": callable}
-"""The hooks that return mappings from names, and what is right behind a name."""
 
 
 def _check_command(app: Any) -> None:

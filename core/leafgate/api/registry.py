@@ -28,7 +28,7 @@ from leafgate.api.offers import (
     items_of,
     may_check,
 )
-from leafgate.api.report_formats import DrawAttachment, ReportFormat
+from leafgate.api.report_formats import ReportFormat
 from leafgate.errors import InconclusiveError, InvalidError, PolicyError, Problem, raising_frame
 from leafgate.ir.model_readers import ModelReader
 from leafgate.lazy_loading import lazy
@@ -101,9 +101,7 @@ class Plugin:
     not_imported: tuple[NamedOffer, ...] = ()
     commands: tuple[typer.Typer, ...] = ()
     formats: tuple[ReportFormat, ...] = ()
-    attachments: tuple[tuple[str, DrawAttachment], ...] = ()
     readers: tuple[ModelReader, ...] = ()
-    functions: tuple[tuple[str, str], ...] = ()
     problem: str = ""
     may_check: bool = False
     tried: bool = False
@@ -218,25 +216,6 @@ class Plugins:
             raise PolicyError.listing(problems)
         return {each.name: OfferedFormat(each, plugin.origin) for each, plugin in sorted(offered, key=_name_of)}
 
-    def attachment(self, name: str) -> DrawAttachment | None:
-        """What draws an attachment; None where no plugin offers it, PolicyError where two do."""
-        found = [(draw, plugin) for plugin in self.entries for offered, draw in plugin.attachments if offered == name]
-        return _only(found, f"the attachment {name!r}")
-
-    def function(self, name: str) -> Any:
-        """The function that a plugin offers by this name.
-
-        Raises:
-            InconclusiveError: no plugin offers it.
-            PolicyError: two plugins do.
-        """
-        found = [(home, plugin) for plugin in self.entries for offered, home in plugin.functions if offered == name]
-        home = _only(found, f"the function {name!r}")
-        if home is None:
-            remedy = "install leafgate completely, or list it under `plugins:`"
-            raise InconclusiveError(f"no installed plugin offers the function {name!r}", remedy=remedy)
-        return pkgutil.resolve_name(home)
-
     @cached_property
     def readers(self) -> tuple[ModelReader, ...]:
         """The readers of model files, sorted by name; PolicyError when two plugins offer one name."""
@@ -297,13 +276,6 @@ def _clash(plugin: Plugin, other: Plugin, what: str) -> Problem:
     names = f"{plugin.origin} ({plugin.name}) and {other.origin} ({other.name})"
     hint = "uninstall one, or list the plugins you trust under `plugins:`"
     return Problem("plugins", f"{names} both offer {what}", hint)
-
-
-def _only(found: Sequence[tuple[Offer, Plugin]], what: str) -> Offer | None:
-    """The one offer there is; None where there is none, PolicyError where there are several."""
-    if len(found) > 1:
-        raise PolicyError.listing([_clash(found[0][1], found[1][1], what)])
-    return found[0][0] if found else None
 
 
 def _name_of(offered: tuple[ReportFormat | ModelReader, Plugin]) -> str:
@@ -511,9 +483,7 @@ def offered_by(
         "not_imported": tuple(not_imported),
         "commands": ask("commands") if only is None else (),
         "formats": ask("report_formats"),
-        "attachments": ask("report_attachments"),
         "readers": ask("model_readers"),
-        "functions": ask("functions"),
     }
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeAlias
 
 ReportDocument: TypeAlias = Mapping[str, Any]
@@ -13,9 +12,6 @@ ReportDocument: TypeAlias = Mapping[str, Any]
 
 SWEEP_PICTURE = "sweep.svg"
 """The attachment that holds the picture of a sweep."""
-
-DrawAttachment: TypeAlias = Callable[[Path, ReportDocument], bytes]
-"""The attachment that is drawn of a file, for a report; ReportError or InvalidError where it does not go with it."""
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 FILENAME = re.compile(r"report(\.[a-z0-9]+)+")

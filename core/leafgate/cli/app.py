@@ -21,21 +21,24 @@ COMMANDS = {
     "build": "leafgate.cli.audit",
     "attack": "leafgate.cli.audit",
     "report": "leafgate.cli.report",
+    "sweep": "leafgate.commands.sweep.command",
+    "convert": "leafgate.commands.convert.command",
+    "scrub": "leafgate.commands.convert.command",
+    "repair": "leafgate.commands.repair.command",
     "validate": "leafgate.cli.policy",
+    "init": "leafgate.commands.scaffold.command",
+    "schema": "leafgate.commands.scaffold.command",
+    "diff": "leafgate.commands.diff.command",
     "explain": "leafgate.cli.plugins",
+    "demo": "leafgate.commands.demo.command",
 }
-"""The commands of the core, and the module of each command's function, which has its name."""
+"""The commands of the core in the help's order, and the module of each command's function, which has its name."""
 GROUP = "plugins"
-"""The group of commands that is `plugins_app` in `leafgate.cli.plugins`; plugins add `new` to it."""
+"""The group of commands that is `plugins_app` in `leafgate.cli.plugins`."""
 OWN = "leafgate"
 """The distribution whose plugins offer their commands first, so that no other one takes their names."""
 COMPLETION = "_LEAFGATE_COMPLETE"
 """The environment variable by which a shell asks for its completion script (`source_bash`) or for completions."""
-HELP_ORDER = (
-    *("audit", "build", "attack", "report", "sweep", "convert", "scrub", "repair", "validate", "init", "schema"),
-    *("diff", "explain", "demo"),
-)
-"""The commands that the help lists first; others follow in the order of their plugins."""
 
 
 def app_for(words: Sequence[str]) -> typer.Typer:
@@ -92,13 +95,11 @@ def _leafgate(
 
 def with_plugin_commands(core: typer.Typer) -> typer.Typer:
     """The app with the commands that plugins offer; a name that exists already is refused, with a warning."""
-    from leafgate.api.registry import command_name, load_commands
+    from leafgate.api.registry import load_commands
 
     for plugin, apps in sorted(load_commands(), key=lambda offer: offer[0].distribution != OWN):
         for offered in apps:
             _add_commands(core, offered, plugin)
-    ranks = {name: rank for rank, name in enumerate(HELP_ORDER)}
-    core.registered_commands.sort(key=lambda command: ranks.get(command_name(command), len(ranks)))
     return core
 
 

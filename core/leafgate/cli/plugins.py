@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from leafgate.commands.scaffold.command import new
 from leafgate.console.exit_codes import guarded
 from leafgate.console.options import JsonOutput
 from leafgate.console.output import print_document
@@ -32,6 +33,9 @@ def _plugins(context: typer.Context, as_json: JsonOutput = False) -> None:
     """List what is installed or broken, or write a new plugin."""
     if context.invoked_subcommand is None:
         guarded(listed)(as_json=as_json)
+
+
+plugins_app.command("new")(guarded(new))
 
 
 def explain(

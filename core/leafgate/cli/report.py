@@ -15,7 +15,7 @@ from leafgate.io.files import EVERYONE, OWNER_ONLY, clear_file, make_folder, wri
 from leafgate.session.expected_run import ExpectedRun
 
 if TYPE_CHECKING:
-    from leafgate.api.registry import OfferedFormat, Plugins
+    from leafgate.api.registry import OfferedFormat
     from leafgate.api.report_formats import ReportDocument
 
 
@@ -49,7 +49,7 @@ def report(
         raise InvalidError("an auditor's report goes to a file, not to stdout", place="--out", remedy="add --out FILE")
     plugins = Plugins() if to == TEXT.format.name else load_plugins()
     [offered] = chosen_formats(plugins, [to])
-    attached = {} if sweep is None else {SWEEP_PICTURE: _sweep_picture(sweep, plugins, offered, result)}
+    attached = {} if sweep is None else {SWEEP_PICTURE: _sweep_picture(sweep, offered, result)}
     content = render(offered, result, attached)
     if out is None:
         print_document(content)
@@ -59,13 +59,12 @@ def report(
     return EXIT_CODES[result["verdict"]]
 
 
-def _sweep_picture(sweep: Path, plugins: Plugins, offered: OfferedFormat, document: ReportDocument) -> bytes:
+def _sweep_picture(sweep: Path, offered: OfferedFormat, document: ReportDocument) -> bytes:
     """The picture of a stored sweep of the report's policy, for a format that shows one."""
+    from leafgate.commands.sweep.picture import sweep_picture
+    from leafgate.commands.sweep.stored import read_sweep
+
     if SWEEP_PICTURE not in offered.format.attachments:
         message = f"the format {offered.format.name!r} shows no sweep"
         raise InvalidError(message, place="--sweep", remedy="add --to html")
-    draw = plugins.attachment(SWEEP_PICTURE)
-    if draw is None:
-        remedy = "install leafgate completely; `leafgate plugins` says what is broken"
-        raise InvalidError("no installed plugin draws sweeps", place="--sweep", remedy=remedy)
-    return draw(sweep, document)
+    return sweep_picture(read_sweep(sweep, document))

@@ -227,7 +227,7 @@ def _metric_notes(metric: type[Metric]) -> Iterator[str]:
     yield from _what_it_scores(metric)
     if metric.checks:
         yield f"Checks the guarantee {metric.checks!r} that a release claims."
-    if metric.private:
+    if metric.public == "verdict":
         yield "Public reports state whether the limit holds, and no number."
 
 
@@ -280,9 +280,7 @@ def _listed(some: Mapping[str, float]) -> str:
 def _offers(plugin: Plugin) -> list[tuple[str, str]]:
     """The kind and the name of everything that a plugin offers."""
     others = [("format", each.name) for each in plugin.formats]
-    others += [("attachment", name) for name, _ in plugin.attachments]
     others += [("reader", each.name) for each in plugin.readers]
-    others += [("function", name) for name, _ in plugin.functions]
     for app in plugin.commands:
         others += [("command", command_name(command)) for command in app.registered_commands]
         for group in app.registered_groups:

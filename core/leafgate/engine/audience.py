@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-
-import numpy as np
+from typing import get_args
 
 from leafgate.algorithms.derivable import (
     RanAttack,
@@ -23,7 +22,7 @@ from leafgate.errors import InconclusiveError
 from leafgate.kernel.belief import AttributeBelief, MembershipBelief
 from leafgate.kernel.context import Observation, ScoringContext
 from leafgate.kernel.evidence import AuditorOnly
-from leafgate.kernel.findings import Finding, Unit, VisibleTo
+from leafgate.kernel.findings import Finding, Public, Unit, VisibleTo
 from leafgate.kernel.metrics import Metric
 
 
@@ -37,39 +36,44 @@ def audience_of_score(
     """Who may see the numbers of a score that a metric computed from these contexts.
 
     Args:
-        metric: its class variables and its own `must_hide` are asked.
+        metric: its unit and its own `public_in` are asked.
         plugins: where the metric comes from, for its errors.
         cases: what it has scored, each with the record of its reads; asking adds nothing to the record.
         result: of the attack whose belief was scored; None for a metric of the release.
         sensitivity: what its score states, from 0 up.
 
     Raises:
-        InconclusiveError: the metric's own `must_hide` raised, or returned no truth value.
+        InconclusiveError: the metric's own `public_in` raised, or returned something else.
     """
+    cases = list(cases)
     with isolate_plugin_errors(metric, plugins):
-        if any(_follows_from_data(metric, case, result, sensitivity) for case in cases):
-            return VisibleTo.AUDITORS
-    reads_release_alone = metric.of_release and not Unit(metric.unit).is_of_everyone
-    return VisibleTo.EVERYBODY if reads_release_alone else VisibleTo.MASKED
+        public = {_public_in(metric, case) for case in cases}
+    if "verdict" in public or any(_follows_from_data(case, result, sensitivity) for case in cases):
+        return VisibleTo.AUDITORS
+    return VisibleTo.EVERYBODY if public == {"number"} and not Unit(metric.unit).is_of_everyone else VisibleTo.MASKED
 
 
-def _follows_from_data(metric: Metric, case: ScoringContext, result: RanAttack | None, sensitivity: float) -> bool:
+def _public_in(metric: Metric, case: ScoringContext) -> Public:
+    """What the metric lets the public see of its score; its own reads are not recorded."""
+    public = metric.public_in(case.with_own_record())
+    if not isinstance(public, str) or public not in get_args(Public):
+        raise InconclusiveError(f"`public_in` of {metric.use} answers none of {', '.join(get_args(Public))}")
+    return public
+
+
+def _follows_from_data(case: ScoringContext, result: RanAttack | None, sensitivity: float) -> bool:
     """Would the numbers disclose what follows neither from the release nor from the public columns?
 
     A score of candidates or targets with a sensitivity is a rate that public reports round, so that few of them cannot
     move it by a step: it need not be hidden.
     """
-    own = metric.must_hide(case.with_own_record())
-    if not isinstance(own, bool | np.bool_):
-        raise InconclusiveError(f"`must_hide` of {metric.use} answers neither yes nor no")
-    hidden = bool(metric.private) or bool(own)
     read = case.observed & {Observation.POSTERIOR, Observation.PRIOR}
     of_candidates = isinstance(case.belief, MembershipBelief | AttributeBelief)
     undisclosed = undisclosed_reads(case)
     if of_candidates and not read and sensitivity > 0:
-        return hidden or bool(undisclosed - {Observation.MEMBERSHIP})
+        return bool(undisclosed - {Observation.MEMBERSHIP})
     granted = (bool(read) or of_candidates) and uses_background_knowledge(case, result)
-    return hidden or granted or bool(undisclosed)
+    return granted or bool(undisclosed)
 
 
 def audience_of_guesses(case: ScoringContext, result: RanAttack) -> VisibleTo:

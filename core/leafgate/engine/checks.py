@@ -377,12 +377,18 @@ def _unlimited_class(policy: Policy, state: AuditState) -> Iterator[SoundnessPro
 
 
 def _unlimited(policy: Policy) -> Iterator[SoundnessProblem]:
-    """Limits none of which any release could break: a pass would say nothing.
+    """Limits on protection none of which any release could break: a pass would say nothing of anybody's protection.
 
     No policy is without limits; a search may audit its candidates by the part of a policy that has none.
     """
-    if policy.metrics and not any(metric.can_be_broken for metric in policy.metrics):
-        yield "unlimited", None, "no release could break a limit of this policy: every score keeps each of them"
+    on_protection = [metric for metric in policy.metrics if metric.measures == "protection"]
+    if any(metric.can_be_broken for metric in on_protection) or not policy.metrics:
+        return
+    if on_protection:
+        problem = "no release could break a limit of this policy on people's protection: every score keeps each of them"
+    else:
+        problem = "no limit of this policy is on how well people are protected"
+    yield "unlimited", None, problem
 
 
 UNATTACKED = "unattacked"

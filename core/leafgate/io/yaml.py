@@ -109,9 +109,10 @@ def read_yaml(content: bytes, place: str) -> Kept:
     except UnicodeDecodeError:
         raise PolicyError("is not UTF-8 text", place=place) from None
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
+        unended = error.context == "while scanning a quoted scalar"  # the problem stands where the file ends
+        mark = error.context_mark if unended else error.problem_mark
         line = f"{place}, line {mark.line + 1}" if mark else place
-        raise PolicyError(str(error.problem), place=line) from None
+        raise PolicyError("a quoted text that does not end" if unended else str(error.problem), place=line) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise PolicyError(f"is not YAML ({type(error).__name__})", place=place) from None
     finally:

@@ -64,6 +64,13 @@ class Unit(StrEnum):
         return self in {Unit.SHARE, Unit.PEOPLE_LEFT}
 
 
+Public = Literal["number", "coarse", "verdict"]
+"""What a public report shows of a score: its number, the number masked by its unit, or whether the limit holds."""
+Measured = Literal["protection", "use", "cost"]
+"""What a score is about: how well people are protected, what the release is good for, or what protecting them costs.
+
+A sweep plots protection against use, and chooses the most; without a metric of use the least cost.
+"""
 Direction = Literal["at_least", "at_most"]
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 Scored = Literal["worst", "derived", "composition"]

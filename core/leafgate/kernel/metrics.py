@@ -22,7 +22,7 @@ from pydantic import (
 from leafgate.errors import InconclusiveError, nearest_name
 from leafgate.kernel.belief import Belief, CellBelief, GroupBelief, SecretBelief
 from leafgate.kernel.components import DEFAULT_ORDER, Component
-from leafgate.kernel.findings import Direction, Limit, Remedy, Scored, Unit
+from leafgate.kernel.findings import Direction, Limit, Measured, Public, Remedy, Scored, Unit
 from leafgate.kernel.inheritance import LESS, MORE, all_of, each, one_tightest, ordered_by
 from leafgate.kernel.options import FiniteFloat, ShareBelowOne
 
@@ -111,10 +111,10 @@ class Metric(Component):
     `interpretation` says what a good score means, and `plain_failure` what a broken limit means for readers who know no
     metrics (a clause, `{secret}` for the column's name).
 
-    `private` metrics compare with what is true of single people, so that a score would disclose it: the public sees
-    whether the limit holds, and no number. `of_release` metrics read the release alone, neither `table` nor `test`: a
-    claim of differential privacy covers their scores, so a public report prints them. `is_cost` metrics measure what
-    protection costs: a sweep without a metric of utility plots protection against the cost, and chooses the least.
+    `public` is what a public report shows of a score (`Public`): the `number` of a metric that reads the release alone,
+    neither `table` nor `test`, which a claim of differential privacy covers; the number made `coarse` by its unit; or
+    the `verdict` alone, of a metric that compares with what is true of single people. `measures` is what a score is
+    about (`Measured`): a policy without a limit on `protection` never passes.
 
     `by_equivalence_class`: is the score the same if all people with the same class and secrets, in the same leaf of
     each tree and able to reach the same leaves with other private cells, have the other cells of one of them? The
@@ -134,9 +134,8 @@ class Metric(Component):
     interpretation: ClassVar[str] = ""
     plain_failure: ClassVar[str] = ""
     examples: ClassVar[tuple[Example, ...]] = ()
-    private: ClassVar[bool] = False
-    of_release: ClassVar[bool] = False
-    is_cost: ClassVar[bool] = False
+    public: ClassVar[Public] = "coarse"
+    measures: ClassVar[Measured] = "protection"
     by_equivalence_class: ClassVar[bool] = False
     checks: ClassVar[str | None] = None
     checked_by: ClassVar[str | None] = None
@@ -183,14 +182,14 @@ class Metric(Component):
         """Does this score keep the limit? Rounding errors of floating point do not count."""
         return self.limit.is_kept(score)
 
-    def must_hide(self, case: ScoringContext) -> bool:
-        """Would its numbers disclose what is true of people and not in the release? The public then sees no number.
+    def public_in(self, case: ScoringContext) -> Public:
+        """What a public report shows of its score of this case: `verdict` where numbers would disclose more than it.
 
         Decide by policy, release and public columns, never by the secrets: missing numbers would disclose these.
         Reads of `case.truth`, `case.overall` and the composition are recorded in `case.observed`, and the core hides
         the numbers that follow from them.
         """
-        return self.private
+        return self.public
 
     def score(self, case: ScoringContext) -> Score:
         """The score, with all evidence for the finding; it is asked for once."""

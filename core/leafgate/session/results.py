@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -87,13 +88,14 @@ def _reports(folder: Path) -> list[str]:
 def set_aside_where_refused(words: Sequence[str]) -> None:
     """Set aside the verdicts in each folder after an `--out` of a command line that no command has taken.
 
-    Where such a command line is odd (`--root --out FOLDER`), these are more folders than its author meant.
+    Where such a command line is odd (`--root --out FOLDER`), these are more folders than its author meant. A misspelt
+    command is taken for the one with verdicts that it is nearest to.
     """
     named = [after for word, after in pairwise(words) if word == "--out"]
     named += [word.removeprefix("--out=") for word in words if word.startswith("--out=")]
-    command = next((word for word in words if not word.startswith("-")), "")
-    for folder in map(Path, named if command in VERDICTS else ()):
-        if folder.is_dir():
+    first = next((word for word in words if not word.startswith("-")), "")
+    for command in get_close_matches(first.lower(), VERDICTS, n=1):
+        for folder in filter(Path.is_dir, map(Path, named)):
             with suppress(OutputError), results_folder(folder, command):
                 pass
 

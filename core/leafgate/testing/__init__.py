@@ -6,13 +6,15 @@ One line of pytest for each plugin:
     def test_conforms(check): check()
 
 For a report format it is `format_conformance(MY_FORMAT)`, for a data source `source_conformance(MySource(), write)`,
-where `write` makes files for it, for a model reader `reader_conformance(MY_READER, files)`. A check that does not apply
+where `write` makes files for it, for a model reader `reader_conformance(MY_READER, files)`, and for a plugin's module
+with its commands `plugin_conformance("my_module")`. A check that does not apply
 to a plugin is skipped, with the reason; none passes silently.
 
 `scenarios` holds tables, releases and contexts; `subjects` runs a component on them; `common_checks` and the checks
 of each kind of component compare what it returns; `sandbox` observes the process meanwhile, `subprocess_worker` is a
 second process; `check` is one check and the ways it can end. `offers` checks report formats on the documents of
-`scenarios.reports`, model readers on files whose model is known, and data sources on files that were written for them.
+`scenarios.reports`, model readers on files whose model is known, data sources on files that were written for them, and
+modules by themselves.
 """
 
 from __future__ import annotations
@@ -46,10 +48,12 @@ __all__ = [
     "check_component",
     "check_format",
     "check_metric",
+    "check_plugin",
     "check_reader",
     "check_source",
     "conformance",
     "format_conformance",
+    "plugin_conformance",
     "reader_conformance",
     "source_conformance",
 ]
@@ -156,6 +160,27 @@ def reader_conformance(
 def check_reader(offered: ModelReader, files: Sequence[KnownModel], *, expected: Expected = None) -> dict[str, str]:
     """Run every check of a model reader; results and errors are those of `check_component`."""
     return checked_all(reader_conformance(offered, files, expected=expected))
+
+
+def plugin_conformance(module: str, *, expected: Expected = None) -> list[Check[Any]]:
+    """List every check of a plugin's module: what it offers, its names, and its commands; calling a check runs it.
+
+    Args:
+        module: The name of the module, as its entry point has it.
+        expected: Names of checks that are known to fail, each with the reason.
+
+    Raises:
+        ValueError: `expected` names a check that does not exist.
+    """
+    from leafgate.testing.offers.module_checks import MODULE_CHECKS, ModuleSubject
+
+    subject = ModuleSubject(module)
+    return checks_of(subject, MODULE_CHECKS, subject, expected)
+
+
+def check_plugin(module: str, *, expected: Expected = None) -> dict[str, str]:
+    """Run every check of a plugin's module; results and errors are those of `check_component`."""
+    return checked_all(plugin_conformance(module, expected=expected))
 
 
 def check_component(component: Component, *, on: Sequence[Scenario] = (), expected: Expected = None) -> dict[str, str]:

@@ -7,14 +7,19 @@ import unittest
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
-from leafgate.api.report_formats import ReportFormat
 from leafgate.errors import LeafgateError
-from leafgate.ir.model_readers import ModelReader
 from leafgate.kernel.components import Component
 
 S = TypeVar("S")
+
+
+class Named(Protocol):
+    """What is checked beside components: a report format, a model reader, a plugin's module."""
+
+    @property
+    def name(self) -> str: ...
 
 
 class NonConformance(AssertionError):  # noqa: N818  it is an AssertionError, not an error of leafgate
@@ -41,7 +46,7 @@ class Check(Generic[S]):
     """One check of one plugin. Calling it raises NonConformance, DoesNotApply with the reason, or nothing."""
 
     name: str
-    component: Component | ReportFormat | ModelReader
+    component: Component | Named
     run: Callable[[S], None]
     subject: S
     reason: str = ""
@@ -88,7 +93,7 @@ class Check(Generic[S]):
 
 
 def checks_of(
-    component: Component | ReportFormat | ModelReader,
+    component: Component | Named,
     runs: Mapping[str, Callable[[S], None]],
     subject: S,
     expected: Mapping[str, str] | None,

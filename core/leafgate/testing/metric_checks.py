@@ -111,7 +111,7 @@ def _compared(
 def says_who_moves_it(subject: MetricSubject) -> None:
     """A score of the release that people of the test table move says by how much one of them can, and no less."""
     metric = subject.component
-    if subject.of_people or metric.private or metric.unit:
+    if subject.of_people or metric.public == "verdict" or metric.unit:
         raise DoesNotApply("the public sees its scores as counts, shares or averages of people, or not at all")
     for kind in subject.kinds:
         case = subject.case(kind)

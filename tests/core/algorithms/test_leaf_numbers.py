@@ -15,8 +15,8 @@ from leafgate import Release, Table
 from leafgate.algorithms.consistency import inconsistent_leaves, inconsistent_records
 from leafgate.algorithms.publication import published
 from leafgate.api import Leaf, Level
-from leafgate.app import lower_model
 from leafgate.kernel.release import ModelFile, Publish
+from leafgate.models.lowering.release import lower_model
 from leafgate_baselines.builders import C45
 from leafgate_tables.raw_table import PublishedTable
 from mortgage import RISK, TREE, fan, leaf, mortgage

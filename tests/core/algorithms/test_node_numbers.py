@@ -42,12 +42,14 @@ from installed_readers import read_foreign
 from leafgate import Table
 from leafgate.algorithms.node_counts import Contradiction, first_contradiction
 from leafgate.api import Column, Schema, make_table
-from leafgate.app import SealedRelease, lower_model, serialize
+from leafgate.app import serialize
+from leafgate.commands.convert.neutral import written
+from leafgate.commands.convert.scrub import minimise
+from leafgate.io.release_codec import SealedRelease
 from leafgate.kernel.schema import bin_names
+from leafgate.models.lowering.release import lower_model
 from leafgate.readers import ModelIR
 from leafgate_baselines.builders import C45
-from leafgate_convert.neutral import written
-from leafgate_convert.scrub import minimise
 from random_tables import categorical, numeric
 from sklearn_zoo import skops_bytes
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate import DataError
-from leafgate.algorithms.witness import TOLERANCE, first_difference
-from leafgate.app import Answers, answers_in
+from leafgate.algorithms.witness import TOLERANCE, Answers, first_difference
+from leafgate.io.tables.witness import answers_in
 
 
 def scores(rows: list[list[float]]) -> np.ndarray:

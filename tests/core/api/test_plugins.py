@@ -1,7 +1,6 @@
 import inspect
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -25,9 +24,10 @@ from leafgate.api import (
     hookimpl,
 )
 from leafgate.api.registry import Plugin, load_commands, offered_by
-from leafgate.app import load_plugins, policy_model, policy_of
+from leafgate.app import load_plugins
 from leafgate.console.describe import explanation, plugin_lines, plugins_document
 from leafgate.kernel.components import Component
+from leafgate.policy.load import policy_model, policy_of
 from standins import ORIGIN, Calm, Sizes, Stump, policy_document
 
 
@@ -519,25 +519,6 @@ def test_a_policy_is_checked_with_the_components_it_names_and_corrected_with_all
     assert other.use == "other"
     with pytest.raises(InconclusiveError, match="broken"):  # which name is meant, nobody can tell
         policy_of(policy | {"attacks": [{"use": "clam"}]}, Path())
-
-
-def test_a_function_is_called_from_the_plugin_that_offers_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    point = Point("spies", lambda: module(functions=lambda: {"join": "posixpath:join"}))
-    install(monkeypatch, point, BASICS)
-    found = load_plugins()
-    assert found.function("join")("a", "b") == "a/b"
-    assert f"spies ({ORIGIN}): function join\n" in plugin_lines(found)
-    with pytest.raises(InconclusiveError, match="no installed plugin offers the function 'repair'"):
-        found.function("repair")
-    install(monkeypatch, point, replace(point, name="others"))
-    with pytest.raises(PolicyError, match="both offer the function 'join'"):
-        load_plugins().function("join")
-
-
-@pytest.mark.parametrize("offered", [7, ["repair"], {"repair": print}, {1: "posixpath:join"}])
-def test_what_is_no_mapping_of_functions_is_refused(offered: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, Point("spies", lambda: module(functions=lambda: offered)), BASICS)
-    assert [plugin.name for plugin in load_plugins().broken] == ["spies"]
 
 
 @pytest.mark.parametrize("kind", [Metric, PersonMetric, ReleaseMetric, TreeBuilder], ids=lambda kind: kind.__name__)

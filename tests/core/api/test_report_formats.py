@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,10 +10,10 @@ import pytest
 from entry_points import BASICS, Load, Point, install, module
 from leafgate import PolicyError
 from leafgate.api import InvalidError, ReportDocument, ReportFormat
-from leafgate.app import Plugins, chosen_formats, load_plugins
+from leafgate.app import load_plugins
 from leafgate.console.describe import plugin_lines, plugins_document
 from leafgate.errors import ReportFormatError
-from leafgate.session.report_formats import offered_formats, render, render_tree
+from leafgate.session.report_formats import chosen_formats, offered_formats, render, render_tree
 from standins import ORIGIN
 
 
@@ -88,29 +87,6 @@ def test_a_format_that_no_command_could_use_breaks_its_plugin_alone(
     assert words in broken.problem
     assert sorted(found.by_name) == ["calm", "sizes", "stump"]
     assert list(offered_formats(found)) == ["text"]
-
-
-def test_an_attachment_is_drawn_by_the_plugin_that_offers_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def draw(path: Path, document: ReportDocument) -> bytes:
-        return path.read_bytes() + str(document["verdict"]).encode()
-
-    install(monkeypatch, Point("spies", lambda: module(report_attachments=lambda: {"map.svg": draw})), BASICS)
-    found = load_plugins()
-    assert f"spies ({ORIGIN}): attachment map.svg\n" in plugin_lines(found)
-    (tmp_path / "map.json").write_bytes(b"[]")
-    drawn = found.attachment("map.svg")
-    assert drawn is not None
-    assert drawn(tmp_path / "map.json", {"verdict": "pass"}) == b"[]pass"
-    assert found.attachment("sweep.svg") is None
-    with pytest.raises(PolicyError, match=r"both offer the attachment 'map\.svg'"):
-        Plugins((*found.entries, *found.entries)).attachment("map.svg")
-
-
-@pytest.mark.parametrize("offers", [7, [], {"map.svg": b"<svg/>"}])
-def test_what_draws_no_attachment_breaks_its_plugin_alone(monkeypatch: pytest.MonkeyPatch, offers: object) -> None:
-    install(monkeypatch, Point("spies", lambda: module(report_attachments=lambda: offers)), BASICS)
-    (broken,) = load_plugins().broken
-    assert "report_attachments() " in broken.problem
 
 
 @pytest.mark.parametrize(

@@ -17,13 +17,14 @@ from leafgate.api import (
     MechanismBelief,
     Membership,
     MembershipBelief,
+    Public,
     ScoringContext,
     UnreadableError,
 )
 from leafgate.api.registry import Plugins
-from leafgate.app import VisibleTo
 from leafgate.engine.audience import audience_of_score
 from leafgate.kernel.context import Observation
+from leafgate.kernel.findings import VisibleTo
 from leafgate.kernel.metrics import Metric
 from leafgate.testing.sandbox import canonical_text
 from leafgate.testing.scenarios import unchanged
@@ -117,8 +118,8 @@ class Asks(AtLeast):
 
     use: str = "asks"
 
-    def must_hide(self, case: ScoringContext) -> bool:
-        return len(case.posterior) + len(case.truth) + len(case.overall) == 0
+    def public_in(self, case: ScoringContext) -> Public:
+        return "verdict" if len(case.posterior) + len(case.truth) + len(case.overall) == 0 else "coarse"
 
 
 def is_hidden(metric: Metric, case: ScoringContext, sensitivity: float = 0.0) -> bool:

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.api import Unit
-from leafgate.app import Finding
 from leafgate.disclosure.histograms import Bar, distribution, published_counts, suppress_secondary
-from leafgate.kernel.findings import ScoredPeople
+from leafgate.kernel.findings import Finding, ScoredPeople
 from standins import people_limit
 
 

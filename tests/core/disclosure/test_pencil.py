@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from example_counts import seeds
 from leafgate.api import PeopleCount, Unit
-from leafgate.app import Finding, Report, VisibleTo, document
-from leafgate.kernel.findings import Limit, Masking, ScoredPeople
+from leafgate.app import document
+from leafgate.kernel.findings import Finding, Limit, Masking, Report, ScoredPeople, VisibleTo
 from planted import of_planted
 from reports import FILES, view
 from standins import people_limit

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate import LeafgateError
-from leafgate.app import ReportError, document, open_session, parse_report, read_report, readable
+from leafgate.app import document, open_session, parse_report, read_report, readable
 from leafgate.disclosure.stored import MAX_BYTES
+from leafgate.errors import ReportError
 from survey import survey
 
 FIRST = {"id": "W-1", "owner": "a", "approved_by": "b", "reason": "c", "issued": "2026-01-01", "expires": "2026-01-02"}

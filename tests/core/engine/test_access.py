@@ -30,10 +30,12 @@ from leafgate.api import (
     SecretBelief,
 )
 from leafgate.api.registry import offered_by
-from leafgate.app import Report, audit_policy, policy_of
+from leafgate.app import audit_policy
 from leafgate.engine.attack import oracle_of
+from leafgate.kernel.findings import Report
 from leafgate.kernel.oracle import ACCESS_LEVELS, Access, QueryLog
 from leafgate.kernel.tables import Tables
+from leafgate.policy.load import policy_of
 from random_tables import table_of
 from standins import ROWS, WEIGHT, Stump, attack_that, even, finding, plugins_with, policy_document, policy_with
 

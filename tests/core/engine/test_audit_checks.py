@@ -25,12 +25,13 @@ from leafgate.api import (
     SecretBelief,
     leaves,
 )
-from leafgate.app import Finding, Report, document, parse_report
+from leafgate.app import document, parse_report
 from leafgate.disclosure.text import finding_lines
-from leafgate_reports.html import html
-from leafgate_reports.junit import junit
-from leafgate_reports.markdown import markdown
-from leafgate_reports.sarif import sarif
+from leafgate.kernel.findings import Finding, Report
+from leafgate.reports.html import html
+from leafgate.reports.junit import junit
+from leafgate.reports.markdown import markdown
+from leafgate.reports.sarif import sarif
 from mortgage import mortgage
 from standins import audited, check_that, finding
 

@@ -31,11 +31,12 @@ from leafgate.api import (
     Table,
 )
 from leafgate.api.registry import offered_by
-from leafgate.app import Report, audit_policy
+from leafgate.app import audit_policy
 from leafgate.cli.attack import belief_csv
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.knowledge import draw_candidates
 from leafgate.engine.validation import validate_belief
+from leafgate.kernel.findings import Report
 from leafgate.kernel.tables import Tables
 from random_tables import table_of
 from standins import ROWS, WEIGHT, attack_that, finding, plugins_with, policy_with

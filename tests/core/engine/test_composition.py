@@ -29,22 +29,12 @@ from leafgate.api import (
     ScoringContext,
     SecretBelief,
 )
-from leafgate.app import (
-    Finding,
-    Report,
-    VisibleTo,
-    audit_policy,
-    document,
-    load_plugins,
-    open_session,
-    policy_of,
-    serialize,
-    summary,
-)
+from leafgate.app import audit_policy, document, load_plugins, open_session, serialize, summary
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.findings import SecondaryScore
+from leafgate.kernel.findings import Finding, Report, SecondaryScore, VisibleTo
 from leafgate.kernel.release import Publish
 from leafgate.kernel.tables import Tables
+from leafgate.policy.load import policy_of
 from leafgate_kadet.builder import Kadet
 from leafgate_linking.components import Linking
 from mortgage import TREE, mortgage

@@ -21,12 +21,12 @@ from leafgate import Release, Table
 from leafgate.algorithms.routing import NOWHERE, route
 from leafgate.api import CategoricalSplit, Column, LargeTable, Leaf, Node, NumericSplit, Schema, typed_column
 from leafgate.app import open_session
+from leafgate.commands.convert.neutral import written
 from leafgate.engine import dropped_people
 from leafgate.engine.dropped_people import all_ways
 from leafgate.io.tables import reader, stored_records
 from leafgate.kernel.release import Publish
 from leafgate.readers import LEAF, ModelIR, TreeIR
-from leafgate_convert.neutral import written
 from oracles import nodes
 from random_tables import categorical, numeric
 from random_trees import THRESHOLDS, trees

@@ -20,10 +20,12 @@ from leafgate.api import (
     ScoringContext,
     SecretBelief,
 )
-from leafgate.app import Report, audit_policy, document, policy_of, serialize, summary
+from leafgate.app import audit_policy, document, serialize, summary
 from leafgate.cli import run
 from leafgate.kernel.belief import secret_of
+from leafgate.kernel.findings import Report
 from leafgate.kernel.tables import Tables
+from leafgate.policy.load import policy_of
 from random_tables import table_of
 from standins import ORIGIN, attack_that, audited, even, finding, metric_that, release_metric_that
 

@@ -21,12 +21,12 @@ from leafgate.api import (
     Table,
     TreeBuilder,
 )
-from leafgate.app import LoadedRelease, Report, audit_policy, document
+from leafgate.app import LoadedRelease, audit_policy, document
 from leafgate.cli.attack import belief_file
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.io.release_codec import Provenance
 from leafgate.kernel.components import Component
-from leafgate.kernel.findings import Limit
+from leafgate.kernel.findings import Limit, Report
 from leafgate.kernel.tables import Tables
 from leafgate.policy.protection import protected
 from leafgate_protection.metrics import Confidence, Exposure, KAnonymity

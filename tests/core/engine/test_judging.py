@@ -7,8 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from leafgate.api import GroupBelief, InconclusiveError, Metric, ScoringContext
-from leafgate.app import Plugins, Report, document, readable
-from leafgate.kernel.findings import Limit
+from leafgate.app import Plugins, document, readable
+from leafgate.kernel.findings import Limit, Report
 from standins import ORIGIN, attack_that, audited, finding, metric_that, release_metric_that
 
 SIZES = {"use": "sizes", "at_least": 4}

@@ -21,8 +21,9 @@ from leafgate.api import (
     Score,
     ScoringContext,
 )
-from leafgate.app import Finding, VisibleTo, audit_policy, document
+from leafgate.app import audit_policy, document
 from leafgate.kernel.context import Observation
+from leafgate.kernel.findings import Finding, VisibleTo
 from leafgate.kernel.tables import Tables
 from random_tables import table_of
 from standins import (
@@ -67,7 +68,9 @@ def test_a_broken_limit_without_an_interval_stays_broken() -> None:
 
 
 def test_why_a_score_is_insufficient_is_public() -> None:
-    kind = release_metric_that(lambda case: Score(0.9, insufficient="too few were seen"), must_hide=lambda *_: True)
+    kind = release_metric_that(
+        lambda case: Score(0.9, insufficient="too few were seen"), public_in=lambda *_: "verdict"
+    )
     report = audited(kind, metrics=[{"use": "whole", "at_least": 0.5}])
     (public,) = document(report, "public")["findings"]
     assert (public["value"], public["evidence"]["problem"]) == (None, "too few were seen")
@@ -203,8 +206,8 @@ def peeking(read: Callable[[ScoringContext], Any]) -> Callable[[Any, ScoringCont
 
 HIDING: dict[str, dict[str, Any]] = {
     "no sensitivity": {"score": lambda self, case: replace(Found.score(self, case), sensitivity=0.0)},
-    "private": {"private": True},
-    "its own must_hide": {"must_hide": lambda self, case: True},
+    "for a verdict alone": {"public": "verdict"},
+    "its own public_in": {"public_in": lambda self, case: "verdict"},
     "a secret is read too": {"score": peeking(lambda case: case.observed.add(Observation.TRUTH))},
     "a posterior is read too": {"score": peeking(lambda case: case.observed.add(Observation.POSTERIOR))},
 }

@@ -22,7 +22,8 @@ from leafgate.api import (
     ScoringContext,
     SecretBelief,
 )
-from leafgate.app import Finding, Report, VisibleTo, document, readable, summary
+from leafgate.app import document, readable, summary
+from leafgate.kernel.findings import Finding, Report, VisibleTo
 from standins import ORIGIN, attack_that, audited, even, finding, metric_that, release_metric_that
 
 SIZES = {"use": "sizes", "at_least": 4}
@@ -105,7 +106,7 @@ def test_the_worst_groups_of_a_metric_of_the_release_are_told_in_words() -> None
 
 @pytest.mark.parametrize("hidden", [True, False])
 def test_a_metric_may_hide_its_score_in_some_cases(hidden: bool) -> None:
-    kind = release_metric_that(lambda case: 2, must_hide=lambda self, case: hidden)
+    kind = release_metric_that(lambda case: 2, public_in=lambda self, case: "verdict" if hidden else "coarse")
     report = audited(kind, metrics=[{"use": "whole", "at_least": 1}])
     assert (finding(report, "whole").audience == VisibleTo.AUDITORS) is hidden
 
@@ -226,7 +227,7 @@ NONSENSE: Mapping[str, Tells] = {
 
 
 @pytest.mark.parametrize("tells", NONSENSE.values(), ids=NONSENSE)
-@pytest.mark.parametrize("facts", [{}, {"private": True}])
+@pytest.mark.parametrize("facts", [{}, {"public": "verdict"}])
 def test_nonsense_in_evidence_is_inconclusive_and_the_metrics_own(tells: Tells, facts: dict[str, Any]) -> None:
     report = told_by(telling(tells, **facts))
     assert finding(report, "sizes@calm#ill").passed is True
@@ -259,7 +260,7 @@ def test_trouble_in_evidence_is_inconclusive(trouble: type[BaseException]) -> No
 @pytest.mark.parametrize("said", [{}, {"average": True}, {"at_least": 2}, {"at_least": 2, "allow": 0.5}])
 @pytest.mark.parametrize("scored", ["derived", "composition"])
 def test_of_a_private_metric_the_public_hears_whether_the_limit_holds(said: dict[str, Any], scored: str) -> None:
-    kind = telling(lambda case, scores: {"loud": 1}, private=True)
+    kind = telling(lambda case, scores: {"loud": 1}, public="verdict")
     report = told_by(kind, scored=scored, **said)
     public, auditor = shown(report)
     assert (public["value"], public["beyond"], public["evidence"]) == (None, None, {})
@@ -273,7 +274,7 @@ def test_of_a_private_metric_the_public_hears_whether_the_limit_holds(said: dict
 @pytest.mark.parametrize("smallest", [1, 10])
 @pytest.mark.parametrize("scored", ["derived", "composition"])
 def test_the_other_score_of_a_private_metric_is_not_told_either(scored: str, smallest: int) -> None:
-    kind = metric_that(lambda case: 0.123 + case.posterior["flu"], private=True)
+    kind = metric_that(lambda case: 0.123 + case.posterior["flu"], public="verdict")
     report = audited(
         kind, metrics=[{"use": "odd", "at_least": 0, "scored": scored}], report={"smallest_cell": smallest}
     )
@@ -283,7 +284,7 @@ def test_the_other_score_of_a_private_metric_is_not_told_either(scored: str, sma
 
 
 def test_a_private_metric_of_the_release_tells_no_number_either() -> None:
-    kind = release_metric_that(lambda case: 0.623, private=True)
+    kind = release_metric_that(lambda case: 0.623, public="verdict")
     report = audited(kind, metrics=[{"use": "whole", "at_least": 0.5}])
     public = document(report, "public")
     assert public["findings"][0]["value"] is None
@@ -291,7 +292,7 @@ def test_a_private_metric_of_the_release_tells_no_number_either() -> None:
 
 
 def test_a_claim_checked_by_a_private_metric_tells_no_number_either() -> None:
-    kind = metric_that(lambda case: 0.623 * case.weight, private=True, checks="calm", checked_by="calm")
+    kind = metric_that(lambda case: 0.623 * case.weight, public="verdict", checks="calm", checked_by="calm")
     report = audited(kind, build={"use": "stump", "claims": {"calm": 0.5}})
     result = document(report, "public")["findings"][-1]
     assert (result["value"], result["passed"], result["evidence"]) == (None, True, {"claim": 0.5})

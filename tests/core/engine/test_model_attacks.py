@@ -16,8 +16,8 @@ from sklearn.tree import DecisionTreeClassifier
 import leafgate as gate
 from command_line import leafgate
 from leafgate import ReleaseError
-from leafgate_convert.neutral import written
-from leafgate_convert.scrub import minimise
+from leafgate.commands.convert.neutral import written
+from leafgate.commands.convert.scrub import minimise
 from pmml_of import pmml_of
 from sklearn_zoo import skops_bytes
 

@@ -18,7 +18,8 @@ from leafgate.api import (
     ScoringContext,
     SecretBelief,
 )
-from leafgate.app import Report, document
+from leafgate.app import document
+from leafgate.kernel.findings import Report
 from standins import attack_that, audited, even, finding, metric_that, release_metric_that
 
 ODD = [{"use": "odd", "at_least": 1, "secret": "ill"}]
@@ -146,8 +147,8 @@ def fails(self: object, case: ScoringContext) -> bool:
 @pytest.mark.parametrize("answer", [fails, lambda self, case: None, lambda self, case: np.array([True, False])])
 def test_a_guard_that_does_not_answer_publishes_no_number(answer: Any) -> None:
     for report, name in [
-        (audited(metric_that(lambda case: case.weight * 5, must_hide=answer), metrics=ODD), "odd@calm#ill"),
-        (audited(release_metric_that(lambda _: 2.0, must_hide=answer), metrics=WHOLE), "whole"),
+        (audited(metric_that(lambda case: case.weight * 5, public_in=answer), metrics=ODD), "odd@calm#ill"),
+        (audited(release_metric_that(lambda _: 2.0, public_in=answer), metrics=WHOLE), "whole"),
     ]:
         found = published(report, name)
         assert (found["passed"], found["value"]) == (None, None)

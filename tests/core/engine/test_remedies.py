@@ -11,8 +11,10 @@ import pytest
 
 from leafgate import InconclusiveError
 from leafgate.api import Remedy
-from leafgate.app import Finding, Plugins, Report, ReportError, document, open_session, parse_report, readable, summary
+from leafgate.app import Plugins, document, open_session, parse_report, readable, summary
 from leafgate.engine.remedies.static import from_error
+from leafgate.errors import ReportError
+from leafgate.kernel.findings import Finding, Report
 from reports import FILES, view
 from survey import survey
 

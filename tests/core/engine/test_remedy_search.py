@@ -22,12 +22,13 @@ from cases import more
 from leafgate.algorithms.pruned_release import Pruning
 from leafgate.algorithms.routing import route
 from leafgate.api import Remedy, leaves
-from leafgate.app import Report, document, open_session, readable, summary
+from leafgate.app import document, open_session, readable, summary
 from leafgate.engine import attack as attacking
 from leafgate.engine.attack import AttackResult, run_attack
 from leafgate.engine.remedies import search
 from leafgate.engine.remedies.search import with_searched_remedies
 from leafgate.engine.remedies.trials import ladder
+from leafgate.kernel.findings import Report
 from leafgate.session.run import build_release
 from reports import view
 from survey import survey

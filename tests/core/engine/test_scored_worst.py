@@ -27,26 +27,17 @@ from leafgate.api import (
     ScoringContext,
     SecretBelief,
 )
-from leafgate.app import (
-    Finding,
-    PolicyDocument,
-    Report,
-    VisibleTo,
-    compare_policies,
-    document,
-    load_plugins,
-    load_policy,
-    open_session,
-    policy_of,
-    summary,
-)
+from leafgate.app import document, load_plugins, load_policy, open_session, summary
+from leafgate.commands.diff.policies import expected_outcomes
+from leafgate.commands.diff.reports import moved
+from leafgate.commands.scaffold.json_schema import policy_schema
 from leafgate.console.describe import explanation
 from leafgate.engine.checks import verified
-from leafgate.kernel.findings import Limit, Masking, ScoredPeople, SecondaryScore
+from leafgate.kernel.findings import Finding, Limit, Masking, Report, ScoredPeople, SecondaryScore, VisibleTo
 from leafgate.kernel.waivers import Waiver
-from leafgate_diff.policies import expected_outcomes
-from leafgate_diff.reports import moved
-from leafgate_scaffold.json_schema import policy_schema
+from leafgate.policy.load import policy_of
+from leafgate.policy.sources import PolicyDocument
+from leafgate.policy.strictness import compare_policies
 from standins import attack_that, audited, finding, metric_that, plugins_with, policy_with, release_metric_that
 
 POLICY = {"name": "p", "sha256": "0" * 64}

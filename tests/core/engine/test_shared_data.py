@@ -5,7 +5,7 @@ from typing import Any, Literal
 import numpy as np
 
 from leafgate.api import AdversaryKnowledge, Belief, Release, ScoringContext, SecretBelief, Table
-from leafgate.app import Report
+from leafgate.kernel.findings import Report
 from standins import Stump, attack_that, audited, even, metric_that
 
 ATTACKS = [{"use": "nosy"}, {"use": "calm"}]

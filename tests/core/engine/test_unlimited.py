@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from command_line import leafgate
+from leafgate.api import Metric
+from leafgate.api.registry import load_plugins, use_of
 from leafgate.app import audit_policy
 from leafgate.kernel.tables import Tables
 from random_tables import table_of
@@ -36,6 +38,38 @@ def test_a_limit_beside_them_that_can_be_broken_decides(tmp_path: Path, at_least
     ended = leafgate("audit", survey(tmp_path, {"metrics": [K1, EXPOSURE, limit]}), "--json")
     assert ended.code == code
     assert "unlimited" not in {each["id"] for each in ended.document["findings"]}
+
+
+@pytest.mark.parametrize(
+    ("vacuous", "real"),
+    [
+        ({"use": "l_diversity", "form": "distinct", "at_least": 1}, {"at_least": 2}),
+        ({"use": "l_diversity", "form": "recursive", "c": 2, "at_least": 0}, {"at_least": 1}),
+        ({"use": "divergence", "at_least": 0}, {"at_least": 0.01}),
+        ({"use": "t_closeness", "at_most": 1}, {"at_most": 0.99}),
+        ({"use": "privacy_loss", "at_most": 1}, {"at_most": 0.99}),
+        ({"use": "interval_privacy", "at_least": 0}, {"at_least": 0.1}),
+        ({"use": "normalised_rmse", "at_least": 0}, {"at_least": 0.1}),
+    ],
+)
+def test_the_ends_of_ranges_are_no_limits(vacuous: dict[str, Any], real: dict[str, Any]) -> None:
+    kinds = {use_of(kind): kind for kind in load_plugins(["leafgate"]).kind(Metric)}
+    assert not kinds[vacuous["use"]].model_validate(vacuous).can_be_broken  # type: ignore[attr-defined]
+    assert kinds[vacuous["use"]].model_validate(vacuous | real).can_be_broken  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("metrics", "says"),
+    [
+        ([{"use": "accuracy", "at_least": 0.1}], "no limit of this policy is on how well people are protected"),
+        ([K1, {"use": "accuracy", "at_least": 0.1}], "no release could break a limit of this policy on people's"),
+    ],
+)
+def test_a_limit_on_use_protects_nobody(tmp_path: Path, metrics: list[dict[str, Any]], says: str) -> None:
+    ended = leafgate("audit", survey(tmp_path, {"metrics": metrics, "data.test": "people.csv"}), "--json")
+    assert ended.code == 3
+    (found,) = (each for each in ended.document["findings"] if each["id"] == "unlimited")
+    assert says in found["evidence"]["problem"]
 
 
 def test_a_metric_that_states_no_range_of_scores_can_be_broken() -> None:

@@ -12,20 +12,12 @@ import pytest
 from command_line import Ended, leafgate
 from leafgate import PolicyError
 from leafgate.api import AdversaryKnowledge, Belief, Release, SecretBelief
-from leafgate.app import (
-    Finding,
-    Session,
-    audit_policy,
-    document,
-    load_policy,
-    open_session,
-    parse_report,
-    readable,
-    summary,
-)
+from leafgate.app import audit_policy, document, load_policy, open_session, parse_report, readable, summary
 from leafgate.engine.waivers import WaiverReview, never, utc_today
+from leafgate.kernel.findings import Finding
 from leafgate.kernel.tables import Tables
 from leafgate.kernel.waivers import Waiver, metric_of
+from leafgate.session.run import Session
 from leafgate_protection.metrics import KAnonymity
 from random_tables import table_of
 from standins import ROWS, attack_that, even, metric_that, plugins_with, policy_with

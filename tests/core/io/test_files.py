@@ -11,7 +11,8 @@ import pytest
 
 from leafgate import LeafgateError
 from leafgate.api import OutputError
-from leafgate.app import EVERYONE, OWNER_ONLY, make_folder, refuse_same, write_file, write_files
+from leafgate.app import EVERYONE, OWNER_ONLY, make_folder, write_file, write_files
+from leafgate.io.files import refuse_same
 
 CONTENTS = {"one": b"1", "two": b"22", "three": b"333"}
 

@@ -7,8 +7,9 @@ import pytest
 
 import leafgate.io.locks
 from leafgate.api import OutputError
-from leafgate.app import EVERYONE, make_folder, results_folder, turn_in_folder, write_file
+from leafgate.app import EVERYONE, make_folder, turn_in_folder, write_file
 from leafgate.io.locks import locked_folder
+from leafgate.session.results import results_folder
 
 pytest.importorskip("fcntl")
 

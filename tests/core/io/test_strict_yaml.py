@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate import PolicyError
-from leafgate.app import MAX_YAML_BYTES, parse_yaml
-from leafgate.io.yaml import MAX_DEPTH
+from leafgate.app import parse_yaml
+from leafgate.io.yaml import MAX_DEPTH, MAX_YAML_BYTES
 
 LETTERS = st.characters(min_codepoint=32, exclude_categories=["C", "Zl", "Zp"])
 TEXTS = st.text(LETTERS, max_size=20)
@@ -184,3 +184,8 @@ def test_deep_nesting_is_refused_and_common_nesting_is_not(opening: str, closing
     deep, fine = MAX_DEPTH + 1, MAX_DEPTH - 1
     assert "nested deeper" in refusal(f"a: {opening * deep}1{closing * deep}").problems[0].message
     assert value(f"{opening * fine}1{closing * fine}")
+
+
+def test_a_quoted_text_that_does_not_end_is_named_where_it_begins() -> None:
+    with pytest.raises(PolicyError, match=r"policy\.yaml, line 2: a quoted text that does not end"):
+        parse_yaml(b'leafgate: 1\nname: "x\nbuild:\n  use: kadet\n', "policy.yaml")

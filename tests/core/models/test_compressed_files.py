@@ -13,10 +13,9 @@ import pytest
 from command_line import leafgate
 from installed_readers import is_foreign, read_foreign
 from leafgate import ReleaseError
-from leafgate.app import model_bytes
 from leafgate.bounded import gzip as bounded
-from leafgate.models.reader import is_pickle
-from leafgate_convert.neutral import written
+from leafgate.commands.convert.neutral import written
+from leafgate.models.reader import is_pickle, model_bytes
 from patience import ends_soon
 from sample_model import MODEL
 

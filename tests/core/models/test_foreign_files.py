@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from command_line import leafgate
 from installed_readers import is_foreign, read_foreign
 from leafgate import ReleaseError
-from leafgate.app import model_bytes
+from leafgate.commands.convert.neutral import written
+from leafgate.models.reader import model_bytes
 from leafgate.readers import (
     SIZES_DISCLOSURE,
     ArithmeticStep,
@@ -28,7 +29,6 @@ from leafgate.readers import (
     Numeric,
     Unresolved,
 )
-from leafgate_convert.neutral import written
 from patience import ends_soon
 from sample_model import MODEL, TREE
 

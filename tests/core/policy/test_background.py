@@ -32,10 +32,11 @@ from leafgate.api import (
     Release,
     SecretBelief,
 )
-from leafgate.app import load_policy, policy_of
+from leafgate.app import load_policy
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.io.tables.reader import read_people
 from leafgate.kernel.knowledge import defensive_copy
+from leafgate.policy.load import policy_of
 from random_tables import categorical, numeric, table_of, tables
 from standins import attack_that, audited, even, finding
 from stranger import install

@@ -11,8 +11,10 @@ import pytest
 
 from command_line import leafgate
 from leafgate.api import DataError
-from leafgate.app import SharedTables, compare_policies, load_policy, open_session
+from leafgate.app import load_policy, open_session
 from leafgate.policy.sources import read_policy
+from leafgate.policy.strictness import compare_policies
+from leafgate.session.run import SharedTables
 from stranger import install
 from survey import HEADER, PEOPLE, policy, survey
 

@@ -12,7 +12,7 @@ from jsonschema import Draft7Validator
 
 from data_files import DATA
 from leafgate.app import load_plugins, load_policy, parse_yaml, readable
-from leafgate_scaffold.json_schema import policy_schema
+from leafgate.commands.scaffold.json_schema import policy_schema
 from survey import policy
 
 POLICIES = sorted((Path(__file__).resolve().parents[3] / "policies").glob("*.yaml"))
@@ -56,7 +56,7 @@ def test_there_are_example_policies() -> None:
 
 def test_the_demo_policy_is_the_one_that_is_installed() -> None:
     shown = next(path for path in POLICIES if path.stem == "demo")
-    assert shown.read_bytes() == files("leafgate_demo").joinpath("demo.yaml").read_bytes()
+    assert shown.read_bytes() == files("leafgate.commands.demo").joinpath("demo.yaml").read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from command_line import leafgate
 from leafgate import PolicyError
 from leafgate.api import Metric, PersonMetric
-from leafgate.app import PolicyDocument, compare_policies, load_plugins, load_policy, open_session
+from leafgate.app import load_plugins, load_policy, open_session
 from leafgate.policy.inherit import loosens, merged
 from leafgate.policy.load import Loaded
-from leafgate.policy.sources import DEEPEST
+from leafgate.policy.sources import DEEPEST, PolicyDocument
+from leafgate.policy.strictness import compare_policies
 from survey import ALLOWED, COLUMNS, UNLISTED, survey
 
 ORG: dict[str, Any] = {

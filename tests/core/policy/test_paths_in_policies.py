@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate import PolicyError
-from leafgate.app import DocumentPath, format_path, load_policy
-from leafgate.kernel.paths import locate, parse_path, paths_of
+from leafgate.app import load_policy
+from leafgate.kernel.paths import DocumentPath, format_path, locate, parse_path, paths_of
 from survey import survey
 
 NAMES = st.text("ab.[]01", min_size=1, max_size=6)

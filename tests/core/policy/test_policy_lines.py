@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leafgate.app import SourceLine, document, format_path, load_policy, open_session, read_policy_lines
+from leafgate.app import document, load_policy, open_session
 from leafgate.io.yaml import as_parsed
-from leafgate.kernel.origin import Lines
-from leafgate.policy.sources import MAX_LINE_LENGTH, read_policy, write_document
+from leafgate.kernel.origin import Lines, SourceLine
+from leafgate.kernel.paths import format_path
+from leafgate.policy.sources import MAX_LINE_LENGTH, read_policy, read_policy_lines, write_document
 from survey import PEOPLE, survey
 
 LETTERS = st.characters(min_codepoint=32, exclude_categories=["C", "Zl", "Zp"])

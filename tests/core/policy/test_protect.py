@@ -10,9 +10,10 @@ import pytest
 import yaml
 
 from leafgate import DataError, LeafgateError, PolicyError
-from leafgate.app import Session, load_policy, open_session
+from leafgate.app import load_policy, open_session
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.knowledge import defensive_copy
+from leafgate.session.run import Session
 
 ROWS = "id,zip,age,ill\na,1,30,flu\nb,1,30,flu\nc,2,50,cold\n4,2,60,flu\n"
 

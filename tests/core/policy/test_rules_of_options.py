@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from leafgate.api import AttackModel, Policy
-from leafgate.app import PolicyDocument, compare_policies, load_plugins
+from leafgate.app import load_plugins
 from leafgate.kernel.components import Component
 from leafgate.kernel.inheritance import Option, options_of, rule_of
 from leafgate.kernel.knowledge import NEEDS, AdversaryKnowledge, Grant, Knows, needs_in_words, parts_for
@@ -21,6 +21,8 @@ from leafgate.kernel.release import Publish
 from leafgate.kernel.schema import ColumnSpec
 from leafgate.kernel.waivers import Approvals
 from leafgate.policy.inherit import JOINED, KEYED, SECTIONS
+from leafgate.policy.sources import PolicyDocument
+from leafgate.policy.strictness import compare_policies
 
 SECTION_MODELS = (Policy, Data, Publish, Knows, ReportSpec, Approvals, ColumnSpec)
 UNSAID = {"facts_known", "candidates", "class_known", "auxiliary", "columns"}

@@ -14,9 +14,12 @@ import pytest
 
 from command_line import leafgate
 from leafgate import PolicyError, ReleaseError
-from leafgate.app import ReportError, Session, document, model_bytes, open_session, parse_report, readable
+from leafgate.app import document, open_session, parse_report, readable
+from leafgate.commands.convert.neutral import written
+from leafgate.errors import ReportError
 from leafgate.models import load as fitting
-from leafgate_convert.neutral import written
+from leafgate.models.reader import model_bytes
+from leafgate.session.run import Session
 from reports import view
 from sample_model import MODEL
 

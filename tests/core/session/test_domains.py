@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 import leafgate
 from data_files import DATA
-from leafgate.app import bounds_domain, is_long_list, list_domain, parse_yaml, rare_values
-from leafgate_scaffold.policy import Files, first_policy
+from leafgate.app import parse_yaml
+from leafgate.commands.scaffold.policy import Files, first_policy
+from leafgate.session.domains import bounds_domain, is_long_list, list_domain, rare_values
 
 CELL = 10
 GENERATOR = np.random.default_rng(3)

@@ -11,6 +11,7 @@ import pytest
 from broken_plugins.formats import BROKEN_FORMATS, HONEST_FORMAT, draws_no_numbers
 from leafgate.api import ReportDocument, ReportFormat
 from leafgate.app import parse_report, readable
+from leafgate.reports import FORMATS
 from leafgate.testing import (
     Check,
     DoesNotApply,
@@ -21,7 +22,6 @@ from leafgate.testing import (
     format_conformance,
 )
 from leafgate.testing.scenarios.reports import PLANTED, REPORTS, with_texts
-from leafgate_reports import FORMATS
 
 ALERTS = "code scanning would show a passed finding as an alert"
 

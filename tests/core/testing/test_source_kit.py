@@ -16,9 +16,9 @@ import pytest
 from broken_plugins.sources import BROKEN_SOURCES, Lines, write_lines
 from cases import more
 from leafgate.api import DataSource, SourceFile
-from leafgate.app import CsvOptions
 from leafgate.io.tables.csv import read_cells
 from leafgate.io.tables.reader import read_parquet
+from leafgate.kernel.policy import CsvOptions
 from leafgate.testing import Check, DoesNotApply, KnownException, NonConformance, check_source, source_conformance
 
 pytestmark = pytest.mark.thorough

@@ -35,9 +35,10 @@ from leafgate.api import (
     bin_of,
     columns_asked,
 )
-from leafgate.app import load_plugins, lower_model, read_foreign
+from leafgate.app import load_plugins, read_foreign
 from leafgate.engine.validation import validate_belief
 from leafgate.kernel.release import Publish
+from leafgate.models.lowering.release import lower_model
 from leafgate_attributes.counting import occurring_bins
 from leafgate_attributes.imputation import impute
 from leafgate_attributes.leaf_constraints import (

@@ -18,7 +18,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
-from leafgate.app import Report
+from leafgate.kernel.findings import Report
 
 GUIDE = Path(__file__).parents[3] / "docs" / "how-to" / "limit-input-inference.md"
 COLUMNS = ("age", "height", "weight", "income")

@@ -13,7 +13,8 @@ import yaml
 from command_line import leafgate
 from leafgate.algorithms.node_counts import Contradiction, first_contradiction
 from leafgate.api import ReleaseError
-from leafgate.app import lower_model, read_foreign
+from leafgate.app import read_foreign
+from leafgate.models.lowering.release import lower_model
 from leafgate.readers import ModelIR
 from leafgate_catboost import CATBOOST
 from leafgate_catboost.hashes import category_hash

@@ -29,9 +29,11 @@ from leafgate.api import (
     UnreadableError,
 )
 from leafgate.api.registry import use_of
-from leafgate.app import Finding, Report, audit_policy, document, load_plugins, policy_of, summary
+from leafgate.app import audit_policy, document, load_plugins, summary
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.kernel.findings import Finding, Report
 from leafgate.kernel.tables import Tables
+from leafgate.policy.load import policy_of
 from leafgate_diversity.metrics import AlphaKAnonymity
 from random_tables import Cell, categorical, hierarchies, table_of
 from scoring import scores_of_people

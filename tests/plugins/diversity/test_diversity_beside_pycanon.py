@@ -20,10 +20,11 @@ from hypothesis import strategies as st
 
 from data_files import DATA
 from leafgate import Table
-from leafgate.app import Finding, Session, policy_of
 from leafgate.io.tables.reader import read_table
+from leafgate.kernel.findings import Finding
 from leafgate.kernel.tables import Tables
-from leafgate.policy.load import Loaded
+from leafgate.policy.load import Loaded, policy_of
+from leafgate.session.run import Session
 from pycanon_peer import pycanon, told_by_pycanon
 from random_tables import table_of
 

@@ -98,7 +98,7 @@ def test_the_price_is_told(tmp_path: Path) -> None:
     """Table 3 withholds two more cells of the four that the two submarines showed."""
     shares = [{"use": "cells_withheld", "name": n, "among": n, "at_most": 9} for n in ("threatened", "all", "count")]
     audit = submarines(tmp_path, build=build(PAPERS), metrics=shares)
-    assert [f.value for f in audit.report.findings] == [2 / 4, 2 / 13, 2]
+    assert [f.value for f in audit.report.findings if f.value is not None] == [2 / 4, 2 / 13, 2]
 
 
 def test_a_table_that_withholds_nothing_loses_no_function(tmp_path: Path) -> None:
@@ -118,7 +118,8 @@ def test_protected_cells_that_are_published_are_never_a_pass(tmp_path: Path) -> 
     metrics = [{"use": "cells_withheld", "at_most": 1}]
     audit = submarines(tmp_path, build={"use": "table"}, attacks=[{"use": "linking"}], metrics=metrics)
     assert audit.report.verdict == "inconclusive"
-    assert [f.id for f in audit.report.findings] == ["protected#diesels", "protected#range", "cells_withheld"]
+    ids = ["protected#diesels", "protected#range", "unlimited", "cells_withheld"]
+    assert [f.id for f in audit.report.findings] == ids
 
 
 def test_each_step_is_on_the_trail_which_only_auditors_receive(tmp_path: Path) -> None:
@@ -346,11 +347,11 @@ def test_an_adversary_may_be_named_or_described() -> None:
 
 
 def test_a_sweep_over_tau_is_the_frontier_of_protection_against_cells_withheld(tmp_path: Path) -> None:
-    metrics = [{"use": "confidence", "of": "conditioning", "at_most": 1}, {"use": "cells_withheld", "at_most": 1}]
+    metrics = [{"use": "confidence", "of": "conditioning", "at_most": 0.99}, {"use": "cells_withheld", "at_most": 1}]
     policy = written(tmp_path, metrics=metrics)
     swept = leafgate("sweep", policy, "--over", "build.tau=0.4,1", "--out", tmp_path / "out", "--workers", "1")
     assert swept.code == 0
-    assert "The best cells_withheld that passes: 0 with build.tau=1" in swept.out
+    assert "The best cells_withheld that passes: 1 with build.tau=0.4" in swept.out
     document = json.loads((tmp_path / "out" / "sweep.json").read_text())
     assert (document["protection"], document["utility"]) == ("confidence", "cells_withheld")
     assert b"cells_withheld against confidence" in (tmp_path / "out" / "sweep.svg").read_bytes()

@@ -17,8 +17,8 @@ from foreign_rows import TABLES, Rows, adult_columns, assert_released_alike, pro
 from installed_readers import is_foreign, read_foreign
 from leafgate import ReleaseError
 from leafgate.api import FileDisclosure
+from leafgate.commands.convert.scrub import leaves_of, predicted, votes
 from leafgate.readers import LEAF, ModelIR
-from leafgate_convert.scrub import leaves_of, predicted, votes
 from patience import ends_soon
 from refused_models import assert_read_or_refused, assert_refused
 

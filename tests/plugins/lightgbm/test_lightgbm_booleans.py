@@ -10,7 +10,7 @@ import pytest
 from installed_readers import read_foreign
 from leafgate import ReleaseError
 from leafgate.algorithms.prediction import predict
-from leafgate.app import lower_model
+from leafgate.models.lowering.release import lower_model
 from random_tables import categorical, numeric, table_of
 
 SPELLINGS = [("False", "True"), ("FALSE", "TRUE"), ("false", "true")]

@@ -17,9 +17,10 @@ from installed_readers import read_foreign
 from leafgate import ReleaseError
 from leafgate.algorithms.prediction import predict
 from leafgate.api import Schema, make_table, typed_column
-from leafgate.app import Encoding, lower_model
+from leafgate.app import Encoding
+from leafgate.commands.convert.scrub import votes
+from leafgate.models.lowering.release import lower_model
 from leafgate.readers import CategoryCodes, ModelIR, Unresolved
-from leafgate_convert.scrub import votes
 from leafgate_lightgbm.categories import belonging
 from patience import ends_soon
 from random_tables import categorical, numeric

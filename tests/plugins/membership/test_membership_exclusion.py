@@ -31,11 +31,12 @@ from leafgate.algorithms.prediction import predict
 from leafgate.algorithms.publication import published
 from leafgate.api import AdversaryKnowledge, Leaf, Level, MembershipBelief, Score, ScoringContext, leaves, map_leaves
 from leafgate.api.registry import Plugin
-from leafgate.app import Plugins, audit_policy, load_plugins, policy_model
+from leafgate.app import Plugins, audit_policy, load_plugins
 from leafgate.engine.attack import call_infer
 from leafgate.kernel.oracle import QueryLog
 from leafgate.kernel.release import Publish
 from leafgate.kernel.tables import Tables
+from leafgate.policy.load import policy_model
 from leafgate_membership.exclusion import LeafExclusion, candidate_absence, excluding_trees
 from oracles import leaf_at, path_of, persons
 from random_tables import tables

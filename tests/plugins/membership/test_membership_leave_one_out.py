@@ -21,8 +21,10 @@ from sklearn.tree import DecisionTreeClassifier
 from exclusion_worlds import schema_of, table_of
 from leafgate import InconclusiveError, Release, Table
 from leafgate.api import AdversaryKnowledge, AuditorOnly, Score, ScoringContext
-from leafgate.app import Finding, audit_policy, document, load_plugins, policy_of
+from leafgate.app import audit_policy, document, load_plugins
+from leafgate.kernel.findings import Finding
 from leafgate.kernel.tables import Tables
+from leafgate.policy.load import policy_of
 from leafgate_membership.leave_one_out import (
     ALTERED_RECORDS,
     CONFIRMING_SEEDS,

@@ -30,7 +30,8 @@ from leafgate.api import (
     Table,
 )
 from leafgate.api.registry import Plugin
-from leafgate.app import Plugins, open_session, policy_model
+from leafgate.app import Plugins, open_session
+from leafgate.policy.load import policy_model
 from leafgate.progress import progress_watched_by
 from leafgate_membership.shadows import ShadowModels, ShadowOptions, forecast_shadows, train_shadows
 from leafgate_sklearn.training import train

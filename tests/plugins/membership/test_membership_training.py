@@ -32,7 +32,8 @@ from leafgate import InconclusiveError, Table
 from leafgate.algorithms.prediction import class_scores
 from leafgate.algorithms.sampling import record_hashes
 from leafgate.api import Learner, Schema
-from leafgate.app import Encoding, lower_model
+from leafgate.app import Encoding
+from leafgate.models.lowering.release import lower_model
 from leafgate.readers import view_object
 from leafgate_published.components import Published, TrainedBy
 from leafgate_sklearn.training import COMPUTED, PARAMETERS, learner_of, train

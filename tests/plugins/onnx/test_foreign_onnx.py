@@ -26,8 +26,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import leafgate
 from installed_readers import is_foreign, read_foreign
 from leafgate import ReleaseError
+from leafgate.commands.convert.scrub import predicted, votes
 from leafgate.readers import ModelIR
-from leafgate_convert.scrub import predicted, votes
 from patience import ends_soon
 from refused_models import assert_read_or_refused
 from sklearn_zoo import answers, at_the_edges, rows

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from installed_readers import read_foreign
 from leafgate import ReleaseError
-from leafgate_convert.scrub import predicted
+from leafgate.commands.convert.scrub import predicted
 
 X = np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32)
 Y = np.where(X[:, 0] + X[:, 1] > 0, "yes", "no")

@@ -13,10 +13,10 @@ from onnx import TensorProto, helper, numpy_helper
 
 from installed_readers import read_foreign
 from leafgate import ReleaseError
-from leafgate.app import rows_of
+from leafgate.commands.convert.neutral import written
+from leafgate.commands.convert.scrub import votes
+from leafgate.models.points import rows_of
 from leafgate.readers import CategoryCodes
-from leafgate_convert.neutral import written
-from leafgate_convert.scrub import votes
 from onnx_graphs import graph_of, op, with_features
 from onnx_pipelines import session
 from patience import ends_soon

@@ -15,8 +15,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from installed_readers import read_foreign
 from leafgate import ReleaseError
+from leafgate.commands.convert.scrub import leaves_of, predicted, votes
 from leafgate.readers import ModelIR
-from leafgate_convert.scrub import leaves_of, predicted, votes
 from onnx_five import ensemble, graph, rewritten
 from onnx_pipelines import session
 from sklearn_zoo import answers, at_the_edges, rows

@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from installed_readers import read_foreign
 from leafgate.algorithms.prediction import predict
-from leafgate.app import lower_model
+from leafgate.models.lowering.release import lower_model
 from onnx_five import ensemble, graph
 from onnx_graphs import classifier
 from onnx_pipelines import document_of, session

@@ -23,8 +23,8 @@ from leafgate.algorithms.prediction import predict
 from leafgate.algorithms.routing import route
 from leafgate.api import CategoricalSplit, NumericSplit, Schema, make_table, typed_column
 from leafgate.app import Encoding
+from leafgate.commands.convert.neutral import written
 from leafgate.readers import ModelIR
-from leafgate_convert.neutral import written
 from onnx_pipelines import PIPELINES, answers, document_of, session, tree, with_texts
 from random_tables import categorical, numeric
 from sklearn_pipelines import as_frame, people

@@ -23,10 +23,11 @@ from example_counts import examples
 from installed_readers import READERS, read_foreign
 from leafgate.algorithms.prediction import predict, scores_of_votes
 from leafgate.api import Floats, Ids, InconclusiveError, ReleaseError
-from leafgate.app import lower_model, model_as_file
+from leafgate.app import model_as_file
+from leafgate.commands.convert.merging import collapse_equal_leaves
+from leafgate.commands.convert.scrub import predicted, votes
+from leafgate.models.lowering.release import lower_model
 from leafgate.readers import LEAF, ModelIR, Numeric, TreeIR, Unresolved
-from leafgate_convert.merging import collapse_equal_leaves
-from leafgate_convert.scrub import predicted, votes
 from leafgate_onnx.writer import doubles_going_low, write
 from onnx_pipelines import session, with_texts
 from sklearn_pipelines import PIPELINES, as_frame, people

@@ -17,9 +17,9 @@ from installed_readers import read_foreign
 from leafgate import ReleaseError
 from leafgate.algorithms.prediction import predict
 from leafgate.api import Branch, CategoricalSplit, Leaf, NumericSplit
-from leafgate.app import lower_model
+from leafgate.commands.convert.scrub import predicted, votes
+from leafgate.models.lowering.release import lower_model
 from leafgate.readers import ModelIR
-from leafgate_convert.scrub import predicted, votes
 from leafgate_pmml.trees import MAX_ASKED, PmmlNode, Walk
 from patience import ends_soon
 from pmml_by_letter import Cells, evaluate

@@ -15,9 +15,9 @@ from leafgate import Release, ReleaseError, Table
 from leafgate.algorithms.consistency import inconsistent_leaves
 from leafgate.algorithms.prediction import predict
 from leafgate.api import CategoricalSplit, NumericSplit
-from leafgate.app import lower_model
+from leafgate.commands.convert.scrub import predicted
+from leafgate.models.lowering.release import lower_model
 from leafgate.readers import LEAF, ModelIR
-from leafgate_convert.scrub import predicted
 from random_tables import categorical, numeric, table_of
 from refused_models import assert_refused
 

@@ -16,8 +16,8 @@ from leafgate import Release, ReleaseError, Table
 from leafgate.algorithms.node_counts import first_contradiction
 from leafgate.algorithms.prediction import predict, predicted_numbers
 from leafgate.api import Column, Schema, leaves
-from leafgate.app import lower_model
 from leafgate.kernel.schema import bin_names
+from leafgate.models.lowering.release import lower_model
 from leafgate.readers import ModelIR
 from random_tables import categorical, numeric, table_of
 

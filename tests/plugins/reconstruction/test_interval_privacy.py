@@ -23,8 +23,9 @@ from leafgate.api import (
     UnreadableError,
     noise_with,
 )
-from leafgate.app import Report, audit_policy, document
+from leafgate.app import audit_policy, document
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.kernel.findings import Report
 from leafgate.kernel.tables import Tables
 from leafgate_linking.components import Linking
 from leafgate_protection.metrics import Confidence, Exposure

@@ -17,8 +17,8 @@ from ensemble_rows import (
     fitted,
 )
 from leafgate import ReleaseError
+from leafgate.commands.convert.scrub import leaves_of, predicted
 from leafgate.readers import LEAF
-from leafgate_convert.scrub import leaves_of, predicted
 from sklearn_zoo import answers, rows
 
 SAMME: dict[str, Any] = {} if Version(sklearn.__version__) >= Version("1.6") else {"algorithm": "SAMME"}

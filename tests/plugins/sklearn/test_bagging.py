@@ -21,9 +21,9 @@ from ensemble_rows import (
 from leafgate import InconclusiveError, ReleaseError
 from leafgate.algorithms.exclusion import absence_probability
 from leafgate.api import Schema
-from leafgate.app import lower_model
+from leafgate.commands.convert.scrub import leaves_of
+from leafgate.models.lowering.release import lower_model
 from leafgate.readers import NO_SAMPLING, Sampling
-from leafgate_convert.scrub import leaves_of
 from random_tables import categorical, numeric
 from sklearn_zoo import answers, rows
 

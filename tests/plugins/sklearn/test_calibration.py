@@ -25,8 +25,8 @@ from installed_readers import read_foreign
 from leafgate import ReleaseError
 from leafgate.algorithms.prediction import class_scores
 from leafgate.app import open_session
-from leafgate_convert.neutral import written
-from leafgate_convert.scrub import predicted
+from leafgate.commands.convert.neutral import written
+from leafgate.commands.convert.scrub import predicted
 from sklearn_zoo import answers, rows
 
 TREE = DecisionTreeClassifier(max_depth=4, random_state=0)

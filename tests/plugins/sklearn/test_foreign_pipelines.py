@@ -31,8 +31,8 @@ from installed_readers import read_foreign
 from leafgate import DataError, ReleaseError
 from leafgate.algorithms.prediction import predict
 from leafgate.app import document, open_session
+from leafgate.commands.convert.scrub import votes
 from leafgate.readers import ModelIR
-from leafgate_convert.scrub import votes
 from leafgate_sklearn.writer import entries_of, with_entries
 
 SMALL = {"k_anonymity": 5}

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hostile_skops import HOSTILE, RAN, SCHEMA, parts, schema_with, with_schema, zipped
 from installed_readers import read_foreign
 from leafgate import ReleaseError
+from leafgate.commands.convert.neutral import written
 from leafgate.readers import CategoryCodes, ObjectView
-from leafgate_convert.neutral import written
 from leafgate_sklearn.feature import raw
 from leafgate_sklearn.pipeline import transformed
 from patience import ends_soon

@@ -20,9 +20,9 @@ from example_counts import seeds
 from installed_readers import read_foreign
 from leafgate import ReleaseError
 from leafgate.algorithms.prediction import predict
-from leafgate.app import lower_model
+from leafgate.commands.convert.neutral import written
+from leafgate.models.lowering.release import lower_model
 from leafgate.readers import ModelIR
-from leafgate_convert.neutral import written
 from random_pipelines import (
     CODES,
     NUMBERS,

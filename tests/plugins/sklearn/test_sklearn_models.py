@@ -27,9 +27,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import leafgate
 from installed_readers import read_foreign
 from leafgate import ReleaseError
+from leafgate.commands.convert.neutral import written
+from leafgate.commands.convert.scrub import leaves_of, predicted, votes
 from leafgate.readers import LEAF, ModelIR
-from leafgate_convert.neutral import written
-from leafgate_convert.scrub import leaves_of, predicted, votes
 from sklearn_pipelines import PIPELINES, as_frame, people
 from sklearn_zoo import CLASSIFIERS, GAPLESS, REGRESSORS, Rows, answers, at_the_edges, fitted, rows, skops_bytes
 

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 import leafgate
 from installed_readers import read_foreign
 from leafgate import ReleaseError
-from leafgate.app import rows_of
+from leafgate.models.points import rows_of
 from sklearn_zoo import skops_bytes
 
 OPTIONS: dict[str, dict[str, Any]] = {

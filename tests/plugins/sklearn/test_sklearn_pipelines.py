@@ -18,8 +18,9 @@ from installed_readers import read_foreign
 from leafgate import ReleaseError, Table
 from leafgate.algorithms.prediction import predict
 from leafgate.api import CategoricalSplit, NumericSplit, Schema
-from leafgate.app import Encoding, rows_of
-from leafgate_convert.scrub import predicted
+from leafgate.app import Encoding
+from leafgate.commands.convert.scrub import predicted
+from leafgate.models.points import rows_of
 from sklearn_pipelines import NUMBERS, PIPELINES, TEXTS, as_frame, people
 from sklearn_zoo import skops_bytes
 

@@ -36,10 +36,11 @@ from command_line import leafgate
 from example_counts import examples
 from installed_readers import READERS, read_foreign
 from leafgate.api import Floats, InconclusiveError, ReleaseError
-from leafgate.app import IDLE_CATEGORY, drop_unused_categories, known_by, model_as_file
-from leafgate.readers import LEAF, CategoryCodes, ModelIR, TreeIR
-from leafgate_convert.merging import collapse_equal_leaves
-from leafgate_convert.scrub import predicted, votes
+from leafgate.app import model_as_file
+from leafgate.commands.convert.merging import collapse_equal_leaves
+from leafgate.commands.convert.scrub import predicted, votes
+from leafgate.ir.features import known_by
+from leafgate.readers import IDLE_CATEGORY, LEAF, CategoryCodes, ModelIR, TreeIR, drop_unused_categories
 from leafgate_sklearn.writer import write
 from sklearn_pipelines import PIPELINES, as_frame
 from sklearn_pipelines import people as people_with_gaps

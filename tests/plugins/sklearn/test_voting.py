@@ -27,9 +27,9 @@ from ensemble_rows import (
 )
 from installed_readers import read_foreign
 from leafgate import ReleaseError
+from leafgate.commands.convert.neutral import written
+from leafgate.commands.convert.scrub import predicted
 from leafgate.readers import NO_SAMPLING, Sampling
-from leafgate_convert.neutral import written
-from leafgate_convert.scrub import predicted
 from sklearn_zoo import answers, rows
 
 TREE = DecisionTreeClassifier(max_depth=3)

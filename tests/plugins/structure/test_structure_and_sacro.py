@@ -20,8 +20,8 @@ from sklearn.tree import DecisionTreeClassifier
 from installed_readers import read_foreign
 from leafgate import from_sklearn
 from leafgate.api import Counted, Metric, ScoringContext
-from leafgate.app import lower_model as translated
-from leafgate_convert.neutral import written
+from leafgate.commands.convert.neutral import written
+from leafgate.models.lowering.release import lower_model as translated
 from leafgate_structure.metrics import (
     ClassDisclosure,
     GeneralisationGap,

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from foreign_rows import TABLES, Rows, adult_columns, assert_released_alike, probes, random_rows, same_leaves
 from installed_readers import is_foreign, read_foreign
 from leafgate import ReleaseError
+from leafgate.commands.convert.neutral import written
+from leafgate.commands.convert.scrub import leaves_of, predicted, votes
 from leafgate.readers import LEAF, ModelIR
-from leafgate_convert.neutral import written
-from leafgate_convert.scrub import leaves_of, predicted, votes
 from patience import ends_soon
 from refused_models import assert_read_or_refused, assert_refused
 

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from dominance.people import People
 from leafgate import LeafgateError, Policy
-from leafgate.app import Finding, Plugins, audit_policy, load_plugins, policy_model
+from leafgate.app import Plugins, audit_policy, load_plugins
+from leafgate.kernel.findings import Finding
 from leafgate.kernel.tables import Tables
-from leafgate.policy.load import as_json
+from leafgate.policy.load import as_json, policy_model
 
 Metrics = Sequence[Mapping[str, Any]]
 LINKING = ({"use": "linking"},)

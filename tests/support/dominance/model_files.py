@@ -43,8 +43,8 @@ from installed_readers import read_foreign
 from leafgate import LeafgateError, Table, from_sklearn
 from leafgate.api import make_table
 from leafgate.app import Data
-from leafgate_convert.neutral import written
-from leafgate_convert.scrub import minimise
+from leafgate.commands.convert.neutral import written
+from leafgate.commands.convert.scrub import minimise
 from pmml_of import pmml_of
 from sklearn_zoo import skops_bytes
 
@@ -157,7 +157,7 @@ def fit_histogram_boosting(rng: Rng, people: People) -> Fitted:
     files = {"skops": skops_bytes(model), "neutral": written(read)}
 
     def leaves(rows: pd.DataFrame) -> Ids:
-        from leafgate_convert.scrub import leaves_of
+        from leafgate.commands.convert.scrub import leaves_of
 
         return np.column_stack([leaves_of(tree, rows.to_numpy(dtype=float)) for tree in read.trees])
 

@@ -20,10 +20,13 @@ from first_policy_cases.models import RECIPES, Fitted, Recipe, fit, published_fi
 from first_policy_cases.people import TARGET, People, Rng, draw_people
 from first_policy_cases.published import Published, read_release
 from leafgate import InconclusiveError, LeafgateError
-from leafgate.app import Report, Session, open_session, parse_yaml
+from leafgate.app import open_session, parse_yaml
+from leafgate.commands.repair.plan import repair_file
+from leafgate.commands.scaffold.policy import Files, first_policy
+from leafgate.kernel.findings import Report
 from leafgate.kernel.schema import bin_names
 from leafgate.session.audit import POLICY_FILE
-from leafgate_scaffold.policy import Files, first_policy
+from leafgate.session.run import Session
 
 FILE_ALONE = "file alone"
 """The verdict of a case that fails by `file_disclosure` alone: its other limits are judged like a pass's."""
@@ -321,5 +324,5 @@ def _repair(audited: Audited, folder: Path) -> tuple[Report, bytes | None]:
     assert audited.session is not None
     session = audited.session()
     model = folder / audited.policy["build"]["path"]
-    found = session.plugins.function("repair")(session, model, "repaired.json")
+    found = repair_file(session, model, "repaired.json")
     return found.report, found.content

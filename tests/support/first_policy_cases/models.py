@@ -30,8 +30,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from first_policy_cases.people import TARGET, People, Rng, is_number
 from first_policy_cases.published import Floats, Ids, Published, read_model
 from installed_readers import read_foreign
-from leafgate_convert.neutral import written
-from leafgate_convert.scrub import LeafContent, minimise
+from leafgate.commands.convert.neutral import written
+from leafgate.commands.convert.scrub import LeafContent, minimise
 from sklearn_zoo import skops_bytes
 
 LEAST_LEAVES = (1, 5, 10, 20, 30, 45, 60)

@@ -13,11 +13,11 @@ from evaluators.answers import Answers, Cell, Columns, Floats, NoModelError, Que
 from installed_readers import read_foreign
 from leafgate import ReleaseError
 from leafgate.algorithms.witness import TOLERANCE, first_difference
-from leafgate.app import Answers as Witness
-from leafgate.app import known_origins, rows_of
+from leafgate.algorithms.witness import Answers as Witness
+from leafgate.commands.convert.scrub import leaves_of, predicted, votes
+from leafgate.commands.convert.witness import answers_to as answered
+from leafgate.models.points import known_origins, rows_of
 from leafgate.readers import CategoryCodes, ModelIR
-from leafgate_convert.scrub import leaves_of, predicted, votes
-from leafgate_convert.witness import answers_to as answered
 from mutations.changes import Change, changed, paths_by_kind
 from mutations.formats import Format, ModelFile
 from mutations.people import contradicts, people_columns

@@ -9,7 +9,7 @@ import numpy as np
 from evaluators.answers import Columns
 from leafgate import LeafgateError, Table
 from leafgate.algorithms.node_counts import first_contradiction
-from leafgate.app import lower_model
+from leafgate.models.lowering.release import lower_model
 from leafgate.readers import ModelIR
 from producer_archive import NAMES, made_up_people, quantiles
 from random_tables import categorical, numeric, table_of

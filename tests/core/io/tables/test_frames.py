@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate import DataError
-from leafgate.app import CsvOptions
 from leafgate.io.tables.csv import read_csv
 from leafgate.io.tables.frames import FrameColumn, FrameTable, single_column, table_columns, word_for_missing
+from leafgate.kernel.policy import CsvOptions
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 numbers = st.one_of(st.integers(-(2**53) + 1, 2**53 - 1), st.floats(allow_nan=False, allow_infinity=False))

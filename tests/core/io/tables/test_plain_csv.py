@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate import DataError
-from leafgate.app import CsvOptions
 from leafgate.io.tables import csv as csv_reading
 from leafgate.io.tables.csv import read_csv
 from leafgate.io.tables.plain_csv import is_plain
+from leafgate.kernel.policy import CsvOptions
 
 CELLS = st.one_of(
     st.text("ab1é. ", max_size=3),

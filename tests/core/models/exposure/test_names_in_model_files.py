@@ -17,9 +17,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from command_line import Ended, leafgate
 from leafgate.api import Schema
+from leafgate.commands.convert.neutral import written
 from leafgate.models.exposure.categories import many_unknown_names
 from leafgate.readers import CategoryCodes
-from leafgate_convert.neutral import written
 from random_tables import categorical
 from sample_model import MODEL
 

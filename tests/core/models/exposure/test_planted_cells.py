@@ -23,9 +23,10 @@ from example_counts import seeds
 from installed_readers import read_foreign
 from leafgate import ReleaseError, Table
 from leafgate.api import Column, Schema, make_table, typed_column
-from leafgate.app import Encoding, lower_model
+from leafgate.app import Encoding
+from leafgate.commands.convert.neutral import written
 from leafgate.models.exposure.cells import cells_disclosed
-from leafgate_convert.neutral import written
+from leafgate.models.lowering.release import lower_model
 
 N = 1200
 FEW = 10

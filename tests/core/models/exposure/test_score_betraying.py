@@ -13,6 +13,8 @@ from sklearn.ensemble import AdaBoostClassifier, GradientBoostingClassifier, His
 
 from example_counts import seeds
 from installed_readers import read_foreign
+from leafgate.commands.convert.neutral import written
+from leafgate.commands.convert.scrub import minimise
 from leafgate.ir.model import Floats
 from leafgate.models.exposure.scores import (
     PEOPLE,
@@ -24,8 +26,6 @@ from leafgate.models.exposure.scores import (
     counts_recoverable_from_scores,
 )
 from leafgate.readers import LEAF, ModelIR, TreeIR
-from leafgate_convert.neutral import written
-from leafgate_convert.scrub import minimise
 
 RNG = np.random.default_rng(0)
 X = np.c_[RNG.integers(18, 80, 3_000), np.round(RNG.normal(30, 10, 3_000), 1)].astype(float)

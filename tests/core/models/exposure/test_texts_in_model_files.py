@@ -17,10 +17,10 @@ from command_line import leafgate
 from example_counts import seeds
 from installed_readers import READERS, read_foreign
 from leafgate import ReleaseError
+from leafgate.commands.convert.neutral import written
+from leafgate.commands.convert.scrub import minimise as scrubbed_model
 from leafgate.io.release_codec import KINDS, OWN_TEXTS
 from leafgate.readers import ContentField, ContentKind, has_known_words, text_size
-from leafgate_convert.neutral import written
-from leafgate_convert.scrub import minimise as scrubbed_model
 
 MARK = "Jane Smith=ill"
 Change = Callable[[Any], None]

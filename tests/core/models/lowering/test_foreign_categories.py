@@ -19,8 +19,8 @@ from command_line import leafgate
 from leafgate import from_sklearn
 from leafgate.algorithms.prediction import predict
 from leafgate.api import Schema
-from leafgate.app import drop_unused_categories, lower_model
-from leafgate.readers import LEAF, CategoryCodes, ModelIR, TreeIR
+from leafgate.models.lowering.release import lower_model
+from leafgate.readers import LEAF, CategoryCodes, ModelIR, TreeIR, drop_unused_categories
 from random_tables import categorical, table_of
 
 REGIONS = (1, 2, 10, 20, 30)

@@ -9,10 +9,22 @@ from hypothesis import strategies as st
 from leafgate import Release, ReleaseError
 from leafgate.algorithms.prediction import predict
 from leafgate.api import Branch, CategoricalSplit, Column, Leaf, NumericSplit
-from leafgate.app import Encoding, Split, apply_steps, invert_threshold, lower_model, serialize
+from leafgate.app import Encoding, serialize
+from leafgate.commands.convert.scrub import predicted
 from leafgate.models.lowering.encoding import class_values
-from leafgate.readers import ArithmeticStep, CategoryCodes, MissingIndicator, ModelIR, Numeric, Origin, after_steps
-from leafgate_convert.scrub import predicted
+from leafgate.models.lowering.release import lower_model
+from leafgate.models.lowering.tests import apply_steps
+from leafgate.readers import (
+    ArithmeticStep,
+    CategoryCodes,
+    MissingIndicator,
+    ModelIR,
+    Numeric,
+    Origin,
+    Split,
+    after_steps,
+    invert_threshold,
+)
 from random_tables import table_of
 from sample_model import MODEL, SCHEMA, TREE, with_tree
 

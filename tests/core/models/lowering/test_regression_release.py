@@ -26,12 +26,13 @@ from installed_readers import read_foreign
 from leafgate import Release, ReleaseError, Table
 from leafgate.algorithms.prediction import predict, predicted_numbers
 from leafgate.api import Column, Leaf, Node, NumericSplit, Schema, SecretBelief, make_table, map_leaves
-from leafgate.app import lower_model, serialize
+from leafgate.app import serialize
+from leafgate.commands.convert.neutral import written
+from leafgate.commands.convert.scrub import minimise
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.io.release_codec import read_release
 from leafgate.kernel import schema as bins
-from leafgate_convert.neutral import written
-from leafgate_convert.scrub import minimise
+from leafgate.models.lowering.release import lower_model
 from leafgate_linking.components import Linking
 from sklearn_zoo import skops_bytes
 

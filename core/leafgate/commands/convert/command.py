@@ -1,0 +1,260 @@
+"""The commands convert and scrub: neutral files of models that other libraries fitted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from leafgate.console.options import DataRoot
+
+if TYPE_CHECKING:
+    from leafgate.commands.convert.rare_cells import MergedModel, TableOfPolicy
+    from leafgate.readers import ModelIR, ModelReader
+
+
+class ScrubLevel(StrEnum):
+    """What the leaves of a scrubbed file may disclose."""
+
+    labels = "labels"
+    shares = "shares"
+    counts = "counts"
+
+
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A fitted model's file.")]
+WitnessFile = Annotated[
+    Path | None,
+    typer.Option(metavar="ANSWERS", help="CSV of rows that the model was given, with its own answers beside them."),
+]
+WithScript = Annotated[
+    bool,
+    typer.Option("--script", help="Write predict.py beside a new .json, which answers for people with NumPy alone."),
+]
+NewFile = Annotated[Path, typer.Argument(metavar="OUT", help="The file to write; its ending chooses the format.")]
+
+
+def convert(
+    model: ModelFile,
+    out: NewFile,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Open a pickle, which runs what it holds: for its owner, where it was made.")
+    ] = False,
+    witness: WitnessFile = None,
+    script: WithScript = False,
+) -> int:
+    """Write a model's trees as a neutral file, leafgate/model/1 (.json), or as OUT's ending says (.onnx, .skops).
+
+    A pickle or joblib file only with --trust. With --witness both files answer as the model itself, or none is written.
+    """
+    from leafgate.api.registry import load_plugins
+    from leafgate.commands.convert.pickles import opened, refused
+    from leafgate.commands.convert.witness import rows_answered
+    from leafgate.console.output import say
+    from leafgate.io.files import OWNER_ONLY, make_folder, refuse_same, write_file
+    from leafgate.models.reader import read_foreign, read_model
+
+    refuse_same(model, out)
+    readers = load_plugins().readers
+    writer = _writer(out.name, readers)
+    if script:
+        refuse_script(out)
+    make_folder(out.parent)
+    read = read_model(model, readers, opened if trust else refused)
+    content = _content(read, model, out.name, writer, readers)
+    new = read_foreign(content, out.name, readers)
+    rows = rows_answered((read, new), witness, model.name)
+    write_file(out, content, OWNER_ONLY)
+    say(f"{out}: {len(read.trees)} tree(s) of {read.producer or read.format}; it discloses {read.level}")
+    same = "; so does the new file" if witness is not None else ""
+    say(f"  {_compared(model, witness, rows)}{same}")
+    if script:
+        write_script(out)
+    return 0
+
+
+def _writer(name: str, readers: Sequence[ModelReader]) -> ModelReader | None:
+    """The reader that writes files of this name; None for the neutral file, which is also one without an ending.
+
+    Raises ReleaseError for an ending that no reader writes.
+    """
+    from leafgate.models.writer import model_writer
+
+    if Path(name).suffix.lower() in {"", ".json"}:
+        return None
+    return model_writer(name, readers)
+
+
+SCRIPT = Path(__file__).with_name("predict.py")
+"""The script that answers for people by a neutral file; the same for every model."""
+
+
+def refuse_script(out: Path) -> None:
+    """PolicyError where the script cannot stand beside a file: it reads neutral files, and replaces no other file."""
+    from leafgate.api import PolicyError
+
+    if out.suffix.lower() not in {"", ".json"}:
+        raise PolicyError(f"{SCRIPT.name} reads no file that ends so", place="--script", remedy="end OUT in .json")
+    beside = out.with_name(SCRIPT.name)
+    if beside.exists() and beside.read_bytes() != SCRIPT.read_bytes():
+        raise PolicyError(f"{beside} is there, and is another file", place="--script", remedy="move or delete it")
+
+
+def write_script(out: Path) -> None:
+    """Write the script beside a new file, and say how it is run."""
+    from leafgate.console.output import say
+    from leafgate.io.files import EVERYONE, write_file
+
+    beside = out.with_name(SCRIPT.name)
+    write_file(beside, SCRIPT.read_bytes(), EVERYONE)
+    say(f"{beside}: answers for people by NumPy alone: python {SCRIPT.name} {out.name} PEOPLE.csv > ANSWERS.csv")
+
+
+def _content(new: ModelIR, given: Path, name: str, writer: ModelReader | None, readers: Sequence[ModelReader]) -> bytes:
+    """The file of a model that was made of the `given` one."""
+    from leafgate.commands.convert.neutral import written
+    from leafgate.models.reader import model_bytes
+    from leafgate.models.writer import model_as_file
+
+    return written(new) if writer is None else model_as_file(new, model_bytes(given), name, readers)
+
+
+def _compared(model: Path, witness: Path | None, rows: int) -> str:
+    """With whose answers the reading was compared."""
+    if witness is not None:
+        return f"what was read of {model.name} answers as {witness.name} on all {rows:,} rows that it has answers for"
+    return f"compared with no answers of the model itself: name some by --witness, or audit {model.name}"
+
+
+def scrub(
+    model: ModelFile,
+    out: NewFile,
+    leaves: Annotated[ScrubLevel, typer.Option(help="What the leaves may still disclose.")],
+    policy: Annotated[
+        Path | None, typer.Option(metavar="POLICY", help="A policy with the data that predictions are compared on.")
+    ] = None,
+    root: DataRoot = None,
+    digits: Annotated[
+        int | None, typer.Option(min=1, max=3, help="How many digits shares have, 2 when left out.")
+    ] = None,
+    step: Annotated[
+        float | None,
+        typer.Option(metavar="NUMBER", help="Shares are multiples of it, such as 0.05, in place of --digits."),
+    ] = None,
+    witness: WitnessFile = None,
+    script: WithScript = False,
+) -> int:
+    """Write a file that discloses only what is chosen. Its predictions are compared on points.
+
+    It is a neutral file, leafgate/model/1 (.json), or as OUT's ending says (.onnx, .skops). With --witness what is read
+    of MODEL answers as the model itself, or nothing is written.
+    """
+    from leafgate.api import ReleaseError
+    from leafgate.api.registry import load_plugins
+    from leafgate.commands.convert.equivalence import on_data, unproved, with_unproved
+    from leafgate.commands.convert.rare_cells import (
+        MergedModel,
+        TableOfPolicy,
+        complete_public_lists,
+        merge_rare_values,
+        move_rare_thresholds,
+    )
+    from leafgate.commands.convert.scrub import (
+        compare_on_random_points,
+        minimise,
+        refuse_different,
+        shares_changed,
+        with_leaves,
+    )
+    from leafgate.commands.convert.witness import rows_answered
+    from leafgate.console.output import say
+    from leafgate.io.files import EVERYONE, make_folder, refuse_same, write_file
+    from leafgate.models.reader import read_model
+    from leafgate.readers import printable_name
+    from leafgate.session.run import open_session
+
+    units = _units(digits, step)
+    refuse_same(model, out)
+    session = None if policy is None else open_session(policy, None, root)
+    plugins = load_plugins() if session is None else session.plugins
+    writer = _writer(out.name, plugins.readers)
+    if script:
+        refuse_script(out)
+    make_folder(out.parent)
+    keeps_features = writer is not None and writer.check_original is not None
+    whole = read_model(model, plugins.readers)
+    rows = rows_answered((whole,), witness, model.name)
+
+    def least(model_: ModelIR) -> ModelIR:
+        reduce = with_leaves if keeps_features else minimise
+        return reduce(model_, leaves.value, model.name, units)
+
+    less, merged = least(whole), MergedModel(whole)
+    people = None if session is None else TableOfPolicy.of(session, model.name)
+    if people is not None and leaves.value != "counts":  # counts of leaves are those of the people who were sent there
+        listed = minimise(whole, leaves.value, model.name, units) if keeps_features else less
+        merged = merge_rare_values(whole, listed, people, dummies=not keeps_features)
+        less = least(merged.model) if merged.columns else less
+    proofs = [("random points", compare_on_random_points(merged.model, less, seed=0))]
+    if people is not None:
+        less = move_rare_thresholds(complete_public_lists(less, people) if writer is None else less, people)
+        proofs.append(("records of the table", on_data(whole, less, people, merged)))
+    refuse_different(proofs, leaves.value, model.name, units)
+    less = with_unproved(whole, less) if session is None else less
+    if writer is not None and (names := unproved(less)):
+        raise ReleaseError(
+            f"cannot record that no table has shown what {len(names)} of its features are",
+            place=out.name,
+            remedy="give the table it was trained on by --policy; or write a file that ends in .json",
+        )
+    content = _content(less, model, out.name, writer, plugins.readers)
+    write_file(out, content, EVERYONE)
+    same = " and ".join(f"{'all' if proof.of_people else f'{proof.points:,}'} {where}" for where, proof in proofs)
+    change = shares_changed(whole, leaves.value, units)
+    say(
+        f"{out}: discloses {less.level} on its leaves{change}; predicts the same as what was read of {model.name} on "
+        f"{same}{_but_for(merged, people)}"
+    )
+    say(f"  {_compared(model, witness, rows)}")
+    if names := unproved(less):
+        result = ", ".join(repr(printable_name(name)) for name in names)[:200]
+        say(
+            f"no table has shown what is {result}: audits ask for their `encoding`; scrubbed with --policy, they do not"
+        )
+    if script:
+        write_script(out)
+    return 0
+
+
+def _but_for(merged: MergedModel, people: TableOfPolicy | None) -> str:
+    """Of whom a scrubbed model predicts something else, in words that disclose neither a cell nor how many they are."""
+    if people is None or not merged.changed:
+        return ""
+    columns = " or ".join(map(repr, merged.changed))
+    few = people.smallest_cell
+    return f" but for predictions of some people with a value of {columns} that fewer than {few} people have"
+
+
+def _units(digits: int | None, step: float | None) -> int:
+    """The number of units of 1 that shares are rounded to: 100 for two digits, 20 for steps of .05.
+
+    Raises PolicyError where both are given, or where units of the step do not make up 1.
+    """
+    from leafgate.api import PolicyError
+    from leafgate.commands.convert.rounding import FEWEST_UNITS, MOST_UNITS, UNITS
+
+    if step is None:
+        return UNITS if digits is None else 10**digits
+    if digits is not None:
+        raise PolicyError("says how shares are rounded, and --digits says it too", place="--step", remedy="give one")
+    units = round(1 / step) if 1 / (2 * MOST_UNITS) < step < 1 else 0
+    if not FEWEST_UNITS <= units <= MOST_UNITS or not math.isclose(units * step, 1, rel_tol=1e-9):
+        raise PolicyError(
+            f"{step:g} is no step of shares: 1 must be a multiple of it, from {FEWEST_UNITS} to {MOST_UNITS} times",
+            place="--step",
+            remedy="--step 0.05",
+        )
+    return units

@@ -1,0 +1,179 @@
+"""Content of a neutral file that is not part of the model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from leafgate.commands.convert import FOREIGN_REASON
+from leafgate.ir.features import known_by
+from leafgate.models.lowering.content import STAND_INS
+from leafgate.readers import (
+    LEAF,
+    LETTERS_PER_NUMBER,
+    MANY_NUMBERS,
+    CategoryCodes,
+    ContentField,
+    ContentKind,
+    ModelIR,
+    Origin,
+    TreeIR,
+    UnreadTracker,
+    Unresolved,
+    Vocabulary,
+    distinct_names,
+    has_known_words,
+)
+
+SHORT = {"from": 40, "producer": 100, "untold_missing": 300}
+KIND, SAYS, SETTING, NAME = 60, 300, 40, 200
+"""Signs of the longest text: the kind of a disclosure, what it says, a setting, the name of a feature or class."""
+
+
+MAX_DISCLOSURES = 60
+"""Disclosures that a file may list: there are not as many kinds."""
+
+CHECKED_BY_READER, EMPTY = ContentField(ContentKind.ANY), ContentField(ContentKind.TEXT, re.compile(""))
+
+
+def _entries(keys: str) -> dict[str, ContentField]:
+    return dict.fromkeys(keys.split(), CHECKED_BY_READER)
+
+
+ORIGINS: Mapping[str, Mapping[str, ContentField]] = {
+    "number": _entries("kind column steps fill zero"),
+    "coded": _entries("kind column codes other missing seen stand_in"),
+    "absent": _entries("kind column there gone"),
+    "unknown": {**_entries("kind column why"), "remedy": EMPTY},
+}
+"""The entries of an origin by its kind; the reader refuses those that are of another form."""
+
+
+def unread_content(document: Mapping[str, Any], model: ModelIR, known: Vocabulary) -> UnreadTracker:
+    """What the file holds besides the model that was read from it."""
+    tracker = UnreadTracker()
+    _check_lengths(tracker, document, model)
+    for key, text in (("`producer`", model.producer), ("`from`", model.format)):
+        if not has_known_words(text, known.producers):
+            tracker.check_texts(key, [text])
+    tracker.check_texts("`settings`", [value for value in model.settings.values() if isinstance(value, str)])
+    _check_origins(tracker, document, model)
+    items = document["discloses"]
+    if _differ(items, "says", [item.says for item in model.discloses]) or _differ(
+        items, "kind", [item.kind for item in model.discloses]
+    ):
+        tracker.add("`discloses` in words that leafgate does not write", MANY_NUMBERS)
+    codes = [each.get("codes") for each in document.get("origins") or () if isinstance(each, dict)]
+    used = {each[0] for each in codes if isinstance(each, list)}
+    idle = [table for number, table in enumerate(document.get("groups", ())) if number not in used]
+    if idle:
+        tracker.add("`groups` that no feature is of", sum(map(len, idle)))
+    if numbers := sum(map(_unused_numbers, model.trees)):
+        tracker.add("numbers of nodes that nobody reads", numbers)
+    return tracker
+
+
+def _check_lengths(tracker: UnreadTracker, document: Mapping[str, Any], model: ModelIR) -> None:
+    """Check that no text, and no list of disclosures, is longer than leafgate writes it."""
+    texts = [(key, document.get(key, ""), most) for key, most in SHORT.items()]
+    texts += [("settings", value, SETTING) for value in model.settings.values() if isinstance(value, str)]
+    texts += [(key, name, NAME) for key in ("features", "classes") for name in document[key]]
+    texts += [("origins", one.why, SAYS) for one in model.origins or () if isinstance(one, Unresolved)]
+    for item in model.discloses:
+        texts += [("discloses", item.kind, KIND), ("discloses", item.says, SAYS)]
+    for key, text, most in texts:
+        if len(text) > most:
+            tracker.add(f"a long text in `{key}`", 1 + len(text) // LETTERS_PER_NUMBER)
+    if len(model.discloses) > MAX_DISCLOSURES:
+        tracker.add(
+            "a long list in `discloses`", sum(1 + len(item.says) // LETTERS_PER_NUMBER for item in model.discloses)
+        )
+
+
+def _check_origins(tracker: UnreadTracker, document: Mapping[str, Any], model: ModelIR) -> None:
+    """Check entries of origins, reasons that leafgate does not give, and names of features besides their columns."""
+    for each in document.get("origins") or ():
+        if each is not None:
+            tracker.check_table(each, ORIGINS[each["kind"]], {}, "origins")
+    origins = model.origins or (None,) * len(model.features)
+    reasons = [one.why if isinstance(one, Unresolved) else "" for one in origins]
+    changed = _differ(document.get("origins") or (), "why", reasons)
+    if changed or document.get("untold_missing", "") != model.unspecified_missing:
+        tracker.add("reasons that leafgate does not give", MANY_NUMBERS)
+    columns = {name if one is None else one.column for name, one in zip(model.features, origins, strict=True)}
+    if model.unspecified_missing_features - columns:
+        tracker.add_text("columns of `untold_of` that no feature is of", *model.unspecified_missing_features)
+    coded = [one for one in origins if isinstance(one, CategoryCodes)]
+    tracker.check_texts("`stand_in` that is no value", [one.fill_value for one in coded if _is_unknown_stand_in(one)])
+    besides = [_besides(model.features[i], one, i).strip() for i, one in enumerate(origins) if one is not None]
+    tracker.check_texts("names of features that are of no column", filter(LETTER.search, besides))
+
+
+def _differ(items: Iterable[Any], key: str, read: Iterable[str]) -> bool:
+    """Whether an item holds something else under this key than what was read, as leafgate does not write it."""
+    entries = [item.get(key, "") if isinstance(item, Mapping) else "" for item in items]
+    return any(entry != text for entry, text in zip(entries, read, strict=False))
+
+
+def _besides(name: str, origin: Origin, position: int) -> str:
+    """What a feature's name has besides its column, of a coded one a value, and of one of several its position."""
+    name = name.removesuffix(f" ({position})")
+    for column in filter(None, (origin.column, re.sub(r"\W", "_", origin.column))):
+        if column in name:
+            name = name.replace(column, "", 1)
+            break
+    if isinstance(origin, CategoryCodes):
+        values = sorted({*known_by(origin), origin.fill_value}, key=len, reverse=True)
+        name = next((name.replace(value, "", 1) for value in values if value and value in name), name)
+    return FRACTION.sub("", name)
+
+
+def known_reason(reason: str, names: Iterable[str], known: Vocabulary) -> str:
+    """The reason why something is unknown, if a reader of leafgate may give it for columns of these `names`."""
+    plain = reason
+    for name in names:
+        plain = plain.replace(repr(name), "")
+    lines = re.split("[:,;]", plain)
+    return reason if all(has_known_words(line, known.reasons) for line in lines) else FOREIGN_REASON
+
+
+def plainly_named(model: ModelIR) -> ModelIR:
+    """The model with features named by their columns, and no stand-ins of gaps, where other texts name them."""
+    if model.origins is None:
+        return model
+    names, origins = list(model.features), list(model.origins)
+    for place, one in enumerate(model.origins):
+        if one is not None and LETTER.search(_besides(names[place], one, place)):
+            names[place] = one.column
+        if isinstance(one, CategoryCodes) and _is_unknown_stand_in(one):
+            origins[place] = replace(one, fill_value="")
+    return replace(model, features=distinct_names(names), origins=tuple(origins))
+
+
+LETTER = re.compile(r"[^\W_]")
+"""A letter or a digit: what stands between a column and a value is neither."""
+
+FRACTION = re.compile(r"_-?[0-9]{1,6}\.[0-9]{1,20}( \([0-9]{1,6}\))?$")
+"""Ends of names that one-hot encoders give dummies of scaled numbers, with a place where two are alike."""
+
+NUMBER = re.compile(r"-?[0-9.]{1,24}(e-?[0-9]{1,3})?")
+
+
+def _is_unknown_stand_in(one: CategoryCodes) -> bool:
+    """Is it neither a value, nor a number as imputers make them, nor a word for gaps?"""
+    known = one.fill_value in one.codes or one.fill_value in STAND_INS or NUMBER.fullmatch(one.fill_value)
+    return not known
+
+
+def _unused_numbers(tree: TreeIR) -> int:
+    """How many numbers stand where nodes have none: thresholds of leaves and sets, values of inner nodes, children."""
+    leaf = tree.feature == LEAF
+    idle = leaf.copy()
+    idle[[node for node in tree.subsets if 0 <= node < tree.nodes]] = True
+    below = ((tree.low != LEAF) & leaf) | ((tree.high != LEAF) & leaf)
+    says = np.isfinite(tree.values[~leaf]).any(axis=1)
+    return int(np.isfinite(tree.threshold[idle]).sum() + says.sum() + below.sum())

@@ -1,0 +1,112 @@
+"""The choice among candidates: what is known of their use, their order, and limits that only winners are asked of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from leafgate.algorithms.usefulness import Usefulness, joint_use, mean_use
+from leafgate.api import Release
+from leafgate.commands.repair.people import rows_at
+from leafgate.commands.repair.teacher import FOLDS, Teacher
+from leafgate.commands.repair.trials import FITTED_ANEW, LEVELS, STEPS, Trial, Workbench, is_constant
+
+MOST_CROSS_FITTED = 12
+"""So many candidates are fitted on parts of the table, too, where others are at hand to choose by."""
+
+MOST_JUDGED = 8
+"""So many candidates at most are asked of limits that samples of people judge."""
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What was chosen.
+
+    Attributes:
+        trials: The candidates, as far as they were judged.
+        best: The most useful one that passes the whole policy; None where none does.
+        judged_last: Did control people judge it who judged no other candidate?
+    """
+
+    trials: list[Trial]
+    best: Trial | None
+    judged_last: bool = False
+
+
+def chosen(trials: Sequence[Trial], teacher: Teacher, bench: Workbench) -> Choice:
+    """The most useful candidate that passes the whole policy.
+
+    Candidates are asked of limits that samples of people judge in the order of their use, by one half of the control;
+    the first that passes is judged by the other half, which nothing else was judged by.
+    """
+    known = cross_fitted(trials, teacher, bench)
+    order = ranked(known, bench)
+    if not order or not bench.has_sampled_limits:
+        return Choice(known, order[0] if order else None)
+    first, last = bench.halves_of_control()
+    looked: list[Trial] = []
+    for trial in order[:MOST_JUDGED]:
+        if looked and bench.at_end:
+            break
+        looked.append(bench.judged(trial, first))
+        known = _replaced(known, trial, looked[-1])
+        if looked[-1].passes:
+            judged = looked[-1] if last is None else bench.judged(trial, last)
+            return Choice(_replaced(known, looked[-1], judged), judged if judged.passes else None, last is not None)
+    if last is not None and all(one.report.verdict == "inconclusive" for one in looked):
+        judged = bench.judged(order[0], None)  # nothing was chosen by the control, so all of it can judge
+        return Choice(_replaced(known, looked[0], judged), judged if judged.passes else None, judged_last=True)
+    return Choice(known, None)
+
+
+def _replaced(trials: Sequence[Trial], old: Trial, new: Trial) -> list[Trial]:
+    return [new if each is old else each for each in trials]
+
+
+def ranked(trials: Sequence[Trial], bench: Workbench) -> list[Trial]:
+    """The candidates that pass, the most useful first; of equals the least change, and the most on the leaves.
+
+    Of two that seem equally useful the one comes first of which more is known: half a standard error counts.
+
+    Without people outside the table the use of what was cut is known on its own people alone, which flatters. It comes
+    after what was fitted anew and cross-fitted; what predicts as the given model does comes first, what nothing is
+    known of late, and what is no better than a constant last.
+    """
+    blind = bench.parts.choosing is None
+
+    def place(trial: Trial) -> tuple[bool, bool, float, int, int, int]:
+        nodes = sum(tree.nodes for tree in trial.model.trees)
+        unsure = blind and trial.step != "scrub" and (trial.use is None or trial.step not in FITTED_ANEW)
+        order = STEPS.index(trial.step), LEVELS.index(trial.leaves), nodes
+        useless = is_constant(trial.model) or (trial.use is not None and not trial.use.is_useful)
+        return useless, unsure, -round(trial.sure, 4), *order
+
+    return sorted((trial for trial in trials if trial.passes), key=place)
+
+
+def cross_fitted(trials: Sequence[Trial], teacher: Teacher, bench: Workbench) -> list[Trial]:
+    """The candidates, those fitted anew with their use to people of the table whom they were not fitted on.
+
+    Beside people outside the table it is one more estimate for those that seem best by these; without such people it is
+    the only honest one, and of what cannot be fitted on parts of the table nothing is known.
+    """
+    blind = bench.parts.choosing is None
+    known = [replace(one, use=None) if blind and one.step in FITTED_ANEW and one.fit is None else one for one in trials]
+    order = sorted((trial for trial in known if trial.passes and trial.fit is not None), key=lambda one: -one.value)
+    for trial in order if blind else order[:MOST_CROSS_FITTED]:
+        within = None if bench.at_end or trial.fit is None else _use_across(trial.fit, teacher, bench)
+        use = within if blind else joint_use(trial.use, within)
+        known = _replaced(known, trial, replace(trial, use=use))
+    return known
+
+
+def _use_across(fit: Callable[[int], Release | None], teacher: Teacher, bench: Workbench) -> Usefulness | None:
+    """How useful what is fitted on all but one fold is to that fold, on the mean; None where that is not known."""
+    table, known = bench.session.table, []
+    for number in range(FOLDS):
+        release = fit(number)
+        use = None if release is None else bench.use_of(release, rows_at(table, teacher.fold == number))
+        if use is None:
+            return None
+        known.append(use)
+    return mean_use(known)

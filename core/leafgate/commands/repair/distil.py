@@ -1,0 +1,275 @@
+"""Distillation: a tree that a builder grows with the policy's own limits, its tests chosen by the given model's scores.
+
+The leaves hold the table's people, so limits on groups are kept by construction; all others are audited. The tree is
+over the policy's columns. A test for values of a category, which may have many branches, becomes tests of codes whose
+order is that of the branches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from leafgate.algorithms.induction.encoding import categorical_feature
+from leafgate.api import (
+    MORE,
+    CategoricalSplit,
+    Column,
+    Ids,
+    Leaf,
+    LeafgateError,
+    Metric,
+    Node,
+    NumericSplit,
+    Release,
+    Schema,
+    Table,
+    TreeBuilder,
+)
+from leafgate.api.registry import Plugins
+from leafgate.readers import COUNTS_DISCLOSURE, LEAF, CategoryCodes, ModelIR, Numeric, Origin, TreeIR
+
+PEOPLE_TIMES = (1, 4, 10, 2, 25)
+"""Groups are grown with so many times the people that the limits ask for: larger ones often predict others better."""
+
+BRANCHES_TIMES = (1, 4)
+"""With so many times the people tests with a branch for each value of a category are tried, too."""
+
+FORMAT = "distilled"
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A tree that was grown, and the rank of each value of the columns that were ranked for it."""
+
+    release: Release
+    ranks: Mapping[str, Mapping[str | None, int]]
+
+
+@dataclass(frozen=True)
+class Grower:
+    """A builder with settings that keep the policy's limits on groups.
+
+    Attributes:
+        builder: The builder.
+        words: Its settings, in words.
+        ranks: Are values of categories ranked, and cut as numbers are? A test with a branch for each value needs a
+            whole group in every branch, which columns with rare values never have.
+    """
+
+    builder: TreeBuilder
+    words: str
+    ranks: bool
+
+    def grown(self, table: Table, levels: Ids | None) -> Grown | None:
+        """The tree, with tests for the classes or for levels of scores; None where there is none."""
+        rng = np.random.default_rng(0)
+        ranks: Mapping[str, Mapping[str | None, int]] = {}
+        if self.ranks:
+            own = table.codes(table.schema.target.name) if levels is None else levels
+            table, ranks = ranked(table, own)
+        try:
+            if levels is not None:
+                release = self.builder.distilled(table, rng, levels)
+                return None if release is None else Grown(release, ranks)
+            built = self.builder.build(table, rng)
+        except LeafgateError:
+            return None
+        return Grown(built if isinstance(built, Release) else built.release, ranks)
+
+
+def ranked(table: Table, levels: Ids) -> tuple[Table, dict[str, dict[str | None, int]]]:
+    """The table with a number in place of each category: its place by the mean level of the people who have it.
+
+    The best cut of values in two by two classes is one of this order. Secrets stay as they are.
+
+    Source: Breiman, Friedman, Olshen, Stone, "Classification and Regression Trees", 1984, section 4.2.2.
+    """
+    frame, columns, ranks = table.frame.copy(deep=False), [], {}
+    for column in table.schema.columns:
+        if column.holds_numbers or column.roles & {"class", "sensitive", "key", "weight"}:
+            columns.append(column)
+            continue
+        codes = table.codes(column.name)
+        people = np.bincount(codes, weights=table.weight, minlength=len(column.domain))
+        total = np.bincount(codes, weights=table.weight * levels, minlength=len(column.domain))
+        mean = np.where(people > 0, total / np.maximum(people, 1), np.average(levels, weights=table.weight))
+        rank = np.argsort(np.argsort(mean, kind="stable"), kind="stable")
+        ranks[column.name] = {value: int(place) for value, place in zip(column.domain, rank, strict=True)}
+        frame[column.name] = rank[codes].astype(np.float64)
+        bounds = (0.0, float(max(len(column.domain) - 1, 1)))
+        columns.append(Column(column.name, column.roles, bounds=bounds))
+    names = [column.name for column in columns]
+    order = Schema(tuple(columns), dropped=table.schema.dropped)
+    return replace(table, schema=order, frame=frame[names], incomplete=None, _codes={}), ranks
+
+
+def growers(plugins: Plugins, metrics: Sequence[Metric], people: int, *, prune: bool) -> Iterator[Grower]:
+    """Each builder that keeps limits by construction, with groups of several sizes; with `prune` pruned by errors, too.
+
+    Pruning by errors makes one leaf of groups in which the same class is most frequent: they are ranked alike then.
+    """
+    for kind in plugins.kind(TreeBuilder):
+        builder = _keeping(kind, metrics)
+        if builder is None or type(builder).distilled is TreeBuilder.distilled:
+            continue
+        sizes = [name for name in builder.options_ruled(MORE) if isinstance(getattr(builder, name, None), int)]
+        for times in PEOPLE_TIMES if sizes else (1,):
+            more = {name: getattr(builder, name) * times for name in sizes}
+            if any(size > people // 2 for size in more.values()) and times > 1:
+                continue
+            words = ", ".join(f"{name} {size}" for name, size in more.items())
+            words = f"{kind.model_fields['use'].default}, {words}"
+            for pruned in ((False, True) if prune else (False,)) if "prune" in kind.model_fields else (None,):
+                options = more if pruned is None else {**more, "prune": pruned}
+                after = ", pruned" if pruned else ""
+                grown = builder.model_copy(update=options)
+                if times in BRANCHES_TIMES:
+                    yield Grower(grown, words + after, ranks=False)
+                yield Grower(grown, f"{words}{after}, categories ranked", ranks=True)
+
+
+def _keeping(kind: type, metrics: Sequence[Metric]) -> TreeBuilder | None:
+    try:
+        return kind.keeping(metrics) if issubclass(kind, TreeBuilder) else None
+    except LeafgateError:
+        return None
+
+
+@dataclass
+class _Growing:
+    """The arrays of a binary tree while it is written."""
+
+    position: Mapping[str, int]
+    codes: Mapping[str, Mapping[str | None, int]]
+    feature: list[int]
+    threshold: list[float]
+    low: list[int]
+    high: list[int]
+    missing_low: list[bool]
+    leaf: list[Leaf | None]
+
+    def node(self) -> int:
+        """A new node, as yet a leaf without people."""
+        self.feature.append(LEAF)
+        self.threshold.append(np.nan)
+        self.low.append(LEAF)
+        self.high.append(LEAF)
+        self.missing_low.append(False)
+        self.leaf.append(None)
+        return len(self.feature) - 1
+
+    def split(self, at: int, column: str, threshold: float, *, missing_low: bool) -> tuple[int, int]:
+        """Make a node ask; its children."""
+        self.feature[at], self.threshold[at], self.missing_low[at] = self.position[column], threshold, missing_low
+        self.low[at], self.high[at] = self.node(), self.node()
+        return self.low[at], self.high[at]
+
+
+def model_of(grown: Grown, classes: Mapping[str, str], explained: Collection[str], *, float32: bool = False) -> ModelIR:
+    """A grown tree as a model over the policy's columns, with counts on its leaves.
+
+    Args:
+        grown: a release of one tree with counts; a leaf that nobody reaches is left out where others stand beside it.
+        classes: the model's class for each value of the release's class.
+        explained: names of features that the policy's `encoding` explains; they stay names of features.
+        float32: are numbers rounded to single precision before they are compared, as scikit-learn does?
+    """
+    release = grown.release
+    [tree] = release.trees
+    names = list(dict.fromkeys(_asked(tree)))
+    codes: dict[str, Mapping[str | None, int]] = {
+        name: _codes_of(release.schema, name) for name in names if not release.schema[name].holds_numbers
+    }
+    growing = _Growing({name: i for i, name in enumerate(names)}, codes, [], [], [], [], [], [])
+    waiting = [(growing.node(), tree)]
+    while waiting:
+        at, node = waiting.pop()
+        if isinstance(node, Leaf):
+            growing.leaf[at] = node
+        elif isinstance(node, NumericSplit):
+            low, high = growing.split(at, node.column, node.at, missing_low=node.missing == "low")
+            waiting += [(low, node.low), (high, node.high)]
+        else:
+            waiting += _branched(growing, at, node)
+    counts = np.array(
+        [[(leaf.counts or {}).get(value, 0) if leaf else 0 for value in release.classes] for leaf in growing.leaf],
+        dtype=np.float64,
+    )
+    feature, threshold = np.array(growing.feature, dtype=np.int64), np.array(growing.threshold)
+    for name in set(names) & grown.ranks.keys():
+        own = feature == growing.position[name]
+        cuts = np.unique(threshold[own])
+        threshold[own] = np.searchsorted(cuts, threshold[own]) + 0.5
+        codes[name] = {value: int(np.searchsorted(cuts, rank)) for value, rank in grown.ranks[name].items()}
+    arrays = TreeIR(
+        feature,
+        threshold,
+        np.array(growing.low, dtype=np.int64),
+        np.array(growing.high, dtype=np.int64),
+        counts,
+        float32=float32,
+        missing_low=np.array(growing.missing_low),
+        counts=np.where((feature == LEAF)[:, None], counts, np.nan),
+    )
+    origins: list[Origin | None] = [_origin(name, codes.get(name)) for name in names]
+    own_names = [f"column {name}" if name in explained else name for name in names]
+    idle = [name for name in sorted(explained) if name not in own_names]
+    return ModelIR(
+        FORMAT,
+        (*own_names, *idle),
+        tuple(classes[value] for value in release.classes),
+        (arrays,),
+        "counts",
+        counted="exact",
+        discloses=(COUNTS_DISCLOSURE,),
+        origins=(*origins, *(None for _ in idle)),
+    )
+
+
+def _asked(tree: Node) -> Iterator[str]:
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, NumericSplit):
+            yield node.column
+            waiting += [node.low, node.high]
+        elif isinstance(node, CategoricalSplit):
+            yield node.column
+            waiting += [branch.node for branch in node.branches]
+
+
+def _codes_of(schema: Schema, name: str) -> dict[str | None, int]:
+    """Each value's code, in an order in which all groups of a hierarchy are runs; None for a missing cell."""
+    return {value: code for code, value in enumerate(categorical_feature(schema[name], hierarchies=True)[0].values)}
+
+
+def _origin(name: str, codes: Mapping[str | None, int] | None) -> Origin:
+    if codes is None:
+        return Numeric(name)
+    own = {value: float(code) for value, code in codes.items() if value is not None}
+    return CategoryCodes(name, own, missing=float(codes[None]) if None in codes else np.nan)
+
+
+def _branched(growing: _Growing, at: int, node: CategoricalSplit) -> Iterator[tuple[int, Node]]:
+    """Tests of codes for the branches, halving them; branches that nobody takes go with their neighbours."""
+    codes = growing.codes[node.column]
+    branches = sorted((sorted(codes[value] for value in branch.values), branch.node) for branch in _taken(node))
+    waiting = [(at, 0, len(branches))]
+    while waiting:
+        here, first, last = waiting.pop()
+        if last - first == 1:
+            yield here, branches[first][1]
+            continue
+        middle = (first + last) // 2
+        threshold = (branches[middle - 1][0][-1] + branches[middle][0][0]) / 2
+        low, high = growing.split(here, node.column, threshold, missing_low=False)
+        waiting += [(low, first, middle), (high, middle, last)]
+
+
+def _taken(node: CategoricalSplit) -> list[Any]:
+    taken = [branch for branch in node.branches if not (isinstance(branch.node, Leaf) and not branch.node.size)]
+    return taken or list(node.branches[:1])

@@ -1,0 +1,465 @@
+"""The ladder: changes of the given model, the least first, of which each becomes a file that is audited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+
+from leafgate.api import MORE, Ids, LeafgateError, Metric, Release, ReleaseError
+from leafgate.commands.convert.rare_cells import merge_rare_values
+from leafgate.commands.convert.scrub import LeafContent, minimise, with_leaves
+from leafgate.commands.repair.distil import Grower, growers, model_of
+from leafgate.commands.repair.exact import NodeLimits, PersonLimits, Solution, person_limits
+from leafgate.commands.repair.expansion import expansions
+from leafgate.commands.repair.people import rows_at
+from leafgate.commands.repair.pruning import PrunableModel, prunable
+from leafgate.commands.repair.refit import (
+    Rows,
+    Settings,
+    balanced,
+    fitted,
+    recounted,
+    rows_for,
+    settings_for,
+    tree_settings,
+)
+from leafgate.commands.repair.search import Cuts, Search, few_leaves
+from leafgate.commands.repair.teacher import Teacher
+from leafgate.commands.repair.trials import LEVELS, Step, Trial, Workbench, is_of_file, person_metrics
+from leafgate.kernel.findings import Finding, Report
+from leafgate.models.lowering.release import lower_model
+from leafgate.readers import ModelIR
+
+WITHIN: dict[str, tuple[LeafContent, ...]] = {
+    "counts": LEVELS,
+    "shares": LEVELS[1:],
+    "error_rates": LEVELS[2:],
+    "labels": LEVELS[2:],
+}
+"""What a file may have on its leaves where a policy publishes so much; no file of a model has error rates."""
+
+SAME_USE = 0.005
+"""A model that differs from the given one in its use by less predicts as well as that."""
+
+
+@dataclass(eq=False)
+class Ladder:
+    """The candidates and the exact solutions of one repair.
+
+    Attributes:
+        bench: Where candidates are audited.
+        model: The given model, ready to be pruned.
+        given: The audit of its file.
+        teacher: Its scores.
+        name: What errors call its file.
+        fit_anew: May trees be grown and estimators fitted on the table?
+        trials: Every candidate that was audited.
+        solutions: The exact solutions of the given tree.
+        proves: Do they prove anything?
+        broken_by_root: Limits that even a single leaf breaks, by the ids of their findings.
+        told: Does a file tell too much with this on its leaves, by the kind of the leaves' values? As far as is known.
+        stopped: Did the time limit end the search?
+    """
+
+    bench: Workbench
+    model: PrunableModel
+    given: Report
+    teacher: Teacher
+    name: str
+    fit_anew: bool
+    trials: list[Trial] = field(default_factory=list)
+    solutions: list[Solution] = field(default_factory=list)
+    proves: bool = True
+    broken_by_root: tuple[str, ...] = ()
+    told: dict[tuple[LeafContent, str], bool] = field(default_factory=dict)
+    stopped: bool = False
+
+    def run(self) -> None:
+        """Try the ladder: what keeps the predictions first, then what is quick, then what is searched."""
+        alone = self._is_separable(self.model)
+        self._scrubbed()
+        if any(map(self._is_as_good, self.trials)) and not self.bench.has_sampled_limits:
+            return
+        anew = self.fit_anew
+        if anew and self.model.given.classes:
+            self._distilled()
+        if alone:
+            self._for_each_level(self._solve_or_search)
+        if anew:
+            self._fitted_trees()
+        if not alone:
+            self._expanded()
+        if anew:
+            self._refitted()
+        if not alone:
+            self._for_each_level(self._search_all)
+        self.stopped = self.bench.out_of_time
+        if not any(trial.passes for trial in self.trials):
+            self._single_leaf(self._levels())
+
+    def _is_as_good(self, trial: Trial) -> bool:
+        """Does what is left of the given model pass, and predict as well as it does?"""
+        people = self.bench.parts.choosing or self.bench.session.table
+        release = self.teacher.release
+        given = None if release is None else self.bench.use_of(release, people)
+        return trial.passes and (trial.step == "scrub" or (given is not None and trial.value >= given.value - SAME_USE))
+
+    def refuse_telling_format(self) -> None:
+        """ReleaseError where the new file's format keeps something by which every model in it tells too much."""
+        if not self.bench.keeps_features:
+            return
+        least = self._cut(self.model, [self.model.trees[0].root_alone()])
+        if kept := self.bench.told_by(least, self._levels_within(self.model.given)[-1]):
+            raise ReleaseError(
+                f"files that end so keep of the given file what the policy limits: {kept}",
+                place=self.bench.name,
+                remedy=f"end the new file's name in {' or '.join(self.bench.other_endings)}",
+            )
+
+    def _for_each_level(self, search: Callable[[LeafContent], None]) -> None:
+        """Search with one kind of leaves after another, until leaves that say less can gain nothing."""
+        for leaves in self._levels():
+            search(leaves)
+            if any(trial.passes for trial in self.trials) and not self._limits(leaves).hides_composition:
+                return
+
+    def _search_all(self, leaves: LeafContent) -> None:
+        self._search([tree.nothing_pruned() for tree in self.model.trees], leaves)
+        self._single_tree(leaves)
+
+    def is_proved(self, best: Trial | None) -> bool:
+        """Is there no better pruning of the given tree, by the exact solutions?"""
+        bounds = [solution.at_least for solution in self.solutions]
+        return best is not None and best.loss is not None and self.proves and bool(bounds) and best.loss <= min(bounds)
+
+    def _scrubbed(self) -> None:
+        """The given model without what no prediction needs, and with coarser leaves.
+
+        Not where a limit on the size of groups is broken: leaves that say less make no group larger, unless they say
+        the same as their neighbours.
+        """
+        limited = {metric.called for metric in person_metrics(self.bench.session.policy.metrics) if metric.groups_only}
+        if any(finding.fails and finding.metric in limited for finding in self.given.findings):
+            return
+        model = self.model.given if self.bench.keeps_features else self.model.plain
+        for leaves in self._levels():
+            if not self.bench.out_of_time:
+                same = leaves == model.leaf_level and (bool(model.classes) or not self.bench.rounds_numbers)
+                step: Step = "scrub" if same else "coarser leaves"
+                words = leaves if same or model.classes else "rounded numbers"
+                found = self._kept(self.bench.trial(model, leaves, step, words))
+                if found is not None and found.passes:
+                    return
+
+    def _kept(self, trial: Trial | None) -> Trial | None:
+        """The candidate, which is kept unless an earlier one has the same file."""
+        if trial is not None and all(each.content != trial.content for each in self.trials):
+            self.trials.append(trial)
+        return trial
+
+    def _tried(self, model: ModelIR, step: Step, words: str) -> Trial | None:
+        """A model of its own with the most on its leaves that passes; the last one that was tried where none does."""
+        found = None
+        for leaves in self._levels_within(model):
+            if self.told.get((leaves, model.values)) or (self.bench.at_end and self.bench.best is not None):
+                continue
+            found = self._kept(self._tried_at(self._labelled(model, leaves), leaves, step, words))
+            if found is None:
+                continue
+            broken = [finding for finding in found.report.findings if finding.fails]
+            if any(map(is_of_file, broken)):
+                self.told[leaves, model.values] = not _lists_people(found)
+            elif found.passes or not self._limits(leaves).hides_composition:
+                return found
+        return found
+
+    def _tried_at(self, model: ModelIR, leaves: LeafContent, step: Step, words: str) -> Trial | None:
+        """The model with this on its leaves; where its file names values of a few people, without these."""
+        found = self.bench.trial(model, leaves, step, words)
+        if found is None or not _lists_people(found) or not any(map(is_of_file, filter(_fails, found.report.findings))):
+            return found
+        least = minimise(model, leaves, self.bench.name, None, merge=False, kept=self.bench.encoding)
+        merged = merge_rare_values(model, least, self.bench.people, dummies=self.bench.is_neutral)
+        if not merged.columns:
+            return found
+        table, whole = self.bench.session.table, merged.model
+        if model.values == "counts" and len(model.trees) == 1:
+            try:
+                whole = recounted(whole, rows_for(whole, table, self.bench.encoding, self._names(), self.name))
+            except LeafgateError:
+                return found
+        return self.bench.trial(whole, leaves, step, words) or found
+
+    def _levels_within(self, model: ModelIR) -> list[LeafContent]:
+        """What may stand on a model's leaves: no more than is published, nor than it has; the most first."""
+        policy = self.bench.session.policy
+        claim = "counts" if policy.publish is None else policy.publish.leaves
+        possible = [leaves for leaves in WITHIN[claim] if _can_have(model, leaves, self.name)]
+        return possible or [leaves for leaves in LEVELS[::-1] if _can_have(model, leaves, self.name)][:1]
+
+    def _levels(self) -> list[LeafContent]:
+        """What may stand on the given model's leaves; nothing by which the file discloses too much, unless all does."""
+        possible = self._levels_within(self.model.given)
+        kept = [leaves for leaves in possible[:-1] if not self._tells_too_much(leaves)]
+        return [*kept, *possible[-1:]]
+
+    def _tells_too_much(self, leaves: LeafContent) -> bool:
+        """Does a file with few leaves break a limit on what files tell already?"""
+        key = leaves, self.model.given.values
+        if key not in self.told:
+            cuts = [few_leaves(tree) for tree in self.model.trees]
+            self.told[key] = bool(self.bench.told_by(self._cut(self.model, cuts), leaves))
+        return self.told[key]
+
+    def _cut(self, model: PrunableModel, cuts: Cuts) -> ModelIR:
+        """A model pruned, over the features that the new file has."""
+        return model.pruned(cuts, as_given=self.bench.keeps_features)
+
+    def _labelled(self, model: ModelIR, leaves: LeafContent) -> ModelIR:
+        """The model; where labels of a rare class are to be found, with classes weighed alike."""
+        is_rare = leaves == "labels" and self.bench.goal == "balanced_accuracy"
+        return balanced(model) if is_rare and model.values == "counts" and model.counted == "exact" else model
+
+    def _is_separable(self, model: PrunableModel) -> bool:
+        """Is it one tree over public columns, whose leaves predict by themselves?"""
+        given = model.given
+        return model.is_public and len(given.trees) == 1 and not given.base and given.values != "scores"
+
+    def _limits(self, leaves: LeafContent) -> PersonLimits:
+        metrics = person_metrics(self.bench.searched_policy.metrics)
+        return person_limits(metrics, self.given.findings, leaves)
+
+    def _solve(self, model: PrunableModel, leaves: LeafContent) -> Solution:
+        return NodeLimits(self.bench, model, leaves, self._limits(leaves)).solve()
+
+    def _solve_or_search(self, leaves: LeafContent) -> None:
+        """The exact solution, and a search where it does not pass or proves nothing."""
+        solution = self._solve(self.model, leaves)
+        if not solution.separable:
+            self.proves = False
+            self._search([tree.nothing_pruned() for tree in self.model.trees], leaves)
+            return
+        if solution.cut is None:
+            self.broken_by_root = tuple(sorted({*self.broken_by_root, *solution.broken_by_root}))
+            return
+        self.solutions.append(solution)
+        pruned = self._cut(self.model, [solution.cut])
+        found = self._kept(self.bench.trial(pruned, leaves, "pruning", leaves, solution.loss))
+        if found is None or not found.passes:
+            self._search([solution.cut], leaves)
+
+    def _search(self, base: Cuts, leaves: LeafContent) -> None:
+        self.trials += Search(self.bench, self.model, base, leaves).run()
+
+    def _single_tree(self, leaves: LeafContent) -> None:
+        """The best pruning of the best tree of a forest, as a further candidate."""
+        trees = self.model.trees
+        if len(trees) == 1 or self.bench.out_of_time:
+            return
+        model = self.model.alone(min(range(len(trees)), key=lambda i: trees[i].given_loss))
+        if self._is_separable(model):
+            solution = self._solve(model, leaves)
+            if solution.cut is not None:
+                self._kept(self.bench.trial(self._cut(model, [solution.cut]), leaves, "fewer trees", "one tree"))
+
+    def _expanded(self) -> None:
+        """The first trees as one tree, with the people of each class on its leaves, pruned exactly."""
+        if not self.model.given.classes:
+            return
+        rows = self._rows
+        for one in expansions(self.model, list(map(few_leaves, self.model.trees)), self.bench.session.table.persons):
+            if self.bench.out_of_time:
+                return
+            counted = one if rows is None else recounted(one, rows)
+            words = "one tree of the first trees"
+            self._pruned_exactly(counted, "fewer trees", words)
+            if rows is not None and self.bench.goal != "auc":
+                self._pruned_exactly(one, "fewer trees", words)
+
+    def _pruned_exactly(self, model: ModelIR, step: Step, words: str) -> None:
+        """One tree, pruned so far that limits on people hold, as a candidate."""
+        leaves = next((one for one in self._levels_within(model) if not self.told.get((one, model.values))), None)
+        model = model if leaves is None else self._labelled(model, leaves)
+        try:
+            whole = prunable(model, self.bench.session.table, self.bench.encoding, self.name, self.bench.goal)
+        except LeafgateError:
+            return
+        if leaves is None or not self._is_separable(whole):
+            self._tried(model, step, words)
+            return
+        solution = self._solve(whole, leaves)
+        if solution.cut is not None:
+            self._tried(self._cut(whole, [solution.cut]), step, words)
+
+    @property
+    def _metrics(self) -> Sequence[Metric]:
+        return self.bench.session.policy.metrics
+
+    def _names(self) -> Mapping[str, str]:
+        """The model's class for each value of the policy's class."""
+        reading = None if self.bench.given is None else self.bench.given.provenance.reading
+        if reading is not None and reading.classes:
+            return dict(reading.classes)
+        return {value: value for value in self.model.given.classes}
+
+    @cached_property
+    def _rows(self) -> Rows | None:
+        """The table's people as the given model's features; None where they cannot be told."""
+        bench = self.bench
+        try:
+            return rows_for(self.model.given, bench.session.table, bench.encoding, self._names(), self.name)
+        except LeafgateError:
+            return None
+
+    def _distilled(self) -> None:
+        """Trees that keep the limits on groups by construction, by the classes and by the given model's scores.
+
+        Those by the classes are quick, and are tried whatever time the given model has taken, until one passes.
+        """
+        bench = self.bench
+        prunes = bench.goal in {"accuracy", "balanced_accuracy"}
+        kinds = list(growers(bench.session.plugins, self._metrics, bench.session.table.people, prune=prunes))
+        for of_scores in (False, True):
+            for grower in kinds:
+                if (bench.at_end and bench.best is not None) or (of_scores and bench.out_of_time):
+                    return
+                self._grown_tree(grower, of_scores=of_scores)
+
+    @property
+    def _explained(self) -> list[str]:
+        """The names of features that the policy explains, without that of the class."""
+        targets = {column.name for column in self.bench.session.table.schema.having("class")}
+        return [name for name in self.bench.encoding if name not in targets]
+
+    def _grown_tree(self, grower: Grower, *, of_scores: bool) -> None:
+        """A tree that a builder grows of the table, as a candidate."""
+        bench, names = self.bench, self._names()
+        levels = self.teacher.levels if of_scores else None
+        grown = None if of_scores and levels is None else grower.grown(bench.session.table, levels)
+        if grown is None or not set(grown.release.classes) <= names.keys():
+            return
+        words = grower.words + (", by the model's scores" if of_scores else "")
+        model = model_of(grown, names, self._explained, float32=bench.name.lower().endswith(".skops"))
+        self._fits_by(self._tried(model, "distillation", words), partial(self._grown, grower, of_scores))
+
+    def _grown(self, grower: Grower, of_scores: bool, number: int) -> ModelIR | None:
+        """What a builder grows on all but one fold."""
+        levels = self.teacher.within[number] if of_scores else None
+        if of_scores and levels is None:
+            return None
+        bench, names = self.bench, self._names()
+        grown = grower.grown(rows_at(bench.session.table, self.teacher.fold != number), levels)
+        return None if grown is None else model_of(grown, names, self._explained)
+
+    def _fitted_trees(self) -> None:
+        """Single trees over the model's features, by classes and by scores, or by numbers."""
+        rows, of_numbers = self._rows, not self.model.given.classes
+        if rows is None:
+            return
+        for settings in tree_settings(self._least(), of_numbers=of_numbers):
+            if of_numbers:
+                self._refit(settings, rows, "distillation")
+                continue
+            for labels in (rows.target, self.teacher.levels):
+                if labels is None or self.bench.out_of_time:
+                    continue
+                by = ", by the model's scores" if labels is self.teacher.levels else ""
+                self._fitted_tree(settings, rows, labels, settings.words + by)
+
+    def _refitted(self) -> None:
+        """The model's own estimator with fewer trees and larger leaves."""
+        rows, bench = self._rows, self.bench
+        learner = None if bench.given is None else bench.given.provenance.learner
+        if rows is None or learner is None:
+            return
+        for settings in settings_for(learner, self._least()):
+            self._refit(settings, rows, "refit")
+
+    def _refit(self, settings: Settings, rows: Rows, step: Step) -> None:
+        """An estimator as it is fitted, as a candidate."""
+        if self.bench.out_of_time:
+            return
+        model = fitted(settings, self.model.given, rows, self.bench.session.plugins.readers)
+        if model is not None:
+            found = self._tried(model, step, settings.words)
+            self._fits_by(found, partial(self._fitted_within, settings, rows, None))
+
+    def _fitted_tree(self, settings: Settings, rows: Rows, labels: Ids, words: str) -> None:
+        """A tree over the model's features with people of each class on its leaves, pruned where a limit asks it."""
+        model = fitted(settings, self.model.given, rows, self.bench.session.plugins.readers, labels)
+        if model is None:
+            return
+        known, number = len(self.trials), len(model.trees[0].leaves)
+        self._pruned_exactly(model, "distillation", words)
+        whole = [one for one in self.trials[known:] if len(one.model.trees[0].leaves) == number]
+        for found in whole:  # what was pruned further is another tree than one that is fitted on a part of the table
+            self._fits_by(found, partial(self._fitted_within, settings, rows, labels))
+
+    def _fitted_within(self, settings: Settings, rows: Rows, labels: Ids | None, number: int) -> ModelIR | None:
+        """What is fitted on all but one fold."""
+        part = self.teacher.fold != number
+        some = None if labels is None else labels[part]
+        if labels is not None and labels is self.teacher.levels:
+            some = self.teacher.within[number]
+            if some is None:
+                return None
+        return fitted(settings, self.model.given, rows.at(part), self.bench.session.plugins.readers, some)
+
+    def _released(self, fit: Callable[[int], ModelIR | None], leaves: LeafContent, number: int) -> Release | None:
+        """What is fitted on all but one fold, with these leaves, over the policy's columns; None where that fails."""
+        model = fit(number)
+        if model is None:
+            return None
+        try:
+            less = self.bench.reduced(self._labelled(model, leaves), leaves)
+            return lower_model(less, b"", self.bench.session.table.schema, self.bench.encoding, self.name).release
+        except LeafgateError:
+            return None
+
+    def _least(self) -> int:
+        """People that each leaf must have by the limits on groups; 5 where there are none."""
+        sizes = [
+            getattr(grower.builder, name)
+            for grower in growers(
+                self.bench.session.plugins, self._metrics, self.bench.session.table.people, prune=False
+            )
+            for name in grower.builder.options_ruled(MORE)
+        ]
+        return max(min(sizes, default=5), 2)
+
+    def _fits_by(self, trial: Trial | None, fit: Callable[[int], ModelIR | None]) -> None:
+        """Note how a candidate was fitted: `fit` gives what is fitted on all but one fold.
+
+        None where tests were chosen by scores that know that fold's classes.
+        """
+        self.trials = [
+            replace(each, fit=partial(self._released, fit, each.leaves)) if each is trial else each
+            for each in self.trials
+        ]
+
+    def _single_leaf(self, levels: Sequence[LeafContent]) -> None:
+        """The root alone, as a last resort."""
+        tree = self.model.trees[0]
+        cut = tree.root_alone()
+        model = self.model.pruned([cut], as_given=self.bench.keeps_features)
+        for leaves in levels[::-1]:
+            self._kept(self.bench.trial(model, leaves, "pruning", "a single leaf"))
+
+
+def _fails(finding: Finding) -> bool:
+    return finding.fails
+
+
+def _lists_people(trial: Trial) -> bool:
+    """Does the candidate's file name values that a few people have?"""
+    file = None if trial.release is None else trial.release.file
+    return file is not None and any(item.kind == "people_listed" for item in file.discloses)
+
+
+def _can_have(model: ModelIR, leaves: LeafContent, place: str) -> bool:
+    try:
+        with_leaves(model, leaves, place, None)
+    except ReleaseError:
+        return False
+    return True

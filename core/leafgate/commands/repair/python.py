@@ -1,0 +1,209 @@
+"""`leafgate.repair`: the most useful model in place of a given one that keeps every limit of an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leafgate.api.registry import load_plugins
+from leafgate.commands.repair.plan import repair_file
+from leafgate.commands.repair.result import TIME_LIMIT, RepairResult
+from leafgate.errors import InvalidError, ReleaseError
+from leafgate.io.files import EVERYONE, write_file
+from leafgate.models.writer import model_writer, writable_suffixes
+from leafgate.session.audit import Audit, AuditFiles, private_folder
+from leafgate.session.model_audit import audit as audit_model
+from leafgate.session.model_audit import audit_files, open_files
+from leafgate.session.python_text import text_in_python
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+NEUTRAL = ".json"
+"""The ending of neutral files, which every model that is read can be written as."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Repair:
+    """What `leafgate.repair` returns. Its repr says no number.
+
+    Attributes:
+        audit: the audit of the repaired model; of the given one where none was found.
+        content: the bytes of the repaired model's file; None where none was found, or none was needed.
+        name: the name of that file, whose ending is its format; empty where there is none.
+        path: where it was written; None where `out` was not given.
+        sentences: what was changed, how accurate the model is now, and what is known of better ones; or what stands in
+            the way.
+        candidates: every model that was tried, with its use in exact numbers, for the data's owner: a row for each
+            (CANDIDATE_COLUMNS), the given one first; None where nothing was tried.
+    """
+
+    audit: Audit
+    content: bytes | None = field(default=None, repr=False)
+    name: str = ""
+    path: Path | None = None
+    sentences: tuple[str, ...] = ()
+    candidates: pd.DataFrame | None = field(default=None, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        return f"Repair(found={self.found}, verdict={self.audit.verdict!r})"
+
+    @property
+    def found(self) -> bool:
+        """Is there a new model, which passes?"""
+        return self.content is not None
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the use of each candidate against its tightest limit on people.
+
+        Args:
+            ax: where to draw; a new figure when left out.
+
+        Raises:
+            ImportError: matplotlib is not installed.
+            InvalidError: nothing was tried.
+        """
+        if self.candidates is None:
+            raise InvalidError("nothing was tried, so there is nothing to draw", place="plot")
+        return draw_candidates(self.candidates, ax)
+
+    def show(self) -> None:
+        """Print what was changed, or what stands in the way."""
+        for sentence in self.sentences:
+            print(sentence)
+
+
+def repair(
+    audit: Any,
+    X: Any = None,  # noqa: N803
+    y: Any = None,
+    *,
+    out: str | Path | None = None,
+    keep: str | None = None,
+    time_limit: float | None = TIME_LIMIT,
+    fit_anew: bool = True,
+    **options: Any,
+) -> Repair:
+    """Find the most useful model in place of a given one that keeps every limit of its audit.
+
+    Args:
+        audit: an audit that `leafgate.audit` made of a model; or a fitted model, which is audited first.
+        X: of a model, the people whom it was fitted on, as `leafgate.audit` takes them.
+        y: of a model, what it predicts.
+        out: the file to write, whose ending chooses the format, such as `.skops`, `.onnx` or `.json` (the neutral
+            format of leafgate). None to write nothing; the format is then the given model's where it can be written.
+        keep: what is kept as high as possible: `auc`, `balanced_accuracy`, `accuracy` or, of a model of numbers,
+            `loss`; None for what fits the limits: AUC, of labels alone balanced accuracy.
+        time_limit: after so many seconds no further candidate is looked at, and the best so far is returned; None for
+            no limit.
+        fit_anew: whether trees may be grown and the model's estimator fitted on the table; otherwise it is only cut.
+        options: of a model, the other arguments of `leafgate.audit`.
+
+    Returns:
+        The repaired model's file, its audit, and what was changed. Where no model was found to pass, or the given one
+        passes already, there is no file, and the sentences say so.
+
+    Raises:
+        InvalidError: the audit is not of a model in memory, or `out` has an ending that no plugin writes.
+        InconclusiveError: the model is not of these people, or a limit could not be judged.
+    """
+    if isinstance(audit, Audit):
+        if X is not None or y is not None or options:
+            raise InvalidError("has its table and its limits already", place="audit", remedy="give the audit alone")
+        given = audit
+    else:
+        given = audit_model(audit, X, y, **{"search_remedies": False, **options})
+    if given.files is None:
+        remedy = "run leafgate repair MODEL --policy POLICY --out NEW"
+        raise InvalidError("is by a policy of its own", place="audit", remedy=remedy)
+    target = None if out is None else Path(out)
+    plugins = load_plugins()
+    if target is not None:
+        model_writer(target.name, plugins.readers)
+    if given.passed:
+        return Repair(audit=given, sentences=("The model passes already, so nothing is changed.",))
+    suffixes = writable_suffixes(plugins.readers)
+    names = _names(given.files.model, suffixes) if target is None else [target.name]
+    name, result = _repaired(given.files, names, keep, time_limit, fit_anew=fit_anew)
+    if result.content is None:
+        lines = "The model passes already." if result.passes_already else "No useful model was found to pass."
+        return Repair(audit=given, sentences=(lines, *map(_sentence, result.lines)), candidates=result.candidates)
+    if target is not None:
+        write_file(target, result.content, EVERYONE)
+    again = audit_files(_with_model(given.files, name, result.content))
+    sentences = tuple(map(_sentence, result.lines))
+    return Repair(
+        audit=again, content=result.content, name=name, path=target, sentences=sentences, candidates=result.candidates
+    )
+
+
+def _sentence(line: str) -> str:
+    """A line of the command with arguments of `leafgate.audit`, whose users have written no policy."""
+    return text_in_python(line.strip())
+
+
+def _names(model: str, suffixes: Sequence[str]) -> list[str]:
+    """The names that a new file may have: of the given model's format where that is written, else a neutral file."""
+    suffix = Path(model).suffix.lower()
+    return [f"repaired{ending}" for ending in dict.fromkeys((suffix, NEUTRAL)) if ending in suffixes]
+
+
+def _repaired(
+    files: AuditFiles, names: Sequence[str], keep: str | None, seconds: float | None, *, fit_anew: bool
+) -> tuple[str, RepairResult]:
+    """The first name under which a repaired model can be written, and what the repair came to."""
+    with private_folder() as folder:
+        session = open_files(files, folder)
+        model = folder / files.model
+        for name in names[:-1]:
+            try:
+                return name, repair_file(session, model, name, keep=keep, seconds=seconds, fit_anew=fit_anew)
+            except ReleaseError:
+                continue
+        return names[-1], repair_file(session, model, names[-1], keep=keep, seconds=seconds, fit_anew=fit_anew)
+
+
+def _with_model(files: AuditFiles, name: str, content: bytes) -> AuditFiles:
+    """The files with another model in place of the given one."""
+    build = {key: value for key, value in files.document["build"].items() if key != "witness"}
+    gone = {files.model, files.document["build"].get("witness", "")}  # the answers are of the given model
+    document = {**files.document, "build": {**build, "path": name}}
+    contents = {other: each for other, each in files.contents.items() if other not in gone}
+    return replace(files, document=document, contents={**contents, name: content}, model=name)
+
+
+def draw_candidates(candidates: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the use of each candidate against its tightest limit on people; left of the line it is broken."""
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise ImportError('a picture needs matplotlib: pip install "leafgate[docs]"') from None
+    if ax is None:
+        ax = pyplot.figure(figsize=(6, 4), layout="constrained").subplots()
+    known = candidates.dropna(subset=["headroom", "chosen_by"])
+    for step, own in known.groupby("step", sort=False):
+        places = own["headroom"].clip(lower=LEAST_HEADROOM)
+        sizes = own["verdict"].eq("pass").map({True: 40, False: 12})
+        is_given = step == "given"
+        ax.scatter(
+            *(places, own["chosen_by"]),
+            s=120 if is_given else sizes,
+            marker="*" if is_given else "o",
+            zorder=3 if is_given else 2,
+            label=str(step),
+        )
+    ax.axvline(1.0, color="0.4", linewidth=1)
+    ax.set_xscale("log")
+    ax.set_xlim(left=LEAST_HEADROOM * 0.9)
+    ax.set_xlabel(f"tightest limit on people: by what factor it holds ({LEAST_HEADROOM:g}: that or less)")
+    ax.set_ylabel("use to the people that it was chosen by")
+    if len(known):
+        ax.legend(fontsize=8, title="large: passes", title_fontsize=8)
+    return ax
+
+
+LEAST_HEADROOM = 0.1
+"""Where a candidate stands in the picture whose tightest limit is broken by more."""

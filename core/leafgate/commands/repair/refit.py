@@ -1,0 +1,269 @@
+"""The given model's estimator fitted anew with few trees and large leaves, and single trees that learn its scores.
+
+Everything is fitted on the features that the given model asks about, as it makes them of the policy's columns, so that
+what is found can be written as the given file is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate.api import Floats, Ids, LeafgateError, Learner, Mask, Table
+from leafgate.commands.convert.merging import moved
+from leafgate.commands.convert.scrub import leaves_of
+from leafgate.ir.model import topological_order
+from leafgate.models.lowering.encoding import Encoding
+from leafgate.models.lowering.release import asked_features, with_resolved_origins
+from leafgate.models.points import cells_of_column, known_origins, rows_of
+from leafgate.models.reader import read_foreign
+from leafgate.models.writer import object_as_file
+from leafgate.readers import LEAF, NO_SAMPLING, CategoryCodes, ModelIR, ModelReader, Numeric, Origin, TreeIR
+
+LEAVES_TIMES = (4, 10, 2, 1, 25)
+"""Leaves have so many times the people that the limits ask for."""
+
+TREES = (1, 2, 3, 5, 10)
+ROUNDS = (3, 10, 30)
+TREE, REGRESSION_TREE = "sklearn.tree.DecisionTreeClassifier", "sklearn.tree.DecisionTreeRegressor"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """An estimator with parameters to be fitted with.
+
+    Attributes:
+        learner: The estimator.
+        words: What of it is varied, in words.
+    """
+
+    learner: Learner
+    words: str
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """People as the given model's features.
+
+    Attributes:
+        features: shape (n_records, n_chosen), of the features with a known origin.
+        chosen: shape (n_chosen,), their positions in the model.
+        target: shape (n_records,), the position of each record's class in the model, -1 for one it does not know; where
+            it predicts numbers the number, NaN for none.
+        weight: shape (n_records,), the people of each record as leaves count them.
+        persons: shape (n_records,), the rows of the table that each record stands for.
+        origins: what each feature of the model is made of; of categories that the model takes as texts, their codes
+            here.
+    """
+
+    features: Floats
+    chosen: Ids
+    target: NDArray[Any]
+    weight: Ids
+    persons: Ids
+    origins: tuple[Origin | None, ...]
+
+    @property
+    def known(self) -> Mask:
+        """Who has a class that the model knows, or a number."""
+        return np.asarray(self.target >= 0 if self.target.dtype.kind == "i" else ~np.isnan(self.target))
+
+    def at(self, part: Mask) -> Rows:
+        """Some of the people."""
+        return replace(
+            self,
+            features=self.features[part],
+            target=self.target[part],
+            weight=self.weight[part],
+            persons=self.persons[part],
+        )
+
+
+def rows_for(
+    model: ModelIR, table: Table, encoding: Mapping[str, Encoding], names: Mapping[str, str], place: str
+) -> Rows:
+    """The table's people as the given model's features.
+
+    Args:
+        model: The given model.
+        table: The people.
+        encoding: What the policy says of the model's features.
+        names: The model's class for each value of the policy's class; of numbers nothing.
+        place: What errors call the file.
+
+    Raises ReleaseError for a feature that no column expresses.
+    """
+    resolved = with_resolved_origins(model, encoding, table.schema, place)
+    asked = asked_features(model)
+    columns = {column.name for column in table.schema.features}
+    chosen = [
+        i for i, origin in enumerate(known_origins(resolved)) if i in asked or getattr(origin, "column", "") in columns
+    ]
+    cells = {column.name: cells_of_column(column, table) for column in table.schema.features}
+    some = replace(
+        resolved,
+        features=tuple(resolved.features[i] for i in chosen),
+        origins=tuple(known_origins(resolved)[i] for i in chosen),
+    )
+    given = model.origins or (None,) * len(model.features)
+    origins = tuple(
+        other if one is None and name not in encoding and _is_more(name, other) else one
+        for name, one, other in zip(model.features, given, known_origins(resolved), strict=True)
+    )
+    target = _target(model, table, names)
+    return Rows(rows_of(some, cells), np.array(chosen, dtype=np.int64), target, table.weight, table.persons, origins)
+
+
+def _target(model: ModelIR, table: Table, names: Mapping[str, str]) -> NDArray[Any]:
+    """What each record's class is called by the model, as its position, or each record's number."""
+    target = table.schema.target
+    if not model.classes:
+        return table.numbers(target.name)
+    position = {name: i for i, name in enumerate(model.classes)}
+    of_value = np.array([position.get(names.get(str(value), ""), -1) for value in target.domain], dtype=np.int64)
+    return of_value[table.codes(target.name)]
+
+
+def _is_more(name: str, origin: Origin) -> bool:
+    """Does the origin say more of a feature than its name: codes, or a column that is spelled otherwise?"""
+    return isinstance(origin, CategoryCodes) or (isinstance(origin, Numeric) and origin.column != name)
+
+
+def settings_for(learner: Learner, least: int) -> Iterator[Settings]:
+    """The estimator with fewer trees and larger leaves, the most promising first; none of a single tree.
+
+    A single tree is fitted anew whatever the given model is (`tree_settings`).
+
+    Args:
+        learner: the given model's estimator and its parameters.
+        least: people that each leaf must have by the limits.
+    """
+    kind = learner.estimator.rpartition(".")[2].removesuffix("Classifier").removesuffix("Regressor")
+    if kind in {"RandomForest", "ExtraTrees"}:
+        for size in (2 * least, 10 * least, 4 * least, 25 * least):
+            yield from (_changed(learner, n_estimators=trees, min_samples_leaf=size) for trees in TREES[:4])
+        return
+    for leaves, size in ((4, 2 * least), (8, 4 * least), (2, least), (16, 10 * least)):
+        for rounds in ROUNDS:
+            if kind == "HistGradientBoosting":
+                yield _changed(
+                    learner, max_iter=rounds, max_leaf_nodes=max(leaves, 2), min_samples_leaf=size, learning_rate=0.3
+                )
+            elif kind == "GradientBoosting":
+                yield _changed(
+                    learner, n_estimators=rounds, max_leaf_nodes=leaves, min_samples_leaf=size, learning_rate=0.3
+                )
+            elif kind == "XGB":
+                depth = leaves.bit_length() - 1
+                yield _changed(learner, n_estimators=rounds, max_depth=depth, learning_rate=0.3)
+            elif kind == "LGBM":
+                yield _changed(
+                    learner, n_estimators=rounds, num_leaves=leaves, min_child_samples=size, learning_rate=0.3
+                )
+
+
+def _changed(learner: Learner, **parameters: int | float) -> Settings:
+    words = ", ".join(f"{name} {value:g}" for name, value in parameters.items())
+    kind = learner.estimator.rpartition(".")[2]
+    return Settings(replace(learner, parameters={**learner.parameters, **parameters}, unknown=()), f"{kind}, {words}")
+
+
+def tree_settings(least: int, *, of_numbers: bool = False) -> Iterator[Settings]:
+    """Single trees with leaves of so many people and more."""
+    learner = Learner(REGRESSION_TREE if of_numbers else TREE)
+    yield from (_changed(learner, min_samples_leaf=least * times) for times in LEAVES_TIMES)
+
+
+def fitted(
+    settings: Settings, model: ModelIR, rows: Rows, readers: Sequence[ModelReader], labels: Ids | None = None
+) -> ModelIR | None:
+    """A model over the given one's features and classes, fitted on people; None where it cannot be fitted.
+
+    Args:
+        settings: The estimator.
+        model: The given model.
+        rows: The people.
+        readers: The readers in use, of which one fits the estimator.
+        labels: shape (n_records,), what a single tree learns in place of the classes, whole numbers from 0; its leaves
+            then have the people of each class.
+    """
+    reader = next(
+        (one for one in readers if one.fit and settings.learner.estimator.startswith(one.trains) and one.trains), None
+    )
+    if reader is None or reader.fit is None:
+        return None
+    known = np.flatnonzero(rows.known)
+    target = rows.target[known] if labels is None else labels[known]
+    found, positions = np.unique(target, return_inverse=True)
+    if len(found) < 2 or (labels is None and model.classes and len(found) != len(model.classes)):
+        return None
+    times = rows.persons[known]
+    learned = np.repeat(positions if labels is not None or model.classes else target, times)
+    try:
+        estimator = reader.fit(settings.learner, np.repeat(rows.features[known], times, axis=0), learned, 0)
+        written = object_as_file(estimator, readers)
+        if written is None:
+            return None
+        name, content = written
+        new = read_foreign(content, name, readers)
+    except LeafgateError:
+        return None
+    trees = new.trees
+    if labels is not None:
+        trees = tuple(_recounted(tree, rows.features, rows, len(model.classes)) for tree in trees)
+        new = replace(new, values="counts", combine="one", counted="exact", sampling=NO_SAMPLING)
+    return replace(
+        new,
+        format=model.format,
+        features=model.features,
+        origins=rows.origins,
+        classes=model.classes,
+        trees=tuple(_over_all(tree, rows.chosen) for tree in trees),
+        category_lists=(),
+        other_names=(),
+    )
+
+
+def _over_all(tree: TreeIR, chosen: Ids) -> TreeIR:
+    """The tree over all features of the given model."""
+    return replace(tree, feature=np.where(tree.feature < 0, tree.feature, chosen[np.maximum(tree.feature, 0)]))
+
+
+def recounted(model: ModelIR, rows: Rows) -> ModelIR:
+    """The model of one tree with the people of each class on its leaves, whatever it said before."""
+    features = np.full((len(rows.features), len(model.features)), np.nan)
+    features[:, rows.chosen] = rows.features
+    trees = tuple(_recounted(tree, features, rows, len(model.classes)) for tree in model.trees)
+    return replace(model, trees=trees, values="counts", combine="one", counted="exact", sampling=NO_SAMPLING)
+
+
+def balanced(model: ModelIR) -> ModelIR:
+    """The model of one tree whose leaves weigh each class so that all have as many people, for labels of rare ones."""
+    [tree] = model.trees
+    of_class = tree.values[tree.leaves].sum(axis=0)
+    values = tree.values * np.where(of_class > 0, of_class.sum() / np.where(of_class > 0, of_class, 1), 0)
+    return replace(model, trees=(replace(tree, values=values, counts=None, size=None, numbers=()),), counted="unknown")
+
+
+def _recounted(tree: TreeIR, features: Floats, rows: Rows, classes: int) -> TreeIR:
+    """The tree with the people of each class on its leaves."""
+    known = rows.known
+    counts = np.zeros((tree.nodes, classes))
+    np.add.at(counts, (leaves_of(tree, features)[known], rows.target[known]), rows.weight[known])
+    return _without_empty(replace(tree, values=counts, counts=counts, size=None, numbers=()))
+
+
+def _without_empty(tree: TreeIR) -> TreeIR:
+    """The tree without leaves that nobody reaches: what stands beside one takes the place of the test above both."""
+    people, target = tree.values.sum(axis=1), np.arange(tree.nodes)
+    for node in topological_order(tree)[::-1].tolist():
+        if tree.feature[node] != LEAF:
+            sides = int(tree.low[node]), int(tree.high[node])
+            people[node] = people[list(sides)].sum()
+            if people[list(sides)].min() <= 0:
+                target[node] = target[sides[int(people[sides[0]] <= 0)]]
+    return moved(tree, target)

@@ -1,0 +1,112 @@
+"""Texts and orders that several views share, without control characters and of bounded length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from leafgate.disclosure.summary import FINDING_STATES, finding_state, plain_meaning
+from leafgate.disclosure.text import finding_details, finding_headline, group_words
+from leafgate.io.json import JsonObject
+from leafgate.io.text import LONGEST, clean
+
+MAX_SHORT_LINES = 3
+
+
+def sentence(finding: JsonObject) -> str:
+    """A finding in one line."""
+    return clean(finding_headline(finding), 4 * LONGEST)
+
+
+def message(finding: JsonObject) -> str:
+    """The meaning and the result of a finding in one line."""
+    return " ".join(filter(None, [plain_meaning(finding), sentence(finding)]))
+
+
+def detail_lines(finding: JsonObject) -> list[str]:
+    """The details of a finding, a line each."""
+    return [clean(line, 4 * LONGEST) for line in finding_details(finding)]
+
+
+def main_details(finding: JsonObject) -> list[str]:
+    """The most important details of a finding: the number of people past the limit, and its worst groups."""
+    worst = [group_words(group, finding["secret"]) for group in finding["evidence"].get("worst", ())]
+    without = {key: value for key, value in finding.items() if key != "remedies"}
+    lines = [line for line in finding_details(without) if not worst or line in worst or "past the limit" in line]
+    return [clean(line, 2 * LONGEST) for line in lines[:MAX_SHORT_LINES]]
+
+
+def state_counts(report: JsonObject) -> dict[str, int]:
+    """The number of findings in each state, the most urgent first."""
+    states = [finding_state(finding) for finding in report["findings"]]
+    return {kind: states.count(kind) for kind in FINDING_STATES}
+
+
+def marked_leaves(report: JsonObject) -> Iterator[tuple[int, JsonObject]]:
+    """The drawn leaves with people past a limit, with their node numbers; none in an uncoloured tree."""
+    tree = report.get("tree")
+    for i, node in enumerate(tree["nodes"] if tree and tree["coloured"] else ()):
+        if node["kind"] == "leaf" and node["risk"] == "past":
+            yield i, node
+
+
+def path_conditions(nodes: Sequence[JsonObject], place: int) -> list[str]:
+    """The conditions on the path from the root to a node, as far as the report has them, without implied ones."""
+    document: dict[tuple[str, str], str] = {}
+    while (parent := nodes[place]["parent"]) is not None:
+        if "way" in nodes[place] and "words" in nodes[parent]:
+            column, way = nodes[parent]["words"], nodes[place]["way"]
+            document.setdefault((column, way[0] if way.startswith(("<", ">")) else ""), f"{column} {way}")
+        place = parent
+    return list(document.values())[::-1]
+
+
+def path_from_root(report: JsonObject, file: str) -> str:
+    """The path of a file of the policy from the repository's root."""
+    folder = report["policy"].get("folder")
+    return f"{folder}/{file}" if folder else file
+
+
+def place(report: JsonObject, where: JsonObject) -> str:
+    """The path of a file from the root of its repository, as far as the report has it, where code views look for it."""
+    folder = where.get("folder", report["policy"].get("folder", ""))
+    return f"{folder}/{where['file']}" if folder else str(where["file"])
+
+
+def command(report: JsonObject) -> str:
+    """The command that reproduces the report; words in capitals stand for names that reports do not have.
+
+    A release that must not be drawn again gets the line of a policy that audits its file instead.
+    """
+    if report["release"] and report["release"].get("drawn_once"):
+        return "build: {use: published, path: release.json}"
+    from leafgate.policy.sources import display_path
+
+    file = path_from_root(report, str(report["policy"].get("file") or ""))
+    words = ["leafgate", "audit", display_path(Path(file), "POLICY") if file else "POLICY"]
+    for word in report["policy"].get("given", ()):
+        words.append(word if word in OPTIONS else display_path(Path(word), "FILE"))
+    return " ".join([*words, "--out results", *(["--audience auditor"] if report["audience"] == "auditor" else [])])
+
+
+OPTIONS = frozenset({"--root", "--org", "--test", "--no-remedies"})
+
+
+def reproduction_note(report: JsonObject) -> str:
+    """The sentence before the command: what running it reproduces."""
+    if report["release"] and report["release"].get("drawn_once"):
+        return (
+            "The release was drawn once, with coins nobody can draw again. A second draw is another release, and "
+            "whoever sees both has a weaker promise: draw none. To audit this one again, write in the policy:"
+        )
+    day = f", judged on the same day ({report['judged_on']})," if report.get("judged_on") else ""
+    return f"The same policy, data and versions{day} give the same report:"
+
+
+DIGESTS = {"sha256": "data", "keyed_sha256": "data, keyed"}
+
+
+def data_digest(report: JsonObject) -> tuple[str, str]:
+    """The name of the data's digest, and the digest; empty where the report has none, which the name then explains."""
+    items = ((name, report["data"][key]) for key, name in DIGESTS.items() if report["data"].get(key))
+    return next(items, ("the data's digest is for auditors", ""))

@@ -1,0 +1,169 @@
+"""A report as one self-contained HTML page: no script, no request, for light, dark and print."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator
+from functools import cache
+from itertools import islice
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from leafgate.disclosure.summary import finding_state, findings_by_urgency, in_short, plain_meaning
+from leafgate.disclosure.text import (
+    audited_file,
+    idle_waiver_lines,
+    number_words,
+    people_words,
+    quoted_name,
+    release_words,
+    verdict_words,
+)
+from leafgate.io.json import JsonDocument, JsonObject
+from leafgate.io.text import clean
+from leafgate.reports.common import (
+    command,
+    data_digest,
+    detail_lines,
+    main_details,
+    path_conditions,
+    reproduction_note,
+    sentence,
+    state_counts,
+)
+from leafgate.reports.inference_table import HEADINGS, READING, TITLE, inference_rows
+from leafgate.reports.interpretation import meaning, method_lines
+from leafgate.reports.svg_histogram import histogram
+from leafgate.reports.svg_roc import roc_figures
+from leafgate.reports.svg_tree import RISKS, class_words, tree_picture
+
+MAX_WORST = 3
+"""Findings at the top of the page."""
+MAX_LISTED = 400
+"""Findings in the table."""
+MAX_FIGURES = 24
+"""Histograms, curves, and accuracies of attacks."""
+MAX_INFERENCES = 100
+"""Rows of the table of inferred inputs."""
+MAX_CARDS = 200
+"""Nodes of the tree that can be opened."""
+MAX_LIMITS_ON_CARD = 4
+
+
+def html(report: JsonObject, frontier: bytes = b"") -> bytes:
+    """The page of a report, with the picture of a sweep if there is one; equal reports give equal bytes."""
+    picture = f"data:image/svg+xml;base64,{b64encode(frontier).decode()}" if frontier else ""
+    page = environment().get_template("report.html.j2").render(**template_context(report), frontier=Markup(picture))  # noqa: S704
+    return page.encode() + b"\n"
+
+
+def tree_page(tree: JsonObject) -> str:
+    """The page of a tree, from its builder, the number of trees of its release, and its nodes."""
+    picture = tree_picture(tree["nodes"]) if tree["nodes"] else None
+    return environment().get_template("tree.html.j2").render(use=tree["builder"], trees=tree["trees"], picture=picture)
+
+
+@cache
+def environment() -> Environment:
+    """The templates: every value is escaped, and a missing one is an error."""
+    templates = Environment(
+        loader=PackageLoader("leafgate.reports", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: clean(value, 1000) if type(value) is str else value,
+    )
+    templates.filters["number"] = number_words
+    templates.globals["state"] = finding_state
+    templates.globals["plain_meaning"] = plain_meaning
+    templates.globals["detail_lines"] = detail_lines
+    templates.globals["sentence"] = sentence
+    templates.globals["main_details"] = main_details
+    templates.filters["quoted"] = quoted_name
+    templates.filters["people_words"] = people_words
+    templates.globals["short"] = lambda name: clean(name, 60)
+    return templates
+
+
+def template_context(report: JsonObject) -> JsonDocument:
+    """The values that the template prints."""
+    findings = findings_by_urgency(report)
+    tree = report.get("tree")
+    nodes = tree["nodes"] if tree else []
+    drawn = list(_drawn(findings))
+    labelled = tree is not None and bool(tree["coloured"] or "words" in nodes[0])
+    inferences = list(inference_rows(report["findings"]))
+    return {
+        "report": report,
+        "verdict": verdict_words(report),
+        "counted": state_counts(report),
+        "data_digest": data_digest(report),
+        "file": audited_file(report),
+        "size": release_words(report["release"]) if report["release"] else "",
+        "worst": [finding for finding in findings if finding_state(finding) != "passed"][:MAX_WORST],
+        "findings": findings[:MAX_LISTED],
+        "more": max(len(findings) - MAX_LISTED, 0),
+        "tree": tree,
+        "picture": tree_picture(nodes) if labelled else None,
+        "hidden_tree": bool(nodes) and not labelled,
+        "of_release": any(finding_state(each) != "passed" and each["beyond"] is None for each in findings),
+        "larger_classes": any("equivalence_class" in node for node in nodes),
+        "cards": [_card(nodes, i) for i in range(len(nodes))][:MAX_CARDS] if labelled else [],
+        "histograms": [histogram(finding) for finding in drawn[:MAX_FIGURES]],
+        "averaged": any(finding["limit"].get("average") for finding in drawn),
+        "curves": list(islice(roc_figures(findings), MAX_FIGURES)),
+        "inference": {"title": TITLE, "reading": READING, "headings": HEADINGS},
+        "inferences": inferences[:MAX_INFERENCES],
+        "more_inferences": max(len(inferences) - MAX_INFERENCES, 0),
+        "guesses": report.get("guesses", [])[:MAX_FIGURES],
+        "idle": list(idle_waiver_lines(report))[:MAX_LISTED],
+        "in_short": [(heading, lines) for heading, lines in in_short(report) if lines],
+        "meaning": meaning(report),
+        "method": list(method_lines(report)),
+        "again": reproduction_note(report),
+        "command": command(report),
+    }
+
+
+def _drawn(findings: list[JsonObject]) -> Iterator[JsonObject]:
+    """The findings with a histogram, each histogram once: a claim and a limit of the policy may have the same."""
+    drawn = []
+    for finding in findings:
+        bars = finding.get("distribution", ())
+        if bars and (bars, finding["limit"]) not in drawn:
+            drawn.append((bars, finding["limit"]))
+            yield finding
+
+
+def _card(nodes: list[JsonObject], i: int) -> JsonDocument:
+    """The card of a node, which opens when it is selected."""
+    node = nodes[i]
+    return {
+        "place": i,
+        "kind": node["kind"],
+        "leaves": node["leaves"],
+        "leaves_past": node.get("leaves_past"),
+        "risk": RISKS[node.get("risk") or ""],
+        "mark": node.get("risk") or "",
+        "way": path_conditions(nodes, i),
+        "words": node.get("words"),
+        "people": node.get("people"),
+        "class_words": class_words(node),
+        "past": _most(node.get("past", {})),
+        "past_more": max(len(node.get("past", {})) - MAX_LIMITS_ON_CARD, 0),
+        "beliefs": [_belief(belief) for belief in node.get("beliefs", ())],
+    }
+
+
+def _most(past: JsonObject) -> JsonDocument:
+    """The limits that the most people of a node are past."""
+    ordered = sorted(past.items(), key=lambda item: -int(item[1]) if isinstance(item[1], int) else 0)
+    return dict(ordered[:MAX_LIMITS_ON_CARD])
+
+
+def _belief(belief: JsonObject) -> str:
+    [(value, chance)] = belief["believed"].items()
+    true = ", ".join(f"{number_words(count)} {name}" for name, count in belief["true"].items())
+    return f"{belief['attack']} believes {belief['secret']} is {value} ({100 * chance:.3g} %); in truth: {true}"

@@ -1,0 +1,482 @@
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from command_line import leafgate
+from leafgate.app import document, load_plugins, load_policy, open_session
+from leafgate.commands.diff.policies import changes_of, expected_outcomes
+from leafgate.commands.diff.reports import moved
+from leafgate.disclosure.intervals import Range, range_of, share_range
+from leafgate.policy.load import policy_of
+from leafgate.policy.sources import PolicyDocument
+from leafgate.policy.strictness import compare_policies
+from leafgate.session.run import Session
+from survey import policy, survey
+
+PLUGINS = load_plugins(["leafgate"])
+CHANGES: list[tuple[dict[str, Any], list[tuple[str, str]], int]] = [
+    ({}, [], 0),
+    ({"metrics.0.at_least": 4}, [("tighter", "metrics[0].at_least")], 0),
+    ({"metrics.0.at_least": 2}, [("looser", "metrics[0].at_least")], 1),
+    ({"metrics": [{"use": "exposure", "at_most": 1}]}, [("looser", "metrics[0]"), ("tighter", "metrics[0]")], 1),
+    ({"attacks": [{"use": "maxent"}]}, [("looser", "attacks[0]"), ("tighter", "attacks[0]")], 1),
+    ({"name": "other", "seed": 4}, [("different", "name"), ("different", "seed")], 0),
+    ({"build": {"use": "c45"}}, [("different", "build")], 0),
+    ({"build.k": 2}, [("looser", "build.k")], 1),
+    ({"report": {"smallest_cell": 5}}, [("looser", "report.smallest_cell")], 1),
+    ({"data.columns.age.role": "private"}, [("looser", "data.columns.age.role")], 1),
+    ({"data.columns.smoker": ...}, [("different", "data.columns.smoker")], 0),
+    ({"data.columns.sex": ...}, [("looser", "data.columns.sex")], 1),
+    ({"plugins": ["leafgate"]}, [("tighter", "plugins")], 0),
+]
+
+
+def pair(folder: Path, changes: Mapping[str, Any], old: Mapping[str, Any] | None = None) -> tuple[Path, Path]:
+    files = folder / "old.yaml", folder / "new.yaml"
+    for path, result in zip(files, (old or {}, changes), strict=True):
+        path.write_text(json.dumps(policy(result), indent=1))
+    return files
+
+
+@pytest.mark.parametrize(("changes", "kinds", "code"), CHANGES, ids=map(str, range(len(CHANGES))))
+def test_every_change_has_its_kind_and_a_looser_one_ends_in_1(
+    tmp_path: Path, changes: dict[str, Any], kinds: list[tuple[str, str]], code: int
+) -> None:
+    done = leafgate("diff", *pair(tmp_path, changes), "--json")
+    assert [(change["kind"], change["place"]) for change in done.document["changes"]] == kinds
+    assert (done.code, done.document["format"], done.document["of"]) == (code, "leafgate/diff/1", "policies")
+
+
+FULL: dict[str, Any] = {
+    "data.columns.age.role": "quasi_identifier",
+    "data.columns.sex.hierarchy": "sex.csv",
+    "data.columns.ill.aliases": {"y": "yes"},
+    "data.test": "test.csv",
+    "data.population": "all.csv",
+    "data.protect": [{"column": "smoker", "where": {"age": {"to": at}}} for at in (30, 40)],
+    "knows": {
+        "people": "known.csv",
+        "facts": [{"where": {"age": {"to": at}}, "column": "smoker", "in": ["no"], "share": 1} for at in (17, 19)],
+    },
+    "build": {"use": "published", "path": "release.json"},
+    "attacks": [{"use": "linking"}, {"use": "maxent"}],
+    "metrics": [{"use": "k_anonymity", "at_least": 3}, {"use": "exposure", "at_most": 1}],
+    "plugins": ["leafgate", "leafgate>=0"],
+}
+FILES = ("sex.csv", "test.csv", "all.csv", "known.csv", "release.json")
+ORDERS = ("data.columns", "data.protect", "knows.facts", "attacks", "metrics", "plugins")
+
+
+def both(folder: Path, change: Mapping[str, Any] | None = None) -> list[Path]:
+    """The full policy twice, each in a folder with its files."""
+    found = []
+    for name, more in (("old", {}), ("new", change or {})):
+        (folder / name).mkdir()
+        for file in FILES:
+            (folder / name / file).write_text("some file")
+        found.append(survey(folder / name, {**FULL, **more}))
+    return found
+
+
+@pytest.mark.parametrize("file", [None, *FILES])
+def test_what_a_file_holds_is_compared_as_the_digest_covers_it(tmp_path: Path, file: str | None) -> None:
+    old, new = both(tmp_path)
+    if file is None:
+        assert leafgate("diff", old, new).out == "No difference.\n"
+        return
+    (new.parent / file).write_text("another")
+    digests = [hashlib.sha256(text).hexdigest()[:16] for text in (b"some file", b"another")]
+    about_people = file in {"test.csv", "all.csv", "known.csv"}
+    out = leafgate("diff", old, new).out
+    assert len(out.splitlines()) == 2
+    if about_people:
+        assert ": people of one file became those of another (policy.yaml:" in out
+        assert not any(digest in out for digest in digests)
+        return
+    assert f": sha256 {digests[0]} became sha256 {digests[1]} (policy.yaml:" in out
+    (new.parent / file).unlink()
+    assert f": sha256 {digests[0]} became cannot be read (policy.yaml:" in leafgate("diff", old, new).out
+
+
+@pytest.mark.parametrize("place", ORDERS)
+def test_another_order_is_a_difference_where_the_digest_covers_it(tmp_path: Path, place: str) -> None:
+    old, new = both(tmp_path)
+    document = json.loads(new.read_text())
+    *above, last = place.split(".")
+    here = document[above[0]] if above else document
+    here[last] = dict(reversed(here[last].items())) if isinstance(here[last], dict) else here[last][::-1]
+    new.write_text(json.dumps(document))
+    done = leafgate("diff", old, new, "--json")
+    assert [(one["kind"], one["place"]) for one in done.document["changes"]] == [("different", place)]
+    assert done.code == 0
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_columns_that_change_places_are_named(tmp_path: Path, header: bool) -> None:
+    old, new = pair(tmp_path, {"data.csv": {"header": header}}, {"data.csv": {"header": header}})
+    document = json.loads(new.read_text())
+    columns = document["data"]["columns"]
+    document["data"]["columns"] = {name: columns[name] for name in ("age", "smoker", "sex", "ill")}
+    new.write_text(json.dumps(document))
+    words = "different  data.columns: in the order sex, smoker became in the order smoker, sex ("
+    assert leafgate("diff", old, new).out.startswith(words)
+
+
+def test_without_a_header_a_column_that_comes_between_moves_the_others(tmp_path: Path) -> None:
+    for header, kinds in ((True, ["different"]), (False, ["different", "different"])):
+        old, new = pair(tmp_path, {"data.csv": {"header": header}}, {"data.csv": {"header": header}})
+        document = json.loads(new.read_text())
+        document["data"]["columns"] = {"first": {"role": "ignored"}} | document["data"]["columns"]
+        new.write_text(json.dumps(document))
+        assert [one["kind"] for one in leafgate("diff", old, new, "--json").document["changes"]] == kinds
+
+
+VALUES: dict[str, list[Any]] = {
+    "name": ["survey", "other"],
+    "seed": [0, 1],
+    "build.k": [3, 4],
+    "metrics.0.name": ["k_anonymity", "k"],
+    "metrics.0.at_least": [3, 3.0, 2],
+    "metrics.0.of": ["linking"],
+    "publish": [{}, {"leaves": "counts"}, {"measure": False}],
+    "report": [{}, {"smallest_cell": 10}, {"smallest_cell": 9}],
+    "max_waiver_days": [90, 91],
+    "data.missing": [[""], ["?"]],
+    "data.columns.age.bounds": [[0, 120], [0, 120.0], [0, 99]],
+    "data.columns.smoker.values": [["no", "yes"], ["yes", "no"]],
+}
+
+
+SAMPLED = {place: st.sampled_from(values) for place, values in VALUES.items()}
+
+
+@given(*(st.fixed_dictionaries({}, optional=SAMPLED) for _ in range(2)))
+def test_no_difference_is_told_of_equal_digests_only(old: dict[str, Any], new: dict[str, Any]) -> None:
+    with TemporaryDirectory() as folder:
+        one, other = pair(Path(folder), new, old)
+        equal = load_policy(one).policy.sha256 == load_policy(other).policy.sha256
+        if leafgate("diff", one, other).out == "No difference.\n":
+            assert equal
+
+
+def test_words_say_what_became_of_what_and_where(tmp_path: Path) -> None:
+    old, new = pair(tmp_path, {"metrics.0.at_least": 2, "report": {"smallest_cell": 12}})
+    lines = [
+        next(i for i, line in enumerate(new.read_text().splitlines(), 1) if key in line) for key in ("at_l", "smalle")
+    ]
+    assert leafgate("diff", old, new).out.splitlines() == [
+        f"tighter    report.smallest_cell: 10 became 12 (new.yaml:{lines[1]})",
+        f"looser     metrics[0].at_least: 3 became 2 (old.yaml:{lines[0]}, new.yaml:{lines[0]})",
+        "1 tighter, 1 looser.",
+    ]
+    assert leafgate("diff", old, old).out == "No difference.\n"
+
+
+def test_a_waiver_that_is_added_is_looser(tmp_path: Path) -> None:
+    waiver = {"id": "1", "finding": "f", "release": "0" * 64, "owner": "a", "approved_by": "b", "reason": "r"}
+    waivers = [waiver | {"issued": "2026-01-01", "expires": "2026-01-02"}]
+    old, new = pair(tmp_path, {"waivers": waivers})
+    assert leafgate("diff", old, new).code == 1
+    assert leafgate("diff", new, old).code == 0
+
+
+def test_policies_that_others_extend_need_not_be_complete(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("leafgate: 1\nmetrics: [{use: exposure, at_most: 0}]\n")
+    (tmp_path / "b.yaml").write_text("leafgate: 1\nextends: a.yaml\nreport: {smallest_cell: 20}\n")
+    done = leafgate("diff", tmp_path / "a.yaml", tmp_path / "b.yaml")
+    assert (done.code, done.out.splitlines()[0][:7]) == (0, "tighter")
+    for name, role in (("a", "private"), ("b", "sensitive")):
+        (tmp_path / f"{name}.yaml").write_text(f"leafgate: 1\ndata: {{columns: {{smoker: {{role: {role}}}}}}}\n")
+    assert leafgate("diff", tmp_path / "a.yaml", tmp_path / "b.yaml").out.splitlines()[1:] == ["1 tighter."]
+    (tmp_path / "a.yaml").write_text("leafgate: 1\nbuild: {k: 3}\n")
+    assert leafgate("diff", tmp_path / "a.yaml", tmp_path / "a.yaml").out == "No difference.\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("leafgate: 1\nmetrcs: []\n", "metrcs: unknown key"),
+        ("leafgate: 1\nmetrics: [{use: exposure, at_leest: 0}]\n", "at_leest: unknown key"),
+        ("leafgate: 1\nmetrics: [{use: exposure}]\n", "metrics[0].at_most: is missing"),
+        ("leafgate: 2\n", "leafgate: "),
+        ("a: [", "other.yaml, line 1"),
+        ("leafgate: 1\nextends: other.yaml\n", "extends itself"),
+        ('{"format": "leafgate/report/1"}', "a policy and a report"),
+    ],
+)
+def test_what_cannot_be_compared_ends_in_2(tmp_path: Path, content: str, text: str) -> None:
+    old, _ = pair(tmp_path, {})
+    (tmp_path / "other.yaml").write_text(content)
+    done = leafgate("diff", old, tmp_path / "other.yaml")
+    assert (done.code, done.out) == (2, "")
+    assert text in done.err
+    assert leafgate("diff", old, tmp_path / "none.yaml").code == 2
+
+
+METRICS: list[dict[str, Any]] = [
+    {"use": "k_anonymity", "at_least": 12},
+    {"use": "confidence", "at_most": 0.9},
+    {"use": "confidence", "name": "most", "at_most": 0.9, "allow": 0.5},
+    {"use": "confidence", "name": "mean", "at_most": 0.9, "average": True},
+    {"use": "reidentification_risk", "at_most": 0.1},
+    {"use": "l_diversity", "at_least": 1.5},
+]
+LIMITS: dict[str, list[float]] = {
+    "k_anonymity": [1, 10, 11, 12, 13, 20],
+    "confidence": [0.5, 0.75, 0.9, 0.99, 1],
+    "most": [0.5, 0.75, 0.9, 0.99, 1],
+    "mean": [0.5, 0.75, 0.9, 0.99, 1],
+    "reidentification_risk": [0.05, 1 / 12, 0.09, 0.1, 1],
+    "l_diversity": [1, 1.5, 1.9, 2],
+}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    return open_session(survey(tmp_path_factory.mktemp("survey"), {"build": {"use": "c45"}, "metrics": METRICS}))
+
+
+@pytest.fixture(scope="module")
+def stored(run: Session) -> dict[str, dict[str, Any]]:
+    report = run.audit().report
+    return {audience: document(report, audience) for audience in ("public", "auditor")}
+
+
+@st.composite
+def limits(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """The same metrics with other limits."""
+    items: list[dict[str, Any]] = []
+    for metric in METRICS:
+        direction = "at_least" if "at_least" in metric else "at_most"
+        leniency: list[dict[str, Any]] = [{}, {"average": True}, {"allow": 0.25}, {"allow": 0.5}, {"allow": 0.75}]
+        kept = {key: metric[key] for key in ("use", "name") if key in metric}
+        limit = draw(st.sampled_from(LIMITS[str(metric.get("name", metric["use"]))]))
+        items.append(kept | {direction: limit} | draw(st.sampled_from(leniency)))
+    return items
+
+
+@given(metrics=limits())
+def test_what_is_foreseen_is_what_an_audit_then_finds(
+    run: Session, stored: dict[str, dict[str, Any]], metrics: list[dict[str, Any]]
+) -> None:
+    changed = policy({"build": {"use": "c45"}, "metrics": metrics})
+    old, new = (
+        PolicyDocument(policy({"build": {"use": "c45"}, "metrics": result}), "p", {}) for result in (METRICS, metrics)
+    )
+    found = replace(run, policy=policy_of(changed, Path()).policy.model_copy(update={"data": run.policy.data})).audit()
+    passed = {finding.id: finding.passed for finding in found.report.findings}
+    for report in stored.values():
+        for one in expected_outcomes(report, new, compare_policies(old, new, PLUGINS)):
+            event(f"{report['audience']}: {one.outcome}")
+            if one.outcome != "cannot tell":
+                assert one.outcome.split(" ")[1] in ({"pass", "passes"} if passed[one.finding] else {"fail", "fails"})
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: str(metric.get("name", metric["use"])))
+def test_with_the_same_limits_nothing_changes(stored: dict[str, dict[str, Any]], metric: dict[str, Any]) -> None:
+    new = PolicyDocument(policy({"build": {"use": "c45"}, "metrics": [metric]}), "p", {})
+    for report in stored.values():
+        fields = {one.finding: one.outcome for one in expected_outcomes(report, new, [])}
+        for finding in report["findings"]:
+            mine = finding["metric"] == metric.get("name", metric["use"])
+            kept = "still passes" if finding["passed"] else "still fails"
+            assert fields[finding["id"]] == (kept if mine else "no longer asked")
+
+
+def test_a_veiled_number_that_straddles_the_limit_tells_nothing(tmp_path: Path) -> None:
+    path, out = survey(tmp_path), tmp_path / "out"
+    assert leafgate("audit", path, "--out", out).code == 0
+    fields = {}
+    for limit in (10, 15, 25):  # the public reads: 10 to 24, of 24 people
+        _, new = pair(tmp_path, {"metrics.0.at_least": limit})
+        done = leafgate("diff", path, new, "--report", out / "report.json", "--json")
+        fields[limit] = done.document["report"][0]["outcome"]
+    assert fields == {10: "still passes", 15: "cannot tell", 25: "would fail"}
+
+
+@pytest.mark.parametrize(
+    ("ends", "limit", "outcome"),
+    [
+        ({"low": 11, "high": 14}, 11, "still passes"),
+        ({"low": 11, "high": 14}, 12, "cannot tell"),
+        ({"low": 11, "high": 14}, 15, "would fail"),
+        (None, 10, "still passes"),  # looser than the limit that was kept
+        (None, 12, "cannot tell"),  # a public report hides the interval
+    ],
+)
+def test_what_was_judged_by_an_interval_is_foreseen_by_its_ends(
+    stored: dict[str, dict[str, Any]], ends: dict[str, float] | None, limit: int, outcome: str
+) -> None:
+    [finding] = [each for each in stored["auditor"]["findings"] if each["metric"] == "k_anonymity"]
+    evidence = finding["evidence"] | {"judged_by": "interval"} | ({} if ends is None else {"interval": ends})
+    old = finding["limit"] | {"at_least": 10}
+    report = stored["auditor"] | {"findings": [finding | {"passed": True, "evidence": evidence, "limit": old}]}
+    new = PolicyDocument(policy({"build": {"use": "c45"}, "metrics": [METRICS[0] | {"at_least": limit}]}), "p", {})
+    assert [one.outcome for one in expected_outcomes(report, new, [])] == [outcome]
+
+
+@pytest.mark.parametrize("change", [{"build.k": 4}, {"seed": 2}, {"data.columns.smoker.role": "sensitive"}])
+def test_nothing_is_foreseen_of_another_release_or_adversary(tmp_path: Path, change: dict[str, Any]) -> None:
+    path, out = survey(tmp_path), tmp_path / "out"
+    leafgate("audit", path, "--out", out)
+    done = leafgate("diff", path, pair(tmp_path, change)[1], "--report", out / "report.json", "--json")
+    assert {one["outcome"] for one in done.document["report"]} == {"cannot tell"}
+
+
+def test_what_the_report_has_not_tried_is_said(tmp_path: Path) -> None:
+    path, out = survey(tmp_path), tmp_path / "out"
+    leafgate("audit", path, "--out", out)
+    more = {"attacks": [{"use": "linking"}, {"use": "maxent"}], "metrics": [{"use": "exposure", "at_most": 1}]}
+    done = leafgate("diff", path, pair(tmp_path, more)[1], "--report", out / "report.json")
+    assert "no longer asked  k_anonymity@linking#ill\n" in done.out
+    assert "cannot tell      exposure: the report has no finding of this metric\n" in done.out
+    assert "cannot tell      maxent: the report has not tried this attack\n" in done.out
+
+
+def finding(**said: Any) -> dict[str, Any]:
+    limit = {"at_least": 3, "average": False, "allow": 0.0}
+    fields = {"id": "m@a#s", "passed": True, "value": 5, "limit": limit | said.pop("limit", {})}
+    return {"verdict": "pass", "policy": {}, "data": {}, "release": None, "findings": [fields | said]}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kinds"),
+    [
+        ({}, {}, []),
+        ({}, {"value": 4}, ["worse"]),
+        ({}, {"value": 6}, ["better"]),
+        ({}, {"value": 5 + 1e-13}, ["different"]),
+        ({"value": {"from": 10, "to": 19}}, {"value": {"from": 20, "to": 29}}, ["better"]),
+        ({"value": {"from": 10, "to": 19}}, {"value": {"fewer_than": 10}}, ["worse"]),
+        ({"value": {"from": 10, "to": 19}}, {"value": 12}, ["different"]),
+        ({}, {"passed": False}, ["worse"]),
+        ({}, {"passed": None}, ["worse"]),
+        ({"passed": False}, {"passed": None}, ["different"]),
+        ({"passed": False}, {"passed": False, "waiver": {}}, ["better"]),
+        ({"passed": False, "waiver": {}}, {}, ["better"]),
+        ({}, {"limit": {"at_least": 2}}, ["worse"]),
+        ({}, {"limit": {"allow": 0.1}}, ["worse"]),
+        ({}, {"limit": {"average": True}, "value": 9}, ["worse"]),
+        ({}, {"id": "n@a#s"}, ["vanished", "appeared"]),
+    ],
+)
+def test_findings_get_better_or_worse(old: dict[str, Any], new: dict[str, Any], kinds: list[str]) -> None:
+    assert [one.kind for one in moved(finding(**old), finding(**new))] == kinds
+
+
+def audited(folder: Path, changes: dict[str, Any], *words: object) -> Path:
+    folder.mkdir()
+    leafgate("audit", survey(folder, changes), "--out", folder / "out", *words)
+    return folder / "out" / "report.json"
+
+
+def test_two_reports_end_in_1_when_something_got_worse(tmp_path: Path) -> None:
+    one = audited(tmp_path / "a", {})
+    other = audited(tmp_path / "b", {"metrics.0.at_least": 20})
+    done = leafgate("diff", one, other, "--json")
+    kinds = [(change["kind"], change["what"]) for change in done.document["changes"]]
+    assert kinds == [
+        ("worse", "verdict"),
+        ("different", "policy"),
+        ("worse", "outcome"),
+        ("better", "limit at_least"),
+    ]
+    assert (done.code, leafgate("diff", one, one).code, leafgate("diff", one, one).out) == (1, 0, "No difference.\n")
+    assert "worse      report: verdict pass became fail" in leafgate("diff", one, other).out
+    assert leafgate("diff", one, other, "--report", one).code == 2
+
+
+def test_an_auditors_report_goes_to_a_file_for_its_owner_and_not_to_stdout(tmp_path: Path) -> None:
+    one, other = (
+        audited(tmp_path / name, {"build.k": k}, "--audience", "auditor") for name, k in (("a", 3), ("b", 12))
+    )
+    assert leafgate("diff", one, other).code == 2
+    done = leafgate("diff", one, other, "--out", tmp_path / "diff.json", "--json")
+    assert set(done.document) == {"format", "of"}
+    assert (tmp_path / "diff.json").stat().st_mode & 0o777 == 0o600
+    assert json.loads((tmp_path / "diff.json").read_text())["changes"]
+
+
+@given(st.floats(-10, 10), st.floats(-10, 10), st.floats(0, 5), st.sampled_from(["at_least", "at_most"]))
+def test_a_range_says_only_what_holds_for_all_of_it(value: float, limit: float, width: float, direction: Any) -> None:
+    result = Range(value - width, value + width).holds(direction, limit)
+    exact = Range(value, value).holds(direction, limit)
+    assert result in {None, exact}
+    assert exact is not None
+    veiled = range_of({"from": value - width, "to": value + width})
+    assert veiled is not None
+    assert veiled.holds(direction, limit) in {None, exact}
+
+
+@pytest.mark.parametrize(
+    ("document", "direction", "limit", "holds"),
+    [
+        (20 - 1e-12, "at_least", 20, True),  # a limit is kept if it is missed by a rounding error
+        (20 - 1e-6, "at_least", 20, False),
+        ({"fewer_than": 20}, "at_least", 20, False),  # none of these is 20
+        ({"fewer_than": 20}, "at_least", 19, None),
+        ({"more_than": 0.1}, "at_most", 0.1, None),  # told to six digits
+        ({"from": 0.2, "to": 0.333333}, "at_most", 0.3333331, None),
+        ({"from": 10, "to": 19}, "at_most", 19, True),
+    ],
+)
+def test_a_range_holds_as_far_as_it_is_told(document: Any, direction: Any, limit: float, holds: bool | None) -> None:
+    found = range_of(document)
+    assert found is not None
+    assert found.holds(direction, limit) is holds
+
+
+def test_a_share_of_two_ranges_is_as_wide_as_it_may_be() -> None:
+    found = share_range({"from": 10, "to": 19}, {"from": 20, "to": 29})
+    assert found == Range(10 / 29, 19 / 20)
+
+
+MEMBERSHIP = {"use": "membership_auc", "at_most": 0.7}
+GUESSED: dict[str, Any] = {
+    "attacks": [{"use": "loss_threshold"}, {"use": "linking"}],
+    "metrics": [MEMBERSHIP, {"use": "k_anonymity", "at_least": 1}],
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "passed", "outcome"),
+    [
+        ({}, True, "still passes"),
+        ({}, False, "still fails"),
+        ({}, None, "cannot tell"),
+        ({"metrics.0.at_most": 0.8}, True, "still passes"),
+        ({"metrics.0.at_most": 0.65}, True, "cannot tell"),  # would it see a planted leak of this size?
+        ({"metrics.0.at_most": 0.5}, True, "would fail"),
+        ({"metrics.0.at_most": 0.7}, False, "still fails"),
+        ({"metrics.0.at_most": 0.65}, False, "still fails"),
+        ({"metrics": [MEMBERSHIP]}, True, "still passes"),
+        ({"metrics": [*GUESSED["metrics"], MEMBERSHIP | {"name": "again"}]}, True, "cannot tell"),
+        ({"metrics.0.of": "loss_threshold"}, True, "cannot tell"),
+        ({"attacks": [*GUESSED["attacks"], {"use": "maxent"}]}, True, "still passes"),
+        ({"attacks": [*GUESSED["attacks"], {"use": "loss_threshold", "name": "b"}]}, True, "cannot tell"),
+        ({"metrics.0.group": "everybody"}, True, "cannot tell"),
+    ],
+)
+def test_limits_on_membership_are_foreseen_where_power_and_comparisons_stay(
+    tmp_path: Path, stored: dict[str, dict[str, Any]], changes: dict[str, Any], passed: bool | None, outcome: str
+) -> None:
+    evidence = {"judged_by": "interval", "interval": {"low": 0.55, "high": 0.62}}
+    finding = stored["auditor"]["findings"][0] | {
+        **{"id": "membership_auc@loss_threshold", "metric": "membership_auc", "attack": "loss_threshold"},
+        **{"secret": None, "value": 0.6, "passed": passed, "evidence": evidence, "limit": {"at_most": 0.7}},
+    }
+    _, after, differences = changes_of(*pair(tmp_path, deepcopy(GUESSED) | changes, deepcopy(GUESSED)))
+    report = stored["auditor"] | {"findings": [finding]}
+    found = {one.finding: one.outcome for one in expected_outcomes(report, after, differences)}
+    assert found["membership_auc@loss_threshold"] == outcome
