@@ -6,9 +6,10 @@ import atexit
 import logging
 import os
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from functools import cache
 from typing import TextIO
 
@@ -32,15 +33,38 @@ def plugin_output_dropped() -> Iterator[None]:
         with redirect_stdout(sys.stderr):
             yield
         return
-    show_warning, disabled = warnings.showwarning, logging.root.manager.disable
-    try:
-        warnings.showwarning = lambda *warning, **options: None
-        logging.disable(sys.maxsize)  # a handler may hold the stream that was stderr when it was made
-        with redirect_stdout(nowhere()), redirect_stderr(nowhere()):
-            yield
-    finally:
-        logging.disable(disabled)
-        warnings.showwarning = show_warning
+    with _DROPPED:
+        yield
+
+
+class _Dropped:
+    """Drops output while one thread or several are within; the first one begins it, and the last one ends it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._within = 0
+        self._undo = ExitStack()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._within += 1
+            if self._within > 1:
+                return
+            self._undo.callback(logging.disable, logging.root.manager.disable)
+            self._undo.callback(setattr, warnings, "showwarning", warnings.showwarning)
+            logging.disable(sys.maxsize)  # a handler may hold the stream that was stderr when it was made
+            warnings.showwarning = lambda *warning, **options: None
+            self._undo.enter_context(redirect_stdout(nowhere()))
+            self._undo.enter_context(redirect_stderr(nowhere()))
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._within -= 1
+            if not self._within:
+                self._undo.close()
+
+
+_DROPPED = _Dropped()
 
 
 @cache

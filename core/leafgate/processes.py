@@ -29,6 +29,8 @@ from leafgate.plugin_output import is_output_shown, nowhere
 from leafgate.progress import progress_watched_by, report_progress
 
 Result = TypeVar("Result")
+MAX_WAIT_SECONDS = 3600.0
+"""So long at most a process is waited for at once: the system takes no waits of any length."""
 GRACE_SECONDS = 2.0
 """How long a process that is asked to end may take to clean up."""
 
@@ -125,12 +127,18 @@ def limited_call(function: Callable[[], Result], seconds: float) -> Result:
 
 def _received(reader: Connection, deadline: float) -> object:
     """The answer of a process; raises what it sends."""
-    while reader.poll(max(0.0, deadline - time.monotonic())):
+    while (left := deadline - time.monotonic()) > 0:
+        if not reader.poll(min(left, MAX_WAIT_SECONDS)):
+            continue
         try:
-            kind, content = pickle.loads(reader.recv_bytes())  # noqa: S301  of code that could as well run here
+            message = reader.recv_bytes()
         except EOFError:
-            message = "its process ended without an answer: it was killed, or the memory was used up"
-            raise InconclusiveError(message) from None
+            problem = "its process ended without an answer: it was killed, or the memory was used up"
+            raise InconclusiveError(problem) from None
+        try:
+            kind, content = pickle.loads(message)  # noqa: S301  of code that could as well run here
+        except Exception as error:
+            raise _not_picklable(error) from None
         if kind == "progress":
             report_progress(*content)
         elif kind == "raised":
@@ -138,6 +146,11 @@ def _received(reader: Connection, deadline: float) -> object:
         else:
             return content
     raise TimeoutError
+
+
+def _not_picklable(error: Exception) -> InconclusiveError:
+    message = f"it cannot be limited in time, because its result cannot be pickled ({type(error).__name__})"
+    return InconclusiveError(message, remedy="leave out `time_limit`, or return beliefs that `pickle` takes")
 
 
 def _answer(function: Callable[[], object], reader: Connection, writer: Connection) -> None:
@@ -170,9 +183,7 @@ def _answer(function: Callable[[], object], reader: Connection, writer: Connecti
         try:
             send(*answer)
         except Exception as error:
-            remedy = "leave out `time_limit`; who writes the attack returns beliefs that `pickle` takes"
-            message = f"it cannot be limited in time, because its result cannot be pickled ({type(error).__name__})"
-            send("raised", InconclusiveError(message, remedy=remedy))
+            send("raised", _not_picklable(error))
     finally:
         os._exit(0)
 

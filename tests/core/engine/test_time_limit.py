@@ -165,6 +165,33 @@ def test_a_belief_that_cannot_be_pickled_says_what_to_do() -> None:
     assert "leave out `time_limit`" in said
 
 
+class _Unreadable(SecretBelief):
+    """A class that is pickled, and whose objects cannot be made again."""
+
+    def __reduce__(self) -> Any:
+        return _Own, ("one text",)
+
+
+def test_a_belief_that_cannot_be_read_back_says_what_to_do() -> None:
+    nosy = attack_that(lambda release, known: [_Unreadable("ill", even(known))])
+    assert "its result cannot be pickled (TypeError)" in problem_of(with_nosy(nosy, LONG))
+
+
+def test_an_attack_that_reports_progress_all_the_time_is_ended() -> None:
+    def reports() -> None:
+        while True:
+            report_progress(1, 2, "rooms")
+
+    began = time.monotonic()
+    with pytest.raises(TimeoutError):
+        limited_call(reports, 0.3)
+    assert time.monotonic() - began < SECONDS
+
+
+def test_a_limit_may_be_longer_than_any_wait_of_the_system() -> None:
+    assert limited_call(lambda: 7, 1e300) == 7
+
+
 def test_without_fork_an_attack_says_that_it_cannot_be_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
     assert "needs a process that is forked" in problem_of(with_nosy(attack_that(lambda release, known: []), LONG))
