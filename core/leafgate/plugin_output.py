@@ -54,8 +54,8 @@ class _Dropped:
             self._undo.callback(setattr, warnings, "showwarning", warnings.showwarning)
             logging.disable(sys.maxsize)  # a handler may hold the stream that was stderr when it was made
             warnings.showwarning = lambda *warning, **options: None
-            self._undo.enter_context(redirect_stdout(nowhere()))
-            self._undo.enter_context(redirect_stderr(nowhere()))
+            self._undo.enter_context(redirect_stdout(null_stream()))
+            self._undo.enter_context(redirect_stderr(null_stream()))
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
@@ -68,7 +68,7 @@ _DROPPED = _Dropped()
 
 
 @cache
-def nowhere() -> TextIO:
+def null_stream() -> TextIO:
     """A file that keeps nothing; it stays open to the end, because a handler of a log may keep it."""
     stream = open(os.devnull, "w", encoding="utf-8", errors="replace")  # noqa: SIM115
     atexit.register(stream.close)

@@ -25,7 +25,7 @@ from typing import Any, TypeVar, cast
 
 from leafgate.errors import InconclusiveError
 from leafgate.interruptions import interrupts_deferred, wait_for_files
-from leafgate.plugin_output import is_output_shown, nowhere
+from leafgate.plugin_output import is_output_shown, null_stream
 from leafgate.progress import progress_watched_by, report_progress
 
 Result = TypeVar("Result")
@@ -250,7 +250,7 @@ def _end(process: BaseProcess) -> None:
 def _initialize(initializer: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started it decides what an interrupt ends
     if not is_output_shown():  # what a plugin prints in a process of its own may hold a cell, too
-        sys.stdout = sys.stderr = nowhere()
+        sys.stdout = sys.stderr = null_stream()
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     if initializer is not None:
         initializer(*arguments)

@@ -356,13 +356,13 @@ def plugin_of_file(path: Path) -> Plugin:
     except (Exception, SystemExit) as error:
         where, _, line = raising_frame(error, module.__name__)
         said = f", line {line}" if where == module.__name__ else ""
-        if isinstance(error, SAID) or type(error).__module__.startswith("pydantic"):
+        if isinstance(error, ERRORS_OF_CODE) or type(error).__module__.startswith("pydantic"):
             said = f": {' '.join(str(error).split())}"
         message = f"is no plugin that can be used: {type(error).__name__}{said}"
         raise InvalidError(message, place=path.name, remedy="see docs/reference/plugins.md") from None
 
 
-SAID = (AttributeError, ImportError, NameError, SyntaxError, TypeError)
+ERRORS_OF_CODE = (AttributeError, ImportError, NameError, SyntaxError, TypeError)
 """Errors of a file whose text speaks of its code; that of others may hold anything."""
 
 

@@ -185,7 +185,7 @@ def run_attack(
             result = replace(result, queries=log)
         if isinstance(items, LeafgateError):
             raise items
-        with isolate_plugin_errors(attack, plugins), mistakes_of(origin_name):
+        with isolate_plugin_errors(attack, plugins), naming_component(origin_name):
             beliefs = tuple(_validated(belief, attack, known, release if log is None else None) for belief in items)
             about = [secret_of(belief) or type(belief) for belief in beliefs]
             if len(set(about)) < len(about):
@@ -207,7 +207,7 @@ def _listed(items: object, origin_name: str) -> list[object]:
 
 
 @contextmanager
-def mistakes_of(origin_name: str) -> Iterator[None]:
+def naming_component(origin_name: str) -> Iterator[None]:
     """Name the component in what is wrong with its answer."""
     try:
         yield
@@ -226,7 +226,7 @@ Answer: TypeAlias = tuple[list[object] | LeafgateError, QueryLog | None]
 def _answer_in_time(answer: Callable[[], Answer], seconds: float, origin_name: str) -> Answer:
     """The answer of an attack that runs in a process of its own; no queries are known of one that is ended."""
     try:
-        with mistakes_of(origin_name):
+        with naming_component(origin_name):
             return limited_call(answer, seconds)
     except TimeoutError:
         remedy = "raise its `time_limit`, or give the attack less to do by its options"

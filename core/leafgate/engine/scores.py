@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from leafgate.algorithms.derivable import undisclosed_reads
 from leafgate.api.offers import described
 from leafgate.api.registry import Plugins
-from leafgate.engine.attack import AttackResult, isolate_plugin_errors, mistakes_of
+from leafgate.engine.attack import AttackResult, isolate_plugin_errors, naming_component
 from leafgate.engine.audience import audience_of_score
 from leafgate.engine.evidence import checked_evidence, is_json_encodable
 from leafgate.engine.remedies.static import of_texts
@@ -73,7 +73,7 @@ def score_of(metric: Metric, plugins: Plugins, case: ScoringContext) -> ValidSco
     """The metric's score of every record, or of the release; InconclusiveError where it is not valid."""
     with isolate_plugin_errors(metric, plugins):
         score = metric.score(case)
-        with mistakes_of(f"{metric.use} ({plugins.origin(metric)})"):
+        with naming_component(f"{metric.use} ({plugins.origin(metric)})"):
             if not isinstance(score, Score):
                 raise InconclusiveError(f"`score` returned {described(score)} where a Score belongs")
             of_people = isinstance(metric, PersonMetric)
