@@ -29,7 +29,7 @@ from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.limits import judge
 from leafgate.engine.state import AuditState
 from leafgate.kernel.knowledge import limit_knowledge
-from leafgate_attributes import metrics
+from leafgate_inference.attributes import metrics
 from random_tables import table_of
 from standins import attack_that
 

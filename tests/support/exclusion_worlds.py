@@ -14,7 +14,7 @@ from leafgate.algorithms.node_counts import FileNumbers
 from leafgate.api import AdversaryKnowledge, Candidates, Membership, MembershipBelief, Schema, make_table
 from leafgate.app import load_plugins, lower_model, read_foreign
 from leafgate.engine.knowledge import draw_candidates
-from leafgate_membership.exclusion import LeafExclusion
+from leafgate_inference.membership.exclusion import LeafExclusion
 from random_tables import categorical, numeric
 from sklearn_zoo import skops_bytes
 

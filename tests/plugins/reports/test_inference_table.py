@@ -17,7 +17,7 @@ from asked_targets import AskedCase, asked, guess_of, mistaken
 from leafgate.api import AttributeBelief, PeopleCount
 from leafgate.app import Report, document
 from leafgate.disclosure.masking import Audience
-from leafgate_attributes.metrics import AttributeCertain, AttributeLeak
+from leafgate_inference.attributes.metrics import AttributeCertain, AttributeLeak
 from leafgate_reports.inference_table import HEADINGS, TITLE, inference_rows
 from reports import FILES, HOSTILE, renamed, view
 
