@@ -10,18 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
+from leafgate.algorithms.correlation import correlation_gain, matthews_correlation
+from leafgate.algorithms.intervals import Estimate, accuracy_gain, largest, predictive_value_gain
 from leafgate.api import lazy
-from leafgate_inference.attributes.intervals import (
-    Estimate,
-    accuracy_gain,
-    best_guess,
-    correlation_gain,
-    matthews_correlation,
-    most_probable,
-    predictive_value_gain,
-    sureness,
-    surest_people,
-)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,11 +24,61 @@ if TYPE_CHECKING:
 else:
     np = lazy("numpy")
 
+TIE_DECIMALS = 9
+"""Probabilities that are equal to so many decimals are ties, as floating point makes small differences."""
 SEED = 0
 """Ties are broken, and intervals drawn, by random numbers from this seed, in the random order of the targets."""
 
 Measure = Literal["accuracy", "ppv", "mcc"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
+
+
+def most_probable(posterior: Posterior) -> Mask:
+    """Which values of each person are the most probable ones, several where they tie: the shape of `posterior`.
+
+    >>> most_probable(np.array([[0.25, 0.5, 0.25], [0.4, 0.4, 0.2]])).tolist()
+    [[False, True, False], [True, True, False]]
+    """
+    rounded = np.round(posterior, TIE_DECIMALS)
+    return np.asarray(rounded == rounded.max(axis=1, keepdims=True))
+
+
+def sureness(posterior: Posterior) -> Posterior:
+    """The probability of each person's most probable value, rounded so that ties are equal: shape (n_people,)."""
+    return np.asarray(np.round(posterior.max(axis=1), TIE_DECIMALS))
+
+
+def best_guess(posterior: Posterior, rng: np.random.Generator) -> Codes:
+    """The most probable value of each person; one of those that tie is drawn.
+
+    Args:
+        posterior: shape (n_people, n_values).
+        rng: breaks ties; it must not depend on the truth. Equal generators draw equal values of equal posteriors.
+
+    Returns:
+        Shape (n_people,), positions of values.
+
+    >>> best_guess(np.array([[0.1, 0.9], [0.8, 0.2]]), np.random.default_rng(0)).tolist()
+    [1, 0]
+    """
+    return np.asarray(np.where(most_probable(posterior), rng.random(posterior.shape), -1.0).argmax(axis=1), np.int64)
+
+
+def surest_people(posterior: Posterior, top: int, rng: np.random.Generator) -> Codes:
+    """The people whose most probable value has the highest probability; ties are broken at random.
+
+    Args:
+        posterior: shape (n_people, n_values).
+        top: how many people, from 1; all of them where there are fewer.
+        rng: as `best_guess` takes it.
+
+    Returns:
+        Shape (min(top, n_people),), positions of people, the surest one first.
+
+    >>> surest_people(np.array([[0.5, 0.5], [0.1, 0.9], [0.8, 0.2]]), 2, np.random.default_rng(0)).tolist()
+    [1, 2]
+    """
+    return np.lexsort((rng.random(len(posterior)), -sureness(posterior)))[:top].astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -170,7 +211,7 @@ class Leaks(NamedTuple):
     @property
     def larger(self) -> Estimate:
         """The larger leak. Where both intervals hold, its true size is between these ends."""
-        return Estimate(*(max(numbers) for numbers in zip(self.over_imputation, self.over_control, strict=True)))
+        return largest(self)
 
 
 def leaks_of(measure: Measure, table: Beliefs, control: Beliefs, top: int, error: float) -> Leaks:

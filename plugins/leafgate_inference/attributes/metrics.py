@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field, model_validator
 
-from leafgate.algorithms.clopper_pearson import upper_bound_of_all
+from leafgate.algorithms.intervals import Estimate, upper_bound_of_all
 from leafgate.api import (
     AttributeBelief,
     AuditorOnly,
@@ -35,8 +35,7 @@ from leafgate.api import (
     nearest_name,
     report_progress,
 )
-from leafgate_inference.attributes.intervals import Estimate, most_probable
-from leafgate_inference.attributes.leaks import MEASURES, Beliefs, Leaks, Measure, leaks_of, measured
+from leafgate_inference.attributes.leaks import MEASURES, Beliefs, Leaks, Measure, leaks_of, measured, most_probable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -231,7 +230,7 @@ class AttributeLeak(ReleaseAtMost):
         columns, smallest = self._columns(asked), smallest_detectable(self, asked, leaks.larger, error)
         evidence = {
             "columns": AuditorOnly(columns),
-            "leaks": AuditorOnly({name: _document(leak) for name, leak in leaks._asdict().items()}),
+            "leaks": AuditorOnly({name: leak.document() for name, leak in leaks._asdict().items()}),
             "without_identical": AuditorOnly(self._without_identical(asked, error)),
             "people_asked": AuditorOnly({"table": len(table), "control": len(control)}),
             "measure": self.measure,
@@ -277,7 +276,7 @@ class AttributeLeak(ReleaseAtMost):
         if not len(others):
             return {}
         leaks = leaks_of(self.measure, asked.groups[0], others, self.top, error)
-        return {**_document(leaks.over_control), "control": len(others)}
+        return {**leaks.over_control.document(), "control": len(others)}
 
     def _columns(self, asked: Asked) -> dict[str, dict[str, float]]:
         """Each measure of the prior, the imputation and the attack for people of the table, and of both for others."""
@@ -310,8 +309,8 @@ class AttributeLeak(ReleaseAtMost):
             f"by imputation without the model, {numbers['prior']} by the commonest value",
             f"for {len(control)} people of the control: {numbers['attack_on_control']} by the attack, "
             f"{numbers['imputation_on_control']} by imputation",
-            f"the attack gains {_interval_words(leaks.over_imputation)} over imputation",
-            f"that is {_interval_words(leaks.over_control)} more than on the control",
+            f"the attack gains {leaks.over_imputation} over imputation",
+            f"that is {leaks.over_control} more than on the control",
         ]
         if asked.determined_by:
             known = " and ".join(asked.determined_by)
@@ -322,14 +321,6 @@ class AttributeLeak(ReleaseAtMost):
             seen = "none" if smallest is None else f"those of {smallest:g} or more"
             parts.append(f"of planted leaks it sees {seen}")
         return "; ".join(parts)
-
-
-def _document(estimate: Estimate) -> dict[str, float]:
-    return {name: round(number, 6) for name, number in estimate._asdict().items()}
-
-
-def _interval_words(estimate: Estimate) -> str:
-    return f"{estimate.value:.3g} (from {estimate.low:.3g} to {estimate.high:.3g})"
 
 
 # --- Would the attack have seen a leak? ---

@@ -14,7 +14,18 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from leafgate.algorithms.clopper_pearson import lower_bound, upper_bound
+from leafgate.algorithms.intervals import (
+    Estimate,
+    advantage_estimate,
+    area_estimate,
+    identified_estimate,
+    largest,
+    others_needed,
+    rate_at,
+    rate_estimate,
+    roc_band,
+    share_estimate,
+)
 from leafgate.api import (
     AuditorOnly,
     InconclusiveError,
@@ -33,16 +44,6 @@ from leafgate.api import (
     distinct_rows,
     lazy,
     report_progress,
-)
-from leafgate_inference.membership.intervals import (
-    Estimate,
-    advantage_estimate,
-    area_estimate,
-    identified_estimate,
-    others_needed,
-    rate_at,
-    rate_estimate,
-    roc_band,
 )
 from leafgate_inference.membership.planted import PLANTED_ODDS, PlantedLeaks
 
@@ -232,7 +233,7 @@ class MembershipRate(ReleaseAtMost):
             )
         self._require_non_members(judged, error)
         estimates = {group: self._estimate(people, error) for group, people in groups.items()}
-        worst = Estimate(*(max(numbers) for numbers in zip(*(estimates[group] for group in judged), strict=True)))
+        worst = largest(estimates[group] for group in judged)
         apart = guessed.everybody.where(~case.membership.identical)
         documents = {group: _document(estimates[group], groups[group]) for group in GROUPS}
         without_identical = _document(self._estimate(apart, error), apart)
@@ -315,8 +316,7 @@ class MembershipRate(ReleaseAtMost):
 
 def _document(estimate: Estimate, people: People) -> dict[str, Any]:
     """An estimate and its people, for auditors."""
-    rates = {name: round(number, 6) for name, number in estimate._asdict().items()}
-    return {**rates, "members": len(people.members), "non_members": len(people.others)}
+    return {**estimate.document(), "members": len(people.members), "non_members": len(people.others)}
 
 
 GROUP_WORDS: dict[Group, str] = {"everybody": "of all candidates", "single_outs": "of single-outs"}
@@ -459,9 +459,7 @@ class MembershipExcluded(MembershipRate):
         return replace(score, interval=(score.interval[0], 1.0))  # what does not hold bounds nothing
 
     def estimate(self, members: Ranks, others: Ranks, error: float) -> Estimate:
-        excluded, people = int((others == 0).sum()), len(others)
-        low, high = lower_bound(excluded, people, error / 2), upper_bound(excluded, people, error / 2)
-        return Estimate(excluded / people, low, high)
+        return share_estimate(int((others == 0).sum()), len(others), error)
 
     def moved(self, members: Ranks, others: Ranks) -> float:
         return 1 / max(1, len(others) - 1)

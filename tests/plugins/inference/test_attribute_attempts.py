@@ -13,9 +13,9 @@ import pytest
 from asked_targets import AskedCase, asked
 from command_line import leafgate
 from leafgate import InconclusiveError, PolicyError
+from leafgate.algorithms.correlation import correlation_gain
 from leafgate.api import AttributeBelief
 from leafgate.app import load_policy
-from leafgate_inference.attributes.intervals import correlation_gain
 from leafgate_inference.attributes.metrics import LIMIT_RARE_VALUES, UNBREAKABLE, AttributeLeak
 from leafgate_inference.attributes.query_attacks import exponents_of_deciding, weighed_by_scores
 

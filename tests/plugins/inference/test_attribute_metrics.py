@@ -19,15 +19,7 @@ from asked_targets import AskedCase, Planted, asked, guess_of, mistaken, seeing
 from guessed_members import report_of
 from leafgate.api import AttributeBelief, AuditorOnly, InconclusiveError, Table, UnreadableError
 from leafgate.app import document
-from leafgate_inference.attributes.intervals import (
-    accuracy_gain,
-    best_guess,
-    correlation_gain,
-    matthews_correlation,
-    predictive_value_gain,
-    surest_people,
-)
-from leafgate_inference.attributes.leaks import Beliefs, Measure, leaks_of, measured
+from leafgate_inference.attributes.leaks import Beliefs, Measure, best_guess, leaks_of, measured, surest_people
 from leafgate_inference.attributes.metrics import (
     BELOW_CHANCE,
     LEAK_SIZES,
@@ -122,41 +114,6 @@ def test_both_intervals_hold_together_as_often_as_stated(
     assert held >= binom.ppf(0.001, repeats, 1 - error)
 
 
-@given(
-    n=st.integers(1, 12),
-    attack=st.floats(0, 1),
-    both=st.floats(0, 1),
-    error=st.sampled_from([0.01, 0.1, 0.5]),
-)
-def test_the_interval_of_an_accuracy_gain_holds_by_exhaustive_summation(
-    n: int, attack: float, both: float, error: float
-) -> None:
-    differs = 1 - both
-    truth = differs * (2 * attack - 1)
-    missed = 0.0
-    for differing in range(n + 1):
-        for alone in range(differing + 1):
-            right = np.arange(n) < alone
-            other = (np.arange(n) >= alone) & (np.arange(n) < differing)
-            estimate = accuracy_gain(right, other, error)
-            assert estimate.low <= estimate.value <= estimate.high
-            if not estimate.low - 1e-12 <= truth <= estimate.high + 1e-12:
-                missed += binom.pmf(differing, n, differs) * binom.pmf(alone, differing, attack)
-    assert missed <= error + 1e-9
-
-
-def test_the_interval_of_a_predictive_value_gain_holds_when_people_differ() -> None:
-    rng, repeats, error = np.random.default_rng(3), 2000, 0.1
-    chances = np.linspace(0.5, 1, 60), np.linspace(0.2, 0.9, 60)
-    truth = float(chances[0].mean() - chances[1].mean())
-    held = 0
-    for _ in range(repeats):
-        attack, baseline = (rng.random(60) < chance for chance in chances)
-        estimate = predictive_value_gain(attack, baseline, error)
-        held += estimate.low <= truth <= estimate.high
-    assert held >= binom.ppf(0.001, repeats, 1 - error)
-
-
 @pytest.mark.parametrize("measure", ALL_MEASURES)
 def test_an_attack_that_adds_noise_to_imputation_is_flagged_no_more_often_than_stated(measure: Measure) -> None:
     runs, flagged, people = 200, 0, 300
@@ -170,41 +127,6 @@ def test_an_attack_that_adds_noise_to_imputation_is_flagged_no_more_often_than_s
         everybody, inside = Beliefs(truth, noise, imputation), groups(people)
         flagged += leaks_of(measure, everybody.where(inside), everybody.where(~inside), 100, 0.05).larger.low > 0
     assert flagged <= binom.ppf(0.999, runs, 0.05)
-
-
-@pytest.mark.parametrize(("rarity", "people"), [(200, 600), (200, 3000), (30, 30)])
-def test_the_interval_of_a_correlation_holds_where_a_rare_value_is_found_for_half_of_the_people(
-    rarity: int, people: int
-) -> None:
-    """Where nobody of them was drawn, or found, the correlation can still be as high."""
-    rng, repeats, error = np.random.default_rng(people), 200, 0.05
-    nobody, held = np.zeros(people, dtype=np.int64), 0
-    for _ in range(repeats):
-        truth = (rng.random(people) < 1 / rarity).astype(np.int64)
-        attack = truth * (rng.random(people) < 0.5)
-        estimate = correlation_gain(truth, attack, nobody, 2, error, rng)
-        right = 1 - 1 / rarity + 0.5 / rarity
-        shares = np.array([[1 - 1 / rarity, 1 / rarity]]), np.array([[1 - 0.5 / rarity, 0.5 / rarity]])
-        held += estimate.low <= float(matthews_correlation(np.array([right]), *shares)[0]) <= estimate.high
-    assert held >= binom.ppf(0.001, repeats, 1 - error)
-
-
-def test_an_interval_of_correlations_is_finite_where_a_guess_is_constant_or_always_right() -> None:
-    rng, truth = np.random.default_rng(0), np.arange(200) % 2
-    constant = np.zeros(200, dtype=np.int64)
-    estimate = correlation_gain(truth, truth, constant, 2, 0.05, rng)
-    assert estimate.value == 1
-    assert 0.75 < estimate.low < 1 <= estimate.high
-    assert correlation_gain(truth, truth, truth, 2, 0.05, rng).value == 0
-
-
-def test_an_interval_of_correlations_of_many_values_has_no_room_for_empty_cells_alone() -> None:
-    rng = np.random.default_rng(1)
-    truth = rng.integers(0, 20, 2000)
-    attack, baseline = (mistaken(truth, 20, share, rng) for share in (0.3, 0.5))
-    estimate = correlation_gain(truth, attack, baseline, 20, 0.05, rng)
-    assert estimate.value - 0.08 < estimate.low < estimate.value < estimate.high < estimate.value + 0.08
-    assert estimate.value == pytest.approx(matthews_corrcoef(truth, attack) - matthews_corrcoef(truth, baseline))
 
 
 # --- Measures ---

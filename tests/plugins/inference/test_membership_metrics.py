@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from guessed_members import finding_of, guessed, guessed_at, planting, report_of, shifted
+from leafgate.algorithms.intervals import Estimate, rate_at
 from leafgate.api import (
     AuditorOnly,
     InconclusiveError,
@@ -21,7 +22,6 @@ from leafgate.api import (
     UnreadableError,
 )
 from leafgate.app import document
-from leafgate_inference.membership.intervals import Estimate, rate_at
 from leafgate_inference.membership.metrics import (
     BELOW_CHANCE,
     LEAK_SIZES,

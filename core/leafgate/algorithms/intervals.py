@@ -1,24 +1,24 @@
-"""Confidence intervals of what an attack on membership reaches: exact or conservative, whatever the law of the scores.
+"""Confidence intervals of probabilities, of what a ROC curve shows, and of what one guess gains over another.
 
-Each interval holds for every size of sample, not only for large ones. Members and the others are taken for independent
-draws, each from people like them. Ties are allowed everywhere; rates at a false positive rate break them at random.
+Each interval holds for every number of people, not only for large ones, and whatever the law of the scores. People are
+taken for independent draws. Ties are allowed everywhere; rates at a false positive rate break them at random. The
+Matthews correlation, whose interval is approximate, is in `correlation`.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from leafgate.algorithms.clopper_pearson import lower_bound, upper_bound, upper_bound_of_all
-from leafgate.api import lazy
+from leafgate.lazy_loading import lazy
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
     from scipy import optimize, special, stats
 
-    Scores = NDArray[np.float64]
+    from leafgate.kernel.arrays import Floats, Mask
 else:
     np = lazy("numpy")
     optimize, special, stats = lazy("scipy.optimize"), lazy("scipy.special"), lazy("scipy.stats")
@@ -37,8 +37,93 @@ class Estimate(NamedTuple):
     low: float
     high: float
 
+    def minus(self, other: Estimate) -> Estimate:
+        """The difference; its interval holds where both intervals hold."""
+        return Estimate(self.value - other.value, self.low - other.high, self.high - other.low)
 
-def area_under_curve(members: Scores, others: Scores) -> float:
+    def document(self) -> dict[str, float]:
+        """The three numbers by their names, to six decimals."""
+        return {name: round(number, 6) for name, number in self._asdict().items()}
+
+    def __str__(self) -> str:
+        return f"{self.value:.3g} (from {self.low:.3g} to {self.high:.3g})"
+
+
+def largest(estimates: Iterable[Estimate]) -> Estimate:
+    """The largest of some numbers, at least one; its interval holds where all of theirs hold."""
+    return Estimate(*(max(numbers) for numbers in zip(*estimates, strict=True)))
+
+
+# --- Probabilities ---
+
+
+def lower_bound(successes: int, trials: int, error: float) -> float:
+    """Clopper and Pearson's lower bound of a probability, which is too high with at most the probability `error`.
+
+    Args:
+        successes: from 0 to `trials`.
+        trials: independent trials, from 0; where there are none the bound is 0.
+        error: in (0, 1).
+
+    Source: Clopper, Pearson, Biometrika 26, 1934, doi:10.1093/biomet/26.4.404
+    Departure: none; one side alone.
+
+    >>> round(lower_bound(10, 10, 0.05), 6)
+    0.741134
+    """
+    return 0.0 if successes == 0 else float(special.betaincinv(successes, trials - successes + 1, error))
+
+
+def upper_bound(successes: int, trials: int, error: float) -> float:
+    """Clopper and Pearson's upper bound of a probability, which is too low with at most the probability `error`.
+
+    Args, Source and Departure: as `lower_bound`; where there are no trials the bound is 1.
+
+    >>> round(upper_bound(0, 3000, 0.05), 6)
+    0.000998
+    """
+    return 1.0 if successes == trials else float(special.betainccinv(successes + 1, trials - successes, error))
+
+
+def share_estimate(successes: int, trials: int, error: float) -> Estimate:
+    """The share of successes, with Clopper and Pearson's interval, half of the error for each end.
+
+    Args:
+        successes: from 0 to `trials`.
+        trials: independent trials, from 1.
+        error: the probability that the interval misses the true probability is at most this; in (0, 1).
+
+    Source: as `lower_bound`; that the bounds hold where people differ: Hoeffding, Ann. Math. Stat. 27, 1956
+
+    >>> share_estimate(10, 10, 0.1).document()
+    {'value': 1.0, 'low': 0.741134, 'high': 1.0}
+    """
+    low, high = lower_bound(successes, trials, error / 2), upper_bound(successes, trials, error / 2)
+    return Estimate(successes / trials, low, high)
+
+
+def upper_bound_of_all(count: int, sample: int, people: int, error: float) -> int:
+    """The most people of all who can have what `count` of a random sample have, which is too few with at most `error`.
+
+    Args:
+        count: from 0 to `sample`.
+        sample: people of the sample, from 0.
+        people: all of them, from `sample`; where all are in the sample the result is `count`.
+        error: in (0, 1).
+
+    Source: Clopper, Pearson, Biometrika 26, 1934, doi:10.1093/biomet/26.4.404
+    Departure: of a sample without replacement, where the bound is wrong more rarely.
+
+    >>> upper_bound_of_all(0, 3000, 6000, 0.05)
+    6
+    """
+    return max(count, math.ceil(upper_bound(count, sample, error) * people)) if sample < people else count
+
+
+# --- The ROC curve ---
+
+
+def area_under_curve(members: Floats, others: Floats) -> float:
     """How often a random member scores higher than a random other person; of ties half count.
 
     Args:
@@ -53,7 +138,7 @@ def area_under_curve(members: Scores, others: Scores) -> float:
     return float((below + up_to).mean() / 2 / len(others))
 
 
-def area_estimate(members: Scores, others: Scores, error: float) -> Estimate:
+def area_estimate(members: Floats, others: Floats, error: float) -> Estimate:
     """The area under the ROC curve, with an interval that misses the true one with at most the probability `error`.
 
     The area is an average of averages of r = min(n_members, n_others) independent numbers in [0, 1], so Chernoff's
@@ -138,7 +223,7 @@ def others_needed(fpr: float, error: float) -> int:
     return math.ceil(math.log(STRICT_PART * error) / math.log1p(-fpr))
 
 
-def rate_at(members: Scores, others: Scores, fpr: float) -> float:
+def rate_at(members: Floats, others: Floats, fpr: float) -> float:
     """The true positive rate at a false positive rate: the mean of it when ties are broken at random.
 
     Args:
@@ -157,7 +242,7 @@ def rate_at(members: Scores, others: Scores, fpr: float) -> float:
     return float(((members > threshold).sum() + share * (members == threshold).sum()) / len(members))
 
 
-def break_ties(members: Scores, others: Scores, rng: np.random.Generator) -> tuple[Scores, Scores]:
+def break_ties(members: Floats, others: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """The ranks of all scores, from 0, ties in random order: no two are equal.
 
     Args:
@@ -174,7 +259,7 @@ def break_ties(members: Scores, others: Scores, rng: np.random.Generator) -> tup
     return ranks[: len(members)], ranks[len(members) :]
 
 
-def rate_estimate(members: Scores, others: Scores, fpr: float, error: float, rng: np.random.Generator) -> Estimate:
+def rate_estimate(members: Floats, others: Floats, fpr: float, error: float, rng: np.random.Generator) -> Estimate:
     """The true positive rate at a false positive rate, with an interval for threshold and rate jointly.
 
     Ties are broken at random, so that the law of the scores is continuous. The members' rate above a threshold whose
@@ -194,7 +279,7 @@ def rate_estimate(members: Scores, others: Scores, fpr: float, error: float, rng
     return _rate_of_ranks(rate_at(members, others, fpr), *break_ties(members, others, rng), fpr, error)
 
 
-def _rate_of_ranks(value: float, members: Scores, others: Scores, fpr: float, error: float) -> Estimate:
+def _rate_of_ranks(value: float, members: Floats, others: Floats, fpr: float, error: float) -> Estimate:
     """The rate, with an interval by scores without ties."""
     ranks = threshold_ranks(len(others), fpr, STRICT_PART * error, OTHER_PART * error)
     descending = np.sort(others)[::-1]
@@ -208,7 +293,7 @@ def _rate_of_ranks(value: float, members: Scores, others: Scores, fpr: float, er
     return Estimate(value, min(low, value), max(high, value))
 
 
-def advantage(members: Scores, others: Scores) -> float:
+def advantage(members: Floats, others: Floats) -> float:
     """The largest true positive rate less false positive rate of a threshold.
 
     Args:
@@ -223,7 +308,7 @@ def advantage(members: Scores, others: Scores) -> float:
     return max(0.0, float((rates[0] - rates[1]).max()))
 
 
-def advantage_estimate(members: Scores, others: Scores, error: float) -> Estimate:
+def advantage_estimate(members: Floats, others: Floats, error: float) -> Estimate:
     """The advantage, with an interval by bands around both distribution functions, for all thresholds at once.
 
     Args:
@@ -285,7 +370,7 @@ def identified_estimate(found: int, wrong: int, members: int, others: int, peopl
 
 
 def roc_band(
-    members: Scores, others: Scores, error: float, points: int, rng: np.random.Generator
+    members: Floats, others: Floats, error: float, points: int, rng: np.random.Generator
 ) -> dict[str, list[float]]:
     """The ROC curve on a logarithmic grid of false positive rates, each point with its own interval.
 
@@ -308,3 +393,47 @@ def roc_band(
         name: [round(number, 6) for number in column]
         for name, column in zip(("fpr", "tpr", "low", "high"), columns, strict=True)
     }
+
+
+# --- What one guess gains over another ---
+
+
+def accuracy_gain(attack_right: Mask, baseline_right: Mask, error: float) -> Estimate:
+    """The accuracy of an attack less that of a baseline on the same people, with an interval for any number of people.
+
+    The difference is d (2 s - 1): d is the probability that exactly one of both is right, s the probability that this
+    one is the attack. How many people are so, and for how many of these it is the attack, are binomial, the second
+    given the first, so that two bounds of each hold together.
+
+    Args:
+        attack_right: shape (n_people,), from one person.
+        baseline_right: shape (n_people,).
+        error: the probability that the interval misses the true difference is at most this; in (0, 1).
+
+    Source: McNemar, Psychometrika 12, 1947, doi:10.1007/BF02295996 (pairs that differ); Clopper, Pearson 1934 (bounds)
+    Departure: put together here; a fourth of the error for each bound.
+    """
+    people, attack_alone = len(attack_right), int((attack_right & ~baseline_right).sum())
+    differing = int((attack_right != baseline_right).sum())
+    part = error / 4
+    _, few, many = share_estimate(differing, people, 2 * part)
+    low, high = (2 * bound(attack_alone, differing, part) - 1 for bound in (lower_bound, upper_bound))
+    value = (2 * attack_alone - differing) / people
+    return Estimate(value, low * (few if low > 0 else many), high * (many if high > 0 else few))
+
+
+def predictive_value_gain(attack_right: Mask, baseline_right: Mask, error: float) -> Estimate:
+    """The share of right guesses of the attack's surest people less that of the baseline's own surest people.
+
+    Args:
+        attack_right: shape (n_top,), whether the attack is right for those whom it is surest of; from one person.
+        baseline_right: shape (n_top,), whether the baseline is right for those whom it is surest of.
+        error: the probability that the interval misses the true difference is at most this; in (0, 1).
+
+    Source: Clopper, Pearson 1934; that the bounds hold where people differ: Hoeffding, Ann. Math. Stat. 27, 1956
+    Departure: two bounds of each share, a fourth of the error for each.
+    """
+    attack, baseline = (
+        share_estimate(int(right.sum()), len(right), error / 2) for right in (attack_right, baseline_right)
+    )
+    return attack.minus(baseline)

@@ -1,29 +1,23 @@
-"""How much more often one guess of a value is right than another one, with confidence intervals.
+"""The Matthews correlation of guesses with the truth, and what one guess gains over another by it.
 
-Accuracies and positive predictive values have intervals that hold for every number of people; those of Matthews
-correlations are approximate. People are taken for independent draws.
+Its interval is approximate, other than those in `intervals`: simulations check how often it holds.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from leafgate.algorithms.clopper_pearson import lower_bound, upper_bound
-from leafgate.api import lazy
+from leafgate.algorithms.intervals import Estimate
+from leafgate.lazy_loading import lazy
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
     from scipy import special
 
-    Codes = NDArray[np.int64]
-    Mask = NDArray[np.bool_]
-    Posterior = NDArray[np.float64]
+    from leafgate.kernel.arrays import Codes, Floats
 else:
     np, special = lazy("numpy"), lazy("scipy.special")
 
-TIE_DECIMALS = 9
-"""Probabilities that are equal to so many decimals are ties, as floating point makes small differences."""
 SMALLEST_SPREAD = 1e-14
 """Where the product of two variances is not above this, one of them is 0 but for floating point."""
 BOOTSTRAP_DRAWS = 1000
@@ -38,75 +32,11 @@ MAX_UNSEEN_VALUES = 20
 """Of a column with more values people are added only with those that somebody has."""
 MAX_ADDED = 8.0
 """So many people are added, with all values together, at most."""
-
 MAX_LISTED_CELLS = 1_000_000
 """Up to so many cells are listed. Of more, which might not fit into memory, empty ones are drawn."""
 
 
-class Estimate(NamedTuple):
-    """A number, with the lowest and the highest that the true one could be."""
-
-    value: float
-    low: float
-    high: float
-
-    def minus(self, other: Estimate) -> Estimate:
-        """The difference; its interval holds where both intervals hold."""
-        return Estimate(self.value - other.value, self.low - other.high, self.high - other.low)
-
-
-# --- Guesses ---
-
-
-def most_probable(posterior: Posterior) -> Mask:
-    """Which values of each person are the most probable ones, several where they tie: the shape of `posterior`.
-
-    >>> most_probable(np.array([[0.25, 0.5, 0.25], [0.4, 0.4, 0.2]])).tolist()
-    [[False, True, False], [True, True, False]]
-    """
-    rounded = np.round(posterior, TIE_DECIMALS)
-    return np.asarray(rounded == rounded.max(axis=1, keepdims=True))
-
-
-def sureness(posterior: Posterior) -> Posterior:
-    """The probability of each person's most probable value, rounded so that ties are equal: shape (n_people,)."""
-    return np.asarray(np.round(posterior.max(axis=1), TIE_DECIMALS))
-
-
-def best_guess(posterior: Posterior, rng: np.random.Generator) -> Codes:
-    """The most probable value of each person; one of those that tie is drawn.
-
-    Args:
-        posterior: shape (n_people, n_values).
-        rng: breaks ties; it must not depend on the truth. Equal generators draw equal values of equal posteriors.
-
-    Returns:
-        Shape (n_people,), positions of values.
-
-    >>> best_guess(np.array([[0.1, 0.9], [0.8, 0.2]]), np.random.default_rng(0)).tolist()
-    [1, 0]
-    """
-    return np.asarray(np.where(most_probable(posterior), rng.random(posterior.shape), -1.0).argmax(axis=1), np.int64)
-
-
-def surest_people(posterior: Posterior, top: int, rng: np.random.Generator) -> Codes:
-    """The people whose most probable value has the highest probability; ties are broken at random.
-
-    Args:
-        posterior: shape (n_people, n_values).
-        top: how many people, from 1; all of them where there are fewer.
-        rng: as `best_guess` takes it.
-
-    Returns:
-        Shape (min(top, n_people),), positions of people, the surest one first.
-
-    >>> surest_people(np.array([[0.5, 0.5], [0.1, 0.9], [0.8, 0.2]]), 2, np.random.default_rng(0)).tolist()
-    [1, 2]
-    """
-    return np.lexsort((rng.random(len(posterior)), -sureness(posterior)))[:top].astype(np.int64)
-
-
-def matthews_correlation(right: Posterior, truth: Posterior, guess: Posterior) -> Posterior:
+def matthews_correlation(right: Floats, truth: Floats, guess: Floats) -> Floats:
     """The Matthews correlation of guesses with the truth, for any number of values; 0 where one of both is constant.
 
     Args:
@@ -128,53 +58,6 @@ def matthews_correlation(right: Posterior, truth: Posterior, guess: Posterior) -
     return np.asarray(np.where(defined, covariance / np.sqrt(np.where(defined, spread, 1.0)), 0.0))
 
 
-# --- What one guess gains over another ---
-
-
-def accuracy_gain(attack_right: Mask, baseline_right: Mask, error: float) -> Estimate:
-    """The accuracy of an attack less that of a baseline on the same people, with an interval for any number of people.
-
-    The difference is d (2 s - 1): d is the probability that exactly one of both is right, s the probability that this
-    one is the attack. How many people are so, and for how many of these it is the attack, are binomial, the second
-    given the first, so that two bounds of each hold together.
-
-    Args:
-        attack_right: shape (n_people,), from one person.
-        baseline_right: shape (n_people,).
-        error: the probability that the interval misses the true difference is at most this; in (0, 1).
-
-    Source: McNemar, Psychometrika 12, 1947, doi:10.1007/BF02295996 (pairs that differ); Clopper, Pearson 1934 (bounds)
-    Departure: put together here; a fourth of the error for each bound.
-    """
-    people, attack_alone = len(attack_right), int((attack_right & ~baseline_right).sum())
-    differing = int((attack_right != baseline_right).sum())
-    part = error / 4
-    few, many = lower_bound(differing, people, part), upper_bound(differing, people, part)
-    low, high = (2 * bound(attack_alone, differing, part) - 1 for bound in (lower_bound, upper_bound))
-    value = (2 * attack_alone - differing) / people
-    return Estimate(value, low * (few if low > 0 else many), high * (many if high > 0 else few))
-
-
-def predictive_value_gain(attack_right: Mask, baseline_right: Mask, error: float) -> Estimate:
-    """The share of right guesses of the attack's surest people less that of the baseline's own surest people.
-
-    Args:
-        attack_right: shape (n_top,), whether the attack is right for those whom it is surest of; from one person.
-        baseline_right: shape (n_top,), whether the baseline is right for those whom it is surest of.
-        error: the probability that the interval misses the true difference is at most this; in (0, 1).
-
-    Source: Clopper, Pearson 1934; that the bounds hold where people differ: Hoeffding, Ann. Math. Stat. 27, 1956
-    Departure: two bounds of each share, a fourth of the error for each.
-    """
-
-    def share(right: Mask) -> Estimate:
-        successes, trials = int(right.sum()), len(right)
-        bounds = (bound(successes, trials, error / 4) for bound in (lower_bound, upper_bound))
-        return Estimate(successes / trials, *bounds)
-
-    return share(attack_right).minus(share(baseline_right))
-
-
 def correlation_gain(
     truth: Codes, attack: Codes, baseline: Codes, values: int, error: float, rng: np.random.Generator
 ) -> Estimate:
@@ -185,7 +68,7 @@ def correlation_gain(
     a failure, the upper end adds a person of each value about whom the attack is right and the baseline wrong, and the
     lower end one about whom the baseline is right and the attack wrong: the sample may have no people of a rare value
     who show how often a guess is right. The interval has quantiles of the difference, or the normal approximation's
-    where that is wider. It is no bound for every number of people: simulations check how often it holds.
+    where that is wider.
 
     Args:
         truth: shape (n_people,), positions of values, from one person.
@@ -235,7 +118,7 @@ def _empty_cells(cells: Codes, n_cells: int, rng: np.random.Generator) -> Codes:
     return np.asarray(rng.permutation(drawn)[:MAX_EMPTY_CELLS])
 
 
-def _gains(weights: Posterior, cells: Codes, values: int) -> Posterior:
+def _gains(weights: Floats, cells: Codes, values: int) -> Floats:
     """The difference of correlations for each row of the cells' probabilities: shape (n_rows,)."""
     codes = (cells // values**2, cells // values % values, cells % values)
     truth, attack, baseline = (weights @ (code[:, None] == np.arange(values)) for code in codes)

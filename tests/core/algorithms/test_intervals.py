@@ -1,4 +1,4 @@
-"""Intervals of what an attack on membership reaches: closed forms, brute force, and coverage where the law is known."""
+"""Confidence intervals: closed forms, brute force, peers, and coverage where the law is known."""
 
 from __future__ import annotations
 
@@ -12,25 +12,30 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom, norm
+from scipy.stats import binom, binomtest, norm
 
-from leafgate.algorithms.clopper_pearson import lower_bound, upper_bound
-from leafgate_inference.membership.intervals import (
+from leafgate.algorithms.intervals import (
     OTHER_PART,
     STRICT_PART,
     Estimate,
+    accuracy_gain,
     advantage,
     advantage_estimate,
     area_estimate,
     area_under_curve,
     break_ties,
     fewest_identified,
+    largest,
+    lower_bound,
     others_needed,
+    predictive_value_gain,
     rate_at,
     rate_estimate,
     relative_entropy,
     roc_band,
+    share_estimate,
     threshold_ranks,
+    upper_bound,
 )
 
 few_scores = st.lists(st.integers(0, 4), min_size=1, max_size=8).map(lambda scores: np.array(scores, dtype=float))
@@ -54,6 +59,19 @@ def test_bounds_of_a_probability_are_where_the_tails_of_the_binomial_law_are_the
         assert binomial(successes, trials, high) == pytest.approx(error, rel=1e-8)
     else:
         assert high == 1
+
+
+@given(st.integers(1, 60), st.data())
+def test_the_interval_of_a_share_is_the_exact_binomial_one(trials: int, data: st.DataObject) -> None:
+    successes = data.draw(st.integers(0, trials))
+    peer = binomtest(successes, trials).proportion_ci(0.95, method="exact")
+    assert share_estimate(successes, trials, 0.05) == pytest.approx(
+        (successes / trials, peer.low, peer.high), abs=1e-12
+    )
+
+
+def test_the_largest_of_numbers_is_between_the_largest_ends() -> None:
+    assert largest([Estimate(0.5, 0.1, 0.6), Estimate(0.2, 0.15, 0.9)]) == Estimate(0.5, 0.15, 0.9)
 
 
 @given(few_scores, few_scores)
@@ -281,3 +299,38 @@ def test_releases_without_information_identify_somebody_no_more_often_than_the_e
         sure, inside = rng.random(300) < 0.1, rng.permutation(np.arange(300) < 100)
         flagged += fewest_identified(int((sure & inside).sum()), int((sure & ~inside).sum()), 100, 200, ERROR) > 0
     assert 0 < flagged <= most_misses(400)
+
+
+@given(
+    n=st.integers(1, 12),
+    attack=st.floats(0, 1),
+    both=st.floats(0, 1),
+    error=st.sampled_from([0.01, 0.1, 0.5]),
+)
+def test_the_interval_of_an_accuracy_gain_holds_by_exhaustive_summation(
+    n: int, attack: float, both: float, error: float
+) -> None:
+    differs = 1 - both
+    truth = differs * (2 * attack - 1)
+    missed = 0.0
+    for differing in range(n + 1):
+        for alone in range(differing + 1):
+            right = np.arange(n) < alone
+            other = (np.arange(n) >= alone) & (np.arange(n) < differing)
+            estimate = accuracy_gain(right, other, error)
+            assert estimate.low <= estimate.value <= estimate.high
+            if not estimate.low - 1e-12 <= truth <= estimate.high + 1e-12:
+                missed += binom.pmf(differing, n, differs) * binom.pmf(alone, differing, attack)
+    assert missed <= error + 1e-9
+
+
+def test_the_interval_of_a_predictive_value_gain_holds_when_people_differ() -> None:
+    rng, repeats, error = np.random.default_rng(3), 2000, 0.1
+    chances = np.linspace(0.5, 1, 60), np.linspace(0.2, 0.9, 60)
+    truth = float(chances[0].mean() - chances[1].mean())
+    held = 0
+    for _ in range(repeats):
+        attack, baseline = (rng.random(60) < chance for chance in chances)
+        estimate = predictive_value_gain(attack, baseline, error)
+        held += estimate.low <= truth <= estimate.high
+    assert held >= binom.ppf(0.001, repeats, 1 - error)
