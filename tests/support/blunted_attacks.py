@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.api import Table
-from leafgate_inference.membership.game import Answers
+from leafgate_inference.game import Answers
 from leafgate_inference.membership.likelihood_ratios import RMIA, LiRA, Variance
 from leafgate_inference.membership.planted import Scorer
 from leafgate_inference.membership.score_attacks import ShadowAttack

@@ -19,6 +19,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from leafgate.api import Column, InconclusiveError, Schema, Table, Targets, lazy, require_installed
+from leafgate_inference.game import canonical_order, coins
 
 if TYPE_CHECKING:
     import numpy as np
@@ -203,14 +204,9 @@ class _People:
 
 def _people_of(targets: Targets, columns: Sequence[Column]) -> _People:
     """The auxiliary people and the targets with some columns."""
-    from leafgate.algorithms.sampling import record_hashes
-
     auxiliary = targets.auxiliary
     read = (*columns, auxiliary.schema[targets.secret.name])
-    order = np.argsort(
-        record_hashes(Table(Schema(read), auxiliary.frame[[column.name for column in read]], auxiliary.weight)),
-        kind="stable",
-    )
+    order = canonical_order(Table(Schema(read), auxiliary.frame[[column.name for column in read]], auxiliary.weight))
     parts = [_cells(column, auxiliary, order, targets.groups) for column in columns]
     levels = np.array([levels for _, levels in parts], dtype=np.int64)
     unordered = np.array([not column.numeric and not column.ordered for column in columns], dtype=bool)
@@ -315,7 +311,7 @@ def _best_of(choices: Sequence[_Choice]) -> _Choice:
 
 def _folds(codes: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
     """Shape (n_people,): a random fold for each person, each value spread evenly over the folds."""
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(RANDOM_STREAM,)))
+    rng = coins(seed, RANDOM_STREAM)
     shuffled = rng.permutation(len(codes))
     by_value = shuffled[np.argsort(codes[shuffled], kind="stable")]
     folds = np.empty(len(codes), dtype=np.int64)

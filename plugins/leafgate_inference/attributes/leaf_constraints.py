@@ -28,7 +28,8 @@ from leafgate.api import (
     lazy,
 )
 from leafgate_inference.attributes.counting import occurring_bins
-from leafgate_inference.attributes.game import InputAttack, own_classes
+from leafgate_inference.attributes.targets import InputAttack
+from leafgate_inference.game import own_classes
 
 if TYPE_CHECKING:
     import numpy as np

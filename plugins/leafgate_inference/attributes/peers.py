@@ -26,12 +26,11 @@ from leafgate.api import (
     optional_module,
     require_installed,
 )
-from leafgate_inference.attributes.game import (
-    Answers,
+from leafgate_inference.attributes.targets import (
     InputAttack,
     answers_by_value,
     auxiliary_answers,
-    coins,
+    auxiliary_as_targets,
     completions,
     known_cells,
     planted_answers,
@@ -39,6 +38,7 @@ from leafgate_inference.attributes.game import (
     text_ranks,
     value_shares,
 )
+from leafgate_inference.game import Answers, coins
 
 if TYPE_CHECKING:
     import numpy as np
@@ -223,8 +223,6 @@ def fit_black_box(attacks: Any, targets: Targets, taught: Answers, classifier: s
         for that without the secret, it is given the labels at all values, numbered.
     """
     estimators = art("estimators.classification")
-    names = [column.name for column in targets.groups[0].schema.columns]
-    known = Table(targets.groups[0].schema, targets.auxiliary.frame.loc[:, names], targets.auxiliary.weight)
     columns = np.concatenate([filled_cells(group) for group in targets.groups])
     ranks = text_ranks(targets.secret)[: len(targets.secret.domain)]
     by_text, truth = np.argsort(ranks), ranks[targets.auxiliary.codes(targets.secret.name)]
@@ -236,7 +234,7 @@ def fit_black_box(attacks: Any, targets: Targets, taught: Answers, classifier: s
         place = np.minimum(np.searchsorted(patterns, pattern), len(patterns) - 1)
         return np.where(patterns[place] == pattern, place, len(patterns))
 
-    rows = np.column_stack([truth, filled_cells(known)]).astype(np.float64)
+    rows = np.column_stack([truth, filled_cells(auxiliary_as_targets(targets))]).astype(np.float64)
     labels = np.eye(len(patterns) + 1)[numbered(taught)]
     order = np.lexsort((numbered(taught), *rows.T))
     rows, labels = rows[order], labels[order]
@@ -244,7 +242,7 @@ def fit_black_box(attacks: Any, targets: Targets, taught: Answers, classifier: s
     model.predict = lambda *_, **__: labels  # by itself it asks in batches, which have no positions
     attack = attacks.AttributeInferenceBlackBox(model, attack_model_type=classifier, attack_feature=0)
     if "random_state" in attack.attack_model.get_params():
-        attack.attack_model.set_params(random_state=int(coins(seed, RANDOM_STREAM).integers(2**31)))
+        attack.attack_model.set_params(random_state=int(coins(seed, RANDOM_STREAM, 0).integers(2**31)))
     attack.fit(rows)
 
     def guess(answers: Answers) -> NDArray[np.int64]:

@@ -18,27 +18,25 @@ from leafgate.api import (
     PositiveInt,
     PredictionOracle,
     Release,
-    Schema,
     Table,
     Targets,
     lazy,
     report_progress,
     require_installed,
 )
-from leafgate_inference.attributes.game import (
-    Answers,
+from leafgate_inference.attributes.targets import (
     InputAttack,
     answers_by_value,
     auxiliary_answers,
-    coins,
+    auxiliary_as_targets,
     completions,
     known_cells,
-    own_classes,
     planted_answers,
     require_class,
     text_ranks,
     value_shares,
 )
+from leafgate_inference.game import Answers, canonical_order, coins, own_classes, rows_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -494,32 +492,23 @@ def member_answers(known: AdversaryKnowledge, targets: Targets) -> Answers:
     Raises:
         InconclusiveError: nobody knows how to train a model of the same kind.
     """
-    from leafgate.algorithms.sampling import record_hashes
-
     if known.retrain is None:
         raise InconclusiveError(
             "calibration on members needs to train models of the same kind, and how that is done is not known",
             remedy="choose `calibration: others`, or name the estimator in `build: {trained_by: ...}`",
         )
     auxiliary, schema, n_values = targets.auxiliary, known.schema, len(targets.secret.domain)
-    rng = coins(known.seed, LIKELIHOOD_STREAM)
+    rng = coins(known.seed, LIKELIHOOD_STREAM, 0)
     scores = np.zeros((len(auxiliary), n_values, len(schema.classes)))
-    by_cells = np.argsort(record_hashes(auxiliary), kind="stable")  # the order of rows and columns changes nothing
-    for number, part in enumerate(np.array_split(by_cells[rng.permutation(len(auxiliary))], MEMBERS_PER_MODEL)):
+    as_targets, order = auxiliary_as_targets(targets), canonical_order(auxiliary)
+    for number, part in enumerate(np.array_split(order[rng.permutation(len(auxiliary))], MEMBERS_PER_MODEL)):
         report_progress(number, MEMBERS_PER_MODEL, "models")
         if not len(part):
             continue
-        people = _known_of(auxiliary, targets, part)
+        people = rows_of(as_targets, part)
         asked = [list(completions(people, targets, schema, value, known.seed)) for value in range(n_values)]
         frame = pd.concat([table.frame for tables in asked for table in tables], ignore_index=True)
         query = Table(schema, frame, np.ones(len(frame), dtype=np.int64))
         answered = np.nan_to_num(known.retrain(auxiliary.people_at(part), query, int(rng.integers(2**31))))
         scores[part] = answered.reshape(n_values, len(asked[0]), len(part), -1).mean(axis=1).transpose(1, 0, 2)
     return Answers(scores, own_classes(auxiliary, schema))
-
-
-def _known_of(people: Table, targets: Targets, rows: NDArray[np.int64]) -> Table:
-    """People at these positions with the columns that the adversary knows of targets."""
-    schema: Schema = targets.groups[0].schema
-    frame = people.frame.loc[:, [column.name for column in schema.columns]].iloc[rows].reset_index(drop=True)
-    return Table(schema, frame, np.ones(len(rows), dtype=np.int64))

@@ -22,14 +22,8 @@ from leafgate.api import (
     columns_asked,
     lazy,
 )
-from leafgate_inference.attributes.game import (
-    Answers,
-    InputAttack,
-    class_is_known,
-    own_classes,
-    planted_answers,
-    value_shares,
-)
+from leafgate_inference.attributes.targets import InputAttack, class_is_known, planted_answers, value_shares
+from leafgate_inference.game import Answers, own_classes
 
 if TYPE_CHECKING:
     import numpy as np

@@ -25,7 +25,7 @@ from leafgate.api import (
     Release,
     lazy,
 )
-from leafgate_inference.membership.game import answers_about, candidates_of, own_classes
+from leafgate_inference.game import answers_about, candidates_of, own_classes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -117,8 +117,7 @@ def _labels(source: Release | PredictionOracle, known: AdversaryKnowledge) -> ND
     from leafgate.algorithms.prediction import predict
 
     if isinstance(source, PredictionOracle):
-        answered = answers_about(source, known).scores
-        return np.where(answered.any(axis=1), answered.argmax(axis=1), -1)
+        return answers_about(source, known).labels
     return predict(source, candidates_of(known).table)
 
 

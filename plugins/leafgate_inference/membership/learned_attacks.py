@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from leafgate.api import InconclusiveError, Table, lazy, require_installed
-from leafgate_inference.membership.game import Answers
+from leafgate_inference.game import Answers, coins
 from leafgate_inference.membership.likelihood_ratios import logit
 from leafgate_inference.membership.planted import Scorer
 from leafgate_inference.membership.score_attacks import ShadowAttack
@@ -133,7 +133,7 @@ def fit_worst_case(shadows: ShadowModels, seed: int, *, forest: bool = True, cor
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
 
-    rng = _coins(seed)
+    rng = coins(seed, RANDOM_STREAM)
     models, people = shadows.trained_on.shape
     chosen = _some(rng, np.arange(models * people))
     model, person = np.divmod(chosen, people)
@@ -265,7 +265,7 @@ def fit_quantile(
     from sklearn.ensemble import HistGradientBoostingRegressor
     from threadpoolctl import threadpool_limits
 
-    rng = _coins(seed)
+    rng = coins(seed, RANDOM_STREAM)
     outside = _some(rng, np.flatnonzero(~shadows.trained_on.reshape(-1)))
     if len(outside) < SMALLEST_TRAINING:
         raise InconclusiveError(
@@ -290,10 +290,6 @@ def fit_quantile(
     mean = regressed(phi)
     variance = regressed((phi - mean[person]) ** 2)
     return RegressedLaws(mean, np.sqrt(np.maximum(variance, 0)) + least_deviation, clip)
-
-
-def _coins(seed: int) -> np.random.Generator:
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(RANDOM_STREAM,)))
 
 
 def _some(rng: np.random.Generator, positions: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -28,7 +28,7 @@ from leafgate.api import (
     lazy,
     report_progress,
 )
-from leafgate_inference.membership.game import UNLIKE, Answers, are_alike, own_classes
+from leafgate_inference.game import UNLIKE, Answers, are_alike, coins, own_classes, rows_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,6 +78,18 @@ MAX_THREADS = 4
 
 CHUNK_ROWS = 500
 """So many people are compared with others in one array."""
+
+COMPARED_STREAM = 4
+"""The stream of random numbers, among those that the audit's seed allows, that draws with whom people are compared."""
+
+MODELS_STREAM = 5
+"""The stream of the seeds of models."""
+
+ALTERED_STREAM = 6
+"""The stream of the cells of altered records."""
+
+OTHERS_STREAM = 7
+"""The stream that draws the others whose scores are asked."""
 
 QUANTILES = (0.5, 0.9, 1.0)
 """Of the influences of those who were tried, these quantiles are evidence."""
@@ -241,7 +253,7 @@ def people_to_try(table: Table, people: int, seed: int) -> tuple[NDArray[np.int6
     if table.schema.public:
         records, record = table.public
         unique = (records.persons == 1)[record]
-    distance = distance_to_own_class(table, np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(4,))))
+    distance = distance_to_own_class(table, coins(seed, COMPARED_STREAM))
     order = has_class[np.lexsort((has_class, -distance[has_class], ~unique[has_class]))][:people]
     return order, int(unique[order].sum())
 
@@ -302,12 +314,12 @@ class Refits:
     @cached_property
     def asked(self) -> Table:
         """Whom models are asked about: those who are tried, then the altered records of each of them."""
-        return with_altered_records(self.table, self.tried, self._rng(6))
+        return with_altered_records(self.table, self.tried, coins(self.seed, ALTERED_STREAM))
 
     @cached_property
     def others(self) -> NDArray[np.int64]:
         """For each who is tried others of them: positions among them, shape (n_people, at most OTHERS)."""
-        n, rng = len(self.tried), self._rng(7)
+        n, rng = len(self.tried), coins(self.seed, OTHERS_STREAM)
         return np.array([np.delete(np.arange(n), i)[rng.permutation(n - 1)[:OTHERS]] for i in range(n)], dtype=np.int64)
 
     def on_table(self, fewest: int, most: int) -> Trained | None:
@@ -361,7 +373,7 @@ class Refits:
                 break
             if time.monotonic() > self.deadline:
                 return None
-            key = (5, 0 if left_out is None else 1 + left_out, number)
+            key = (MODELS_STREAM, 0 if left_out is None else 1 + left_out, number)
             seed = int(np.random.SeedSequence(self.seed, spawn_key=key).generate_state(1)[0]) // 2
             scores = self.retrain(own, asked, seed)
             first = scores if first is None else first
@@ -370,9 +382,6 @@ class Refits:
         if np.isnan(answers).all():
             raise InconclusiveError("the models that are trained have no scores of classes")
         return Trained(_logit(np.stack(answers[:fewest], axis=1)), repeats)
-
-    def _rng(self, key: int) -> np.random.Generator:
-        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(key,)))
 
 
 @dataclass(frozen=True)
@@ -480,11 +489,6 @@ def with_altered_records(table: Table, rows: NDArray[np.int64], rng: np.random.G
         source = np.concatenate([rows, np.where(column == i, other, row)])
         frame[name] = table.frame[name].iloc[source].reset_index(drop=True)
     return Table(table.schema, frame, np.ones(len(frame), dtype=np.int64))
-
-
-def rows_of(table: Table, rows: NDArray[np.int64]) -> Table:
-    """The records of these rows, each one person."""
-    return Table(table.schema, table.frame.iloc[rows].reset_index(drop=True), np.ones(len(rows), dtype=np.int64))
 
 
 def without_person(table: Table, row: int) -> Table:

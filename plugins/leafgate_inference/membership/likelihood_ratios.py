@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from leafgate.api import InconclusiveError, PeopleCount, Table, lazy
-from leafgate_inference.membership.game import Answers
+from leafgate_inference.game import Answers
 from leafgate_inference.membership.planted import Scorer
 from leafgate_inference.membership.score_attacks import ShadowAttack
 from leafgate_inference.membership.shadows import ShadowModels

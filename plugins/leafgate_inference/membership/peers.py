@@ -26,7 +26,7 @@ from leafgate.api import (
     lazy,
     optional_module,
 )
-from leafgate_inference.membership.game import Answers, answers_about, candidates_of, canonical_order
+from leafgate_inference.game import Answers, answers_about, candidates_of, canonical_order, one_hot
 from leafgate_inference.membership.planted import Scorer, planted_in_answers
 from leafgate_inference.membership.score_attacks import ShadowAttack
 from leafgate_inference.membership.shadows import ShadowModels
@@ -485,9 +485,3 @@ def fit_black_box(options: Art, shadows: ShadowModels, seed: int) -> ArtBlackBox
         test_y=one_hot(others.own, classes),
     )
     return ArtBlackBox(attack)
-
-
-def one_hot(own: NDArray[np.int64], classes: int) -> NDArray[np.float64]:
-    """A column of 0 and 1 for each class: shape (n_people, n_classes)."""
-    result: NDArray[np.float64] = (own[:, None] == np.arange(classes)).astype(np.float64)
-    return result

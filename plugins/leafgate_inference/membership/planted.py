@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from leafgate.api import PlantedLeak, lazy
-from leafgate_inference.membership.game import Answers
+from leafgate_inference.game import Answers, coins
 from leafgate_inference.membership.shadows import ShadowModels
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def planted_in_answers(answers: Answers, in_table: int, seed: int, scorer: Score
     room = _room(own, own, least, answers)
 
     def draw(repetition: int) -> PseudoTarget:
-        rng = _coins(seed, repetition)
+        rng = coins(seed, RANDOM_STREAM, repetition)
         return PseudoTarget(answers, _order_of_leaks(rng, room), rng.permutation(len(own)), scorer, least)
 
     return PlantedLeaks(lru_cache(maxsize=KEPT_TARGETS)(draw), in_table)
@@ -148,7 +148,7 @@ def planted_in_shadows(
     room = _room(average, highest, least, Answers(shadows.scores[0], shadows.own))
 
     def draw(repetition: int) -> PseudoTarget:
-        rng = _coins(seed, repetition)
+        rng = coins(seed, RANDOM_STREAM, repetition)
         leaks, members = _order_of_leaks(rng, room), rng.permutation(len(room))
         answers, others = uninformative_target(shadows, rng)
         return PseudoTarget(answers, leaks, members, attack(others) if callable(attack) else attack, least)
@@ -217,10 +217,6 @@ def planted_score(own: NDArray[np.float64]) -> NDArray[np.float64]:
     half = np.maximum(own, 0.5)
     result: NDArray[np.float64] = PLANTED_ODDS * half / (PLANTED_ODDS * half + 1 - half)
     return result
-
-
-def _coins(seed: int, repetition: int) -> np.random.Generator:
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(RANDOM_STREAM, repetition)))
 
 
 def _room(

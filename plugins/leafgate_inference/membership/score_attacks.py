@@ -25,7 +25,7 @@ from leafgate.api import (
     Table,
     lazy,
 )
-from leafgate_inference.membership.game import UNLIKE, Answers, answers_about, are_alike, candidates_of, canonical_order
+from leafgate_inference.game import UNLIKE, Answers, answers_about, are_alike, candidates_of, canonical_order, rows_of
 from leafgate_inference.membership.planted import Scorer, planted_in_answers, planted_in_shadows
 from leafgate_inference.membership.shadows import ShadowModels, ShadowOptions, forecast_shadows, train_shadows
 
@@ -123,8 +123,7 @@ class ShadowAttack(ScoreAttack):
         order = canonical_order(candidates.table)
         answers = answers_about(source, known).at(order)
         shadows = rearranged(train_shadows(self.shadows, known), order)
-        frame = candidates.frame.iloc[order].reset_index(drop=True)
-        people = Table(candidates.table.schema, frame, np.ones(len(order), dtype=np.int64))
+        people = rows_of(candidates.table, order)
 
         def fit(models: ShadowModels) -> Scorer:
             return self.fit(models, people, known.seed)

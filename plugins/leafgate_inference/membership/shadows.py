@@ -33,7 +33,7 @@ from leafgate.api import (
     lazy,
     report_progress,
 )
-from leafgate_inference.membership.game import candidates_of, canonical_order, own_classes
+from leafgate_inference.game import candidates_of, canonical_order, coins, own_classes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,6 +44,10 @@ if TYPE_CHECKING:
     Retrain = Callable[[Table, Table, int], NDArray[np.float64]]
 else:
     np = lazy("numpy")
+
+
+RANDOM_STREAM = 1
+"""The stream of random numbers, among those that the audit's seed allows, that belongs to shadow models."""
 
 
 class ShadowOptions(Strict):
@@ -217,7 +221,7 @@ class _Training:
 
     def drawn(self, model: int) -> tuple[NDArray[np.int64], int]:
         """The positions of the candidates that a model is trained on, and its seed."""
-        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(1, model)))
+        rng = coins(self.seed, RANDOM_STREAM, model)
         rows = self.order[rng.permutation(len(self.people))[: self.size]]
         return rows, int(rng.integers(2**31))
 

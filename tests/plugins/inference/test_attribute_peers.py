@@ -32,7 +32,6 @@ from leafgate.api import (
 )
 from leafgate.kernel.oracle import QueryLog
 from leafgate_inference.attributes import peers
-from leafgate_inference.attributes.game import Answers
 from leafgate_inference.attributes.peers import (
     ArtAttribute,
     PeerAttack,
@@ -40,6 +39,7 @@ from leafgate_inference.attributes.peers import (
     guess_posterior,
     sacroml_guesses,
 )
+from leafgate_inference.game import Answers
 
 N = 100
 CLASSES = ("no", "yes")

@@ -23,6 +23,7 @@ from leafgate import InconclusiveError, Release, Table
 from leafgate.api import AdversaryKnowledge, AuditorOnly, Score, ScoringContext
 from leafgate.app import Finding, audit_policy, document, load_plugins, policy_of
 from leafgate.kernel.tables import Tables
+from leafgate_inference.game import rows_of
 from leafgate_inference.membership.leave_one_out import (
     ALTERED_RECORDS,
     CONFIRMING_SEEDS,
@@ -34,7 +35,6 @@ from leafgate_inference.membership.leave_one_out import (
     influences,
     least_mean,
     people_to_try,
-    rows_of,
     with_altered_records,
     without_person,
 )

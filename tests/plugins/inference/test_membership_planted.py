@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from blunted_attacks import BLUNTED
 from leafgate.api import Column, Schema, Table
-from leafgate_inference.membership.game import Answers, canonical_order
+from leafgate_inference.game import Answers, canonical_order
 from leafgate_inference.membership.learned_attacks import Quantile, WorstCase
 from leafgate_inference.membership.likelihood_ratios import RMIA, LiRA
 from leafgate_inference.membership.planted import (

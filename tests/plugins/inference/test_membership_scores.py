@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from leafgate.api import InconclusiveError, PeopleCount
-from leafgate_inference.membership.game import Answers
+from leafgate_inference.game import Answers
 from leafgate_inference.membership.learned_attacks import Features, fit_quantile, fit_worst_case, sorted_scores
 from leafgate_inference.membership.likelihood_ratios import LiRA, Variance, fit_lira, fit_rmia, logit
 from leafgate_inference.membership.planted import Scorer

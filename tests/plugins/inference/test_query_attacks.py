@@ -35,7 +35,6 @@ from leafgate.api import (
     leaves,
 )
 from leafgate.kernel.oracle import QueryLog
-from leafgate_inference.attributes.game import Answers, InputAttack
 from leafgate_inference.attributes.query_attacks import (
     BAND_EDGES,
     MAX_EXPONENT_OF_MEMBERS,
@@ -51,6 +50,7 @@ from leafgate_inference.attributes.query_attacks import (
     lomia_decisions,
     lomia_posterior,
 )
+from leafgate_inference.attributes.targets import InputAttack
 from leafgate_inference.attributes.white_box import (
     Fredrikson,
     consistent_shares,
@@ -58,6 +58,7 @@ from leafgate_inference.attributes.white_box import (
     values_of_children,
     white_box_posterior,
 )
+from leafgate_inference.game import Answers
 
 CLASSES = ("low", "high")
 VALUES = ("no", "flu", "ache")

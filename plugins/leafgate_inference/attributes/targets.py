@@ -1,7 +1,6 @@
-"""The game of attribute inference: what the adversary knows of each target, and what the model answers about them.
+"""Targets of attribute inference: what the adversary knows of them, and what the model answers at each value.
 
-The adversary knows columns of a target, but not the secret. It asks the model about each target once for each value
-that the secret may have, by the policy's `access`.
+The adversary knows columns of a target, but not the secret.
 """
 
 from __future__ import annotations
@@ -10,8 +9,7 @@ import hashlib
 import weakref
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -27,6 +25,7 @@ from leafgate.api import (
     Targets,
     lazy,
 )
+from leafgate_inference.game import Answers, one_hot, own_classes, scores_about
 
 if TYPE_CHECKING:
     import numpy as np
@@ -104,45 +103,6 @@ def chosen_secrets(known: AdversaryKnowledge, secret: str | None) -> list[Target
     return chosen
 
 
-@dataclass(frozen=True)
-class Answers:
-    """What a model answers about people for each value that the secret may have.
-
-    Attributes:
-        scores: shape (n_people, n_values, n_classes), from 0 to 1: the score of each class if the secret had this
-            value. They sum to 1 over the classes; where the model has no score, all are 0. Labels are scores of 1.
-        own: shape (n_people,), the position of each person's class; n_classes where the adversary does not know it.
-    """
-
-    scores: NDArray[np.float64]
-    own: NDArray[np.int64]
-
-    @property
-    def of_own_class(self) -> NDArray[np.float64]:
-        """The score of each person's own class at each value: shape (n_people, n_values); 0 where it is not known."""
-        padded = np.pad(self.scores, ((0, 0), (0, 0), (0, 1)))
-        result: NDArray[np.float64] = padded[np.arange(len(self.own)), :, self.own]
-        return result
-
-    @property
-    def labels(self) -> NDArray[np.int64]:
-        """The position of the class with the highest score: shape (n_people, n_values); -1 where there is none."""
-        return np.where(self.scores.any(axis=2), self.scores.argmax(axis=2), -1)
-
-
-def own_classes(people: Table, schema: Schema) -> NDArray[np.int64]:
-    """The position of each person's class in its domain; the number of classes where it is missing or not known.
-
-    Args:
-        people: with the class among the columns or without it.
-        schema: of the policy's table.
-    """
-    classes = len(schema.classes)
-    if schema.target.name not in people.schema:
-        return np.full(len(people), classes, dtype=np.int64)
-    return np.minimum(people.codes(schema.target.name), classes)
-
-
 def class_is_known(targets: Targets, schema: Schema) -> bool:
     """Whether the adversary knows the class of the targets."""
     return schema.target.name in targets.groups[0].schema
@@ -207,17 +167,22 @@ def _digest(people: Table, targets: Targets, seed: int) -> str:
 
 def auxiliary_answers(source: Release | PredictionOracle, targets: Targets, schema: Schema, seed: int) -> Answers:
     """The same about the auxiliary people, of whom the class is known. The arguments are as of `answers_by_value`."""
-    names = [column.name for column in targets.groups[0].schema.columns]
-    known = Table(targets.groups[0].schema, targets.auxiliary.frame.loc[:, names], targets.auxiliary.weight)
-    answered = _shared_answers(source, known, targets, schema, seed)
+    answered = _shared_answers(source, auxiliary_as_targets(targets), targets, schema, seed)
     return Answers(answered.scores, own_classes(targets.auxiliary, schema))
+
+
+def auxiliary_as_targets(targets: Targets) -> Table:
+    """The auxiliary people with the columns that the adversary knows of targets."""
+    schema: Schema = targets.groups[0].schema
+    frame = targets.auxiliary.frame.loc[:, [column.name for column in schema.columns]]
+    return Table(schema, frame, targets.auxiliary.weight)
 
 
 def _answers(source: Release | PredictionOracle, people: Table, targets: Targets, schema: Schema, seed: int) -> Answers:
     values = range(len(targets.secret.domain))
     by_value = []
     for value in values:
-        completed = [_scores_of(source, table) for table in completions(people, targets, schema, value, seed)]
+        completed = [_scores_or_labels(source, table) for table in completions(people, targets, schema, value, seed)]
         by_value.append(np.mean(completed, axis=0))
     return Answers(np.stack(by_value, axis=1), own_classes(people, schema))
 
@@ -277,25 +242,16 @@ def _constant(column: Column, cell: str | float | None, rows: int) -> pd.Series:
     return pd.Series(pd.Categorical.from_codes(np.full(rows, code), categories=pd.Index(column.values)))
 
 
-def _scores_of(source: Release | PredictionOracle, people: Table) -> NDArray[np.float64]:
+def _scores_or_labels(source: Release | PredictionOracle, people: Table) -> NDArray[np.float64]:
     """The score of each class for each row; 1 for the label where there are labels alone, all 0 where there is none."""
-    from leafgate.algorithms.prediction import class_scores, predict
+    from leafgate.algorithms.prediction import predict
 
-    scores: NDArray[np.float64]
-    if isinstance(source, PredictionOracle):
-        if source.access == "labels":
-            return _one_hot(source.labels(people.frame).cat.codes.to_numpy(), len(source.classes))
-        scores = source.scores(people.frame).to_numpy(dtype=np.float64)
-    else:
-        try:
-            scores = class_scores(source, people)
-        except InconclusiveError:
-            return _one_hot(predict(source, people), len(source.classes))
-    return np.asarray(np.nan_to_num(scores), dtype=np.float64)
-
-
-def _one_hot(labels: NDArray[np.integer[Any]], classes: int) -> NDArray[np.float64]:
-    return np.where(labels[:, None] == np.arange(classes), 1.0, 0.0)
+    try:
+        return scores_about(source, people)
+    except InconclusiveError:
+        if isinstance(source, PredictionOracle):
+            raise
+        return one_hot(predict(source, people), len(source.classes))
 
 
 def planted_answers(
@@ -352,8 +308,3 @@ def value_shares(targets: Targets) -> NDArray[np.float64]:
     """The shares of the secret's values among the auxiliary people and one more of each value: shape (V,), above 0."""
     counts = np.bincount(targets.auxiliary.codes(targets.secret.name), minlength=len(targets.secret.domain)) + 1.0
     return np.asarray(counts / counts.sum())
-
-
-def coins(seed: int, stream: int, repetition: int = 0) -> np.random.Generator:
-    """Random numbers of one attack, and of one repetition of it, that follow from the audit's seed."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stream, repetition)))
