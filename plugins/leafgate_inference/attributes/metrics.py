@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Self
@@ -21,7 +20,6 @@ from leafgate.api import (
     AttributeBelief,
     AuditorOnly,
     InconclusiveError,
-    LeafgateError,
     OpenProbability,
     Policy,
     PositiveInt,
@@ -33,9 +31,9 @@ from leafgate.api import (
     UnreadableError,
     lazy,
     nearest_name,
-    report_progress,
 )
 from leafgate_inference.attributes.leaks import MEASURES, Beliefs, Leaks, Measure, leaks_of, measured, most_probable
+from leafgate_inference.power import SEEN_PART, UNPLANTED, power_problem, repeat_on_leak, shows_leak, unseen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,14 +45,8 @@ if TYPE_CHECKING:
 else:
     np = lazy("numpy")
 
-REPEATS = 20
-"""How many times a leak of one size is planted."""
-DETECTED = 18
-"""In so many of them at least, nine of ten, the attack must see the leak."""
 QUICK_REPEATS = 3
 """How many times a leak is planted, and must be seen each time, while the smallest one that is seen is sought."""
-SEEN_PART = 0.9
-"""The part of a planted leak that an attack must be able to see: no attack finds everybody whose value leaks."""
 LEAK_SIZES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """The leaks among which the smallest one that the attack sees is sought."""
 ROUNDING = 1e-9
@@ -240,7 +232,7 @@ class AttributeLeak(ReleaseAtMost):
             "smallest_detectable": AuditorOnly(smallest),
             "says": AuditorOnly(self._words(asked, columns, leaks, smallest)),
         }
-        insufficient = power_problem(self, asked, error) if self.holds(high) else ""
+        insufficient = leak_power_problem(self, asked, error) if self.holds(high) else ""
         return Score(
             value,
             interval=(low, high),
@@ -325,15 +317,11 @@ class AttributeLeak(ReleaseAtMost):
 
 # --- Would the attack have seen a leak? ---
 
-UNPLANTED = "the attack does not repeat itself on planted leaks, so it is not known whether it would have seen one"
 NAME_REPEATING = (
     "the owner of the policy may judge this limit by an attack that repeats itself on planted leaks, such as "
     "`likelihood` (`of`); limit what leaves prove by `attribute_certain`"
 )
-UNSEEN = (
-    "the attack sees a planted leak of the limit's size in fewer than 9 of 10 repetitions, so a leak as large may be "
-    "there: that takes more people, or a stronger attack"
-)
+UNSEEN = unseen("people")
 UNBREAKABLE = (
     "no release could break this limit: an attack that knows everybody's value gains less than that over imputation "
     "without the model, as where imputation is right for nearly everybody, or fewer than `top` people have the `value`"
@@ -408,15 +396,10 @@ def planted_posterior(belief: AttributeBelief, values: Codes, leaking: Mask, rep
         leaking: shape (n_targets,), whose answers depend on their value.
         repetition: its number, from 0.
     """
-    if belief.planted is None:
+    plant = belief.planted
+    if plant is None:
         raise InconclusiveError(UNPLANTED)
-    try:
-        posterior = belief.planted(values.copy(), leaking.copy(), repetition)
-        numbers = np.array(posterior, dtype=float)
-    except LeafgateError:
-        raise
-    except Exception as error:  # a plugin's function: a limit that is broken must stay so
-        raise InconclusiveError(f"the attack fails on a planted leak ({type(error).__name__})") from None
+    numbers = repeat_on_leak(lambda: np.array(plant(values.copy(), leaking.copy(), repetition), dtype=float))
     if numbers.shape != np.shape(belief.posterior):
         raise InconclusiveError(f"the attack returns no posterior of {len(values)} people on a planted leak")
     proper = np.isfinite(numbers).all() and (numbers >= 0).all()
@@ -425,10 +408,8 @@ def planted_posterior(belief: AttributeBelief, values: Codes, leaking: Mask, rep
     return numbers
 
 
-def sees_leak(
-    metric: AttributeLeak, asked: Asked, size: float, error: float, repetition: int, sees: Callable[[Estimate], bool]
-) -> bool:
-    """Whether the attack sees a planted leak of this size.
+def planted_leak(metric: AttributeLeak, asked: Asked, size: float, error: float, repetition: int) -> Estimate:
+    """The larger leak that the attack shows where one of this size is planted.
 
     Values of all targets are drawn from the imputation's posterior, so that other columns say of them what they say of
     the true ones. Where no leak of them is as large, the largest there is is planted.
@@ -444,8 +425,7 @@ def sees_leak(
     leaking[np.flatnonzero(in_table)[chosen]] = True
     posterior = planted_posterior(asked.belief, values, leaking, repetition)
     people = Beliefs(values, posterior, asked.imputation, asked.value)
-    leaks = leaks_of(metric.measure, people.where(in_table), people.where(~in_table), metric.top, error)
-    return sees(leaks.larger)
+    return leaks_of(metric.measure, people.where(in_table), people.where(~in_table), metric.top, error).larger
 
 
 def largest_leak(metric: AttributeLeak, asked: Asked) -> float:
@@ -454,7 +434,7 @@ def largest_leak(metric: AttributeLeak, asked: Asked) -> float:
     return gain_of_knowing(metric.measure, metric.top_of(asked), people, np.ones(len(people), dtype=bool))
 
 
-def power_problem(metric: AttributeLeak, asked: Asked, error: float) -> str:
+def leak_power_problem(metric: AttributeLeak, asked: Asked, error: float) -> str:
     """Why the attack might not have seen a leak of the size of the metric's limit; empty where it would.
 
     Where no tree tests the column there is no leak. Elsewhere the attack sees it where the interval is above 0, so that
@@ -475,21 +455,12 @@ def power_problem(metric: AttributeLeak, asked: Asked, error: float) -> str:
     if not is_possible and asked.determined_by:
         return ""  # whoever knows these columns knows the value
 
-    def sees(leak: Estimate) -> bool:
-        return leak.low > 0 and leak.high > (SEEN_PART * metric.bound if is_possible else metric.bound)
+    def sees(repetition: int) -> bool:
+        leak = planted_leak(metric, asked, metric.bound, error, repetition)
+        return shows_leak(leak, metric.bound, part=SEEN_PART if is_possible else 1.0)
 
-    missed = 0
-    try:
-        for repetition in range(REPEATS):
-            if repetition - missed == DETECTED:
-                break
-            report_progress(repetition, REPEATS, "planted leaks")
-            missed += not sees_leak(metric, asked, metric.bound, error, repetition, sees)
-            if missed > REPEATS - DETECTED:
-                return UNSEEN if is_possible else UNBREAKABLE
-    except InconclusiveError as problem:
-        return str(problem) if is_possible else UNBREAKABLE
-    return ""
+    problem = power_problem(sees, UNSEEN)
+    return UNBREAKABLE if problem and not is_possible else problem
 
 
 def smallest_detectable(metric: AttributeLeak, asked: Asked, leak: Estimate, error: float) -> float | None:
@@ -506,10 +477,7 @@ def smallest_detectable(metric: AttributeLeak, asked: Asked, leak: Estimate, err
     """
 
     def is_seen(size: float) -> bool:
-        return all(
-            sees_leak(metric, asked, size, error, repetition, lambda leak: leak.low > 0)
-            for repetition in range(QUICK_REPEATS)
-        )
+        return all(planted_leak(metric, asked, size, error, repetition).low > 0 for repetition in range(QUICK_REPEATS))
 
     if asked.belief.planted is None:
         return None

@@ -7,9 +7,9 @@ attack would have seen a leak of just the limit's size: the attack repeats itsel
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from bisect import bisect_left
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import Field
@@ -29,7 +29,6 @@ from leafgate.algorithms.intervals import (
 from leafgate.api import (
     AuditorOnly,
     InconclusiveError,
-    LeafgateError,
     MembershipBelief,
     OpenProbability,
     PeopleCount,
@@ -43,9 +42,9 @@ from leafgate.api import (
     UnreadableError,
     distinct_rows,
     lazy,
-    report_progress,
 )
 from leafgate_inference.membership.planted import PLANTED_ODDS, PlantedLeaks
+from leafgate_inference.power import UNPLANTED, is_seen, power_problem, repeat_on_leak, shows_leak, unseen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,12 +56,6 @@ if TYPE_CHECKING:
 else:
     np, pd = lazy("numpy"), lazy("pandas")
 
-REPEATS = 20
-"""How many times a leak of one size is planted."""
-DETECTED = 18
-"""In so many of them at least, nine of ten, the attack must see the leak."""
-SEEN_PART = 0.9
-"""The part of a planted leak that an attack must be able to see: no attack finds everybody whose membership leaks."""
 TIES_SEED = 0
 """Ties are broken by random numbers from this seed, in the random order of the candidates."""
 ROC_POINTS = 40
@@ -250,7 +243,7 @@ class MembershipRate(ReleaseAtMost):
             worst.value,
             interval=(worst.low, worst.high),
             insufficient=insufficient,
-            remedy=NAME_REPEATING if insufficient == UNPLANTED else "",
+            remedy=REMEDIES.get(insufficient, ""),
             sensitivity=self._sensitivity(guessed, judged),
             evidence=evidence,
         )
@@ -295,7 +288,7 @@ class MembershipRate(ReleaseAtMost):
         needed = self.non_members_needed(error)
         if any(len(people.others) < needed for people in judged.values()):
             return f"too few single-outs are not in the table: {needed:,} are needed, or limit `group: everybody`"
-        return power_problem(self, guessed.belief, [people.sizes for people in judged.values()], error)
+        return rate_power_problem(self, guessed.belief, [people.sizes for people in judged.values()], error)
 
     def _require_non_members(self, judged: dict[Group, People], error: float) -> None:
         """InconclusiveError where no group has enough non-members."""
@@ -529,7 +522,7 @@ class MembershipIdentified(ReleaseAtMost):
             value,
             interval=(low, high),
             insufficient=insufficient,
-            remedy=NAME_REPEATING if insufficient == UNPLANTED else "",
+            remedy=REMEDIES.get(insufficient, ""),
             evidence=evidence,
         )
 
@@ -538,11 +531,7 @@ class MembershipIdentified(ReleaseAtMost):
         leaking = math.floor(self.at_most) + 1
         if leaking > members:
             return ""
-        try:
-            seen = sum(self._sees(guessed.belief, leaking / members, repeat) for repeat in range(REPEATS))
-        except InconclusiveError as error:
-            return str(error)
-        return "" if seen >= DETECTED else UNSEEN
+        return power_problem(lambda repeat: self._sees(guessed.belief, leaking / members, repeat), UNSEEN)
 
     def _sees(self, belief: MembershipBelief, share: float, repeat: int) -> bool:
         """Whether the attack identifies more people than the limit allows where so many leak."""
@@ -562,15 +551,12 @@ def _odds_document(odds: NDArray[np.float64], in_table: Mask) -> dict[str, list[
     }
 
 
-UNPLANTED = "the attack does not repeat itself on planted leaks, so it is not known whether it would have seen one"
 NAME_REPEATING = (
     "the owner of the policy may judge this limit by an attack that repeats itself on planted leaks, such as "
     "`lira` (`of`)"
 )
-UNSEEN = (
-    "the attack sees a planted leak of the limit's size in fewer than 9 of 10 repetitions, so a leak as large may be "
-    "there: that takes more candidates, or a stronger attack"
-)
+REMEDIES = {UNPLANTED: NAME_REPEATING}
+UNSEEN = unseen("candidates")
 BELOW_CHANCE = "the limit is not above what an attack reaches that learns nothing, so no leak is as small"
 
 
@@ -582,14 +568,10 @@ def planted_leak(belief: MembershipBelief, share: float, repeat: int) -> Planted
         share: the members who leak, from 0 to 1.
         repeat: the number of the repetition, from 0.
     """
-    if belief.planted is None:
+    plant = belief.planted
+    if plant is None:
         raise InconclusiveError(UNPLANTED)
-    try:
-        leak = belief.planted(share, repeat)
-    except LeafgateError:
-        raise
-    except Exception as error:  # a plugin's function: a limit that is broken must stay so
-        raise InconclusiveError(f"the attack fails on a planted leak ({type(error).__name__})") from None
+    leak = repeat_on_leak(lambda: plant(share, repeat))
     wanted = np.shape(belief.scores)
     if not isinstance(leak, PlantedLeak) or np.shape(leak.scores) != wanted or np.shape(leak.in_table) != wanted:
         raise InconclusiveError(f"the attack returns no planted leak of {wanted[0]} people")
@@ -598,35 +580,31 @@ def planted_leak(belief: MembershipBelief, share: float, repeat: int) -> Planted
     return leak
 
 
-def detections(
-    metric: MembershipRate,
-    belief: MembershipBelief,
-    share: float,
-    sizes: Sizes,
-    error: float,
-    detects: Callable[[Estimate], bool],
-) -> bool:
-    """Whether the attack sees a leak of this size in nine of ten repetitions, with so many members and others."""
-    missed = 0
-    for repeat in range(REPEATS):
-        if repeat - missed == DETECTED:
-            return True
-        report_progress(repeat, REPEATS, "planted leaks")
-        leak = planted_leak(belief, share, repeat)
-        rng = np.random.default_rng([repeat, *sizes])
-        people = People(ranks_of(leak.scores), np.asarray(leak.in_table))
-        members, others = (
-            rng.permutation(part)[:size] for part, size in zip((people.members, people.others), sizes, strict=True)
-        )
-        if (len(members), len(others)) != sizes:
-            raise InconclusiveError("the attack returns a planted leak with too few members or others")
-        missed += not detects(metric.estimate(members, others, error))
-        if missed > REPEATS - DETECTED:
-            return False
-    return True
+def planted_estimate(
+    metric: MembershipRate, belief: MembershipBelief, share: float, sizes: Sizes, error: float, repeat: int
+) -> Estimate:
+    """What the metric estimates of a planted leak by so many of the members and of the others.
+
+    Args:
+        metric: the rate.
+        belief: of the attack, about candidates.
+        share: the members who leak, from 0 to 1.
+        sizes: how many members and others there are.
+        error: of the interval, in (0, 1).
+        repeat: the number of the repetition, from 0.
+    """
+    leak = planted_leak(belief, share, repeat)
+    rng = np.random.default_rng([repeat, *sizes])
+    people = People(ranks_of(leak.scores), np.asarray(leak.in_table))
+    members, others = (
+        rng.permutation(part)[:size] for part, size in zip((people.members, people.others), sizes, strict=True)
+    )
+    if (len(members), len(others)) != sizes:
+        raise InconclusiveError("the attack returns a planted leak with too few members or others")
+    return metric.estimate(members, others, error)
 
 
-def power_problem(metric: MembershipRate, belief: MembershipBelief, groups: list[Sizes], error: float) -> str:
+def rate_power_problem(metric: MembershipRate, belief: MembershipBelief, groups: list[Sizes], error: float) -> str:
     """Why the attack might not have seen a leak of the size of the metric's limit; empty where it would.
 
     A leak is planted whose rate is the limit where an attack sees all of it. The attack sees it where the interval is
@@ -644,15 +622,13 @@ def power_problem(metric: MembershipRate, belief: MembershipBelief, groups: list
     share = metric.leak_of(metric.bound)
     if share <= 0:
         return BELOW_CHANCE
-    wanted = metric.chance + SEEN_PART * (metric.bound - metric.chance)
 
-    def detects(estimate: Estimate) -> bool:
-        return estimate.low > metric.chance and estimate.high > wanted
+    def sees(sizes: Sizes, repeat: int) -> bool:
+        estimate = planted_estimate(metric, belief, share, sizes, error, repeat)
+        return shows_leak(estimate, metric.bound, chance=metric.chance)
 
-    try:
-        return "" if all(detections(metric, belief, share, sizes, error, detects) for sizes in groups) else UNSEEN
-    except InconclusiveError as problem:
-        return str(problem)
+    problems = (power_problem(partial(sees, sizes), UNSEEN) for sizes in groups)
+    return next(filter(None, problems), "")
 
 
 def smallest_detectable(metric: MembershipRate, belief: MembershipBelief, sizes: Sizes, error: float) -> float | None:
@@ -664,18 +640,13 @@ def smallest_detectable(metric: MembershipRate, belief: MembershipBelief, sizes:
         sizes: how many members and others there are.
         error: of an interval, in (0, 1).
     """
+    chance = metric.chance
 
-    def detects(estimate: Estimate) -> bool:
-        return estimate.low > metric.chance
+    def is_missed(share: float) -> bool:
+        return not is_seen(lambda repeat: planted_estimate(metric, belief, share, sizes, error, repeat).low > chance)
 
     try:
-        low, high = -1, len(LEAK_SIZES)
-        while high - low > 1:
-            middle = (low + high) // 2
-            if detections(metric, belief, LEAK_SIZES[middle], sizes, error, detects):
-                high = middle
-            else:
-                low = middle
-        return LEAK_SIZES[high] if high < len(LEAK_SIZES) else None
+        seen = bisect_left(LEAK_SIZES[::-1], True, key=is_missed)
     except InconclusiveError:
         return None
+    return LEAK_SIZES[-seen] if seen else None

@@ -23,9 +23,7 @@ from leafgate_inference.attributes.leaks import Beliefs, Measure, best_guess, le
 from leafgate_inference.attributes.metrics import (
     BELOW_CHANCE,
     LEAK_SIZES,
-    REPEATS,
     UNBREAKABLE,
-    UNPLANTED,
     UNSEEN,
     WRONG_PROOF,
     AttributeCertain,
@@ -33,6 +31,7 @@ from leafgate_inference.attributes.metrics import (
     determining_columns,
     leaking_people,
 )
+from leafgate_inference.power import REPEATS, UNPLANTED
 
 ALL_MEASURES: tuple[Measure, ...] = ("accuracy", "ppv", "mcc")
 

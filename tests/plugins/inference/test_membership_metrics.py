@@ -25,8 +25,6 @@ from leafgate.app import document
 from leafgate_inference.membership.metrics import (
     BELOW_CHANCE,
     LEAK_SIZES,
-    REPEATS,
-    UNPLANTED,
     UNSEEN,
     Guessed,
     MembershipAdvantage,
@@ -37,6 +35,7 @@ from leafgate_inference.membership.metrics import (
     MembershipTpr,
     rate_moved,
 )
+from leafgate_inference.power import REPEATS, UNPLANTED
 
 SMALL_FPR = 0.02
 
