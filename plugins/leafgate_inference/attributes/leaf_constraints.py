@@ -388,10 +388,7 @@ class _People:
         """Which values and classes a tree does not exclude: shape (n_people, n_values, n_classes of each)."""
         from leafgate.algorithms.exclusion import absent_classes
 
-        classes = release.classes
-        nowhere = [False] * len(classes)
-        absent = np.array([*(absent_classes(leaf, release, classes) for leaf in reached.leaves), nowhere], dtype=bool)
-        counted = ~np.pad(absent, ((0, 0), (0, 1)))
+        counted = ~absent_classes(reached.leaves, release, release.classes)
         n, n_values, n_classes = self.shape
         states = reached.person.astype(np.int64) * n_values + reached.value
         result = np.zeros((n * n_values, n_classes), dtype=bool)

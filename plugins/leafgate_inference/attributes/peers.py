@@ -6,7 +6,7 @@ not know the secret. Here the person's class stands for that answer, as ART's do
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,7 +23,6 @@ from leafgate.api import (
     Targets,
     lazy,
     leaves,
-    optional_module,
     require_installed,
 )
 from leafgate_inference.attributes.targets import (
@@ -39,6 +38,7 @@ from leafgate_inference.attributes.targets import (
     value_shares,
 )
 from leafgate_inference.game import Answers, coins
+from leafgate_inference.peers import ArtClassifier, art, by_name, name_and_version, sacroml, seed_classifier
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,13 +80,6 @@ class PeerAttack(InputAttack):
         return AttributeBelief(targets.secret.name, guess_posterior(guesses, prior), planted=planted, evidence=evidence)
 
 
-def by_name(answers: Answers, classes: Sequence[str]) -> Answers:
-    """The same with the classes in the order of their names: where scores tie, the peers' labels hang on the order."""
-    order = np.array(sorted(range(len(classes)), key=lambda position: classes[position]), dtype=np.int64)
-    places = np.append(np.argsort(order), len(order))
-    return Answers(answers.scores[:, :, order], places[answers.own])
-
-
 def guess_posterior(guesses: NDArray[np.int64], prior: NDArray[np.float64]) -> NDArray[np.float64]:
     """A posterior that is nearly certain of each guess, and the prior where there is none.
 
@@ -121,7 +114,7 @@ class SacroMlAttribute(PeerAttack):
         require_class(targets, known.schema)
         unique_max = sacroml("attacks.attribute_attack")._unique_max
         answers = by_name(answers_by_value(source, targets, known.schema, known.seed), known.schema.classes)
-        facts = {"peer": f"sacroml {version_of('sacroml')}"}
+        facts = {"peer": name_and_version("sacroml")}
         return self.belief(
             known, targets, answers, lambda each: sacroml_guesses(each, unique_max, self.threshold), facts
         )
@@ -161,9 +154,7 @@ class ArtAttribute(PeerAttack):
         "lifestyle: AttributeInferenceWhiteBoxDecisionTree and AttributeInferenceWhiteBoxLifestyleDecisionTree, which "
         "need the file of one tree with counts.",
     )
-    classifier: Literal["rf", "gb", "lr", "dt", "knn"] = Field(
-        "rf", description="Of black_box: its `attack_model_type`, with scikit-learn's own parameters."
-    )
+    classifier: ArtClassifier = "rf"
 
     access_levels = frozenset({"labels", "scores", "file"})
     formula = (
@@ -182,7 +173,7 @@ class ArtAttribute(PeerAttack):
         require_installed("sklearn", "art_attribute", "scikit-learn", "sklearn")
         attacks = art("attacks.inference.attribute_inference")
         answers = by_name(answers_by_value(source, targets, known.schema, known.seed), known.schema.classes)
-        facts["peer"] = f"art {version_of('adversarial-robustness-toolbox')}"
+        facts["peer"] = name_and_version("art")
         if self.attack == "black_box":
             taught = by_name(auxiliary_answers(source, targets, known.schema, known.seed), known.schema.classes)
             black_box = fit_black_box(attacks, targets, taught, self.classifier, known.seed)
@@ -241,8 +232,7 @@ def fit_black_box(attacks: Any, targets: Targets, taught: Answers, classifier: s
     model = estimators.BlackBoxClassifier(lambda _: labels, (rows.shape[1],), len(patterns) + 1)
     model.predict = lambda *_, **__: labels  # by itself it asks in batches, which have no positions
     attack = attacks.AttributeInferenceBlackBox(model, attack_model_type=classifier, attack_feature=0)
-    if "random_state" in attack.attack_model.get_params():
-        attack.attack_model.set_params(random_state=int(coins(seed, RANDOM_STREAM, 0).integers(2**31)))
+    seed_classifier(attack, int(coins(seed, RANDOM_STREAM, 0).integers(2**31)))
     attack.fit(rows)
 
     def guess(answers: Answers) -> NDArray[np.int64]:
@@ -345,20 +335,3 @@ def art_tree_guesses(
 def _positions(rows: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The person and the value of rows that ART asks about."""
     return rows[:, 0].astype(np.int64), rows[:, 1].astype(np.int64)
-
-
-def sacroml(module: str) -> Any:
-    """A module of SACRO-ML; InconclusiveError where it is not installed."""
-    return optional_module(f"sacroml.{module}", "SACRO-ML", "sacroml")
-
-
-def art(module: str) -> Any:
-    """A module of ART; InconclusiveError where it is not installed."""
-    return optional_module(f"art.{module}", "Adversarial Robustness Toolbox", "art", folder_variable="ART_DATA_PATH")
-
-
-def version_of(distribution: str) -> str:
-    """The version of an installed distribution."""
-    from importlib.metadata import version
-
-    return version(distribution)

@@ -176,11 +176,8 @@ def excluding_trees(release: Release, trees: Sequence[Node], people: Table) -> N
     from leafgate.algorithms.routing import route
 
     own = own_classes(people)
-    classes = people.schema.classes
     excluding = np.zeros(len(people), dtype=np.int64)
     for tree in trees:
         routed = route(tree, people)
-        nowhere = [False] * len(classes)
-        absent = np.array([*(absent_classes(leaf, release, classes) for leaf in routed.leaves), nowhere])
-        excluding += np.pad(absent, ((0, 0), (0, 1)))[routed.leaf, own]
+        excluding += absent_classes(routed.leaves, release, people.schema.classes)[routed.leaf, own]
     return excluding

@@ -28,7 +28,8 @@ from leafgate.api import (
     lazy,
     report_progress,
 )
-from leafgate_inference.game import UNLIKE, Answers, are_alike, coins, own_classes, rows_of
+from leafgate_inference.game import UNLIKE, Answers, are_alike, coins, own_classes, rows_of, scores_about
+from leafgate_inference.membership.likelihood_ratios import logit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -206,15 +207,9 @@ class Influences:
 
 def _is_alike(case: ScoringContext, table: Table) -> bool:
     """Whether a model that is trained on the table answers about its people as the audited one does."""
-    from leafgate.algorithms.prediction import class_scores
-
     assert case.known.retrain is not None
-    own = own_classes(table)
-    audited, trained = (
-        Answers(np.nan_to_num(scores), own)
-        for scores in (class_scores(case.release, table), case.known.retrain(table, table, case.known.seed))
-    )
-    return are_alike(audited, [trained])
+    own, trained = own_classes(table), case.known.retrain(table, table, case.known.seed)
+    return are_alike(Answers(scores_about(case.release, table), own), [Answers(np.nan_to_num(trained), own)])
 
 
 def _quantiles(influences: NDArray[np.float64]) -> dict[str, float]:
@@ -381,7 +376,7 @@ class Refits:
             answers.append(scores[position, classes])
         if np.isnan(answers).all():
             raise InconclusiveError("the models that are trained have no scores of classes")
-        return Trained(_logit(np.stack(answers[:fewest], axis=1)), repeats)
+        return Trained(logit(np.nan_to_num(np.stack(answers[:fewest], axis=1)), LOGIT_OFFSET), repeats)
 
 
 @dataclass(frozen=True)
@@ -465,12 +460,6 @@ def least_mean(values: NDArray[np.float64], lowest: float, error: float) -> floa
         return lowest
     each = 1 / len(values)
     return lowest + float(error**each * np.prod(np.maximum(values - lowest, 0) ** each))
-
-
-def _logit(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Logits of scores from 0 to 1, LOGIT_OFFSET away from either end."""
-    known = np.nan_to_num(scores)
-    return np.asarray(np.log((known + LOGIT_OFFSET) / (1 - known + LOGIT_OFFSET)))
 
 
 def with_altered_records(table: Table, rows: NDArray[np.int64], rng: np.random.Generator) -> Table:

@@ -24,12 +24,12 @@ from leafgate.api import (
     Release,
     Table,
     lazy,
-    optional_module,
 )
 from leafgate_inference.game import Answers, answers_about, candidates_of, canonical_order, one_hot
 from leafgate_inference.membership.planted import Scorer, planted_in_answers
 from leafgate_inference.membership.score_attacks import ShadowAttack
 from leafgate_inference.membership.shadows import ShadowModels
+from leafgate_inference.peers import ArtClassifier, art, by_name, name_and_version, sacroml, seed_classifier
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,9 +53,10 @@ class PeerAttack(ShadowAttack):
     fitted_once = True
 
     def fit(self, shadows: ShadowModels, people: Table, seed: int) -> Scorer:
-        order = name_order(people.schema.classes)
-        scores, own = shadows.scores[:, :, order], places(shadows.own, order)
-        return ByName(self.fit_by_name(ShadowModels(scores, shadows.trained_on, own), people, seed), order)
+        classes = people.schema.classes
+        named = by_name(Answers(shadows.scores, shadows.own), classes)
+        models = ShadowModels(named.scores, shadows.trained_on, named.own)
+        return ByName(self.fit_by_name(models, people, seed), classes)
 
     @abstractmethod
     def fit_by_name(self, shadows: ShadowModels, people: Table, seed: int) -> Scorer:
@@ -92,7 +93,7 @@ class SacroMl(PeerAttack):
         return fit_worst_case(self, shadows, seed)
 
     def facts(self, scorer: Scorer) -> dict[str, Any]:
-        return {"peer": f"sacroml {version_of('sacroml')}", "attack": self.attack}
+        return {"peer": name_and_version("sacroml"), "attack": self.attack}
 
 
 class Art(PeerAttack):
@@ -104,9 +105,7 @@ class Art(PeerAttack):
         description="rule_based: whoever's label is right is in the table, which needs no shadow model; black_box: a "
         "classifier of scores and class, which learns from shadow models.",
     )
-    classifier: Literal["rf", "gb", "lr", "dt", "knn"] = Field(
-        "rf", description="Of black_box: its `attack_model_type`, with scikit-learn's own parameters."
-    )
+    classifier: ArtClassifier = "rf"
 
     access_levels = frozenset({"labels", "scores", "file"})
     formula = "rule_based: 1 where the model's label is the candidate's, else 0; black_box: its classifier's score"
@@ -116,7 +115,7 @@ class Art(PeerAttack):
         return fit_black_box(self, shadows, seed)
 
     def facts(self, scorer: Scorer) -> dict[str, Any]:
-        return {"peer": f"art {version_of('adversarial-robustness-toolbox')}", "attack": self.attack}
+        return {"peer": name_and_version("art"), "attack": self.attack}
 
     def forecast(self, release: Release, known: AdversaryKnowledge) -> str:
         return "" if self.attack == "rule_based" else super().forecast(release, known)
@@ -126,21 +125,10 @@ class Art(PeerAttack):
             return super().infer(source, known)
         candidates, answers = candidates_of(known), answers_about(source, known)
         rule = ArtRule(art("attacks.inference.membership_inference"), art("estimators.classification"))
-        scorer = ByName(rule, name_order(known.schema.classes))
+        scorer = ByName(rule, known.schema.classes)
         arranged = answers.at(canonical_order(candidates.table))
         planted = planted_in_answers(arranged, candidates.in_table, known.seed, scorer)
         return [MembershipBelief(scorer.scores(answers), planted=planted, evidence=self.facts(scorer))]
-
-
-def name_order(classes: Sequence[str]) -> NDArray[np.int64]:
-    """The positions of the classes, in the order of their names: the peers' results hang on the order."""
-    return np.array(sorted(range(len(classes)), key=lambda position: classes[position]), dtype=np.int64)
-
-
-def places(own: NDArray[np.int64], order: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Each person's class as its place in an order; the number of classes where it is missing."""
-    result: NDArray[np.int64] = np.append(np.argsort(order), len(order))[own]
-    return result
 
 
 @dataclass(frozen=True)
@@ -148,28 +136,11 @@ class ByName:
     """A scorer that is asked with the classes in the order of their names."""
 
     scorer: Scorer
-    order: NDArray[np.int64]
+    classes: Sequence[str]
 
     def scores(self, answers: Answers) -> NDArray[np.float64]:
         """Its score of each candidate: shape (n_candidates,)."""
-        return self.scorer.scores(Answers(answers.scores[:, self.order], places(answers.own, self.order)))
-
-
-def sacroml(module: str) -> Any:
-    """A module of SACRO-ML; InconclusiveError where it is not installed."""
-    return optional_module(f"sacroml.{module}", "SACRO-ML", "sacroml")
-
-
-def art(module: str) -> Any:
-    """A module of ART; InconclusiveError where it is not installed."""
-    return optional_module(f"art.{module}", "Adversarial Robustness Toolbox", "art", folder_variable="ART_DATA_PATH")
-
-
-def version_of(distribution: str) -> str:
-    """The version of an installed distribution."""
-    from importlib.metadata import version
-
-    return version(distribution)
+        return self.scorer.scores(by_name(answers, self.classes))
 
 
 class Answering:
@@ -475,8 +446,7 @@ def fit_black_box(options: Art, shadows: ShadowModels, seed: int) -> ArtBlackBox
     classes = shadows.scores.shape[2]
     model = estimators.BlackBoxClassifier(Answering(shadows.scores[0]).predict_proba, (1,), classes)
     attack = attacks.MembershipInferenceBlackBox(model, attack_model_type=options.classifier)
-    if "random_state" in attack.attack_model.get_params():
-        attack.attack_model.set_params(random_state=seed % 2**32)
+    seed_classifier(attack, seed % 2**32)
     members, others = taught(shadows, options.learn_from)
     attack.fit(
         pred=members.scores,

@@ -31,7 +31,6 @@ from leafgate.api import (
     Targets,
 )
 from leafgate.kernel.oracle import QueryLog
-from leafgate_inference.attributes import peers
 from leafgate_inference.attributes.peers import (
     ArtAttribute,
     PeerAttack,
@@ -40,6 +39,7 @@ from leafgate_inference.attributes.peers import (
     sacroml_guesses,
 )
 from leafgate_inference.game import Answers
+from leafgate_inference.peers import art, sacroml
 
 N = 100
 CLASSES = ("no", "yes")
@@ -191,7 +191,7 @@ def test_sacroml_infers_as_often_and_as_rightly_as_its_own_run_says(model: Model
 
     It looks at a person's true record once, by `predict`, and asks `predict_proba` about the values.
     """
-    peers.sacroml("attacks.attribute_attack")
+    sacroml("attacks.attribute_attack")
     from sacroml.attacks import attribute_attack
 
     rows, answers = matrix(model.inside), model.answers
@@ -221,7 +221,7 @@ def test_sacroml_infers_as_often_and_as_rightly_as_its_own_run_says(model: Model
 def test_art_on_the_release_infers_what_art_infers_on_scikit_learns_tree(attack: Any, model: Model) -> None:
     """On the same tree as scikit-learn has it; the class stands for the label of the true record in both."""
     belief = model.belief(ArtAttribute(attack=attack))
-    attacks, estimators = peers.art("attacks.inference.attribute_inference"), peers.art("estimators.classification")
+    attacks, estimators = art("attacks.inference.attribute_inference"), art("estimators.classification")
     kind = {
         "white_box": attacks.AttributeInferenceWhiteBoxDecisionTree,
         "lifestyle": attacks.AttributeInferenceWhiteBoxLifestyleDecisionTree,
