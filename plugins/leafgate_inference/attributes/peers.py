@@ -32,7 +32,7 @@ from leafgate_inference.attributes.targets import (
     auxiliary_as_targets,
     completions,
     known_cells,
-    planted_answers,
+    repeating,
     require_class,
     text_ranks,
     value_shares,
@@ -70,11 +70,7 @@ class PeerAttack(InputAttack):
             facts: what the finding states.
         """
         prior = value_shares(targets)
-
-        def planted(values: NDArray[Any], leaking: NDArray[Any], repetition: int) -> NDArray[Any]:
-            leaky = planted_answers(answers, values, leaking, known.seed, repetition)
-            return guess_posterior(guess(leaky), prior)
-
+        planted = repeating(answers, known.seed, lambda leaky, _: guess_posterior(guess(leaky), prior))
         guesses = guess(answers)
         evidence = {**facts, "inferred": int((guesses >= 0).sum())}
         return AttributeBelief(targets.secret.name, guess_posterior(guesses, prior), planted=planted, evidence=evidence)

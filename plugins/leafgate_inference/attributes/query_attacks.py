@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
@@ -31,7 +31,7 @@ from leafgate_inference.attributes.targets import (
     auxiliary_as_targets,
     completions,
     known_cells,
-    planted_answers,
+    repeating,
     require_class,
     text_ranks,
     value_shares,
@@ -97,15 +97,10 @@ class Csmia(QueryAttack):
         require_class(targets, known.schema)
         answers = answers_by_value(source, targets, known.schema, known.seed)
         decisions = csmia_decisions(answers)
-
-        def planted(values: NDArray[Any], leaking: NDArray[Any], repetition: int) -> NDArray[Any]:
-            leaky = planted_answers(answers, values, leaking, known.seed, repetition)
-            return csmia_posterior(csmia_decisions(leaky))
-
         return AttributeBelief(
             targets.secret.name,
             csmia_posterior(decisions),
-            planted=planted,
+            planted=repeating(answers, known.seed, lambda leaky, _: csmia_posterior(csmia_decisions(leaky))),
             evidence={"cases": cases_counted(decisions.case)},
         )
 
@@ -229,15 +224,11 @@ class Lomia(QueryAttack):
             )
             return believed[:, ranks]
 
-        def planted(values: NDArray[Any], leaking: NDArray[Any], repetition: int) -> NDArray[Any]:
-            leaky = planted_answers(answers, values, leaking, known.seed, repetition)
-            return posterior(leaky, 1 + repetition)
-
         decided = lomia_decisions(answers)
         return AttributeBelief(
             targets.secret.name,
             posterior(answers, 0),
-            planted=planted,
+            planted=repeating(answers, known.seed, lambda leaky, repetition: posterior(leaky, 1 + repetition)),
             evidence={"decided_by_labels": int((decided >= 0).sum())},
         )
 
@@ -340,16 +331,15 @@ class Likelihood(QueryAttack):
         exponents = fit_exponents(imputed.auxiliary, log_scores(calibrating), truth, trained_on=trained)
         trust = exponents_of_deciding(log_scores(answers), exponents)
 
-        def planted(values: NDArray[Any], leaking: NDArray[Any], repetition: int) -> NDArray[Any]:
+        def posterior(leaky: Answers, repetition: int) -> NDArray[np.float64]:
             """Answers that leak are trusted as those are by which the audited model would leak, and not better."""
-            leaky = planted_answers(answers, values, leaking, known.seed, repetition)
-            drawn = coins(known.seed, LIKELIHOOD_STREAM, 1 + repetition).choice(trust, size=len(values))
+            drawn = coins(known.seed, LIKELIHOOD_STREAM, 1 + repetition).choice(trust, size=len(targets))
             return weighed_by_scores(imputed.posterior, log_scores(leaky), drawn)
 
         return AttributeBelief(
             targets.secret.name,
             likelihood_posterior(imputed.posterior, log_scores(answers), exponents),
-            planted=planted,
+            planted=repeating(answers, known.seed, posterior),
             evidence={"calibration": self.calibration, "exponents": np.round(exponents, 3).tolist()},
         )
 

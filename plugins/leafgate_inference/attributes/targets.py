@@ -8,8 +8,8 @@ from __future__ import annotations
 import hashlib
 import weakref
 from abc import abstractmethod
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
@@ -278,6 +278,24 @@ def planted_answers(
     scores[who] = ((1 - own_score) / max(1, classes - 1))[:, :, None]
     scores[who, :, answers.own[who]] = own_score
     return Answers(scores, answers.own)
+
+
+def repeating(
+    answers: Answers, seed: int, conclude: Callable[[Answers, int], NDArray[np.float64]]
+) -> Callable[[NDArray[Any], NDArray[Any], int], NDArray[np.float64]]:
+    """Repeat an attack on answers in which values are planted: the `planted` of an AttributeBelief.
+
+    Args:
+        answers: as `planted_answers` takes them.
+        seed: of the audit, from 0.
+        conclude: what the attack believes by such answers in a repetition, whose number is from 0: shape (n_people,
+            n_values), rows sum to 1.
+    """
+
+    def planted(values: NDArray[Any], leaking: NDArray[Any], repetition: int) -> NDArray[np.float64]:
+        return conclude(planted_answers(answers, values, leaking, seed, repetition), repetition)
+
+    return planted
 
 
 def known_cells(people: Table) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from leafgate.api import (
     AdversaryKnowledge,
@@ -22,7 +22,7 @@ from leafgate.api import (
     columns_asked,
     lazy,
 )
-from leafgate_inference.attributes.targets import InputAttack, class_is_known, planted_answers, value_shares
+from leafgate_inference.attributes.targets import InputAttack, class_is_known, repeating, value_shares
 from leafgate_inference.game import Answers, own_classes
 
 if TYPE_CHECKING:
@@ -64,16 +64,14 @@ class Fredrikson(InputAttack):
                 for tree, numbers_of in zip(source.trees, numbers, strict=True)
             ]
             posteriors.append(np.mean(by_tree, axis=0))
-
-        def planted(values: NDArray[Any], leaking: NDArray[Any], repetition: int) -> NDArray[Any]:
-            even = Answers(np.full((len(values), len(prior), 2), 0.5), np.zeros(len(values), dtype=np.int64))
-            leaky = planted_answers(even, values, leaking, known.seed, repetition)
-            return white_box_posterior(prior, leaky.of_own_class, np.ones(len(prior)))
-
+        even = Answers(np.full((len(targets), len(prior), 2), 0.5), np.zeros(len(targets), dtype=np.int64))
+        everywhere = np.ones(len(prior))
         return AttributeBelief(
             targets.secret.name,
             np.concatenate(posteriors),
-            planted=planted,
+            planted=repeating(
+                even, known.seed, lambda leaky, _: white_box_posterior(prior, leaky.of_own_class, everywhere)
+            ),
             evidence={"trees": len(source.trees), "class_known": bool(classes)},
         )
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -30,6 +29,7 @@ from leafgate.api import (
 )
 from leafgate_inference.game import UNLIKE, Answers, are_alike, coins, own_classes, rows_of, scores_about
 from leafgate_inference.membership.likelihood_ratios import logit
+from leafgate_inference.membership.side_by_side import side_by_side
 
 if TYPE_CHECKING:
     import numpy as np
@@ -423,16 +423,20 @@ def influences(refits: Refits, seeds: int) -> Influences:
     return Influences(own, np.concatenate(of_others), everybody.repeats and all(each.repeats for each in without))
 
 
-def _in_parallel(work: Callable[[int], Result | None], numbers: range, parts: str) -> list[Result]:
-    """What the work returns for each number, up to the first for which the time was over."""
-    results: list[Result] = []
-    with ThreadPoolExecutor(min(MAX_THREADS, os.cpu_count() or 1)) as pool:
-        report_progress(0, len(numbers), parts)
-        for i, result in enumerate(pool.map(work, numbers)):
-            if result is not None and len(results) == i:
-                results.append(result)
-            report_progress(i + 1, len(numbers), parts)
-    return results
+def _in_parallel(train: Callable[[int], Result | None], numbers: range, parts: str) -> list[Result]:
+    """What comes of each number, up to the first for which the time was over."""
+    results: dict[int, Result | None] = {}
+    report_progress(0, len(numbers), parts)
+    for number, result in side_by_side(iter(numbers), train, min(MAX_THREADS, os.cpu_count() or 1)):
+        results[number] = result
+        report_progress(len(results), len(numbers), parts)
+    in_time: list[Result] = []
+    for number in numbers:
+        result = results[number]
+        if result is None:
+            break
+        in_time.append(result)
+    return in_time
 
 
 def _too_slow() -> InconclusiveError:

@@ -62,12 +62,7 @@ class LossThreshold(ScoreAttack):
         answers = answers_about(source, known)
         arranged = answers.at(canonical_order(candidates.table))
         planted = planted_in_answers(arranged, candidates.in_table, known.seed, LossScorer())
-        return [MembershipBelief(loss_scores(answers), planted=planted)]
-
-
-def loss_scores(answers: Answers) -> NDArray[np.float64]:
-    """Minus the loss up to a monotone map: the score of each person's own class, shape (n_people,)."""
-    return answers.of_own_class
+        return [MembershipBelief(LossScorer().scores(answers), planted=planted)]
 
 
 @dataclass(frozen=True)
@@ -75,8 +70,8 @@ class LossScorer:
     """Scores by the loss, which depend on nothing but the answers."""
 
     def scores(self, answers: Answers) -> NDArray[np.float64]:
-        """The score of each person's own class: shape (n_people,)."""
-        return loss_scores(answers)
+        """Minus the loss up to a monotone map: the score of each person's own class, shape (n_people,)."""
+        return answers.of_own_class
 
 
 class ShadowAttack(ScoreAttack):

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
-from queue import SimpleQueue
 from typing import TYPE_CHECKING
 from zipfile import BadZipFile
 
@@ -34,6 +33,7 @@ from leafgate.api import (
     report_progress,
 )
 from leafgate_inference.game import candidates_of, canonical_order, coins, own_classes
+from leafgate_inference.membership.side_by_side import side_by_side
 
 if TYPE_CHECKING:
     import numpy as np
@@ -247,7 +247,7 @@ class _Training:
         unwritten = False
         try:
             report_progress(0, len(missing), "shadow models")
-            for model, scores in _side_by_side(clock.allowed(missing), self.scores, self.jobs(options)):
+            for model, scores in side_by_side(clock.allowed(missing), self.scores, self.jobs(options)):
                 answers[model], unwritten = scores, True
                 clock.finished += 1
                 report_progress(clock.finished, len(missing), "shadow models")
@@ -362,55 +362,3 @@ class _Clock:
             if self.limit is not None and model != models[0] and passed + each > self.limit:
                 return
             yield model
-
-
-def _side_by_side(
-    models: Iterator[int], scores: Callable[[int], NDArray[np.float64]], jobs: int
-) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """Each model's answers when it is done; an error of a thread is raised here.
-
-    The threads are daemons: they end with the process, however that ends, and after an error with the model at hand.
-    """
-    if jobs == 1:
-        for model in models:
-            yield model, scores(model)
-        return
-    work = _SharedWork(models, scores)
-    for number in range(jobs):
-        threading.Thread(target=work.run, name=f"shadow models {number}", daemon=True).start()
-    try:
-        while jobs:
-            match work.results.get():
-                case None:
-                    jobs -= 1
-                case BaseException() as error:
-                    raise error
-                case result:
-                    yield result
-    finally:
-        work.stopped.set()
-
-
-@dataclass
-class _SharedWork:
-    """Models that several threads train, and what came of them; None for each thread that has ended."""
-
-    models: Iterator[int]
-    scores: Callable[[int], NDArray[np.float64]]
-    results: SimpleQueue[tuple[int, NDArray[np.float64]] | BaseException | None] = field(default_factory=SimpleQueue)
-    stopped: threading.Event = field(default_factory=threading.Event)
-    _next: threading.Lock = field(default_factory=threading.Lock)
-
-    def run(self) -> None:
-        """Train one model after another until there are no more."""
-        try:
-            while not self.stopped.is_set():
-                with self._next:
-                    model = next(self.models, None)
-                if model is None:
-                    break
-                self.results.put((model, self.scores(model)))
-        except BaseException as error:  # raised again where the results are read
-            self.results.put(error)
-        finally:
-            self.results.put(None)
