@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from leafgate.api import Schema
+    from leafgate.api import Floats, Schema
 else:
     np = lazy("numpy")
 
@@ -32,14 +32,14 @@ class Answers:
         own: shape (n_people,), the position of each person's class; n_classes where it is missing or not known.
     """
 
-    scores: NDArray[np.float64]
+    scores: Floats
     own: NDArray[np.int64]
 
     @property
-    def of_own_class(self) -> NDArray[np.float64]:
+    def of_own_class(self) -> Floats:
         """The scores of each person's own class: the shape of `scores` but its last axis; 0 without a known class."""
         padded = np.pad(self.scores, [(0, 0)] * (self.scores.ndim - 1) + [(0, 1)])
-        result: NDArray[np.float64] = padded[np.arange(len(self.own)), ..., self.own]
+        result: Floats = padded[np.arange(len(self.own)), ..., self.own]
         return result
 
     @property
@@ -99,7 +99,7 @@ def coins(seed: int, *stream: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=stream))
 
 
-def scores_about(source: Release | PredictionOracle, people: Table) -> NDArray[np.float64]:
+def scores_about(source: Release | PredictionOracle, people: Table) -> Floats:
     """The score of each class for each of the people: shape (n_people, n_classes); 0 where the model has none.
 
     An oracle that answers labels alone has the score 1 for the label.
@@ -111,7 +111,7 @@ def scores_about(source: Release | PredictionOracle, people: Table) -> NDArray[n
 
     if isinstance(source, PredictionOracle) and source.access == "labels":
         return one_hot(source.labels(people.frame).cat.codes.to_numpy(), len(source.classes))
-    scores: NDArray[np.float64]
+    scores: Floats
     if isinstance(source, PredictionOracle):
         scores = source.scores(people.frame).to_numpy(dtype=np.float64)
     else:
@@ -119,9 +119,9 @@ def scores_about(source: Release | PredictionOracle, people: Table) -> NDArray[n
     return np.asarray(np.nan_to_num(scores))
 
 
-def one_hot(classes: NDArray[np.integer], n_classes: int) -> NDArray[np.float64]:
+def one_hot(classes: NDArray[np.integer], n_classes: int) -> Floats:
     """A column of 0 and 1 for each class: shape (n_people, n_classes); no 1 for a position that is no class."""
-    result: NDArray[np.float64] = (classes[:, None] == np.arange(n_classes)).astype(np.float64)
+    result: Floats = (classes[:, None] == np.arange(n_classes)).astype(np.float64)
     return result
 
 

@@ -10,13 +10,15 @@ from leafgate.api import lazy
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from leafgate.api import Mask
 else:
     np = lazy("numpy")
 
 
 def occurring_bins(
     person: NDArray[np.int64], bins: NDArray[np.int64], people: int, counts: NDArray[np.int64]
-) -> NDArray[np.bool_] | None:
+) -> Mask | None:
     """Which pairs of a person and a bin occur where each person is in one bin, and each bin has its count of people.
 
     One assignment is a flow. All others differ from it by cycles along which people change places, so that a pair which

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
+
+    from leafgate.api import Floats, Mask
 else:
     np, pd = lazy("numpy"), lazy("pandas")
 
@@ -80,7 +82,7 @@ KNOTS = (0.2, 0.4, 0.6, 0.8)
 TAILS = (0.005, 0.995)
 """Logistic regression reads numbers outside these quantiles as the quantiles."""
 
-Path = Callable[["NDArray[np.int64]", "NDArray[np.int64]", Sequence[float]], "Iterator[NDArray[np.float64]]"]
+Path = Callable[["NDArray[np.int64]", "NDArray[np.int64]", Sequence[float]], "Iterator[Floats]"]
 """Learns from people at positions, and yields the posterior of others at positions for each setting, in their order."""
 
 
@@ -97,8 +99,8 @@ class Imputation:
             `boosting and logistic regression` (the mean of both).
     """
 
-    posterior: NDArray[np.float64]
-    auxiliary: NDArray[np.float64]
+    posterior: Floats
+    auxiliary: Floats
     accuracy: float
     model: str
 
@@ -152,7 +154,7 @@ _KEPT: OrderedDict[str, Imputation] = OrderedDict()
 _ONE_AT_A_TIME = threading.Lock()
 
 
-def smoothed(posterior: NDArray[np.float64], people: int) -> NDArray[np.float64]:
+def smoothed(posterior: Floats, people: int) -> Floats:
     """The posterior after one more person who has each value with equal probability, so that no value is impossible.
 
     Where the posterior is the shares of the values among the people, this is Perks' estimate.
@@ -169,7 +171,7 @@ def smoothed(posterior: NDArray[np.float64], people: int) -> NDArray[np.float64]
     >>> smoothed(np.array([0.75, 0.25, 0.0]), 8).round(3).tolist()
     [0.704, 0.259, 0.037]
     """
-    result: NDArray[np.float64] = (people * posterior + 1 / posterior.shape[-1]) / (people + 1)
+    result: Floats = (people * posterior + 1 / posterior.shape[-1]) / (people + 1)
     return result
 
 
@@ -187,8 +189,8 @@ class _People:
         place: shape (n_aux,), the position among these of each row of `Targets.auxiliary`.
     """
 
-    cells: NDArray[np.float64]
-    categorical: NDArray[np.bool_]
+    cells: Floats
+    categorical: Mask
     levels: NDArray[np.int64]
     codes: NDArray[np.int64]
     values: int
@@ -227,9 +229,7 @@ def _places_by_name(secret: Column) -> NDArray[np.int64]:
     return np.argsort(sorted(range(len(names)), key=names.__getitem__))
 
 
-def _cells(
-    column: Column, auxiliary: Table, order: NDArray[np.int64], groups: Sequence[Table]
-) -> tuple[NDArray[np.float64], int]:
+def _cells(column: Column, auxiliary: Table, order: NDArray[np.int64], groups: Sequence[Table]) -> tuple[Floats, int]:
     """A column of the auxiliary people in an order, then of the targets; and how many categories it has.
 
     Categories without an order are numbered from the most frequent one among the auxiliary people; those that are too
@@ -287,9 +287,9 @@ class _Choice:
     """
 
     model: str
-    auxiliary: NDArray[np.float64]
-    losses: NDArray[np.float64]
-    impute: Callable[[], NDArray[np.float64]]
+    auxiliary: Floats
+    losses: Floats
+    impute: Callable[[], Floats]
 
     @property
     def loss(self) -> float:
@@ -319,16 +319,16 @@ def _folds(codes: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
     return folds
 
 
-def _log_losses(posterior: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
+def _log_losses(posterior: Floats, codes: NDArray[np.int64]) -> Floats:
     """Minus the logarithm of the probability of each person's value."""
-    result: NDArray[np.float64] = -np.log(posterior[np.arange(len(codes)), codes])
+    result: Floats = -np.log(posterior[np.arange(len(codes)), codes])
     return result
 
 
 def _prior(people: _People, folds: NDArray[np.int64]) -> _Choice:
     """The shares of the values."""
 
-    def shares(codes: NDArray[np.int64], asked: int) -> NDArray[np.float64]:
+    def shares(codes: NDArray[np.int64], asked: int) -> Floats:
         of_values = np.bincount(codes, minlength=people.values) / max(1, len(codes))
         return np.tile(smoothed(of_values, len(codes)), (asked, 1))
 
@@ -377,7 +377,7 @@ def _cross_fitted(
     losses = [_log_losses(posterior, people.codes) for posterior in fitted]
     best = int(np.argmin([of_setting.sum() for of_setting in losses]))
 
-    def impute() -> NDArray[np.float64]:
+    def impute() -> Floats:
         everybody = np.arange(len(people.codes))
         asked = np.arange(len(people.codes), len(people.cells))
         return next(_with_every_value(path, people, everybody, asked, settings[best : best + 1]))
@@ -391,11 +391,11 @@ def _with_every_value(
     learned_from: NDArray[np.int64],
     asked: NDArray[np.int64],
     settings: Sequence[float],
-) -> Iterator[NDArray[np.float64]]:
+) -> Iterator[Floats]:
     """The smoothed posterior of the people who are asked, for each setting: shape (n_asked, V)."""
     present = np.unique(people.codes[learned_from])
     if not len(asked):
-        posteriors: Iterator[NDArray[np.float64]] = (np.empty((0, len(present))) for _ in settings)
+        posteriors: Iterator[Floats] = (np.empty((0, len(present))) for _ in settings)
     elif len(present) == 1:
         posteriors = (np.ones((len(asked), 1)) for _ in settings)
     else:
@@ -410,9 +410,7 @@ def _boosting(people: _People, leaves: int, rate: float, seed: int) -> Path:
     """Gradient boosting of trees; the setting is the number of rounds."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    def path(
-        learned_from: NDArray[np.int64], asked: NDArray[np.int64], settings: Sequence[float]
-    ) -> Iterator[NDArray[np.float64]]:
+    def path(learned_from: NDArray[np.int64], asked: NDArray[np.int64], settings: Sequence[float]) -> Iterator[Floats]:
         estimator = HistGradientBoostingClassifier(
             learning_rate=rate,
             max_iter=int(max(settings)),
@@ -444,9 +442,7 @@ def _regression(people: _People) -> Path:
 
     design = _design(people)
 
-    def path(
-        learned_from: NDArray[np.int64], asked: NDArray[np.int64], settings: Sequence[float]
-    ) -> Iterator[NDArray[np.float64]]:
+    def path(learned_from: NDArray[np.int64], asked: NDArray[np.int64], settings: Sequence[float]) -> Iterator[Floats]:
         estimator: Any = LogisticRegression(max_iter=MAX_ITERATIONS, tol=GRADIENT_TOLERANCE, warm_start=True)
         for inverse_penalty in settings:
             estimator.C = inverse_penalty
@@ -480,7 +476,7 @@ def _design(people: _People) -> Any:
     return sparse.hstack(blocks, format="csr")
 
 
-def _linear_spline(numbers: NDArray[np.float64], auxiliary: NDArray[np.float64]) -> NDArray[np.float64]:
+def _linear_spline(numbers: Floats, auxiliary: Floats) -> Floats:
     """A number, and by how much it exceeds each of its quantiles; each column scaled, 0 where the number is missing.
 
     Args:

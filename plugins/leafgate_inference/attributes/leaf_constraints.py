@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from leafgate.algorithms.feasible import Domain
-    from leafgate.api import Column, Leaf, Node
+    from leafgate.api import Column, Floats, Leaf, Mask, Node
 else:
     np, pd = lazy("numpy"), lazy("pandas")
 
@@ -98,9 +98,7 @@ class LeafConstraints(InputAttack):
         return _belief_of_all_rows(source, known.schema, targets, prior)
 
 
-def _belief_of_all_rows(
-    release: Release, schema: Schema, targets: Targets, prior: NDArray[np.float64]
-) -> AttributeBelief:
+def _belief_of_all_rows(release: Release, schema: Schema, targets: Targets, prior: Floats) -> AttributeBelief:
     """What follows from trees that were trained on all rows: proofs."""
     by_leaves, by_counts = possible_values(release, schema, targets)
     only = _only_value(by_counts)
@@ -119,7 +117,7 @@ def _belief_of_all_rows(
 
 
 def _belief_of_bootstraps(
-    release: Release, schema: Schema, targets: Targets, prior: NDArray[np.float64], out_of_bag: float
+    release: Release, schema: Schema, targets: Targets, prior: Floats, out_of_bag: float
 ) -> AttributeBelief:
     """What follows from trees that were each trained on a bootstrap: no proof of anybody."""
     from leafgate.algorithms.exclusion import exclusion_p_values
@@ -144,12 +142,12 @@ def _first(targets: Targets) -> int:
     return len(targets.groups[0])
 
 
-def _only_value(possible: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _only_value(possible: Mask) -> NDArray[np.int64]:
     """The position of the only value that each person can have; -1 where there are several, or none."""
     return np.where(possible.sum(axis=1) == 1, possible.argmax(axis=1), -1)
 
 
-def restricted(prior: NDArray[np.float64], possible: NDArray[np.bool_]) -> NDArray[np.float64]:
+def restricted(prior: Floats, possible: Mask) -> Floats:
     """A prior given that the value is one of those that are possible.
 
     Args:
@@ -167,18 +165,18 @@ def restricted(prior: NDArray[np.float64], possible: NDArray[np.bool_]) -> NDArr
     remaining = np.where(contradicted, prior, np.where(possible, prior, 0.0))
     empty = remaining.sum(axis=1, keepdims=True) <= 0
     remaining = np.where(empty, possible.astype(np.float64), remaining)
-    result: NDArray[np.float64] = remaining / remaining.sum(axis=1, keepdims=True)
+    result: Floats = remaining / remaining.sum(axis=1, keepdims=True)
     return result
 
 
-def _reweighted(prior: NDArray[np.float64], likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
+def _reweighted(prior: Floats, likelihood: Floats) -> Floats:
     """The prior times the likelihood of each value, which is positive; rows sum to 1, as those of the prior do."""
     product = prior * likelihood / likelihood.max(axis=1, keepdims=True)
     total = product.sum(axis=1, keepdims=True)
     return np.where(total > 0, product / np.where(total > 0, total, 1.0), prior)
 
 
-def bootstrap_ratios(trees: int, out_of_bag: float, reference: NDArray[np.int64]) -> NDArray[np.float64]:
+def bootstrap_ratios(trees: int, out_of_bag: float, reference: NDArray[np.int64]) -> Floats:
     """How much likelier each number of excluding trees is with the value of somebody in the table than with others.
 
     A tree excludes the own value of somebody in the table only if it did not draw this person, with probability q. Let
@@ -215,9 +213,7 @@ MAX_LOG_RATIO = 300.0
 """Ratios are kept within the range of floats."""
 
 
-def _mixed(
-    numbers: NDArray[np.int64], trees: int, rates: NDArray[np.float64], times: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _mixed(numbers: NDArray[np.int64], trees: int, rates: Floats, times: NDArray[np.int64]) -> Floats:
     """The logarithm, up to a term of each number alone, of its probability in a mixture of binomial laws."""
     from scipy.special import logsumexp
 
@@ -263,7 +259,7 @@ def reachable_leaves(tree: Node, people: Table, schema: Schema, secret: Column) 
     """
     tree_leaves: list[Leaf] = []
     rows_of: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
-    values_of: list[NDArray[np.bool_]] = [np.zeros(len(secret.domain), dtype=bool)]
+    values_of: list[Mask] = [np.zeros(len(secret.domain), dtype=bool)]
     places = [0]
     listed = 0
     for leaf, rows, values in _regions(tree, people, schema, secret):
@@ -294,15 +290,15 @@ def _without_repetitions(reached: Reached, n_values: int) -> Reached:
 
 def _regions(
     tree: Node, people: Table, schema: Schema, secret: Column
-) -> Iterator[tuple[Leaf | None, NDArray[np.int64], NDArray[np.bool_]]]:
+) -> Iterator[tuple[Leaf | None, NDArray[np.int64], Mask]]:
     """For each leaf, and for each way to reach none (None), who gets there, and with which values of the secret."""
     from leafgate.algorithms.feasible import branch_domains, unrouted_values
     from leafgate.algorithms.routing import split_rows
     from leafgate.api import Leaf
 
-    known_values: dict[Domain | None, NDArray[np.bool_]] = {}
+    known_values: dict[Domain | None, Mask] = {}
 
-    def values_within(remaining: Mapping[str, Domain]) -> NDArray[np.bool_]:
+    def values_within(remaining: Mapping[str, Domain]) -> Mask:
         rest = remaining.get(secret.name)
         if rest not in known_values:
             known_values[rest] = _values_within(secret, remaining)
@@ -328,7 +324,7 @@ def _regions(
                 yield None, rows, values_within({**remaining, node.column: lost_values})
 
 
-def _values_within(secret: Column, remaining: Mapping[str, Domain]) -> NDArray[np.bool_]:
+def _values_within(secret: Column, remaining: Mapping[str, Domain]) -> Mask:
     """Which values, or bins, of the secret have something in common with what the tests on a path leave of it."""
     from leafgate.algorithms.feasible import Interval, rest_of
     from leafgate.api import bins_between
@@ -384,7 +380,7 @@ class _People:
     def reach(self, tree: Node) -> Reached:
         return reachable_leaves(tree, self.table, self.schema, self.secret)
 
-    def remaining(self, reached: Reached, release: Release) -> NDArray[np.bool_]:
+    def remaining(self, reached: Reached, release: Release) -> Mask:
         """Which values and classes a tree does not exclude: shape (n_people, n_values, n_classes of each)."""
         from leafgate.algorithms.exclusion import absent_classes
 
@@ -420,7 +416,7 @@ def excluding_by_value(
     return counted[0], counted[1][:, :, 0]
 
 
-def possible_values(release: Release, schema: Schema, targets: Targets) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def possible_values(release: Release, schema: Schema, targets: Targets) -> tuple[Mask, Mask]:
     """Which values of the secret trees that were trained on all rows leave possible, if the targets are in the table.
 
     Args:
@@ -437,7 +433,7 @@ def possible_values(release: Release, schema: Schema, targets: Targets) -> tuple
     states = np.ones(people.shape, dtype=bool)
     for each in reached:
         states &= people.remaining(each, release)
-    by_leaves: NDArray[np.bool_] = np.asarray(states.any(axis=2))
+    by_leaves: Mask = np.asarray(states.any(axis=2))
     counted = release.publish.leaves == "counts" and release.count_semantics == "exact"
     if not targets.complete or not counted or people.any_class_is_missing:
         return by_leaves, by_leaves
@@ -463,8 +459,8 @@ def _remaining_by_counts(
     totals: Sequence[float],
     classes: Sequence[str],
     group: NDArray[np.int64],
-    states: NDArray[np.bool_],
-) -> NDArray[np.bool_] | None:
+    states: Mask,
+) -> Mask | None:
     """Which of the states (value, class) of a group's people occur where the group is everybody whom leaves count.
 
     Returns:
@@ -498,9 +494,7 @@ def _within(reached: Reached, group: NDArray[np.int64]) -> Reached:
     return Reached(reached.person[mine] - first, reached.value[mine], reached.leaf[mine], reached.leaves)
 
 
-def _states_with_counts(
-    reached: Reached, classes: Sequence[str], own: NDArray[np.int64], states: NDArray[np.bool_]
-) -> NDArray[np.bool_] | None:
+def _states_with_counts(reached: Reached, classes: Sequence[str], own: NDArray[np.int64], states: Mask) -> Mask | None:
     """Which states occur in an assignment of the people to leaves that has the counts of one tree.
 
     Args:

@@ -16,11 +16,10 @@ from leafgate.api import lazy
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
 
-    Codes = NDArray[np.int64]
-    Mask = NDArray[np.bool_]
-    Posterior = NDArray[np.float64]
+    from leafgate.api import Codes, Floats, Mask
+
+    Posterior = Floats
 else:
     np = lazy("numpy")
 

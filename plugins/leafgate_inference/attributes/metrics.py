@@ -37,11 +37,10 @@ from leafgate_inference.power import SEEN_PART, UNPLANTED, power_problem, repeat
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
 
-    Codes = NDArray[np.int64]
-    Mask = NDArray[np.bool_]
-    Posterior = NDArray[np.float64]
+    from leafgate.api import Codes, Floats, Mask
+
+    Posterior = Floats
 else:
     np = lazy("numpy")
 

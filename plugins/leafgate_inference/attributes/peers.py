@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from leafgate.api import Floats
+
     Guess = Callable[[Answers], NDArray[np.int64]]
 else:
     np = lazy("numpy")
@@ -76,7 +78,7 @@ class PeerAttack(InputAttack):
         return AttributeBelief(targets.secret.name, guess_posterior(guesses, prior), planted=planted, evidence=evidence)
 
 
-def guess_posterior(guesses: NDArray[np.int64], prior: NDArray[np.float64]) -> NDArray[np.float64]:
+def guess_posterior(guesses: NDArray[np.int64], prior: Floats) -> Floats:
     """A posterior that is nearly certain of each guess, and the prior where there is none.
 
     Args:
@@ -238,7 +240,7 @@ def fit_black_box(attacks: Any, targets: Targets, taught: Answers, classifier: s
     return guess
 
 
-def filled_cells(people: Table) -> NDArray[np.float64]:
+def filled_cells(people: Table) -> Floats:
     """The known columns as numbers, -1 where a number is missing: shape (n, k)."""
     return np.nan_to_num(known_cells(people), nan=-1.0)
 
@@ -255,7 +257,7 @@ class ReachedLeaves:
     """
 
     leaf: NDArray[np.int64]
-    sizes: NDArray[np.float64]
+    sizes: Floats
 
 
 def reached_leaves(source: Release | PredictionOracle, known: AdversaryKnowledge, targets: Targets) -> ReachedLeaves:
@@ -287,7 +289,7 @@ def reached_leaves(source: Release | PredictionOracle, known: AdversaryKnowledge
 
 
 def art_tree_guesses(
-    attacks: Any, answers: Answers, tree: ReachedLeaves, prior: NDArray[np.float64], *, lifestyle: bool
+    attacks: Any, answers: Answers, tree: ReachedLeaves, prior: Floats, *, lifestyle: bool
 ) -> NDArray[np.int64]:
     """The value that ART's attacks on decision trees infer of each person: shape (n,).
 
@@ -306,7 +308,7 @@ def art_tree_guesses(
     class Tree(base):  # type: ignore[misc, valid-type]
         """ART's view of the tree: the root is node 0, and a leaf is the node after its number."""
 
-        def predict(self, x: NDArray[np.float64], **_: Any) -> NDArray[np.float64]:
+        def predict(self, x: Floats, **_: Any) -> Floats:
             """A column for each class, 1 for the label; the first column is for no label."""
             return np.asarray(np.eye(classes + 1)[labels[_positions(x)] + 1])
 
@@ -328,6 +330,6 @@ def art_tree_guesses(
     return np.asarray(inferred).astype(np.int64)
 
 
-def _positions(rows: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _positions(rows: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The person and the value of rows that ART asks about."""
     return rows[:, 0].astype(np.int64), rows[:, 1].astype(np.int64)

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from leafgate.api import Floats, Mask
+
 else:
     np, pd = lazy("numpy"), lazy("pandas")
 
@@ -117,11 +119,11 @@ class Decisions:
     """
 
     case: NDArray[np.int64]
-    chosen: NDArray[np.bool_]
-    lead: NDArray[np.float64]
+    chosen: Mask
+    lead: Floats
 
 
-def gives_own_class(answers: Answers) -> NDArray[np.bool_]:
+def gives_own_class(answers: Answers) -> Mask:
     """Whether the model's label at each value is the person's class: shape (n, V).
 
     Where scores of several classes are the highest each of them is a label, so that the order of classes does not
@@ -161,7 +163,7 @@ def csmia_decisions(answers: Answers) -> Decisions:
     return Decisions(case, chosen, np.where(chosen.sum(axis=1) == 1, lead, 0.0))
 
 
-def csmia_posterior(decisions: Decisions) -> NDArray[np.float64]:
+def csmia_posterior(decisions: Decisions) -> Floats:
     """A posterior in which the inferred value is the most probable one.
 
     Its probability orders people by the case, case 1 first, and within a case by the lead of the deciding confidence.
@@ -215,7 +217,7 @@ class Lomia(QueryAttack):
         shares, ranks = value_shares(targets), text_ranks(targets.secret)[: len(targets.secret.domain)]
         by_text = np.argsort(ranks)
 
-        def posterior(about: Answers, repetition: int) -> NDArray[np.float64]:
+        def posterior(about: Answers, repetition: int) -> Floats:
             rng = coins(known.seed, LOMIA_STREAM, repetition)
             decided = lomia_decisions(about)
             ranked = np.where(decided >= 0, ranks[decided], -1)
@@ -244,13 +246,13 @@ def lomia_decisions(answers: Answers) -> NDArray[np.int64]:
 
 def lomia_posterior(
     decided: NDArray[np.int64],
-    columns: NDArray[np.float64],
-    shares: NDArray[np.float64],
+    columns: Floats,
+    shares: Floats,
     rng: np.random.Generator,
     *,
     trees: int = 10,
     everybody: bool = False,
-) -> NDArray[np.float64]:
+) -> Floats:
     """What the label-only attack believes of each person.
 
     Args:
@@ -331,7 +333,7 @@ class Likelihood(QueryAttack):
         exponents = fit_exponents(imputed.auxiliary, log_scores(calibrating), truth, trained_on=trained)
         trust = exponents_of_deciding(log_scores(answers), exponents)
 
-        def posterior(leaky: Answers, repetition: int) -> NDArray[np.float64]:
+        def posterior(leaky: Answers, repetition: int) -> Floats:
             """Answers that leak are trusted as those are by which the audited model would leak, and not better."""
             drawn = coins(known.seed, LIKELIHOOD_STREAM, 1 + repetition).choice(trust, size=len(targets))
             return weighed_by_scores(imputed.posterior, log_scores(leaky), drawn)
@@ -344,7 +346,7 @@ class Likelihood(QueryAttack):
         )
 
 
-def log_scores(answers: Answers) -> NDArray[np.float64]:
+def log_scores(answers: Answers) -> Floats:
     """The logarithm of the score of each person's own class at each value, at least that of 0.001: shape (n, V).
 
     It is 0 for somebody whose class is missing, and where the model has no answer at any value.
@@ -354,15 +356,13 @@ def log_scores(answers: Answers) -> NDArray[np.float64]:
     return np.where(silent[:, None], 0.0, np.log(np.clip(own, SMALLEST_SCORE, 1)))
 
 
-def bands(logs: NDArray[np.float64]) -> NDArray[np.int64]:
+def bands(logs: Floats) -> NDArray[np.int64]:
     """The band of each person by how far the log scores differ over the values: shape (n,), from 0 to 5."""
     spread = logs.max(axis=1) - logs.min(axis=1)
     return np.asarray(np.searchsorted(np.array(BAND_EDGES), spread, side="right"), dtype=np.int64)
 
 
-def likelihood_posterior(
-    imputed: NDArray[np.float64], logs: NDArray[np.float64], exponents: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def likelihood_posterior(imputed: Floats, logs: Floats, exponents: Floats) -> Floats:
     """The imputed posterior, multiplied by the scores to the power of the exponent of the person's band.
 
     Args:
@@ -376,9 +376,7 @@ def likelihood_posterior(
     return weighed_by_scores(imputed, logs, exponents[bands(logs)])
 
 
-def weighed_by_scores(
-    imputed: NDArray[np.float64], logs: NDArray[np.float64], powers: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def weighed_by_scores(imputed: Floats, logs: Floats, powers: Floats) -> Floats:
     """The imputed posterior, multiplied by the scores to a power of each person's own.
 
     Args:
@@ -395,7 +393,7 @@ def weighed_by_scores(
     return np.where(same[:, None], imputed, posterior / posterior.sum(axis=1, keepdims=True))
 
 
-def exponents_of_deciding(logs: NDArray[np.float64], exponents: NDArray[np.float64]) -> NDArray[np.float64]:
+def exponents_of_deciding(logs: Floats, exponents: Floats) -> Floats:
     """The exponents of the people whose answers are far enough apart to decide of a value.
 
     A leak is in answers like these. A band that none of them is in may have the exponent 1 only because nobody bears it
@@ -412,9 +410,7 @@ def exponents_of_deciding(logs: NDArray[np.float64], exponents: NDArray[np.float
     return np.sort(exponents[band[band >= min(DECIDING_BAND, int(band.max(initial=0)))]])
 
 
-def fit_exponents(
-    imputed: NDArray[np.float64], logs: NDArray[np.float64], truth: NDArray[np.int64], *, trained_on: bool
-) -> NDArray[np.float64]:
+def fit_exponents(imputed: Floats, logs: Floats, truth: NDArray[np.int64], *, trained_on: bool) -> Floats:
     """How far a model's scores can be trusted on top of the imputation, by bands of how much they differ.
 
     In each band the exponent b maximises the likelihood of the true values under imputed(v) * score(v)^b, with a normal
@@ -448,9 +444,7 @@ def fit_exponents(
     return exponents
 
 
-def _lower_exponent(
-    base: NDArray[np.float64], logs: NDArray[np.float64], truth: NDArray[np.int64], trained_on: bool
-) -> float:
+def _lower_exponent(base: Floats, logs: Floats, truth: NDArray[np.int64], trained_on: bool) -> float:
     """The exponent of one band: the posterior mode less a standard error, by bisection of the slope."""
     precision = float(logs.var(axis=1).mean()) if trained_on else PRIOR_PRECISION
     if precision == 0:

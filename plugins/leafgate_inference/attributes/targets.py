@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from leafgate.api import Column, Schema
+    from leafgate.api import Column, Floats, Mask, Schema
 else:
     np, pd = lazy("numpy"), lazy("pandas")
 
@@ -242,7 +242,7 @@ def _constant(column: Column, cell: str | float | None, rows: int) -> pd.Series:
     return pd.Series(pd.Categorical.from_codes(np.full(rows, code), categories=pd.Index(column.values)))
 
 
-def _scores_or_labels(source: Release | PredictionOracle, people: Table) -> NDArray[np.float64]:
+def _scores_or_labels(source: Release | PredictionOracle, people: Table) -> Floats:
     """The score of each class for each row; 1 for the label where there are labels alone, all 0 where there is none."""
     from leafgate.algorithms.prediction import predict
 
@@ -254,9 +254,7 @@ def _scores_or_labels(source: Release | PredictionOracle, people: Table) -> NDAr
         return one_hot(predict(source, people), len(source.classes))
 
 
-def planted_answers(
-    answers: Answers, values: NDArray[np.int64], leaking: NDArray[np.bool_], seed: int, repetition: int
-) -> Answers:
+def planted_answers(answers: Answers, values: NDArray[np.int64], leaking: Mask, seed: int, repetition: int) -> Answers:
     """Answers that depend on the secret of those who leak, and on nobody else's.
 
     The own class of somebody who leaks has the score PLANTED_SCORE at the planted value, and one less that at all
@@ -281,8 +279,8 @@ def planted_answers(
 
 
 def repeating(
-    answers: Answers, seed: int, conclude: Callable[[Answers, int], NDArray[np.float64]]
-) -> Callable[[NDArray[Any], NDArray[Any], int], NDArray[np.float64]]:
+    answers: Answers, seed: int, conclude: Callable[[Answers, int], Floats]
+) -> Callable[[NDArray[Any], NDArray[Any], int], Floats]:
     """Repeat an attack on answers in which values are planted: the `planted` of an AttributeBelief.
 
     Args:
@@ -292,13 +290,13 @@ def repeating(
             n_values), rows sum to 1.
     """
 
-    def planted(values: NDArray[Any], leaking: NDArray[Any], repetition: int) -> NDArray[np.float64]:
+    def planted(values: NDArray[Any], leaking: NDArray[Any], repetition: int) -> Floats:
         return conclude(planted_answers(answers, values, leaking, seed, repetition), repetition)
 
     return planted
 
 
-def known_cells(people: Table) -> NDArray[np.float64]:
+def known_cells(people: Table) -> Floats:
     """All columns of a table as numbers: shape (n, k), NaN where a number is missing.
 
     Columns stand in the order of their names, and values are numbered in the order of their texts, so that neither the
@@ -322,7 +320,7 @@ def text_ranks(column: Column) -> NDArray[np.int64]:
     return np.array([places[text] for text in texts], dtype=np.int64)
 
 
-def value_shares(targets: Targets) -> NDArray[np.float64]:
+def value_shares(targets: Targets) -> Floats:
     """The shares of the secret's values among the auxiliary people and one more of each value: shape (V,), above 0."""
     counts = np.bincount(targets.auxiliary.codes(targets.secret.name), minlength=len(targets.secret.domain)) + 1.0
     return np.asarray(counts / counts.sum())

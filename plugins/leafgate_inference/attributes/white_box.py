@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from leafgate.api import Column, Node, Value
+    from leafgate.api import Column, Floats, Mask, Node, Value
 else:
     np, pd = lazy("numpy"), lazy("pandas")
 
@@ -76,9 +76,7 @@ class Fredrikson(InputAttack):
         )
 
 
-def white_box_posterior(
-    prior: NDArray[np.float64], consistent: NDArray[np.float64], by_value: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def white_box_posterior(prior: Floats, consistent: Floats, by_value: Floats) -> Floats:
     """The posterior of the secret by the white-box attack with counts.
 
     Args:
@@ -99,7 +97,7 @@ def white_box_posterior(
     return np.asarray(np.where(total > 0, weights / np.where(total > 0, total, 1), prior))
 
 
-def leaf_numbers(tree: Node, classes: tuple[str, ...], auxiliary: Table) -> NDArray[np.float64]:
+def leaf_numbers(tree: Node, classes: tuple[str, ...], auxiliary: Table) -> Floats:
     """The share of the table's people who are in each leaf: of each class, and in all.
 
     Args:
@@ -141,8 +139,8 @@ def leaf_numbers(tree: Node, classes: tuple[str, ...], auxiliary: Table) -> NDAr
 
 
 def consistent_shares(
-    tree: Node, people: Table, secret: Column, numbers: NDArray[np.float64], own: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    tree: Node, people: Table, secret: Column, numbers: Floats, own: NDArray[np.int64]
+) -> tuple[Floats, Floats]:
     """What the paper's estimator adds up: p of the leaves that known columns and a value leave possible.
 
     Args:
@@ -171,9 +169,7 @@ def consistent_shares(
     return _of_one_leaf(tree, people, secret, numbers, own), by_value
 
 
-def _of_one_leaf(
-    tree: Node, people: Table, secret: Column, numbers: NDArray[np.float64], own: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _of_one_leaf(tree: Node, people: Table, secret: Column, numbers: Floats, own: NDArray[np.int64]) -> Floats:
     """The shares of the own class, where each person reaches one leaf with each value: shape (n, V)."""
     from leafgate.algorithms.routing import route
 
@@ -189,14 +185,14 @@ def _of_one_leaf(
 
 
 def _summed_over_leaves(
-    tree: Node, people: Table, secret: Column, numbers: NDArray[np.float64], own: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    tree: Node, people: Table, secret: Column, numbers: Floats, own: NDArray[np.int64]
+) -> tuple[Floats, Floats]:
     """Both sums of `consistent_shares`, by going down every path that people and values may take."""
     from leafgate.algorithms.routing import split_rows
 
     n_values = len(secret.domain)
     consistent, by_value = np.zeros((len(people), n_values)), np.zeros(n_values)
-    waiting: list[tuple[Node, NDArray[np.int64], NDArray[np.bool_]]]
+    waiting: list[tuple[Node, NDArray[np.int64], Mask]]
     waiting = [(tree, np.arange(len(people)), np.ones(n_values, dtype=np.bool_))]
     leaf_number = 0
     while waiting:
@@ -217,7 +213,7 @@ def _summed_over_leaves(
     return consistent, by_value
 
 
-def values_of_children(node: NumericSplit | CategoricalSplit, secret: Column) -> list[NDArray[np.bool_]]:
+def values_of_children(node: NumericSplit | CategoricalSplit, secret: Column) -> list[Mask]:
     """Which values, or bins, of the secret may go to each child of a test of the secret: shape (V,) for each.
 
     What lies outside all bins belongs to the first or to the last.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from leafgate.api import Node, Table
+    from leafgate.api import Mask, Node, Table
 else:
     np = lazy("numpy")
 
@@ -87,7 +87,7 @@ class LeafExclusion(AttackModel):
         trees = release.trees if out_of_bag else release.fitted_trees
         return ExcludingTrees(excluding_trees(release, trees, candidates.table), len(trees), out_of_bag)
 
-    def _wrong_labels(self, source: Release | PredictionOracle, known: AdversaryKnowledge) -> NDArray[np.bool_] | None:
+    def _wrong_labels(self, source: Release | PredictionOracle, known: AdversaryKnowledge) -> Mask | None:
         """Which candidates have another class than is predicted; None where that excludes nobody."""
         people = candidates_of(known).table
         if not self.zero_training_error:
@@ -121,7 +121,7 @@ def _labels(source: Release | PredictionOracle, known: AdversaryKnowledge) -> ND
     return predict(source, candidates_of(known).table)
 
 
-def _belief(trees: ExcludingTrees, wrong: NDArray[np.bool_] | None) -> MembershipBelief:
+def _belief(trees: ExcludingTrees, wrong: Mask | None) -> MembershipBelief:
     """What follows from the trees that exclude candidates, and from `wrong` labels, which exclude them for certain.
 
     Bootstraps prove nothing of anybody, so that `excluded` is None there; not a proof that nobody is excluded.

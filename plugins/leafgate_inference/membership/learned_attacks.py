@@ -18,6 +18,8 @@ from leafgate_inference.membership.shadows import ShadowModels
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from leafgate.api import Floats, Mask
 else:
     np = lazy("numpy")
 
@@ -70,11 +72,11 @@ class MemberClassifier:
         _classified: the probabilities of rows that were asked before: leaks are planted in the same answers many times.
     """
 
-    member: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    member: Callable[[Floats], Floats]
     correct: bool
     _classified: dict[bytes, float] = field(default_factory=dict, repr=False, compare=False)
 
-    def scores(self, answers: Answers) -> NDArray[np.float64]:
+    def scores(self, answers: Answers) -> Floats:
         """The probability of each candidate to be a member, by its scores: from 0 to 1."""
         rows, positions = distinct(sorted_scores(answers, self.correct))
         keys = [row.tobytes() for row in rows]
@@ -84,7 +86,7 @@ class MemberClassifier:
         return np.array([self._classified[key] for key in keys])[positions]
 
 
-def distinct(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def distinct(rows: Floats) -> tuple[Floats, NDArray[np.int64]]:
     """The distinct rows, and which of them each row is."""
     if rows.shape[1] == 1:
         values, positions = np.unique(rows[:, 0], return_inverse=True)
@@ -93,7 +95,7 @@ def distinct(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np
     return values, positions.reshape(-1)
 
 
-def sorted_scores(answers: Answers, correct: bool = False) -> NDArray[np.float64]:
+def sorted_scores(answers: Answers, correct: bool = False) -> Floats:
     """The scores of all classes, the highest first, to three decimals; with `correct` also whether the label is right.
 
     Args:
@@ -149,8 +151,8 @@ def fit_worst_case(shadows: ShadowModels, seed: int, *, forest: bool = True, cor
         estimator.fit(sorted_scores(answers, correct), member)
     column = list(estimator.classes_).index(True) if True in estimator.classes_ else 0
 
-    def probability(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        result: NDArray[np.float64] = estimator.predict_proba(rows)[:, column]
+    def probability(rows: Floats) -> Floats:
+        result: Floats = estimator.predict_proba(rows)[:, column]
         return result
 
     return MemberClassifier(probability, correct)
@@ -197,11 +199,11 @@ class RegressedLaws:
         clip: added to p and to 1 - p in the logit.
     """
 
-    location: NDArray[np.float64]
-    deviation: NDArray[np.float64]
+    location: Floats
+    deviation: Floats
     clip: float
 
-    def scores(self, answers: Answers) -> NDArray[np.float64]:
+    def scores(self, answers: Answers) -> Floats:
         """How far each candidate's logit is above what is usual for people like this one."""
         return (logit(answers.of_own_class, self.clip) - self.location) / self.deviation
 
@@ -215,8 +217,8 @@ class Features:
         categorical: shape (n_columns,), which columns are numbers of categories.
     """
 
-    cells: NDArray[np.float64]
-    categorical: NDArray[np.bool_]
+    cells: Floats
+    categorical: Mask
 
 
 def features_of(people: Table) -> Features:
@@ -275,13 +277,13 @@ def fit_quantile(
     phi = logit(shadows.of_own_class, clip)[model, person]
     random_state = int(rng.integers(2**31))
 
-    def regressed(values: NDArray[np.float64], **loss: Any) -> NDArray[np.float64]:
+    def regressed(values: Floats, **loss: Any) -> Floats:
         estimator = HistGradientBoostingRegressor(
             categorical_features=people.categorical, early_stopping=False, random_state=random_state, **loss
         )
         with threadpool_limits(1):
             estimator.fit(people.cells[person], values)
-            result: NDArray[np.float64] = estimator.predict(people.cells)
+            result: Floats = estimator.predict(people.cells)
         return result
 
     if level is not None:

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Retrain = Callable[[Table, Table, int], NDArray[np.float64]]
+    from leafgate.api import Floats
+
+    Retrain = Callable[[Table, Table, int], Floats]
 else:
     np = lazy("numpy")
 
@@ -200,8 +202,8 @@ class Influences:
         repeats: whether the models of each table answered exactly alike, whatever their seed.
     """
 
-    own: NDArray[np.float64]
-    of_others: NDArray[np.float64]
+    own: Floats
+    of_others: Floats
     repeats: bool
 
 
@@ -212,7 +214,7 @@ def _is_alike(case: ScoringContext, table: Table) -> bool:
     return are_alike(Answers(scores_about(case.release, table), own), [Answers(np.nan_to_num(trained), own)])
 
 
-def _quantiles(influences: NDArray[np.float64]) -> dict[str, float]:
+def _quantiles(influences: Floats) -> dict[str, float]:
     return {f"{100 * q:g} %": float(np.quantile(influences, q)) for q in QUANTILES if len(influences)}
 
 
@@ -253,7 +255,7 @@ def people_to_try(table: Table, people: int, seed: int) -> tuple[NDArray[np.int6
     return order, int(unique[order].sum())
 
 
-def distance_to_own_class(table: Table, rng: np.random.Generator) -> NDArray[np.float64]:
+def distance_to_own_class(table: Table, rng: np.random.Generator) -> Floats:
     """The mean distance of each row from its nearest rows of the same class, itself left out: shape (n_rows,).
 
     Infinite for somebody who is alone in her class among those who are compared.
@@ -278,7 +280,7 @@ def distance_to_own_class(table: Table, rng: np.random.Generator) -> NDArray[np.
     return result
 
 
-def _comparable(table: Table, name: str) -> tuple[NDArray[np.float64], bool]:
+def _comparable(table: Table, name: str) -> tuple[Floats, bool]:
     """A column's numbers in standard deviations, or its codes; and whether they are numbers."""
     if not table.schema[name].numeric:
         return table.codes(name).astype(np.float64), False
@@ -361,7 +363,7 @@ class Refits:
         own = self.table if left_out is None else without_person(self.table, int(self.tried[left_out]))
         asked = rows_of(self.asked, rows)
         position, classes = np.arange(people), own_classes(asked)[:people]
-        answers: list[NDArray[np.float64]] = []
+        answers: list[Floats] = []
         first, repeats = None, True
         for number in seeds:
             if not repeats and len(answers) >= fewest:
@@ -388,7 +390,7 @@ class Trained:
         repeats: whether all models give the same scores, to the last digit, to everybody and every altered record.
     """
 
-    logits: NDArray[np.float64]
+    logits: Floats
     repeats: bool
 
 
@@ -443,7 +445,7 @@ def _too_slow() -> InconclusiveError:
     return InconclusiveError("the time limit was over before one person was left out", remedy=MORE_TIME)
 
 
-def least_mean(values: NDArray[np.float64], lowest: float, error: float) -> float:
+def least_mean(values: Floats, lowest: float, error: float) -> float:
     """A number that the mean of a law is above, but for the probability `error`, whatever the law is.
 
     The product of (value - lowest) / (mean - lowest) has the mean 1, so by Markov's inequality it exceeds 1 / error

@@ -16,6 +16,8 @@ from leafgate_inference.membership.shadows import ShadowModels
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from leafgate.api import Floats, Mask
 else:
     np = lazy("numpy")
 
@@ -89,14 +91,14 @@ class LiraLaws:
         short_of_models: candidates with too few models on one side for a law of their own, who have one of all.
     """
 
-    mean_out: NDArray[np.float64]
-    deviation_out: NDArray[np.float64]
-    mean_in: NDArray[np.float64] | None
-    deviation_in: NDArray[np.float64] | None
+    mean_out: Floats
+    deviation_out: Floats
+    mean_in: Floats | None
+    deviation_in: Floats | None
     clip: float
     short_of_models: int = 0
 
-    def scores(self, answers: Answers) -> NDArray[np.float64]:
+    def scores(self, answers: Answers) -> Floats:
         """The log-likelihood ratio of each candidate, or how many deviations its logit is above the mean without it."""
         phi = logit(answers.of_own_class, self.clip)
         z_out = (phi - self.mean_out) / self.deviation_out
@@ -106,7 +108,7 @@ class LiraLaws:
         return 0.5 * (z_out**2 - z_in**2) + np.log(self.deviation_out / self.deviation_in)
 
 
-def logit(p: NDArray[np.float64], clip: float) -> NDArray[np.float64]:
+def logit(p: Floats, clip: float) -> Floats:
     """ln((p + clip) / (1 - p + clip)), between minus and plus ln(1 + 1 / clip).
 
     Args:
@@ -116,7 +118,7 @@ def logit(p: NDArray[np.float64], clip: float) -> NDArray[np.float64]:
     >>> logit(np.array([0.0, 0.5, 1.0]), 1e-3).round(3).tolist()
     [-6.909, 0.0, 6.909]
     """
-    result: NDArray[np.float64] = np.log((p + clip) / (1 - p + clip))
+    result: Floats = np.log((p + clip) / (1 - p + clip))
     return result
 
 
@@ -188,20 +190,18 @@ class _Moments:
     """Each candidate's logits in some of the models: how many, their mean, the sum of squared distances from it."""
 
     models: NDArray[np.int64]
-    mean: NDArray[np.float64]
-    squares: NDArray[np.float64]
+    mean: Floats
+    squares: Floats
 
 
-def _moments(phi: NDArray[np.float64], chosen: NDArray[np.bool_]) -> _Moments:
+def _moments(phi: Floats, chosen: Mask) -> _Moments:
     models = chosen.sum(axis=0)
     mean = np.einsum("ij,ij->j", phi, chosen) / np.maximum(models, 1)
     distance = (phi - mean) * chosen
     return _Moments(models, mean, np.einsum("ij,ij->j", distance, distance))
 
 
-def _deviations(
-    inside: _Moments, outside: _Moments, online: bool, variance: Variance
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _deviations(inside: _Moments, outside: _Moments, online: bool, variance: Variance) -> tuple[Floats, Floats]:
     """The standard deviations of each candidate's logits, in models with the candidate and in models without."""
     if variance == "shared" and online:
         squares, models = inside.squares + outside.squares, inside.models + outside.models
@@ -216,9 +216,7 @@ def _deviations(
     return with_candidate, without
 
 
-def _deviation(
-    squares: NDArray[np.float64], models: NDArray[np.int64], enough: NDArray[np.bool_]
-) -> NDArray[np.float64]:
+def _deviation(squares: Floats, models: NDArray[np.int64], enough: Mask) -> Floats:
     """Each candidate's own standard deviation where it has enough models for it, else that of all candidates."""
     common = squares.sum() / max(int(models.sum()), 1)
     return np.sqrt(np.where(enough, squares / np.maximum(models, 1), common))
@@ -263,19 +261,19 @@ class RmiaReferences:
         short_of_models: candidates whom every shadow model was trained on.
     """
 
-    average: NDArray[np.float64]
+    average: Floats
     gamma: float
     short_of_models: int = 0
 
-    def scores(self, answers: Answers) -> NDArray[np.float64]:
+    def scores(self, answers: Answers) -> Floats:
         """The share of all candidates whose ratio, times gamma, is at most the candidate's: from 0 to 1."""
         ratio = np.log(self.ratios(answers))
         others = np.sort(np.round(ratio, LOG_RATIO_DECIMALS))
         below = np.searchsorted(others, np.round(ratio - np.log(self.gamma), LOG_RATIO_DECIMALS), side="right")
-        result: NDArray[np.float64] = below / len(ratio)
+        result: Floats = below / len(ratio)
         return result
 
-    def ratios(self, answers: Answers) -> NDArray[np.float64]:
+    def ratios(self, answers: Answers) -> Floats:
         """How much likelier the model makes each candidate's class than models do on average: shape (n_candidates,)."""
         return (answers.of_own_class + RMIA_FLOOR) / (self.average + RMIA_FLOOR)
 

@@ -51,8 +51,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    Ranks = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
+    from leafgate.api import Floats, Mask
+
+    Ranks = Floats
 else:
     np, pd = lazy("numpy"), lazy("pandas")
 
@@ -542,7 +543,7 @@ class MembershipIdentified(ReleaseAtMost):
         return not self.holds(float(sure.sum()))
 
 
-def _odds_document(odds: NDArray[np.float64], in_table: Mask) -> dict[str, list[int]]:
+def _odds_document(odds: Floats, in_table: Mask) -> dict[str, list[int]]:
     """How many members and others have odds above each of some steps."""
     return {
         "above": list(ODDS_STEPS),

@@ -34,6 +34,8 @@ from leafgate_inference.peers import ArtClassifier, art, by_name, name_and_versi
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from leafgate.api import Floats
 else:
     np = lazy("numpy")
 
@@ -138,7 +140,7 @@ class ByName:
     scorer: Scorer
     classes: Sequence[str]
 
-    def scores(self, answers: Answers) -> NDArray[np.float64]:
+    def scores(self, answers: Answers) -> Floats:
         """Its score of each candidate: shape (n_candidates,)."""
         return self.scorer.scores(by_name(answers, self.classes))
 
@@ -151,13 +153,13 @@ class Answering:
         classes_: the positions of the classes.
     """
 
-    def __init__(self, scores: NDArray[np.float64]) -> None:
+    def __init__(self, scores: Floats) -> None:
         self.scores = scores
         self.classes_ = np.arange(scores.shape[1])
 
-    def predict_proba(self, positions: NDArray[Any]) -> NDArray[np.float64]:
+    def predict_proba(self, positions: NDArray[Any]) -> Floats:
         """The scores of the people whose positions are in the first column: shape (n, n_classes)."""
-        result: NDArray[np.float64] = self.scores[positions[:, 0].astype(np.int64)]
+        result: Floats = self.scores[positions[:, 0].astype(np.int64)]
         return result
 
     def predict(self, positions: NDArray[Any]) -> NDArray[np.int64]:
@@ -177,7 +179,7 @@ class Answering:
 class _InOrder(Answering):
     """A classifier that answers with its scores in their order, whatever columns it is given."""
 
-    def predict_proba(self, positions: NDArray[Any]) -> NDArray[np.float64]:
+    def predict_proba(self, positions: NDArray[Any]) -> Floats:
         return self.scores
 
 
@@ -191,7 +193,7 @@ def with_class(own: NDArray[np.int64], classes: int) -> NDArray[np.int64]:
     return np.flatnonzero(own < classes)
 
 
-def filled(scores: NDArray[np.float64], there: NDArray[np.int64], people: int) -> NDArray[np.float64]:
+def filled(scores: Floats, there: NDArray[np.int64], people: int) -> Floats:
     """Finite scores for everybody: those without a class have the lowest of the others."""
     finite = np.nan_to_num(scores.astype(np.float64), nan=0.0, posinf=1e300, neginf=-1e300)
     result = np.full(people, finite.min(initial=0.0))
@@ -218,10 +220,10 @@ class SacroLira:
     options: SacroMl
     shadows: ShadowModels
     there: NDArray[np.int64]
-    laws: dict[str, NDArray[np.float64]]
+    laws: dict[str, Floats]
     checked: bool = field(default=False)
 
-    def scores(self, answers: Answers) -> NDArray[np.float64]:
+    def scores(self, answers: Answers) -> Floats:
         """What SACRO-ML calls `member_prob`, of each candidate: shape (n_candidates,)."""
         quick = lira_member_prob(answers.of_own_class[self.there], self.laws, self.options.mode)
         if not self.checked:
@@ -252,14 +254,14 @@ def fit_lira(options: SacroMl, shadows: ShadowModels) -> SacroLira:
     return SacroLira(options, shadows, there, laws)
 
 
-def sacro_logit(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def sacro_logit(scores: Floats) -> Floats:
     """SACRO-ML's logit: of scores that are at least 1e-16 and at most the largest number below 1."""
     clipped = np.clip(scores, SMALLEST, 1 - SMALLEST)
-    result: NDArray[np.float64] = np.log(clipped / (1 - clipped))
+    result: Floats = np.log(clipped / (1 - clipped))
     return result
 
 
-def lira_member_prob(own: NDArray[np.float64], laws: dict[str, NDArray[np.float64]], mode: str) -> NDArray[np.float64]:
+def lira_member_prob(own: Floats, laws: dict[str, Floats], mode: str) -> Floats:
     """SACRO-ML's `member_prob` from the score of each candidate's own class and the laws of its logits.
 
     Source: LIRAAttack._get_probabilities of SACRO-ML 2.0.
@@ -275,9 +277,7 @@ def lira_member_prob(own: NDArray[np.float64], laws: dict[str, NDArray[np.float6
     return np.asarray(out + norm.logpdf(logit, laws["in_mean"], laws["in_std"] + SMALLEST))
 
 
-def their_lira(
-    options: SacroMl, shadows: ShadowModels, answers: Answers, there: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def their_lira(options: SacroMl, shadows: ShadowModels, answers: Answers, there: NDArray[np.int64]) -> Floats:
     """SACRO-ML's own run, on the shadow models that are there: shape (len(there),).
 
     Who is said to be in the table does not matter to it; the first candidates are.
@@ -313,10 +313,10 @@ class SacroQuantile:
     """SACRO-ML's QMIA: its hinge score less the quantile that its regression predicts of people outside the table."""
 
     attack: Any
-    columns: NDArray[np.float64]
+    columns: Floats
     there: NDArray[np.int64]
 
-    def scores(self, answers: Answers) -> NDArray[np.float64]:
+    def scores(self, answers: Answers) -> Floats:
         """The margin of each candidate: shape (n_candidates,)."""
         own = answers.own[self.there]
         hinge = sacroml("attacks.utils").qmia_hinge_score(answers.scores[self.there], own)
@@ -365,10 +365,10 @@ class SacroWorstCase:
     attack: Any
     classifier: Any
 
-    def scores(self, answers: Answers) -> NDArray[np.float64]:
+    def scores(self, answers: Answers) -> Floats:
         """Its probability of each candidate: shape (n_candidates,)."""
         rows, _ = sacro_rows(self.attack, answers, answers.at(np.zeros(0, dtype=np.int64)))
-        result: NDArray[np.float64] = self.classifier.predict_proba(rows)[:, 1]
+        result: Floats = self.classifier.predict_proba(rows)[:, 1]
         return result
 
 
@@ -386,7 +386,7 @@ def fit_worst_case(options: SacroMl, shadows: ShadowModels, seed: int) -> SacroW
     return SacroWorstCase(attack, attack._get_attack_model().fit(rows, labels))
 
 
-def sacro_rows(attack: Any, members: Answers, others: Answers) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def sacro_rows(attack: Any, members: Answers, others: Answers) -> tuple[Floats, Floats]:
     """What its classifier is given of people in the table and of others, and who is in the table."""
     right = [answers.scores.argmax(axis=1) == answers.own for answers in (members, others)]
     rows, labels = attack._prepare_attack_data(
@@ -414,7 +414,7 @@ class ArtRule:
     attacks: Any
     estimators: Any
 
-    def scores(self, answers: Answers) -> NDArray[np.float64]:
+    def scores(self, answers: Answers) -> Floats:
         """1 for those whom it takes for members, else 0: shape (n_candidates,)."""
         people, classes = answers.scores.shape
         there = with_class(answers.own, classes)
@@ -430,7 +430,7 @@ class ArtBlackBox:
 
     attack: Any
 
-    def scores(self, answers: Answers) -> NDArray[np.float64]:
+    def scores(self, answers: Answers) -> Floats:
         """Its probability of each candidate: shape (n_candidates,)."""
         people, classes = answers.scores.shape
         there = with_class(answers.own, classes)

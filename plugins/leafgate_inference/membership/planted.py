@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Odds = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    from leafgate.api import Floats
+
+    Odds = Callable[[Floats], Floats]
 else:
     np = lazy("numpy")
 
@@ -40,7 +42,7 @@ KEPT_TARGETS = 32
 class Scorer(Protocol):
     """Turns what a model answers about candidates into scores; a higher one means more likely in the table."""
 
-    def scores(self, answers: Answers) -> NDArray[np.float64]:
+    def scores(self, answers: Answers) -> Floats:
         """A finite score for each candidate: shape (n_candidates,)."""
         ...
 
@@ -61,7 +63,7 @@ class PseudoTarget:
     leaks: NDArray[np.int64]
     members: NDArray[np.int64]
     scorer: Scorer
-    least: NDArray[np.float64]
+    least: Floats
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,7 @@ def uninformative_target(shadows: ShadowModels, rng: np.random.Generator) -> tup
     return answers, ShadowModels(scores, trained_on, shadows.own)
 
 
-def strengthened(answers: Answers, people: NDArray[np.int64], least: NDArray[np.float64]) -> Answers:
+def strengthened(answers: Answers, people: NDArray[np.int64], least: Floats) -> Answers:
     """The answers, with the odds of some people's own class multiplied by PLANTED_ODDS, as `planted_score` has it.
 
     The other classes' scores are scaled to what is left; where they were all 0 it is shared evenly among them. People
@@ -208,20 +210,18 @@ def strengthened(answers: Answers, people: NDArray[np.int64], least: NDArray[np.
     return Answers(scores, answers.own)
 
 
-def planted_score(own: NDArray[np.float64]) -> NDArray[np.float64]:
+def planted_score(own: Floats) -> Floats:
     """The score of a member's own class after a leak was planted: PLANTED_ODDS times its odds, or at least to 1.
 
     >>> planted_score(np.array([0.0, 0.5, 0.9, 1.0])).round(4).tolist()
     [0.9901, 0.9901, 0.9989, 1.0]
     """
     half = np.maximum(own, 0.5)
-    result: NDArray[np.float64] = PLANTED_ODDS * half / (PLANTED_ODDS * half + 1 - half)
+    result: Floats = PLANTED_ODDS * half / (PLANTED_ODDS * half + 1 - half)
     return result
 
 
-def _room(
-    average: NDArray[np.float64], highest: NDArray[np.float64], least: NDArray[np.float64], answers: Answers
-) -> NDArray[np.int64]:
+def _room(average: Floats, highest: Floats, least: Floats, answers: Answers) -> NDArray[np.int64]:
     """How clearly a leak about each candidate can show: from 0, clearly, to 3, not at all.
 
     Args:

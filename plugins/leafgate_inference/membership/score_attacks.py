@@ -32,6 +32,8 @@ from leafgate_inference.membership.shadows import ShadowModels, ShadowOptions, f
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from leafgate.api import Floats, Mask
 else:
     np = lazy("numpy")
 
@@ -69,7 +71,7 @@ class LossThreshold(ScoreAttack):
 class LossScorer:
     """Scores by the loss, which depend on nothing but the answers."""
 
-    def scores(self, answers: Answers) -> NDArray[np.float64]:
+    def scores(self, answers: Answers) -> Floats:
         """Minus the loss up to a monotone map: the score of each person's own class, shape (n_people,)."""
         return answers.of_own_class
 
@@ -159,7 +161,7 @@ def rearranged(shadows: ShadowModels, order: NDArray[np.int64]) -> ShadowModels:
 
 def posterior_odds(
     shadows: ShadowModels, fit: Callable[[ShadowModels], Scorer], prior: float
-) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+) -> Callable[[Floats], Floats]:
     """How likely somebody with a score is a member, by how often those with such scores are on the shadow models.
 
     Each shadow model is attacked with the help of the others. Of all these scores isotonic regression makes intervals
@@ -180,16 +182,14 @@ def posterior_odds(
     scores = np.concatenate([fit(shadows.without(t)).scores(Answers(shadows.scores[t], shadows.own)) for t in targets])
     starts, ratios = _rising_ratios(scores, shadows.trained_on.reshape(-1))
 
-    def odds(of: NDArray[np.float64]) -> NDArray[np.float64]:
-        result: NDArray[np.float64] = ratios[np.maximum(np.searchsorted(starts, of, side="right") - 1, 0)]
+    def odds(of: Floats) -> Floats:
+        result: Floats = ratios[np.maximum(np.searchsorted(starts, of, side="right") - 1, 0)]
         return result * prior / (1 - prior)
 
     return odds
 
 
-def _rising_ratios(
-    scores: NDArray[np.float64], member: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _rising_ratios(scores: Floats, member: Mask) -> tuple[Floats, Floats]:
     """Where each interval of scores begins, and the likelihood ratio in it."""
     from scipy.optimize import isotonic_regression
 

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from leafgate.api import Table
+    from leafgate.api import Floats, Mask, Table
 
-    Retrain = Callable[[Table, Table, int], NDArray[np.float64]]
+    Retrain = Callable[[Table, Table, int], Floats]
 else:
     np = lazy("numpy")
 
@@ -82,8 +82,8 @@ class ShadowModels:
         own: shape (n_candidates,), as `Answers.own`.
     """
 
-    scores: NDArray[np.float64]
-    trained_on: NDArray[np.bool_]
+    scores: Floats
+    trained_on: Mask
     own: NDArray[np.int64]
 
     def __len__(self) -> int:
@@ -91,10 +91,10 @@ class ShadowModels:
         return len(self.scores)
 
     @property
-    def of_own_class(self) -> NDArray[np.float64]:
+    def of_own_class(self) -> Floats:
         """The score of each candidate's own class: shape (n_models, n_candidates); 0 where the class is missing."""
         padded = np.pad(self.scores, ((0, 0), (0, 0), (0, 1)))
-        result: NDArray[np.float64] = padded[:, np.arange(len(self.own)), self.own]
+        result: Floats = padded[:, np.arange(len(self.own)), self.own]
         return result
 
     def without(self, model: int) -> ShadowModels:
@@ -225,11 +225,11 @@ class _Training:
         rows = self.order[rng.permutation(len(self.people))[: self.size]]
         return rows, int(rng.integers(2**31))
 
-    def scores(self, model: int) -> NDArray[np.float64]:
+    def scores(self, model: int) -> Floats:
         """What a model answers about the candidates, in the order of their cells."""
         rows, seed = self.drawn(model)
         scores = np.nan_to_num(self.retrain(self.people.people_at(rows), self.people, seed))
-        result: NDArray[np.float64] = np.asarray(scores, dtype=np.float64)[self.order]
+        result: Floats = np.asarray(scores, dtype=np.float64)[self.order]
         return result
 
     def jobs(self, options: ShadowOptions) -> int:
@@ -238,7 +238,7 @@ class _Training:
             return options.jobs
         return 1 if self.in_python else max(1, _cores())
 
-    def train(self, options: ShadowOptions, answers: dict[int, NDArray[np.float64]], models: Sequence[int]) -> None:
+    def train(self, options: ShadowOptions, answers: dict[int, Floats], models: Sequence[int]) -> None:
         """Add the answers of the models that are not among them yet, as far as the time reaches."""
         self.load(options, answers)
         missing = [model for model in models if model not in answers]
@@ -262,7 +262,7 @@ class _Training:
         if unwritten:
             self.store(options, answers)
 
-    def load(self, options: ShadowOptions, answers: dict[int, NDArray[np.float64]]) -> None:
+    def load(self, options: ShadowOptions, answers: dict[int, Floats]) -> None:
         """Add what the cache holds; a file that is none of these is left alone until it is written anew."""
         path = self._path(options)
         if path is None or not path.is_file():
@@ -279,7 +279,7 @@ class _Training:
             for model, of_model in zip(models.tolist(), scores, strict=True):
                 answers.setdefault(model, of_model)
 
-    def store(self, options: ShadowOptions, answers: dict[int, NDArray[np.float64]]) -> None:
+    def store(self, options: ShadowOptions, answers: dict[int, Floats]) -> None:
         """Write all answers to the cache, if there is one, together with those that other processes wrote meanwhile."""
         path = self._path(options)
         if path is None:
@@ -290,7 +290,7 @@ class _Training:
             problems = (replace(each, location="shadows.cache") for each in error.problems)  # a path is not public
             raise InconclusiveError.listing(problems) from None
 
-    def _write(self, path: Path, options: ShadowOptions, answers: dict[int, NDArray[np.float64]]) -> None:
+    def _write(self, path: Path, options: ShadowOptions, answers: dict[int, Floats]) -> None:
         from leafgate.app import OWNER_ONLY, make_folder, turn_in_folder, write_file
 
         make_folder(path.parent)
@@ -326,9 +326,9 @@ def _cores() -> int:
 class _Answers:
     """The answers of the models of the last sets, so that attacks share them."""
 
-    sets: OrderedDict[str, tuple[Retrain, dict[int, NDArray[np.float64]]]] = field(default_factory=OrderedDict)
+    sets: OrderedDict[str, tuple[Retrain, dict[int, Floats]]] = field(default_factory=OrderedDict)
 
-    def of(self, training: _Training) -> dict[int, NDArray[np.float64]]:
+    def of(self, training: _Training) -> dict[int, Floats]:
         """The answers of a set by model, to be added to."""
         who = "" if training.retrain_id else str(id(training.retrain))
         name = f"{training.digest} {who}"
