@@ -1,8 +1,9 @@
 """Inference about people: who is in the table that a model was learned from, and what it discloses about an input.
 
-Both are one game with people of the table and others, of whom the attacks are not told who is who. The folder
-`membership` has the attacks that infer who is in the table, `attributes` those that infer a column, and each the
-metrics that a policy limits them by.
+Both are one game with people of the table and others, of whom the attacks are not told who is who: `game` asks the
+model about them, `power` whether an attack would have seen a leak, `peers` has other libraries. The folder `membership`
+has the attacks that infer who is in the table, `attributes` those that infer a column, and each the metrics that a
+policy limits them by. The confidence intervals of all of them are in `leafgate.algorithms.intervals`.
 """
 
 from __future__ import annotations
