@@ -173,6 +173,6 @@ def test_a_name_is_made_a_module_s(tmp_path: Path) -> None:
 
 
 def test_plugins_without_more_lists_them_as_ever() -> None:
-    assert leafgate("plugins").out.startswith("attributes (leafgate ")
+    assert leafgate("plugins").out.startswith("baselines (leafgate ")
     assert leafgate("plugins", "--json").document["format"] == "leafgate/plugins/1"
     assert leafgate("plugins", "old").code == 2

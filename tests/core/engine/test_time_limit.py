@@ -30,7 +30,8 @@ from leafgate.api import (
     SecretBelief,
     report_progress,
 )
-from leafgate.app import Report, document
+from leafgate.app import document
+from leafgate.kernel.findings import Report
 from leafgate.policy.strictness import rule_of_option
 from leafgate.processes import limited_call
 from leafgate.progress import progress_watched_by
