@@ -2,15 +2,15 @@
 
 Reconstructed records are nobody's in particular, so each is compared with the person to whom the best matching of all
 of them assigns it. Columns of few values are then right by chance, so the number means something only beside the same
-number of an adversary who knows how each column is distributed and nothing of how columns go together.
+number of an adversary who knows how each column is distributed, or its domain alone, and nothing of how columns go
+together.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from leafgate.errors import InconclusiveError
 from leafgate.lazy_loading import lazy
@@ -48,12 +48,16 @@ class Cells:
         width: cells are right within this distance, from 0.
         share: of numbers that are compared by their ratio: right within this share of the larger one, from 0 to below
             1; such numbers are from 0.
+        domain: the lowest and the highest number, or the first and the last position.
+        numeric: whether cells are numbers, and not positions among values.
     """
 
     name: str
     true: Floats
     width: float = 0.0
     share: float = 0.0
+    domain: tuple[float, float] = (0.0, 0.0)
+    numeric: bool = False
 
     def right(self, cells: Floats) -> Mask:
         """Which of some cells are right of whom: shape (n_cells, n_people). A missing cell is right where one is."""
@@ -79,15 +83,20 @@ class Cells:
             return missing
         return np.asarray((self.true >= present[first]) & (self.true <= present[first + held[first] - 1]))
 
-    def drawn(self, records: int, seed: int, draw: int) -> Floats:
+    def drawn(self, records: int, rng: np.random.Generator) -> Floats:
         """So many cells by the distribution of the true ones, in random order: shape (records,).
 
         They are the true cells themselves where as many are drawn, else those at even distances in their order.
         """
         ordered = np.sort(self.true)
         places = ((np.arange(records) + 0.5) * len(ordered) / records).astype(np.int64)
-        name = int.from_bytes(hashlib.sha256(self.name.encode()).digest()[:8], "big")
-        return np.asarray(np.random.default_rng([seed, draw, name]).permutation(ordered[places]))
+        return np.asarray(rng.permutation(ordered[places]))
+
+    def drawn_of_domain(self, records: int, rng: np.random.Generator) -> Floats:
+        """So many cells of which each value, or number between the bounds, is equally likely: shape (records,)."""
+        low, high = self.domain
+        drawn = rng.uniform(low, high, records) if self.numeric else rng.integers(int(high) + 1, size=records)
+        return np.asarray(drawn, dtype=np.float64)
 
 
 def true_cells(table: Table, names: Sequence[str], near: float = NEAR) -> tuple[Cells, ...]:
@@ -108,13 +117,14 @@ def true_cells(table: Table, names: Sequence[str], near: float = NEAR) -> tuple[
 
 def _true_cells(table: Table, column: Column, near: float) -> Cells:
     if column.countable:
-        return Cells(name=column.name, true=_repeated(_ranks(column)[table.codes(column.name)], table))
+        ranks = _ranks(column)
+        last = float(np.nanmax(ranks, initial=0.0))
+        return Cells(name=column.name, true=_repeated(ranks[table.codes(column.name)], table), domain=(0.0, last))
     numbers = _repeated(table.numbers(column.name), table)
-    if column.scale == "ratio":
-        return Cells(name=column.name, true=numbers, share=near)
     present = numbers[~np.isnan(numbers)]
     low, high = column.bounds or ((float(present.min()), float(present.max())) if len(present) else (0.0, 0.0))
-    return Cells(name=column.name, true=numbers, width=near * (high - low))
+    width, share = (0.0, near) if column.scale == "ratio" else (near * (high - low), 0.0)
+    return Cells(name=column.name, true=numbers, width=width, share=share, domain=(low, high), numeric=True)
 
 
 def _repeated(cells: Floats, table: Table) -> Floats:
@@ -204,12 +214,12 @@ def commonest_right(columns: Sequence[Cells], records: int) -> float:
 
 @dataclass(frozen=True)
 class Baseline:
-    """What an adversary gets right who knows how each column is distributed, and nothing of the release.
+    """What an adversary gets right who knows the columns, and nothing of the release.
 
     Attributes:
-        commonest: the share of cells right where each record has every column's commonest cell.
-        drawn: the same of each of DRAWS tables whose columns have the true distribution, each in an order of its own,
-            ascending.
+        commonest: the share of cells right where each record has every column's commonest cell; 0 where the adversary
+            knows the domains alone.
+        drawn: the same of each of DRAWS tables whose columns are drawn independently of each other, ascending.
     """
 
     commonest: float
@@ -231,25 +241,37 @@ class Baseline:
         return max(self.commonest, self.drawn[-1])
 
 
-def baseline(columns: Sequence[Cells], records: int, seed: int) -> Baseline:
-    """What so many records get right that follow from the distribution of each column alone.
+Known = Literal["distributions", "domains"]
+"""What the adversary of a baseline knows of each column: how its cells are distributed, or which there can be."""
+
+
+def baseline(columns: Sequence[Cells], records: int, seed: int, known: Known = "distributions") -> Baseline:
+    """What so many records get right that follow from what is known of each column alone.
 
     Args:
         columns: the true cells, at least one column.
         records: how many, from 1 to as many as people.
         seed: from 0; the same seed gives the same numbers, whatever the order of people and columns.
+        known: of each column.
 
     Returns:
-        Shares of the cells of the records, each under its own best matching. Of one column it is 1 where as many
-        records as people are drawn: the distribution is then all there is to know.
+        Shares of the cells of the records, each under its own best matching. Of one column whose distribution is known
+        it is 1 where as many records as people are drawn: the distribution is then all there is to know.
 
     Raises:
         InconclusiveError: as in `most_right`.
 
     Source: Ferry and others (see `most_right`) compare with random tables within the columns' domains
-    (`generate_random_sols` of their code).
-    Departure: these know the distribution of each column, and not only its domain, so that they are harder to beat.
+    (`generate_random_sols` of their code), which is `domains`.
+    Departure: `distributions` are harder to beat.
     """
-    cells = ({each.name: each.drawn(records, seed, draw) for each in columns} for draw in range(DRAWS))
-    drawn = sorted(most_right(columns, each) for each in cells)
-    return Baseline(commonest_right(columns, records), tuple(drawn))
+    by_distribution = known == "distributions"
+    drawn = []
+    for draw in range(DRAWS):
+        coins = {each.name: np.random.default_rng([seed, draw, *each.name.encode()]) for each in columns}
+        draws = {
+            each.name: (each.drawn if by_distribution else each.drawn_of_domain)(records, coins[each.name])
+            for each in columns
+        }
+        drawn.append(most_right(columns, draws))
+    return Baseline(commonest_right(columns, records) if by_distribution else 0.0, tuple(sorted(drawn)))

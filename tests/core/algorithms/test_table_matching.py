@@ -32,9 +32,12 @@ def comparisons(draw: st.DrawFn) -> tuple[tuple[Cells, ...], dict[str, np.ndarra
     def cells(n: int) -> np.ndarray:
         return np.array(draw(st.lists(st.sampled_from(NUMBERS), min_size=n, max_size=n)))
 
-    tolerances: list[dict[str, float]] = [{}, {"width": 1.0}, {"share": 0.4}]
+    def column(name: str) -> Cells:
+        width, share = draw(st.sampled_from([(0.0, 0.0), (1.0, 0.0), (0.0, 0.4)]))
+        return Cells(name=name, true=cells(people), width=width, share=share)
+
     names = "abc"[: draw(st.integers(1, 3))]
-    columns = tuple(Cells(name=name, true=cells(people), **draw(st.sampled_from(tolerances))) for name in names)
+    columns = tuple(map(column, names))
     return columns, {name: cells(records) for name in names}
 
 
@@ -102,8 +105,30 @@ def test_a_baseline_depends_on_no_order_of_people_columns_or_values(table: Table
 
 def test_fewer_cells_are_drawn_at_even_distances_of_the_true_ones() -> None:
     column = Cells(name="age", true=np.arange(10.0, 20.0))
-    assert sorted(column.drawn(5, seed=0, draw=0).tolist()) == [11, 13, 15, 17, 19]
-    assert sorted(column.drawn(10, seed=0, draw=1).tolist()) == column.true.tolist()
+    assert sorted(column.drawn(5, np.random.default_rng(0)).tolist()) == [11, 13, 15, 17, 19]
+    assert sorted(column.drawn(10, np.random.default_rng(1)).tolist()) == column.true.tolist()
+
+
+@given(tables(most=8))
+def test_cells_of_a_domain_are_cells_that_the_column_may_have(table: Table) -> None:
+    for column, cells in zip(
+        table.schema.columns, true_cells(table, [each.name for each in table.schema.columns]), strict=True
+    ):
+        drawn = cells.drawn_of_domain(200, np.random.default_rng(0))
+        if column.values is None:
+            assert 0 <= drawn.min() < 1
+            assert 9 < drawn.max() <= 10
+        else:
+            assert set(drawn) == set(range(len(column.values)))
+
+
+def test_a_baseline_of_domains_knows_no_distribution() -> None:
+    """Of 300 people 3 have the second of two values: half of the cells are right by the domain alone."""
+    column = Cells(name="ill", true=np.repeat([0.0, 1.0], [297, 3]), domain=(0.0, 1.0))
+    found = baseline([column], 300, seed=0, known="domains")
+    assert found.commonest == 0
+    assert found.value == pytest.approx(0.51, abs=0.06)
+    assert baseline([column], 300, seed=0).value == 1
 
 
 def test_a_number_is_right_within_a_share_of_the_range_its_end_included() -> None:
