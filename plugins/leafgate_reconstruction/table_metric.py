@@ -51,7 +51,7 @@ class ReconstructedCells(ReleaseAtMost):
         "with one person, so that as many cells as possible are right."
     )
     formula = (
-        "R - B: the share of the records' cells that are right under the best one-to-one matching of records with "
+        "R - B; R: the share of the records' cells that are right under the best one-to-one matching of records with "
         "people; B: the same of as many records that follow from the distribution of each column alone: all with each "
         "column's commonest cell, or with cells drawn by each column's true distribution (the median of 7 draws), "
         "whichever has more right; with `baseline: domains` with cells drawn evenly from the domains. Columns are "
@@ -85,6 +85,10 @@ class ReconstructedCells(ReleaseAtMost):
         largest = 1 - baseline.value
         if self.holds(highest) and self.holds(largest):
             largest = max(largest, 1 - self._baseline_of_all(case).value)
+        says = (
+            f"{right:.1%} of the cells of {len(records):,} reconstructed records ({', '.join(names)}) are right, and "
+            f"{baseline.value:.1%} without the release"
+        )
         facts = {"records": len(records), "columns": names, "right": round(right, 6)}
         facts["baseline"] = {"commonest": round(baseline.commonest, 6), "drawn": [round(b, 6) for b in baseline.drawn]}
         return Score(
@@ -93,7 +97,7 @@ class ReconstructedCells(ReleaseAtMost):
             insufficient=UNBREAKABLE if self.holds(largest) else "",
             largest=largest,
             remedy=LESS_DETAIL,
-            evidence={"reconstruction": AuditorOnly(facts)},
+            evidence={"reconstruction": AuditorOnly(facts), "says": AuditorOnly(says)},
         )
 
     def _baseline_of_all(self, case: ScoringContext) -> table_matching.Baseline:
