@@ -191,15 +191,13 @@ class AttributeBelief(Belief):
 class TableBelief(Belief):
     """Reconstructed records of the table that the release was made from, which are nobody's in particular.
 
-    The attack concludes that the table has such records, and not whose they are. They must follow from the release: an
-    attack that copies cells of `AdversaryKnowledge.public` reconstructs nothing.
+    They must follow from the release: an attack that copies cells of `AdversaryKnowledge.public` reconstructs nothing.
 
     Attributes:
-        records: a row for each reconstructed person, in any order, at least one and at most as many as there are people
-            in the table; the columns are some of the schema's, at least one. Cells are values of the column's domain
-            (None or NaN where a missing cell is one), of a secret number with bins and of a class that is told in
-            intervals the names of these; of other numbers finite numbers, NaN only where the column's cells may be
-            missing.
+        records: a row for each reconstructed person, in any order, from one to as many as there are people in the
+            table; one or more of the schema's columns. Cells are values of the column's domain (of a secret number with
+            bins, and of a class that is told in intervals, the names of these), or finite numbers; missing cells only
+            where the column may have them.
     """
 
     records: pd.DataFrame

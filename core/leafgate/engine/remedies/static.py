@@ -213,10 +213,7 @@ def _attacks_for(metric: Metric, policy: Policy, plugins: Plugins) -> Iterator[R
 
 
 def _may_suit(kind: type[AttackModel], metric: Metric) -> bool:
-    """Can the attack return a belief that the metric judges? By what it needs: that divides the kinds of belief.
-
-    Of attacks whose needs do not divide them a metric names one that suits it in `checked_by`.
-    """
+    """Can the attack return a belief that the metric judges? By what it needs, unless the metric names the attack."""
     if use_of(kind) == metric.checked_by:
         return True
     if "candidates" in kind.needs:
