@@ -45,7 +45,7 @@ class ReconstructedCells(ReleaseAtMost):
     policy_example = "at_most: 0.1"
     judges = frozenset({TableBelief})
     checked_by = "table_reconstruction"
-    private = True
+    public = "verdict"
     threat_model = (
         "Whatever the attack it judges assumes. The records are nobody's in particular; for the score each is matched "
         "with one person, so that as many cells as possible are right."

@@ -118,7 +118,7 @@ class Cells(ReleaseAtMost):
     use: Literal["cells"] = "cells"
 
     judges = frozenset({TableBelief})
-    private = True
+    public = "verdict"
 
     def score(self, case: ScoringContext) -> Score:
         records = case.require_belief(TableBelief).records
