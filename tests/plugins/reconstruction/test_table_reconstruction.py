@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import random
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 
 from command_line import leafgate
 from leafgate import InconclusiveError, Release, Table
+from leafgate.algorithms import table_matching
 from leafgate.algorithms.routing import route
 from leafgate.algorithms.table_matching import baseline, true_cells
 from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Node, NumericSplit, ScoringContext, TableBelief, leaves
@@ -202,9 +205,6 @@ def test_secret_numbers_are_reconstructed_in_their_bins() -> None:
 
 def write(folder: Path, **changes: Any) -> Path:
     """A policy on 60 people, each with town, job and age, and a tree that is grown to the last person."""
-    import json
-    import random
-
     rng = random.Random(2)
     rows = [
         f"{rng.randint(18, 90)},{rng.choice('abcd')},{rng.choice('vwxyz')},{rng.choice(['low', 'high'])}"
@@ -241,8 +241,6 @@ def test_an_overfitted_tree_fails_and_a_tree_of_one_leaf_passes(tmp_path: Path) 
 def test_the_public_reads_nothing_of_the_records_and_auditors_their_number_and_shares(tmp_path: Path) -> None:
     leafgate("audit", write(tmp_path), "--out", tmp_path / "out", "--audience", "auditor")
     public = leafgate("audit", tmp_path / "policy.yaml", "--json").document["findings"][0]
-    import json
-
     (auditor,) = json.loads((tmp_path / "out" / "report.json").read_text())["findings"]
     assert (public["passed"], public["value"]) == (False, None)
     assert set(public["evidence"]) <= {"remedy", "problem"}
@@ -250,6 +248,24 @@ def test_the_public_reads_nothing_of_the_records_and_auditors_their_number_and_s
     assert (facts["records"], facts["columns"]) == (60, ["age", "job", "risk", "town"])
     assert auditor["value"] == pytest.approx(facts["right"] - facts["baseline"]["drawn"][3], abs=1e-5)
     assert set(facts) == {"records", "columns", "right", "baseline"}
+
+
+def test_a_table_that_is_too_large_to_match_passes_no_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_matching, "MAX_PAIRS", 60 * 60 - 1)
+    ended = leafgate("audit", write(tmp_path, build={"use": "c45", "min_leaf": 60}), "--json")
+    assert (ended.code, ended.document["verdict"]) == (3, "inconclusive")
+    assert "no best matching is computed" in ended.document["findings"][0]["evidence"]["problem"]
+
+
+def test_a_limit_within_what_draws_of_the_baseline_differ_by_is_inconclusive(tmp_path: Path) -> None:
+    leafgate("audit", write(tmp_path), "--out", tmp_path / "out", "--audience", "auditor")
+    ends = json.loads((tmp_path / "out" / "report.json").read_text())["findings"][0]["evidence"]["interval"]
+    assert ends["low"] < ends["high"]
+    verdicts = []
+    for at_most in (ends["low"] - 0.001, (ends["low"] + ends["high"]) / 2, ends["high"] + 0.001):
+        limit = {"use": "reconstructed_cells", "at_most": at_most}
+        verdicts.append(leafgate("audit", write(tmp_path, metrics=[limit]), "--json").document["verdict"])
+    assert verdicts == ["fail", "inconclusive", "pass"]
 
 
 def test_labels_alone_leave_the_attack_inconclusive_with_what_to_do(tmp_path: Path) -> None:
