@@ -23,6 +23,7 @@ else:
     table_matching = lazy("leafgate.algorithms.table_matching")
 
 UNBREAKABLE = "the whole table, reconstructed without an error, would keep this limit: nothing could break it"
+LOWER_LIMIT = "Set a lower `at_most`: auditors read in the finding the largest score that any release could have."
 LESS_DETAIL = "Let each leaf count more people, let the tree test fewer columns, or publish labels without counts."
 
 
@@ -91,12 +92,13 @@ class ReconstructedCells(ReleaseAtMost):
         )
         facts = {"records": len(records), "columns": names, "right": round(right, 6)}
         facts["baseline"] = {"commonest": round(baseline.commonest, 6), "drawn": [round(b, 6) for b in baseline.drawn]}
+        unbreakable = self.holds(largest)
         return Score(
             score,
             interval=(right - baseline.high, highest),
-            insufficient=UNBREAKABLE if self.holds(largest) else "",
+            insufficient=UNBREAKABLE if unbreakable else "",
             largest=largest,
-            remedy=LESS_DETAIL,
+            remedy=LOWER_LIMIT if unbreakable else LESS_DETAIL,
             evidence={"reconstruction": AuditorOnly(facts), "says": AuditorOnly(says)},
         )
 

@@ -130,7 +130,8 @@ def test_wrong_records_score_below_0() -> None:
 
 def test_a_limit_that_the_whole_table_would_keep_is_no_limit() -> None:
     frame = written_out(PEOPLE).frame
-    assert scored(PEOPLE, frame, at_most=0.6).insufficient == table_metric.UNBREAKABLE
+    vacuous = scored(PEOPLE, frame, at_most=0.6)
+    assert (vacuous.insufficient, vacuous.remedy) == (table_metric.UNBREAKABLE, table_metric.LOWER_LIMIT)
     assert scored(PEOPLE, frame, at_most=0.1).insufficient == ""
 
 
