@@ -65,10 +65,8 @@ def detects_disclosure(subject: AttackSubject) -> None:
     ]
     _isolates_exposed_people(leaking)
     about = [(setting, world, belief) for setting, world, belief in leaking if _about(setting, belief)]
-    reconstructs = any(isinstance(belief, TableBelief) for _, _, belief in leaking)
-    if reconstructs:
-        _reconstructs(subject)
-    if not about and not reconstructs:
+    tables = any(isinstance(belief, TableBelief) for _, _, belief in leaking) and _reconstructs(subject)
+    if not about and not tables:
         raise DoesNotApply("no release of this kit discloses what it speaks of")
     for setting, world, belief in about:
         if setting.mechanism is not None:
@@ -192,18 +190,26 @@ def _separates(setting: Scenario, world: Instance, belief: MembershipBelief, *, 
         )
 
 
-def _reconstructs(subject: AttackSubject) -> None:
-    """More cells of its records are right than of any baseline, where a tree has a leaf for each combination."""
+def _reconstructs(subject: AttackSubject) -> bool:
+    """More cells of its records are right than of any baseline, where a tree has a leaf for each combination.
+
+    False where it reconstructs nothing from that tree.
+    """
     world = MEMBERS.world()
-    for belief in subject.run(world):
-        if isinstance(belief, TableBelief):
-            right, without = _cells_right(world, belief)
-            if not right > without.high:
-                raise NonConformance(
-                    f"{MEMBERS.name} discloses all records, and {right:.3g} of the cells of its records are right, of "
-                    f"which {without.high:.3g} are without the release",
-                    "write down records that follow from the leaves and their counts, as many as these count people",
-                )
+    try:
+        beliefs = subject.run(world)
+    except LeafgateError:
+        return False
+    tables = [belief for belief in beliefs if isinstance(belief, TableBelief)]
+    for belief in tables:
+        right, without = _cells_right(world, belief)
+        if not right > without.high:
+            raise NonConformance(
+                f"{MEMBERS.name} discloses all records, and {right:.3g} of the cells of its records are right, and "
+                f"{without.high:.3g} without the release",
+                "write down records that follow from the leaves and their counts, as many as these count people",
+            )
+    return bool(tables)
 
 
 def _cells_right(world: Instance, belief: TableBelief) -> tuple[float, Baseline]:
