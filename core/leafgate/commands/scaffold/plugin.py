@@ -45,8 +45,9 @@ CHECKS: Mapping[Kind, tuple[str, str]] = {
     "format": ("format_conformance", "{name}"),
     "source": ("source_conformance", "{name}(), write"),
     "reader": ("reader_conformance", "{name}, [STUMP]"),
+    "command": ("plugin_conformance", '"{module}"'),
 }
-"""The function of the conformance kit for each kind that it checks, and its arguments."""
+"""The function of the conformance kit for each kind, and its arguments."""
 
 KIT: Mapping[Kind, str] = {"check": "Scenario", "reader": "KnownModel"}
 """What the test of a kind needs of the conformance kit to describe what the component is tried on."""
@@ -64,8 +65,13 @@ IMPORTS: Mapping[Kind, tuple[str, ...]] = {
 """What the package imports from leafgate.api; what a reader needs is in leafgate.readers, and what a command
 needs in leafgate.app."""
 
-CORE_COMMANDS = frozenset({"audit", "build", "attack", "report", "validate", "explain", "plugins"})
-"""Commands that no plugin offers, whose names are taken all the same."""
+CORE_COMMANDS = frozenset(
+    {
+        *("audit", "build", "attack", "report", "sweep", "convert", "scrub", "repair", "validate", "init", "schema"),
+        *("diff", "explain", "demo", "plugins"),
+    }
+)
+"""The names of leafgate's own commands, which those of plugins cannot have."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +158,6 @@ def package(newcomer: Newcomer) -> Mapping[str, bytes]:
 def _render(template: str, newcomer: Newcomer) -> str:
     """Fill one file of the folder `templates` with the names of a new plugin."""
     kinds, class_names = newcomer.kinds, {kind: newcomer.class_name(kind) for kind in newcomer.kinds}
-    checked = [kind for kind in kinds if kind in CHECKS]
     environment = Environment(  # noqa: S701  it renders Python, TOML and Markdown, not HTML
         trim_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined
     )
@@ -165,7 +170,10 @@ def _render(template: str, newcomer: Newcomer) -> str:
         class_names=class_names,
         has=lambda *wanted: not set(kinds).isdisjoint(wanted),
         imports=sorted(imports, key=lambda name: (name[0].islower(), name)),
-        imported_classes=", ".join(sorted(class_names[kind] for kind in checked)),
-        kit=["Check", *(KIT[kind] for kind in kinds if kind in KIT), *sorted({CHECKS[kind][0] for kind in checked})],
-        checks=", ".join(f"*{CHECKS[kind][0]}({CHECKS[kind][1].format(name=class_names[kind])})" for kind in checked),
+        imported_classes=", ".join(sorted(class_names.values())),
+        kit=["Check", *(KIT[kind] for kind in kinds if kind in KIT), *sorted({CHECKS[kind][0] for kind in kinds})],
+        checks=", ".join(
+            f"*{CHECKS[kind][0]}({CHECKS[kind][1].format(name=class_names[kind], module=newcomer.module)})"
+            for kind in kinds
+        ),
     )
