@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from leafgate_attributes.leaks import measured
-from leafgate_membership.intervals import advantage, area_under_curve, rate_at
+from leafgate.algorithms.intervals import advantage, area_under_curve, rate_at
+from leafgate_inference.attributes.leaks import measured
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 MARKERS = "<!-- results -->\n<!-- /results -->\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from leafgate.algorithms.clopper_pearson import lower_bound
+from leafgate.algorithms.intervals import lower_bound
 
 ERROR = 0.05
 """The probability of a miss that is stated."""

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy import optimize, stats
 
 from interval_coverage_cells import ERROR, ROUNDING, Miss
-from leafgate_membership.intervals import Estimate, identified_estimate
-from leafgate_membership.metrics import (
+from leafgate.algorithms.intervals import Estimate, identified_estimate
+from leafgate_inference.membership.metrics import (
     MembershipAdvantage,
     MembershipAuc,
     MembershipExcluded,

@@ -1,7 +1,8 @@
-"""Attacks that reconstruct the original numbers of a table shared with noise, and metrics of their uncertainty.
+"""Attacks that reconstruct a table: the originals of numbers shared with noise, and the records behind a tree.
 
 `attacks` uses the `posterior` of each column by itself, or the `estimators` of all columns together; `metrics` measures
-what the noise leaves unknown, and how far estimates are off.
+what the noise leaves unknown, and how far estimates are off. `leaf_records` writes down records that a tree counts;
+`table_metric` measures how many of their cells are right beyond a baseline.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ def attack_models() -> dict[str, str]:
         "spectral_filter": "leafgate_reconstruction.attacks:SpectralFilter",
         "pca_dr": "leafgate_reconstruction.attacks:PcaDr",
         "be_dr": "leafgate_reconstruction.attacks:BeDr",
+        "table_reconstruction": "leafgate_reconstruction.leaf_records:TableReconstruction",
     }
 
 
@@ -27,4 +29,5 @@ def privacy_metrics() -> dict[str, str]:
         "interval_privacy": "leafgate_reconstruction.metrics:IntervalPrivacy []",
         "privacy_loss": "leafgate_reconstruction.metrics:PrivacyLoss []",
         "normalised_rmse": "leafgate_reconstruction.metrics:NormalisedRmse []",
+        "reconstructed_cells": "leafgate_reconstruction.table_metric:ReconstructedCells []",
     }

@@ -35,7 +35,7 @@ def test_an_audit_that_passes_imports_no_search_no_reader_and_no_metric_that_it_
 ) -> None:
     parts = ["leafgate.engine.remedies.search", "leafgate.engine.dropped_people", "leafgate.models.lowering.encoding"]
     parts += ["leafgate.algorithms.near_copies", "leafgate.algorithms.node_counts", "leafgate.ir.model"]
-    parts += ["leafgate_membership.metrics", "leafgate_structure.metrics", "leafgate_engines.duckdb"]
+    parts += ["leafgate_inference.membership.metrics", "leafgate_structure.metrics", "leafgate_engines.duckdb"]
     assert not set(parts) & set(audited)
     assert "leafgate_protection.metrics" in audited
 

@@ -18,9 +18,9 @@ TOP = Path(__file__).resolve().parents[2]
 CORE = TOP / "core" / "leafgate"
 PLUGINS = sorted(face.parent.name for face in (TOP / "plugins").glob("*/__init__.py"))
 CLASSES = {
-    f"{file.parent.name}.{file.stem}"
+    ".".join(file.relative_to(TOP / "plugins").with_suffix("").parts)
     for name in ("builder", "builders", "components", "metrics")
-    for file in (TOP / "plugins").glob(f"*/{name}.py")
+    for file in (TOP / "plugins").rglob(f"{name}.py")
 }
 """The modules of the classes that plugins offer by name."""
 HEAVY = {"numpy", "pandas", "pyarrow", "scipy", "sklearn", "duckdb", "cvxpy", "gekko", "matplotlib", "mlflow"}

@@ -193,18 +193,26 @@ def _total(tree: Node) -> float:
     return float(sum(sum((leaf.counts or {}).values()) for leaf in leaves(tree)))
 
 
-def absent_classes(leaf: Leaf, release: Release, classes: Sequence[str]) -> list[bool]:
-    """Of which classes a leaf states that it counts nobody.
+def absent_classes(tree_leaves: Sequence[Leaf], release: Release, classes: Sequence[str]) -> NDArray[np.bool_]:
+    """Of which classes each leaf states that it counts nobody.
 
     Args:
-        leaf: a leaf of a tree of the release.
+        tree_leaves: of a tree of the release.
         release: says whether a leaf without numbers is empty.
         classes: the classes of the schema, in its order.
 
     Returns:
-        For each of `classes`, True where nobody who was counted in the leaf has this class; all True where the leaf is
-        empty. False says nothing.
+        Shape (n_leaves + 1, n_classes + 1), True where nobody who was counted in the leaf has this class; all True
+        where the leaf is empty. False says nothing. The last row is of people who reach no leaf, the last column of
+        those whose class is missing: both are False.
     """
+    nowhere = [False] * len(classes)
+    absent = np.array([*(_absent_from(leaf, release, classes) for leaf in tree_leaves), nowhere], dtype=bool)
+    return np.pad(absent, ((0, 0), (0, 1)))
+
+
+def _absent_from(leaf: Leaf, release: Release, classes: Sequence[str]) -> list[bool]:
+    """Of which of the classes one leaf states that it counts nobody."""
     numbers = leaf.counts if leaf.counts is not None else leaf.shares
     if numbers is not None:
         return [numbers.get(name) == 0 for name in classes]

@@ -4,7 +4,8 @@ Components  TreeBuilder, AttackModel; metrics of people (AtLeast, AtMost) and of
             AuditCheck; DataSource, which reads files of data, and DataEngine, which counts records
 Hooks       hookimpl marks the functions of a plugin; lazy("numpy") imports a heavy module on its first use
 Values      Table, Schema, Release and its trees, AdversaryKnowledge, ScoringContext, what evidence is made of
-Beliefs     GroupBelief, SecretBelief, CellBelief, MembershipBelief, AttributeBelief, MechanismBelief
+Beliefs     GroupBelief, SecretBelief, CellBelief, MembershipBelief, AttributeBelief,
+            TableBelief, MechanismBelief
 Errors      InconclusiveError ("could not tell", never a pass), PolicyError, DataError, NoReleaseError, ...
 
 docs/reference/plugins.md explains them and says what a version of this interface promises. Each name is imported when
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from leafgate.kernel.belief import MembershipBelief as MembershipBelief
     from leafgate.kernel.belief import PlantedLeak as PlantedLeak
     from leafgate.kernel.belief import SecretBelief as SecretBelief
+    from leafgate.kernel.belief import TableBelief as TableBelief
     from leafgate.kernel.checks import AuditCheck as AuditCheck
     from leafgate.kernel.checks import CheckContext as CheckContext
     from leafgate.kernel.checks import CheckFinding as CheckFinding

@@ -25,6 +25,7 @@ from leafgate.kernel.belief import (
     MembershipBelief,
     PosteriorBelief,
     SecretBelief,
+    TableBelief,
     secret_of,
 )
 from leafgate.kernel.components import AttackModel
@@ -102,7 +103,7 @@ def belief_csv(belief: Belief, known: AdversaryKnowledge) -> bytes:
 
     Of hidden cells: row (the position among the published records), column, the attack's estimate, then p(VALUE).
     There is no group where the attack has no equivalence classes. Of candidates: their columns, score, p_value,
-    excluded and exclusion_p_value.
+    excluded and exclusion_p_value. Of a table: the reconstructed records.
     """
     columns = list(_described_rows(belief, known))
     if isinstance(belief, PosteriorBelief):
@@ -130,6 +131,8 @@ def _described_rows(belief: Belief, known: AdversaryKnowledge) -> Iterator[pd.Da
         if belief.certain is not None:
             proven = np.array([*map(str, targets.secret.domain), ""], dtype=object)[belief.certain]
             yield pd.DataFrame({"certain": proven})
+    elif isinstance(belief, TableBelief):
+        yield belief.records
     elif isinstance(belief, MembershipBelief) and known.candidates is not None:
         yield known.candidates.frame.reset_index(drop=True)
         about = {"score": belief.scores, "p_value": belief.p_values, "excluded": belief.excluded}

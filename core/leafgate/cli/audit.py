@@ -246,13 +246,14 @@ def attack(
     """Write what one attack believes of everybody, as CSV. Of an attack on the mechanism: its evidence as JSON."""
     make_folder(out.parent)
     from leafgate.cli.attack import belief_file, run_single_attack
-    from leafgate.kernel.belief import AttributeBelief, MembershipBelief, secret_of
+    from leafgate.kernel.belief import AttributeBelief, MembershipBelief, TableBelief, secret_of
 
     with plugins_beside(*tried_plugins(plugin or ())):
         run = sessions.open_session(policy, data, root)
     belief, known = run_single_attack(run, release, use, secret)
     write_file(out, belief_file(belief, known), OWNER_ONLY)
     people = {MembershipBelief: "of candidates", AttributeBelief: f"of {secret_of(belief)} of targets"}
+    people[TableBelief] = "of the records of the table, which are nobody's in particular"
     about = people.get(type(belief), f"of {secret_of(belief) or 'nobody'}")
     say(f"{out}: what {use} believes {about}, for its owner's eyes only")
     return 0

@@ -15,7 +15,7 @@ from leafgate.engine.remedies.static import from_error
 from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError, LeafgateError, NoReleaseError, PolicyError, ReleaseError, raising_frame
 from leafgate.io.release_codec import SealedRelease
-from leafgate.kernel.belief import Belief, CellBelief, GroupBelief, SecretBelief, secret_of
+from leafgate.kernel.belief import Belief, CellBelief, GroupBelief, SecretBelief, TableBelief, secret_of
 from leafgate.kernel.components import AttackModel, Component
 from leafgate.kernel.evidence import AuditorOnly, PeopleCount
 from leafgate.kernel.findings import Remedy
@@ -238,12 +238,11 @@ def _answer_in_time(answer: Callable[[], Answer], seconds: float, origin_name: s
 
 def _validated(belief: object, attack: AttackModel, known: AdversaryKnowledge, release: Release | None) -> Belief:
     """The belief, validated; one about people of the table only from an attack that knows who they are."""
-    valid = validate_belief(belief, known, release)
     drawn = {"candidates", "targets"} & attack.needs
-    if drawn and isinstance(valid, GroupBelief | SecretBelief | CellBelief):
+    if drawn and isinstance(belief, GroupBelief | SecretBelief | CellBelief | TableBelief):
         problem = f"its belief is about people of the table, whom an attack with `{min(drawn)}` cannot know"
         raise InconclusiveError(problem)
-    return valid
+    return validate_belief(belief, known, release)
 
 
 def _in_section(location: str, section: str) -> str:

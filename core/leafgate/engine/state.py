@@ -12,7 +12,7 @@ from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.knowledge import Adversaries, secret_inputs
 from leafgate.engine.validation import align_to_records
-from leafgate.kernel.belief import AttributeBelief, Belief, CellBelief, MembershipBelief, PosteriorBelief
+from leafgate.kernel.belief import AttributeBelief, Belief, CellBelief, MembershipBelief, PosteriorBelief, TableBelief
 from leafgate.kernel.components import Distribution, TreeBuilder
 from leafgate.kernel.context import ScoringContext
 from leafgate.kernel.knowledge import AdversaryKnowledge, defensive_copy
@@ -64,6 +64,8 @@ class AuditState:
             if isinstance(belief, PosteriorBelief):
                 prior = None if belief.prior is None else belief.prior.copy(deep=False)
                 belief = replace(belief, posterior=belief.posterior.copy(deep=False), prior=prior)
+            if isinstance(belief, TableBelief):
+                belief = replace(belief, records=belief.records.copy(deep=False))
         return ScoringContext(
             table.defensive_copy(),
             test,

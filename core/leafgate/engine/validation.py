@@ -22,6 +22,7 @@ from leafgate.kernel.belief import (
     MembershipBelief,
     PosteriorBelief,
     SecretBelief,
+    TableBelief,
     rows_for,
 )
 from leafgate.kernel.evidence import CORE_OF_ATTACKS
@@ -57,6 +58,10 @@ def validate_belief(belief: object, known: AdversaryKnowledge, release: Release 
             return _validated_membership(belief, known)
         case AttributeBelief():
             return _validated_attribute(belief, known)
+        case TableBelief():
+            from leafgate.engine.reconstructed_records import validated_table  # few audits need it
+
+            return validated_table(belief, known)
         case MechanismBelief():
             return replace(belief, tries=_claims(belief.tries, "tries"), refutes=_claims(belief.refutes, "refutes"))
     raise AssertionError  # every type of BELIEF_TYPES has a case

@@ -1,10 +1,11 @@
-"""Beliefs: what an attack concludes. There are six types, and a metric declares which of them it judges.
+"""Beliefs: what an attack concludes. There are seven types, and a metric declares which of them it judges.
 
 GroupBelief         which people it cannot distinguish
 SecretBelief        a posterior of one secret for each record of people
 CellBelief          a posterior of hidden cells of published records
 MembershipBelief    a score for each candidate: is this person in the table?
 AttributeBelief     a posterior of an input of the model for each target
+TableBelief         reconstructed records, which are nobody's in particular
 MechanismBelief     evidence about what the release claims of the mechanism that made it
 """
 
@@ -29,7 +30,7 @@ Certainty = Literal["guess", "certain", "shares"]
 
 @dataclass(frozen=True, kw_only=True)
 class Belief:
-    """What beliefs of all six types have in common; an attack returns beliefs of those types, and never this one.
+    """What beliefs of all seven types have in common; an attack returns beliefs of those types, and never this one.
 
     Attributes:
         evidence: JSON for the finding: bounds, gaps, counts of constraints.
@@ -187,6 +188,22 @@ class AttributeBelief(Belief):
 
 
 @dataclass(frozen=True)
+class TableBelief(Belief):
+    """Reconstructed records of the table that the release was made from, which are nobody's in particular.
+
+    They must follow from the release: an attack that copies cells of `AdversaryKnowledge.public` reconstructs nothing.
+
+    Attributes:
+        records: a row for each reconstructed person, in any order, from one to as many as there are people in the
+            table; one or more of the schema's columns. Cells are values of the column's domain (of a secret number with
+            bins, and of a class that is told in intervals, the names of these), or finite numbers; missing cells only
+            where the column may have them.
+    """
+
+    records: pd.DataFrame
+
+
+@dataclass(frozen=True)
 class MechanismBelief(Belief):
     """Evidence about claims of the release, by an attack on the mechanism that made it.
 
@@ -211,13 +228,14 @@ BELIEF_TYPES: tuple[type[Belief], ...] = (
     CellBelief,
     MembershipBelief,
     AttributeBelief,
+    TableBelief,
     MechanismBelief,
 )
 """The types of belief that an attack may return."""
 
 
 def secret_of(belief: Belief | None) -> str | None:
-    """The column whose values the belief is about; None for beliefs of groups, of membership and of the mechanism."""
+    """The column whose values the belief is about; None for beliefs that are about no single column."""
     return belief.secret if isinstance(belief, PosteriorBelief | AttributeBelief) else None
 
 

@@ -121,7 +121,7 @@ class Metric(Component):
     metric then judges tables that do not fit into memory, too.
 
     `checks` names the guarantee of a release (`k`, `l_diversity`) that is broken exactly when the metric's limit is;
-    `checked_by` the attack whose belief that needs, None where it needs none.
+    `checked_by` the attack whose belief that needs, which is recommended where a policy lacks it; None where none is.
     """
 
     name: str = Field(default="", description="What findings call it; default: what it uses. Unique.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -12,6 +13,7 @@ import numpy as np
 from leafgate.algorithms.equivalence import residual_trees
 from leafgate.algorithms.prediction import predict
 from leafgate.algorithms.representatives import representatives
+from leafgate.algorithms.table_matching import Baseline, baseline, coded_cells, most_right, true_cells
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.kernel.belief import (
     AttributeBelief,
@@ -22,6 +24,7 @@ from leafgate.kernel.belief import (
     MembershipBelief,
     PlantedLeak,
     SecretBelief,
+    TableBelief,
     classes_of,
     secret_of,
 )
@@ -36,7 +39,7 @@ from leafgate.testing.sandbox import canonical_text, cells, public, refuse_cells
 from leafgate.testing.scenarios import MEMBERS, SETTINGS, Instance, Scenario, apart, truth_of, well_informed
 from leafgate.testing.scenarios.malformed import edge_case_instances
 from leafgate.testing.scenarios.releases import DisclosureLevel
-from leafgate.testing.scenarios.tables import Key, relabelled, reordered, shuffled
+from leafgate.testing.scenarios.tables import Key, keys_in, relabelled, reordered, shuffled, written_out
 from leafgate.testing.subjects import AttackSubject, groups_of, laid_out, posterior_of
 
 MIN_TRUTH = 0.95
@@ -62,7 +65,8 @@ def detects_disclosure(subject: AttackSubject) -> None:
     ]
     _isolates_exposed_people(leaking)
     about = [(setting, world, belief) for setting, world, belief in leaking if _about(setting, belief)]
-    if not about:
+    tables = any(isinstance(belief, TableBelief) for _, _, belief in leaking) and _reconstructs(subject)
+    if not about and not tables:
         raise DoesNotApply("no release of this kit discloses what it speaks of")
     for setting, world, belief in about:
         if setting.mechanism is not None:
@@ -184,6 +188,53 @@ def _separates(setting: Scenario, world: Instance, belief: MembershipBelief, *, 
             f"{setting.name} discloses nothing, and its scores tell who is in the table all the same",
             "what it believes must follow from the release and what is known, and from nothing else",
         )
+
+
+def _reconstructs(subject: AttackSubject) -> bool:
+    """More cells of its records are right than of any baseline, where a tree has a leaf for each combination.
+
+    False where it reconstructs nothing from that tree.
+    """
+    world = MEMBERS.world()
+    try:
+        beliefs = subject.run(world)
+    except LeafgateError:
+        return False
+    tables = [belief for belief in beliefs if isinstance(belief, TableBelief)]
+    for belief in tables:
+        right, without = _cells_right(world, belief)
+        if not right > without.high:
+            raise NonConformance(
+                f"{MEMBERS.name} discloses all records, and {right:.3g} of the cells of its records are right, and "
+                f"{without.high:.3g} without the release",
+                "write down records that follow from the leaves and their counts, as many as these count people",
+            )
+    return bool(tables)
+
+
+def _cells_right(world: Instance, belief: TableBelief) -> tuple[float, Baseline]:
+    """The share of cells of reconstructed records that are right, and the same without the release."""
+    table = world.table.without_key
+    columns = true_cells(table, list(belief.records.columns))
+    right = most_right(columns, coded_cells(belief.records, table.schema))
+    return right, baseline(columns, len(belief.records), world.known.seed)
+
+
+def _reconstructs_nothing(subject: AttackSubject, setting: Scenario, world: Instance, belief: TableBelief) -> None:
+    """Its records are no better than a baseline, and do not depend on what is known of people's public columns."""
+    remedy = "let its records follow from the release alone: whoever copies public columns reconstructs nothing"
+    right, without = _cells_right(world, belief)
+    if right > without.high + TOLERANCE:
+        problem = f"{setting.name} discloses nothing, and its records have more cells right than the columns' shares"
+        raise NonConformance(problem, remedy)
+    public = written_out(world.known.public)
+    frame = public.frame.copy()
+    for number, name in enumerate(frame.columns):
+        frame[name] = frame[name].array[np.random.default_rng(number).permutation(len(frame))]
+    others = replace(world, known=replace(world.known, public=replace(public, frame=frame, _codes={})))
+    for other in subject.run(others):
+        if isinstance(other, TableBelief) and Counter(keys_in(other.records)) != Counter(keys_in(belief.records)):
+            raise NonConformance("it reconstructs other records where people have other public cells", remedy)
 
 
 MIN_RIGHT = 0.75
@@ -309,6 +360,10 @@ def uninformative_release_uninformative_belief(subject: AttackSubject) -> None:
         except LeafgateError:
             continue  # to be inconclusive is right, too
         _has_one_group(setting, world, found)
+        for belief in found:
+            if isinstance(belief, TableBelief):
+                tried += 1
+                _reconstructs_nothing(subject, setting, world, belief)
         beliefs = [belief for belief in found if _about(setting, belief)]
         tried += len(beliefs)
         for belief in beliefs:
@@ -382,6 +437,7 @@ def same_beliefs(pairs: Iterator[tuple[Any, Any]], when: str, remedy: str) -> No
             _same_chances(_by_key(*beliefs[secret]), _by_key(*twin[secret]), when, remedy)
             _same_groups(beliefs[secret], twin[secret], when, remedy)
             _same_scores(beliefs[secret], twin[secret], when, remedy)
+            _same_records(beliefs[secret], twin[secret], when, remedy)
 
 
 def _by_key(world: Instance, belief: Belief, keys: list[Key]) -> list[tuple[Key, dict[Any, float]]]:
@@ -415,6 +471,12 @@ def _same_scores(belief: Any, twin: Any, when: str, remedy: str) -> None:
     first, second = (_scores_by_key(laid_out[1], laid_out[2]) for laid_out in (belief, twin))
     if any(key not in first or not np.allclose(first[key], scores, CLOSE, CLOSE) for key, scores in second.items()):
         raise NonConformance(f"it gives a candidate another score {when}", REMEDIES[remedy])
+
+
+def _same_records(belief: Any, twin: Any, when: str, remedy: str) -> None:
+    """The reconstructed records are the same, in any order."""
+    if isinstance(belief[1], TableBelief) and Counter(belief[2]) != Counter(twin[2]):
+        raise NonConformance(f"it reconstructs other records {when}", REMEDIES[remedy])
 
 
 def _scores_by_key(belief: MembershipBelief, keys: list[Key]) -> dict[Key, list[float]]:

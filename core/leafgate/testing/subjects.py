@@ -30,6 +30,7 @@ from leafgate.kernel.belief import (
     MembershipBelief,
     PosteriorBelief,
     SecretBelief,
+    TableBelief,
     classes_of,
     rows_for,
     secret_of,
@@ -210,13 +211,16 @@ def laid_out(world: Instance, beliefs: list[Belief]) -> dict[str, tuple[Instance
 def keys_of_belief(belief: Belief, world: Instance) -> list[Key]:
     """The cells that say what the rows of a belief are about.
 
-    They are public ones, those of records, those of candidates, or those that are known of targets.
+    They are public ones, those of published or reconstructed records, those of candidates, or those that are known of
+    targets.
     """
     if isinstance(belief, MembershipBelief):
         return keys_in(world.drawn[0].frame)
     if isinstance(belief, AttributeBelief):
         groups = world.asked[0][belief.secret].groups
         return keys_in(pd.concat([group.frame for group in groups], ignore_index=True))
+    if isinstance(belief, TableBelief):
+        return keys_in(belief.records)
     if not isinstance(belief, CellBelief):
         return keys_of(world.known.public, without="number")
     records = world.release.records

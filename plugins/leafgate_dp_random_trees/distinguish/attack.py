@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from leafgate.algorithms.clopper_pearson import lower_bound, upper_bound
+from leafgate.algorithms.intervals import share_estimate
 from leafgate.algorithms.routing import NOWHERE, count_leaves, route
 from leafgate.api import (
     AdversaryKnowledge,
@@ -41,9 +41,8 @@ def from_errors(caught: tuple[int, int], alarms: tuple[int, int], delta: float, 
 
     Source: Jagielski, Ullman, Oprea, "Auditing Differentially Private Machine Learning", NeurIPS 2020, section 4.
     """
-    each = (1 - confidence) / 4
-    caught_low, caught_high = lower_bound(*caught, each), upper_bound(*caught, each)
-    alarm_low, alarm_high = lower_bound(*alarms, each), upper_bound(*alarms, each)
+    _, caught_low, caught_high = share_estimate(*caught, (1 - confidence) / 2)
+    _, alarm_low, alarm_high = share_estimate(*alarms, (1 - confidence) / 2)
     odds = [(caught_low - delta, alarm_high), (1 - alarm_high - delta, 1 - caught_low)]
     odds += [(alarm_low - delta, caught_high), (1 - caught_high - delta, 1 - alarm_low)]
     return max(0.0, *(math.log(top / bottom) for top, bottom in odds if top > 0 and bottom > 0))

@@ -16,16 +16,19 @@ from command_line import leafgate
 from leafgate.api import InvalidError
 from leafgate.api.offers import component_hooks
 from leafgate.app import load_plugins
+from leafgate.cli.app import COMMANDS, GROUP
 from leafgate.commands.scaffold import command as scaffold_command
-from leafgate.commands.scaffold.plugin import Kind, newcomer, package
+from leafgate.commands.scaffold.plugin import CORE_COMMANDS, Kind, newcomer, package
 from leafgate.console.describe import kind_of
 from leafgate.testing import DoesNotApply, conformance
 
+POLICIES = Path(__file__).parents[3] / "policies"
 SINGLE = get_args(Kind)
 KINDS = {"both": (), **{kind: ("--kind", kind) for kind in SINGLE}}
 OFFERS = {
     "both": "attack acme_spies, metric acme_spies_doubt",
     **{kind: f"{kind} acme_spies" for kind in SINGLE},
+    "command": "command acme-spies",
 }
 
 
@@ -94,7 +97,7 @@ def test_the_kit_passes_each_kind_that_it_writes(kind: str, tmp_path: Path) -> N
 def test_a_command_line_knows_every_kind() -> None:
     assert tuple(kind.value for kind in scaffold_command.Kind) == SINGLE
     listed = {kind_of(base) for base in component_hooks().values()}
-    assert listed | {"format", "reader"} == set(SINGLE)
+    assert listed | {"format", "reader", "command"} == set(SINGLE)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -165,6 +168,30 @@ def test_a_reader_needs_a_name_that_no_reader_has() -> None:
     assert newcomer("j48", ("attack",), load_plugins()).module == "j48"
 
 
+def test_a_command_needs_a_name_that_no_command_has() -> None:
+    for name in ("explain", "Scrub"):
+        with pytest.raises(InvalidError, match=rf"leafgate.* offers '{name.lower()}' already"):
+            newcomer(name, ("command",), load_plugins())
+        assert newcomer(name, ("attack",), load_plugins()).module == name.lower()
+    assert {*COMMANDS, GROUP} == CORE_COMMANDS
+
+
+def test_the_command_of_a_written_plugin_is_one_of_leafgate(tmp_path: Path) -> None:
+    """As the entry point of an installation offers it."""
+    assert leafgate("plugins", "new", "acme-spies", "--kind", "command", "--out", tmp_path / "spies").code == 0
+    info = tmp_path / "spies" / "acme_spies-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-spies\nVersion: 0.1.0\n")
+    (info / "entry_points.txt").write_text("[leafgate]\nacme_spies = acme_spies\n")
+    words = ("-c", "from leafgate.cli import main; main()", "acme-spies", tmp_path / "report.json")
+    missing = run(*words, folder=tmp_path, search=tmp_path / "spies")
+    assert (missing.returncode, missing.stdout) == (2, "")
+    audited = leafgate("audit", POLICIES / "mortgage.yaml", "--json")
+    (tmp_path / "report.json").write_text(audited.out)
+    passed = run(*words, folder=tmp_path, search=tmp_path / "spies")
+    assert (passed.returncode, passed.stdout, passed.stderr) == (0, "", "")
+
+
 def test_a_name_is_made_a_module_s(tmp_path: Path) -> None:
     made = newcomer("Acme Spies.v2", ("attack", "metric"), load_plugins())
     assert (made.module, made.distribution) == ("acme_spies_v2", "acme-spies-v2")
@@ -173,6 +200,6 @@ def test_a_name_is_made_a_module_s(tmp_path: Path) -> None:
 
 
 def test_plugins_without_more_lists_them_as_ever() -> None:
-    assert leafgate("plugins").out.startswith("attributes (leafgate ")
+    assert leafgate("plugins").out.startswith("baselines (leafgate ")
     assert leafgate("plugins", "--json").document["format"] == "leafgate/plugins/1"
     assert leafgate("plugins", "old").code == 2

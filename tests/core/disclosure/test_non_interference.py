@@ -25,8 +25,10 @@ from leafgate.kernel.tables import Tables
 from leafgate_linking.components import Linking
 from leafgate_maxent.components import Counting, MaxEnt
 from leafgate_published.components import Published
+from leafgate_reconstruction.leaf_records import TableReconstruction
+from leafgate_reconstruction.table_metric import ReconstructedCells
 from random_tables import categorical, cells, table_of, tables
-from random_trees import forests
+from random_trees import counted, forests
 
 LIMITS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "at_least": [
@@ -188,6 +190,28 @@ def test_public_reports_differ_in_verdicts_alone_whatever_attacks_are_granted(
     changes = {"attacks": (Linking(), attack), "knows": knows}
     policy = policy_on(pair.release, tmp_path_factory.mktemp("p"), 3, **changes)
     assert interfering(*(public_report(policy, table) for table in pair.tables)) == []
+
+
+def test_public_reports_on_reconstructed_records_differ_in_verdicts_alone(tmp_path: Path) -> None:
+    """Who of a leaf has which job and class is not in the release, and decides how many cells are right."""
+    columns = (
+        categorical("town", "quasi_identifier", values=("Hill", "Mill")),
+        categorical("job", "private", values=("cook", "nurse")),
+        categorical("ill", "class", "sensitive", values=("no", "yes")),
+    )
+    jobs = CategoricalSplit("job", (Branch(("cook",), Leaf()), Branch(("nurse",), Leaf())))
+    tree = CategoricalSplit("town", (Branch(("Hill",), Leaf()), Branch(("Mill",), jobs)))
+    mill = [("Mill", job, ill) for job, ill in (("cook", "no"), ("nurse", "yes")) for _ in range(20)]
+    apart = [("Hill", job, ill) for job, ill in (("cook", "no"), ("nurse", "yes")) for _ in range(20)]
+    mixed = [("Hill", job, ill) for job in ("cook", "nurse") for ill in ("no", "yes") for _ in range(10)]
+    pair = tuple(table_of(columns, [*mill, *hill]) for hill in (apart, mixed))
+    release = Release({"use": "x"}, pair[0].schema, (counted(tree, pair[0]),))
+    limits = [*POLICY.metrics, *(ReconstructedCells(name=f"r{at}", at_most=at) for at in (-0.9, 0.02, 0.1))]
+    policy = policy_on(release, tmp_path, 3, attacks=(Linking(), TableReconstruction()), metrics=tuple(limits))
+    reports = [audit_policy(policy, PLUGINS, Tables(table)).report for table in pair]
+    values = [next(f.value for f in report.findings if f.metric == "r-0.9") for report in reports]
+    assert values[0] != values[1]
+    assert interfering(*(public_report(policy, table) for table in pair)) == []
 
 
 @pytest.mark.thorough

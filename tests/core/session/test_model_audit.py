@@ -499,6 +499,16 @@ def test_arrow_tables_need_pyarrow(fitted: Any, monkeypatch: pytest.MonkeyPatch)
         leafgate.audit(model, pl.from_pandas(table), ill)
 
 
+def test_a_tree_of_one_leaf_is_audited_and_asked_about_no_column() -> None:
+    table, ill = people()
+    model = DecisionTreeClassifier(min_samples_leaf=len(table)).fit(table[["age"]], ill)
+    limit = {"use": "reconstructed_cells", "at_most": 0.05}
+    audit = leafgate.audit(model, table, ill, attacks=["table_reconstruction"], limits=[limit])
+    found = {finding.id: (finding.passed, finding.value) for finding in audit.report.findings}
+    assert found["reading"][0] is True
+    assert found["reconstructed_cells@table_reconstruction"] == (True, 0)
+
+
 def test_warnings_name_arguments() -> None:
     table, ill = people()
     table["share"] = np.where(np.arange(len(table)) % 2, "1,5", "2,5")

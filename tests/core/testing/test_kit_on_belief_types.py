@@ -22,10 +22,13 @@ from leafgate.api import (
     Score,
     ScoringContext,
     SecretBelief,
+    TableBelief,
 )
 from leafgate.testing import DoesNotApply, NonConformance, conformance
 from leafgate.testing.scenarios.contexts import SHOWN_CASES
 from leafgate.testing.subjects import MetricSubject
+from leafgate_reconstruction.leaf_records import TableReconstruction
+from leafgate_reconstruction.table_metric import ReconstructedCells
 
 
 class GroupsAlone(ByLeaves):
@@ -84,6 +87,63 @@ def test_what_is_no_belief_is_refused_with_the_types_that_there_are() -> None:
         run(NoBelief(), "believes")
 
 
+class WithoutRelease(TableReconstruction):
+    """Has the commonest class of everybody, whatever the release says."""
+
+    def infer(self, release: Release, known: AdversaryKnowledge) -> list[TableBelief]:
+        (belief,) = super().infer(release, known)
+        target = known.schema.target.name
+        return [TableBelief(belief.records[[target]].assign(**{target: str(belief.records[target].mode()[0])}))]
+
+
+class CopiesPublic(TableReconstruction):
+    """Adds a public column as it is known of people."""
+
+    def infer(self, release: Release, known: AdversaryKnowledge) -> list[TableBelief]:
+        (belief,) = super().infer(release, known)
+        ages = np.repeat(known.records["age"].to_numpy(), known.weight)
+        return [TableBelief(belief.records.assign(age=ages[: len(belief.records)]))]
+
+
+class ByPosition(TableReconstruction):
+    """Gives the class that the policy names first to one person more."""
+
+    def infer(self, release: Release, known: AdversaryKnowledge) -> list[TableBelief]:
+        (belief,) = super().infer(release, known)
+        records = belief.records.copy()
+        records.loc[records.index[-1], known.schema.target.name] = known.schema.target.domain[0]
+        return [TableBelief(records)]
+
+
+@pytest.mark.parametrize(
+    ("attack", "name", "reason"),
+    [
+        (WithoutRelease(), "catches_a_leak", "discloses all records"),
+        (CopiesPublic(), "knows_nothing_from_nothing", "other public cells"),
+        (ByPosition(), "any_label_order", "reconstructs other records"),
+    ],
+    ids=["catches_a_leak", "knows_nothing_from_nothing", "any_label_order"],
+)
+def test_an_attack_that_reconstructs_records_must_keep_to_what_others_keep_to(
+    attack: AttackModel, name: str, reason: str
+) -> None:
+    run(TableReconstruction(), name)
+    with pytest.raises(NonConformance, match=reason):
+        run(attack, name)
+
+
+class CellsWrong(ReconstructedCells):
+    """Takes a good reconstruction for a bad one."""
+
+    def score(self, case: ScoringContext) -> Score:
+        return Score(1 - (super().score(case).value or 0.0))
+
+
+def test_a_metric_of_reconstructed_records_must_see_that_they_are_right() -> None:
+    with pytest.raises(NonConformance, match="no worse"):
+        next(check for check in conformance(CellsWrong(at_most=0.1)) if check.name == "sees_a_leak")()
+
+
 class GroupSizes(AtLeast):
     """People in each group."""
 
@@ -140,7 +200,13 @@ def test_a_metric_of_candidates_must_see_who_is_guessed() -> None:
 
 @pytest.mark.parametrize(
     "metric",
-    [Guessed(at_most=1), GroupSizes(at_least=0), Best(at_least=0), ShownEpsilon(at_most=1)],
+    [
+        Guessed(at_most=1),
+        GroupSizes(at_least=0),
+        Best(at_least=0),
+        ShownEpsilon(at_most=1),
+        ReconstructedCells(at_most=0.1),
+    ],
     ids=lambda metric: metric.use,
 )
 def test_a_metric_is_run_on_the_types_it_judges_alone(metric: Metric) -> None:

@@ -7,13 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from dp_survey import TRUTH, attacked, dp_trees, laplace_trees, one_sample, released, survey
 from leafgate import InconclusiveError, Release, Table
-from leafgate.algorithms.clopper_pearson import lower_bound, upper_bound
 from leafgate.algorithms.publication import published
 from leafgate.api import BuildResult, Ids, MechanismBelief, Schema, TreeBuilder
 from leafgate.engine.knowledge import grant_knowledge
@@ -171,14 +168,6 @@ def test_what_claims_nothing_or_cannot_be_run_is_inconclusive() -> None:
         Distinguish().infer(released(RandomTrees(trees=1), TABLE), attacked(dp_trees(), TABLE))
     with pytest.raises(InconclusiveError, match="no builder to run"):
         Distinguish().infer(released(dp_trees(), TABLE), grant_knowledge(TABLE))
-
-
-@given(st.integers(1, 60), st.data())
-def test_the_interval_is_the_exact_binomial_one(tries: int, data: st.DataObject) -> None:
-    hits = data.draw(st.integers(0, tries))
-    found = stats.binomtest(hits, tries).proportion_ci(0.95, method="exact")
-    bounds = lower_bound(hits, tries, 0.025), upper_bound(hits, tries, 0.025)
-    assert bounds == pytest.approx((found.low, found.high), abs=1e-12)
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.5])

@@ -21,6 +21,7 @@ class Kind(Enum):
     format = "format"
     source = "source"
     reader = "reader"
+    command = "command"
 
 
 class Builder(Enum):

@@ -16,7 +16,7 @@ from jinja2 import Environment, StrictUndefined
 from leafgate.api import InvalidError
 from leafgate.api.registry import Plugins
 
-Kind = Literal["attack", "metric", "builder", "check", "format", "source", "reader"]
+Kind = Literal["attack", "metric", "builder", "check", "format", "source", "reader", "command"]
 """What a new plugin may offer."""
 
 MAX_NAME = 50
@@ -33,6 +33,7 @@ MODULES: Mapping[Kind, str] = {
     "format": "rendering.py",
     "source": "reading.py",
     "reader": "parsing.py",
+    "command": "command.py",
 }
 """The file with what each kind of component does."""
 
@@ -44,6 +45,7 @@ CHECKS: Mapping[Kind, tuple[str, str]] = {
     "format": ("format_conformance", "{name}"),
     "source": ("source_conformance", "{name}(), write"),
     "reader": ("reader_conformance", "{name}, [STUMP]"),
+    "command": ("plugin_conformance", '"{module}"'),
 }
 """The function of the conformance kit for each kind, and its arguments."""
 
@@ -58,8 +60,18 @@ IMPORTS: Mapping[Kind, tuple[str, ...]] = {
     "format": ("ReportFormat",),
     "source": ("DataSource", "SourceFile"),
     "reader": (),
+    "command": (),
 }
-"""What the package imports from leafgate.api; what a reader needs is in leafgate.readers."""
+"""What the package imports from leafgate.api; what a reader needs is in leafgate.readers, and what a command
+needs in leafgate.app."""
+
+CORE_COMMANDS = frozenset(
+    {
+        *("audit", "build", "attack", "report", "sweep", "convert", "scrub", "repair", "validate", "init", "schema"),
+        *("diff", "explain", "demo", "plugins"),
+    }
+)
+"""The names of leafgate's own commands, which those of plugins cannot have."""
 
 
 @dataclass(frozen=True)
@@ -112,8 +124,22 @@ def _origin(kind: Kind, use: str, plugins: Plugins) -> str:
         return plugins.origin(plugins.by_name[use])
     if kind == "format" and use in plugins.formats_by_name:
         return plugins.formats_by_name[use].origin
+    if kind == "command":
+        return _origin_of_command(use.replace("_", "-"), plugins)
     readers = ((plugin.origin, reader.name) for plugin in plugins.entries for reader in plugin.readers)
     return next((origin for origin, name in readers if kind == "reader" and name == use), "")
+
+
+def _origin_of_command(name: str, plugins: Plugins) -> str:
+    """The distribution and version that offers a command or a group of commands of this name; empty where none does."""
+    if name in CORE_COMMANDS:
+        return "leafgate"
+    for plugin in plugins.entries:
+        for app in plugin.commands:
+            groups = {group.name for group in app.registered_groups}
+            if name in groups | {command.name for command in app.registered_commands}:
+                return plugin.origin
+    return ""
 
 
 def package(newcomer: Newcomer) -> Mapping[str, bytes]:
@@ -146,5 +172,8 @@ def _render(template: str, newcomer: Newcomer) -> str:
         imports=sorted(imports, key=lambda name: (name[0].islower(), name)),
         imported_classes=", ".join(sorted(class_names.values())),
         kit=["Check", *(KIT[kind] for kind in kinds if kind in KIT), *sorted({CHECKS[kind][0] for kind in kinds})],
-        checks=", ".join(f"*{CHECKS[kind][0]}({CHECKS[kind][1].format(name=class_names[kind])})" for kind in kinds),
+        checks=", ".join(
+            f"*{CHECKS[kind][0]}({CHECKS[kind][1].format(name=class_names[kind], module=newcomer.module)})"
+            for kind in kinds
+        ),
     )

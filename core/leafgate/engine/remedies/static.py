@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from leafgate.api.registry import Plugins, use_of
 from leafgate.errors import InconclusiveError, LeafgateError, Problem
-from leafgate.kernel.belief import AttributeBelief, CellBelief, MechanismBelief, MembershipBelief
+from leafgate.kernel.belief import AttributeBelief, CellBelief, MechanismBelief, MembershipBelief, TableBelief
 from leafgate.kernel.components import AttackModel
 from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, Finding, Remedy, VisibleTo
 from leafgate.kernel.inheritance import LESS, MORE
@@ -213,14 +213,16 @@ def _attacks_for(metric: Metric, policy: Policy, plugins: Plugins) -> Iterator[R
 
 
 def _may_suit(kind: type[AttackModel], metric: Metric) -> bool:
-    """Can the attack return a belief that the metric judges? By what it needs: that divides the kinds of belief."""
+    """Can the attack return a belief that the metric judges? By what it needs, unless the metric names the attack."""
+    if use_of(kind) == metric.checked_by:
+        return True
     if "candidates" in kind.needs:
         return MembershipBelief in metric.judges
     if "targets" in kind.needs:
         return AttributeBelief in metric.judges
     if "mechanism" in kind.needs:
         return MechanismBelief in metric.judges
-    return bool(metric.judges - {MembershipBelief, AttributeBelief, MechanismBelief, CellBelief})
+    return bool(metric.judges - {MembershipBelief, AttributeBelief, MechanismBelief, CellBelief, TableBelief})
 
 
 def _required_options(kind: type[AttackModel]) -> bool:

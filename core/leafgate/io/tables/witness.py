@@ -78,7 +78,8 @@ def read_witness(
         raise DataError("has a missing cell in every row", place=path.name, remedy="write answers for complete rows")
     records = RawRecords(kept)
     typed, known = typed_cells(records, wanted, data, np.zeros(len(kept), dtype=bool), path.name)
-    rows = Table(known, typed, np.ones(len(kept), dtype=np.int64))
+    frame = typed if columns else pd.DataFrame(index=kept.index)  # a tree of one leaf asks about no column
+    rows = Table(known, frame, np.ones(len(kept), dtype=np.int64))
     others = kept[[name for name in kept.columns if name not in asked]]
     return Witness(rows, np.flatnonzero(~incomplete) + 1, answers_in(others, classes, path.name))
 

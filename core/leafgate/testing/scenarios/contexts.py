@@ -21,6 +21,7 @@ from leafgate.kernel.belief import (
     MembershipBelief,
     PlantedLeak,
     SecretBelief,
+    TableBelief,
 )
 from leafgate.kernel.components import TreeBuilder
 from leafgate.kernel.context import ScoringContext
@@ -177,6 +178,19 @@ def targets_case(learned: Learned, change: Change = unchanged) -> ScoringContext
     return ScoringContext(world.table, world.table, world.release, known, belief, _membership=membership)
 
 
+def table_case(learned: Learned, change: Change = unchanged) -> ScoringContext:
+    """Of the records of the table: each column's cells, in an order of its own; part of the records; or all of them."""
+    world = TREE.world(change)
+    people = written_out(world.table).frame.sort_index(axis="columns")
+    people = people.sort_values(list(people.columns), key=lambda cells: cells.astype(str), ignore_index=True)
+    apart = people.copy()
+    for number, name in enumerate(people.columns):
+        apart[name] = people[name].array[np.random.default_rng(number).permutation(len(people))]
+    known_of = np.random.default_rng(len(people.columns)).random(len(people)) < SHARE[learned]
+    records = pd.concat([people[known_of], apart[~known_of]], ignore_index=True)
+    return ScoringContext(world.table, world.table, world.release, world.known, TableBelief(records))
+
+
 def mechanism_case(learned: Learned, change: Change = unchanged) -> ScoringContext:
     """Of a claim of epsilon: that runs show nothing against it; or that they refute it, by so much."""
     world = MECHANISM.world(change)
@@ -204,6 +218,7 @@ SHOWN_CASES = (
     CaseKind("groups of people", groups_case, belief=GroupBelief),
     CaseKind("candidates", candidates_case, belief=MembershipBelief),
     CaseKind("targets", targets_case, belief=AttributeBelief),
+    CaseKind("reconstructed records", table_case, belief=TableBelief),
     CaseKind("a mechanism", mechanism_case, belief=MechanismBelief),
 )
 

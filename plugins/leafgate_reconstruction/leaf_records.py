@@ -1,0 +1,263 @@
+"""The attack that writes down a record for each person whom the leaves of a tree count."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from leafgate.api import (
+    AdversaryKnowledge,
+    AttackModel,
+    Column,
+    InconclusiveError,
+    Leaf,
+    Node,
+    Release,
+    Schema,
+    TableBelief,
+    Value,
+    bin_of,
+    lazy,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from leafgate.algorithms import feasible
+    from leafgate.algorithms.feasible import Domain, Possible
+    from leafgate.api import Floats, Ids, Mask
+
+    LeafRegions = list[tuple[Leaf, Possible]]
+    """Each leaf that somebody can reach, and what the tests on its path leave of each column they test."""
+else:
+    np, pd = lazy("numpy"), lazy("pandas")
+    feasible = lazy("leafgate.algorithms.feasible")
+
+FERRY = 'J. Ferry, R. Fukasawa, T. Pascal, T. Vidal, "Trained Random Forests Completely Reveal your Dataset", ICML 2024'
+ROUNDS = 30
+"""Rounds of EM for the distribution of a column over the parts into which the tree's tests divide it."""
+MAX_REGIONS = 30_000_000
+"""Leaves times parts of a column: more take too long for an attack this simple."""
+
+
+class TableReconstruction(AttackModel):
+    """Write down a record for each person whom the leaves of a tree count, with cells from the region of the leaf.
+
+    The columns are those that the tree tests, and the class.
+    """
+
+    use: Literal["table_reconstruction"] = "table_reconstruction"
+
+    reads = frozenset({"exact", "sampled", "bootstrap"})
+    parts = frozenset({"trees"})
+    threat_model = (
+        "The adversary has the release, whose leaves count the people of each class, and the declared domains. It "
+        "knows nobody's cells, public ones included. Of a forest it uses one tree, the one with the most "
+        "leaves: an adversary who combines the trees reconstructs more."
+    )
+    formula = (
+        "for each leaf its people by class; each tested column, divided by the tree's tests into values or intervals, "
+        "has in these the shares of maximum likelihood (EM over the regions of the leaves); the cells of a leaf follow "
+        "these shares within its region, at even distances within an interval, in random order"
+    )
+    source = f"counting the records of one tree; {FERRY}, combine the trees of a forest, which is left out here"
+
+    def infer(self, release: Release, known: AdversaryKnowledge) -> list[TableBelief]:
+        """The reconstructed records, as many as the tree counts people.
+
+        Raises InconclusiveError where no tree counts whole people of each class on all its leaves.
+        """
+        regions = [leaf_regions(tree, known.schema) for tree in release.trees]
+        counted = [each for each in regions if all(leaf.counts is not None for leaf, _ in each)]
+        if not counted:
+            raise InconclusiveError(
+                "no tree of the release counts the people of each class on all its leaves",
+                remedy="publish counts on leaves, or leave this attack out where nobody sees any",
+            )
+        chosen = max(counted, key=len)
+        classes = sorted(str(name) for name in known.schema.target.domain)
+        counts = np.array([[(leaf.counts or {}).get(name, 0) for name in classes] for leaf, _ in chosen], dtype=float)
+        if (counts != counts.round()).any() or (counts < 0).any() or not counts.any():
+            raise InconclusiveError("the leaves of the tree count nobody, or no whole people")
+        people = counts.astype(np.int64)
+        cells: dict[str, Any] = {}
+        for column in known.schema.columns:
+            reached = [region.get(column.name) for _, region in chosen]
+            if any(rest is not None for rest in reached):
+                rng = np.random.default_rng([known.seed, *hashlib.sha256(column.name.encode()).digest()[:8]])
+                cells[column.name] = spread_cells(parts_of(column, reached), people.sum(axis=1), rng)
+        cells[known.schema.target.name] = np.repeat(np.array(classes * len(chosen), dtype=object), people.ravel())
+        evidence = {"trees": len(release.trees), "trees_with_counts": len(counted)}
+        return [TableBelief(pd.DataFrame(cells), evidence=evidence)]
+
+
+def leaf_regions(tree: Node, schema: Schema) -> LeafRegions:
+    """Each leaf that some record can reach, from left to right, and the remaining domain of each tested column.
+
+    >>> leaf_regions(Leaf("good"), Schema(()))
+    [(Leaf(label='good', counts=None, shares=None, error_rate=None, value=None, scores=None), {})]
+    """
+    found: LeafRegions = []
+    waiting: list[tuple[Node, Possible]] = [(tree, {})]
+    while waiting:
+        node, possible = waiting.pop()
+        if isinstance(node, Leaf):
+            found.append((node, possible))
+            continue
+        below = [
+            (child, {**possible, node.column: rest})
+            for child, rest in feasible.branch_domains(node, possible, schema)
+            if rest
+        ]
+        waiting.extend(reversed(below))
+    return found
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Parts:
+    """A column, divided by a tree's tests into parts that no test divides further.
+
+    Attributes:
+        column: the column.
+        values: shape (n_parts,), the value of each part, in the order of their texts; empty for numbers.
+        starts: shape (n_parts,), the number above which each part begins, ascending; NaN for missing cells; empty for
+            values.
+        ends: shape (n_parts,), the largest number of each part, likewise.
+        reach: shape (n_leaves, n_parts), whether records with a cell in the part can reach the leaf; each leaf has one.
+    """
+
+    column: Column
+    values: tuple[Value, ...] = ()
+    starts: Floats
+    ends: Floats
+    reach: Mask
+
+    @property
+    def sizes(self) -> Floats:
+        """The length of each interval, or 1 for each value: shape (n_parts,), above 0."""
+        if self.values:
+            return np.ones(len(self.values))
+        lengths = np.nan_to_num(self.ends - self.starts)
+        return np.asarray(np.maximum(lengths, 1e-9 * max(float(lengths.max()), 1e-300)))
+
+
+def parts_of(column: Column, reached: Sequence[Domain | None]) -> Parts:
+    """The parts into which the regions of a tree's leaves divide a column.
+
+    Args:
+        column: values, or numbers. Where no bounds are declared, numbers end by the mean distance between thresholds
+            beyond the first and the last one.
+        reached: for each leaf the domain that the tests on its path leave; None for the whole column.
+    """
+    if column.values is not None:
+        values = tuple(sorted(column.domain, key=lambda value: (value is None, str(value))))
+        whole = frozenset(values)
+        named = [rest if isinstance(rest, frozenset) else whole for rest in reached]
+        reach = np.array([[value in rest for value in values] for rest in named])
+        return _checked(Parts(column=column, values=values, starts=np.zeros(0), ends=np.zeros(0), reach=reach))
+    intervals = [rest if isinstance(rest, feasible.Interval) else None for rest in reached]
+    inner = sorted({end for each in intervals if each for end in (each.low, each.high) if np.isfinite(end)})
+    gap = (inner[-1] - inner[0]) / (len(inner) - 1) if len(inner) > 1 else 1.0
+    low, high = column.bounds or (inner[0] - gap, inner[-1] + gap)
+    below = float(np.nextafter(low, -np.inf))
+    edges = np.unique([below, *(end for end in inner if below < end < high), high])
+    starts, ends = np.append(edges[:-1], np.nan), np.append(edges[1:], np.nan)  # the last part is a missing cell
+    inside = np.array([_within(each, starts, ends) for each in intervals])
+    return _checked(Parts(column=column, starts=starts, ends=ends, reach=inside))
+
+
+def _within(interval: feasible.Interval | None, starts: Floats, ends: Floats) -> Mask:
+    """Which parts lie in an interval; of one without numbers the missing cell, if that is in it."""
+    if interval is None:
+        return np.asarray(~np.isnan(starts))
+    inside = (starts >= interval.low) & (ends <= interval.high)
+    if inside.any():
+        return np.asarray(inside)
+    return np.asarray(np.isnan(starts) == (interval.missing and not interval.low < interval.high))
+
+
+def _checked(parts: Parts) -> Parts:
+    if parts.reach.size > MAX_REGIONS:
+        raise InconclusiveError("the tree has too many leaves and tests for its records to be written down")
+    return parts
+
+
+def part_shares(parts: Parts, people: Ids) -> Floats:
+    """How likely each part is for the people of each leaf, as far as the counts of all leaves tell.
+
+    Args:
+        parts: of one column.
+        people: shape (n_leaves,), how many people each leaf counts, somebody in all.
+
+    Returns:
+        Shape (n_leaves, n_parts), rows sum to 1. Where a column has the same distribution in all leaves but for their
+        regions, it tends to the one under which the counts are likeliest.
+
+    Source: Dempster, Laird, Rubin, Journal of the Royal Statistical Society B 39(1), 1977, section 4.2 (grouped and
+    truncated data).
+    Departure: ROUNDS rounds from shares by the size of the parts, so that nothing is taken for certain that the counts
+    leave open.
+
+    >>> reach = np.array([[True, False], [True, True]])
+    >>> parts = Parts(column=None, values=("a", "b"), starts=np.zeros(0), ends=np.zeros(0), reach=reach)
+    >>> part_shares(parts, np.array([2, 2])).round(2).tolist()
+    [[1.0, 0.0], [1.0, 0.0]]
+    """
+    share = parts.sizes / parts.sizes.sum()
+    for _ in range(ROUNDS):
+        share = people @ _rows(parts.reach * share, parts) / people.sum()
+    return _rows(parts.reach * share, parts)
+
+
+def _rows(weights: Floats, parts: Parts) -> Floats:
+    """The weights with rows that sum to 1; where a row has none, by the size of the parts."""
+    empty = ~(weights.sum(axis=1) > 0)
+    weights[empty] = parts.reach[empty] * parts.sizes
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def spread_cells(parts: Parts, people: Ids, rng: np.random.Generator) -> Any:
+    """A cell for each person whom the leaves count, leaf by leaf: shape (n_people,).
+
+    What rounding leaves of a leaf's shares is carried to the next leaf, so that many leaves of one person follow the
+    shares together.
+
+    Args:
+        parts: of one column.
+        people: shape (n_leaves,), how many people each leaf counts.
+        rng: orders the cells of each leaf.
+
+    Returns:
+        Values of the column, floats, or the names of its bins.
+    """
+    carried = np.zeros(parts.reach.shape[1])
+    which: list[Ids] = []
+    places: list[Floats] = []
+    for share, count in zip(part_shares(parts, people), people.tolist(), strict=True):
+        cells = _apportioned(share, count, carried)
+        part = np.repeat(np.arange(len(cells)), cells)
+        place = (np.concatenate([np.arange(each) for each in cells.tolist()]) + 0.5) / cells[part]
+        order = rng.permutation(count)
+        which.append(part[order])
+        places.append(place[order])
+    chosen, place = np.concatenate(which), np.concatenate(places)
+    if parts.values:
+        return np.array(parts.values, dtype=object)[chosen]
+    starts, ends = parts.starts[chosen], parts.ends[chosen]
+    numbers = np.clip(starts + place * (ends - starts), np.nextafter(starts, np.inf), ends)
+    bins = parts.column.bins
+    return numbers if bins is None else np.array(parts.column.domain, dtype=object)[bin_of(numbers, bins)]
+
+
+def _apportioned(share: Floats, count: int, carried: Floats) -> Ids:
+    """How many of so many cells each part gets: shape (n_parts,); `carried` is changed by what rounding leaves."""
+    cells = np.floor(share * count).astype(np.int64)
+    carried += share * count - cells
+    for _ in range(count - int(cells.sum())):
+        part = int(np.where(share > 0, carried, -np.inf).argmax())
+        cells[part] += 1
+        carried[part] -= 1
+    return cells

@@ -1,0 +1,170 @@
+"""The attacks with shadow models as an audit runs them: on trees, from candidates and what trains such trees."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from leafgate.algorithms.prediction import class_scores
+from leafgate.api import AdversaryKnowledge, Column, InconclusiveError, Membership, MembershipBelief, Release, Table
+from leafgate.engine.knowledge import draw_candidates
+from leafgate_baselines.builders import C45
+from leafgate_inference.game import Answers, are_alike
+from leafgate_inference.membership.learned_attacks import Quantile, WorstCase
+from leafgate_inference.membership.likelihood_ratios import RMIA, LiRA
+from leafgate_inference.membership.score_attacks import LossThreshold, ScoreAttack
+from random_tables import table_of
+
+COLUMNS = (
+    Column("age", frozenset({"quasi_identifier"}), bounds=(0.0, 99.0)),
+    Column("town", frozenset({"quasi_identifier"}), values=("Hill", "Mill", "Port")),
+    Column("ill", frozenset({"class", "sensitive"}), values=("no", "yes")),
+)
+SHADOWS: dict[str, Any] = {"shadows": {"models": 8}}
+ATTACKS: tuple[ScoreAttack, ...] = (
+    LiRA.model_validate(SHADOWS),
+    LiRA.model_validate({**SHADOWS, "mode": "offline"}),
+    RMIA.model_validate(SHADOWS),
+    Quantile.model_validate(SHADOWS),
+    WorstCase.model_validate({**SHADOWS, "correct": True}),
+)
+
+
+def people(seed: int, count: int = 120) -> list[tuple[float, str, str]]:
+    """People whose illness hardly depends on anything, so that a deep tree learns them by heart."""
+    rng = np.random.default_rng(seed)
+    return [
+        (float(rng.integers(0, 99)), str(rng.choice(["Hill", "Mill", "Port"])), ("no", "yes")[int(rng.random() < 0.4)])
+        for _ in range(count)
+    ]
+
+
+def tree_of(own: Table, seed: int = 0) -> Release:
+    """A tree with a leaf for nearly everybody."""
+    built = C45(prune=False).build(own, np.random.default_rng(seed))
+    return built if isinstance(built, Release) else built.release
+
+
+def retrain(own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
+    return class_scores(tree_of(own, seed), asked)
+
+
+@pytest.fixture(scope="module")
+def game() -> tuple[Release, AdversaryKnowledge, Membership]:
+    table = table_of(COLUMNS, people(1))
+    candidates, membership = draw_candidates(table, table_of(COLUMNS, people(2)), 1000, 0)
+    known = AdversaryKnowledge(table.schema, table.public[0], candidates=candidates, retrain=retrain, seed=5)
+    return tree_of(table), known, membership
+
+
+def area(scores: NDArray[Any], member: NDArray[np.bool_]) -> float:
+    above = scores[member][:, None] - scores[~member]
+    return float((above > 0).mean() + (above == 0).mean() / 2)
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: f"{attack.use} {getattr(attack, 'mode', '')}".strip())
+def test_an_attack_finds_who_is_in_a_tree_that_learned_people_by_heart(
+    attack: ScoreAttack, game: tuple[Release, AdversaryKnowledge, Membership]
+) -> None:
+    release, known, membership = game
+    [belief] = attack.infer(release, known)
+    assert isinstance(belief, MembershipBelief)
+    assert area(belief.scores, membership.in_table) > 0.6
+    assert belief.evidence["shadow_models"] == 8
+    assert (belief.odds is not None) == (attack.use == "lira" and getattr(attack, "mode", "") == "online")
+    assert belief.planted is not None
+    leak = belief.planted(0.5, 0)
+    assert leak.in_table.sum() == membership.in_table.sum()
+    assert (leak.odds is not None) == (belief.odds is not None)
+
+
+def test_the_odds_of_a_planted_leak_rise_with_its_scores_as_those_of_candidates_do(
+    game: tuple[Release, AdversaryKnowledge, Membership],
+) -> None:
+    release, known, _ = game
+    [belief] = LiRA.model_validate(SHADOWS).infer(release, known)
+    assert isinstance(belief, MembershipBelief)
+    assert belief.planted is not None
+    leak = belief.planted(0.3, 2)
+    assert belief.odds is not None
+    assert leak.odds is not None
+    scores, odds = np.append(belief.scores, leak.scores), np.append(belief.odds, leak.odds)
+    assert (np.diff(odds[np.argsort(scores, kind="stable")]) >= 0).all()
+    assert leak.odds[leak.in_table].mean() > leak.odds[~leak.in_table].mean()
+
+
+def test_shadow_models_of_another_kind_show_no_power(game: tuple[Release, AdversaryKnowledge, Membership]) -> None:
+    release, known, membership = game
+
+    def coarse(own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
+        return class_scores(tree_of(own, seed), asked) * 0.5 + 0.25
+
+    for attack in (LiRA.model_validate(SHADOWS), RMIA.model_validate(SHADOWS)):
+        (honest,) = attack.infer(release, known)
+        (belief,) = attack.infer(release, replace(known, retrain=coarse, retrain_id="coarse"))
+        assert isinstance(honest, MembershipBelief)
+        assert isinstance(belief, MembershipBelief)
+        assert honest.planted is not None
+        assert belief.planted is not None
+        assert len(honest.planted(0.5, 0).scores) == len(membership.in_table)
+        with pytest.raises(InconclusiveError, match="trained_by"):
+            belief.planted(0.5, 0)
+
+
+def test_models_are_alike_up_to_chance_and_the_share_of_people_whom_they_learned() -> None:
+    rng, own = np.random.default_rng(0), np.zeros(2000, dtype=np.int64)
+
+    def answers(certainty: float) -> Answers:
+        first = np.clip(rng.normal(certainty, 0.1, len(own)), 0, 1)
+        return Answers(np.column_stack([first, 1 - first]), own)
+
+    others = [answers(0.8) for _ in range(8)]
+    assert are_alike(answers(0.8), others)
+    assert are_alike(answers(0.83), others)
+    assert not are_alike(answers(0.95), others)
+    assert not are_alike(answers(0.6), others[:1])
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.use)
+def test_the_forecast_says_what_will_be_trained(
+    attack: ScoreAttack, game: tuple[Release, AdversaryKnowledge, Membership]
+) -> None:
+    release, known, membership = game
+    text = attack.forecast(release, known)
+    assert "8 shadow models" in text
+    assert f"{int(membership.in_table.sum()):,} of {len(membership.in_table):,} candidates" in text
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.use)
+def test_without_what_trains_models_an_attack_is_inconclusive(
+    attack: ScoreAttack, game: tuple[Release, AdversaryKnowledge, Membership]
+) -> None:
+    release, known, _ = game
+    with pytest.raises(InconclusiveError, match="shadow models cannot be trained"):
+        attack.infer(release, replace(known, retrain=None))
+
+
+@pytest.mark.parametrize("attack", [Quantile.model_validate(SHADOWS), WorstCase.model_validate(SHADOWS)])
+def test_without_scikit_learn_a_learned_attack_says_what_to_install(
+    attack: ScoreAttack, game: tuple[Release, AdversaryKnowledge, Membership], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release, known, _ = game
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(InconclusiveError) as problem:
+        attack.infer(release, known)
+    assert "needs scikit-learn, which is not installed" in str(problem.value)
+    assert 'pip install "leafgate[sklearn]"' in str(problem.value)
+
+
+def test_the_loss_needs_no_shadow_model(game: tuple[Release, AdversaryKnowledge, Membership]) -> None:
+    release, known, membership = game
+    [belief] = LossThreshold().infer(release, replace(known, retrain=None))
+    assert isinstance(belief, MembershipBelief)
+    assert area(belief.scores, membership.in_table) > 0.6
+    assert belief.planted is not None
+    assert belief.planted(1.0, 0).in_table.sum() == membership.in_table.sum()
