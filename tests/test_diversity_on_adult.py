@@ -24,7 +24,7 @@ from leafgate.api import Column, Leaf, Node, Schema
 from leafgate.engine.report import Audit
 from leafgate.kernel.tables import Tables
 from leafgate.session.run import Session
-from leafgate_kadet.builder import Kadet
+from leafgate_plugins.kadet.builder import Kadet
 
 pytestmark = pytest.mark.slow
 

@@ -14,10 +14,10 @@ from leafgate.app import open_session
 from leafgate.engine.report import Audit
 from leafgate.kernel.tables import Tables
 from leafgate.session.run import Session
-from leafgate_downgrading.components import Downgrading
-from leafgate_downgrading.grid import encode_cells, table_cells
-from leafgate_downgrading.naive_bayes import columns_by_information, pair_counts
-from leafgate_downgrading.options import CellAttack, Restoration, TreeInference
+from leafgate_plugins.downgrading.components import Downgrading
+from leafgate_plugins.downgrading.grid import encode_cells, table_cells
+from leafgate_plugins.downgrading.naive_bayes import columns_by_information, pair_counts
+from leafgate_plugins.downgrading.options import CellAttack, Restoration, TreeInference
 
 pytestmark = pytest.mark.thorough
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from leafgate.algorithms.intervals import advantage, area_under_curve, rate_at
-from leafgate_inference.attributes.leaks import measured
+from leafgate_plugins.inference.attributes.leaks import measured
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 MARKERS = "<!-- results -->\n<!-- /results -->\n"

@@ -23,12 +23,12 @@ from leafgate.api import Floats, Level
 from leafgate.app import open_session
 from leafgate.engine.report import Audit
 from leafgate.session.run import Session, build_release, granted_knowledge
-from leafgate_divergence.metrics import divergences
-from leafgate_maxent.attack import posterior_of
-from leafgate_maxent.components import MaxEnt
-from leafgate_maxent.problem.build import Model, build_model
-from leafgate_maxent.problem.problem import Outcome, SolveSettings
-from leafgate_maxent.solve.active_set import solve
+from leafgate_plugins.divergence.metrics import divergences
+from leafgate_plugins.maxent.attack import posterior_of
+from leafgate_plugins.maxent.components import MaxEnt
+from leafgate_plugins.maxent.problem.build import Model, build_model
+from leafgate_plugins.maxent.problem.problem import Outcome, SolveSettings
+from leafgate_plugins.maxent.solve.active_set import solve
 
 pytestmark = pytest.mark.thorough
 

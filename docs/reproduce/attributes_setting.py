@@ -20,7 +20,7 @@ from leafgate.api import AttackModel, AttributeBelief, AuditorOnly, Inconclusive
 from leafgate.engine.attack import run_attack
 from leafgate.engine.knowledge import Adversaries
 from leafgate.session.run import Session, build_release, open_session
-from leafgate_inference.attributes.metrics import AttributeCertain, AttributeLeak
+from leafgate_plugins.inference.attributes.metrics import AttributeCertain, AttributeLeak
 
 DRAW, MODEL_SEED = 11, 0
 """Seeds: of the people of a data set; of the models."""

@@ -15,7 +15,7 @@ from leafgate.algorithms.routing import route
 from leafgate.api import Release, Table
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.report import Audit
-from leafgate_linking.attack import Linked, link
+from leafgate_plugins.linking.attack import Linked, link
 
 LIMIT, K = 0.9, 50
 CASE = ("sex", "relationship")

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from downgrading_votes import FILE, drawn
-from leafgate_downgrading.adversaries import FittedAdversary, TreeAdversary
-from leafgate_downgrading.c45_missing import TreeOptions
-from leafgate_downgrading.conditioning import ConditioningAdversary
-from leafgate_downgrading.grid import HIDDEN, Grid
-from leafgate_downgrading.naive_bayes import NaiveBayesAdversary
+from leafgate_plugins.downgrading.adversaries import FittedAdversary, TreeAdversary
+from leafgate_plugins.downgrading.c45_missing import TreeOptions
+from leafgate_plugins.downgrading.conditioning import ConditioningAdversary
+from leafgate_plugins.downgrading.grid import HIDDEN, Grid
+from leafgate_plugins.downgrading.naive_bayes import NaiveBayesAdversary
 
 VALUES = ("y", "n", "?")
 PARTIES = ("democrat", "republican")

@@ -15,8 +15,8 @@ import yaml
 from leafgate.errors import NoReleaseError
 from leafgate.io.release_codec import SealedRelease
 from leafgate.session.run import Session, build_release, granted_knowledge, open_session
-from leafgate_downgrading.grid import WITHHELD
-from leafgate_downgrading.options import CellAttack, Conditioning, NaiveBayes, Restoration, TreeInference
+from leafgate_plugins.downgrading.grid import WITHHELD
+from leafgate_plugins.downgrading.options import CellAttack, Conditioning, NaiveBayes, Restoration, TreeInference
 
 FILE = Path("congressional_voting") / "house-votes-84.data"
 POLICY = Path(__file__).resolve().parents[2] / "policies" / "votes.yaml"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
-from leafgate_dp_random_trees.accounting import Forest, theorem
-from leafgate_dp_random_trees.accounting.pld import PrivacyLosses, pessimistic_losses
+from leafgate_plugins.dp_random_trees.accounting import Forest, theorem
+from leafgate_plugins.dp_random_trees.accounting.pld import PrivacyLosses, pessimistic_losses
 
 KS, BETAS, TREES = (5, 10, 20), (0.1, 0.2, 0.4), (1, 8, 32)
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)

@@ -10,7 +10,7 @@ from dp_claims_frontier import aims, noise
 from dp_findings import Findings
 from dp_forests import TREES, Cell
 from dp_told import described, mean_with_error
-from leafgate_dp_random_trees.accounting import theorem
+from leafgate_plugins.dp_random_trees.accounting import theorem
 from writing import Claim, claim, fixed
 
 DATA = ("Nursery", "Adult", "Mushroom")

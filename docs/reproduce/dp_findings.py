@@ -14,7 +14,7 @@ from dp_forests import DEPTHS, Cell, cells, same
 from dp_frontier import Point, points, summary
 from dp_scores import Mean, measured
 from leafgate.kernel.table import Table
-from leafgate_baselines.builders import C45
+from leafgate_plugins.baselines.builders import C45
 
 RUNS = 20
 FEWER = {("Adult", 5): 8, ("Adult", 6): 3, ("Mushroom", 6): 4, ("Adult, usual split", 5): 5}

@@ -17,9 +17,9 @@ from dp_scores import Floats, Mean, Score, measured, of_votes
 from leafgate.algorithms.routing import route
 from leafgate.kernel.release import BuildResult
 from leafgate.kernel.tree import Node
-from leafgate_dp_random_trees.mechanisms import Key, sample_counts
-from leafgate_dp_random_trees.options import DpRandomTrees, RandomTrees
-from leafgate_dp_random_trees.structure import draw_random_trees
+from leafgate_plugins.dp_random_trees.mechanisms import Key, sample_counts
+from leafgate_plugins.dp_random_trees.options import DpRandomTrees, RandomTrees
+from leafgate_plugins.dp_random_trees.structure import draw_random_trees
 
 TREES = (8, 32)
 KS = (0, 5, 10, 20, 50)

@@ -14,9 +14,9 @@ from dp_account import DELTA
 from dp_data import Data, Split
 from dp_peers import peers
 from dp_scores import Mean, Score, measured
-from leafgate_dp_random_trees.accounting import choose_forest, noise_epsilon
-from leafgate_dp_random_trees.builder import COMBINE_RULES
-from leafgate_dp_random_trees.options import DpLaplaceTrees, DpRandomTrees, RandomTrees
+from leafgate_plugins.dp_random_trees.accounting import choose_forest, noise_epsilon
+from leafgate_plugins.dp_random_trees.builder import COMBINE_RULES
+from leafgate_plugins.dp_random_trees.options import DpLaplaceTrees, DpRandomTrees, RandomTrees
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
 RUNS = 5

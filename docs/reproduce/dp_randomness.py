@@ -21,8 +21,8 @@ from leafgate.algorithms.routing import route
 from leafgate.kernel.release import Release
 from leafgate.kernel.schema import Column, Schema
 from leafgate.kernel.table import Table, make_table
-from leafgate_dp_random_trees.options import RandomTrees
-from leafgate_dp_random_trees.randomness import (
+from leafgate_plugins.dp_random_trees.options import RandomTrees
+from leafgate_plugins.dp_random_trees.randomness import (
     LEVEL_OF_COUNTERS,
     LOG_LIMIT,
     Counters,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from interval_coverage_cells import ERROR, ROUNDING, Miss
 from leafgate.algorithms.intervals import upper_bound_of_all
-from leafgate_inference.attributes.leaks import MEASURES, Beliefs, Measure, leaks_of
+from leafgate_plugins.inference.attributes.leaks import MEASURES, Beliefs, Measure, leaks_of
 
 Numbers = NDArray[np.float64]
 Row = tuple[float, ...]

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import stats
 
 from interval_coverage_cells import ERROR, ROUNDING, Miss
-from leafgate_dp_random_trees.distinguish.attack import from_errors, from_one_run
+from leafgate_plugins.dp_random_trees.distinguish.attack import from_errors, from_one_run
 
 SIZES: Sequence[int] = (30, 300, 3_000)
 """Runs with the person and as many without; or people about whom one run is asked."""

@@ -16,7 +16,7 @@ from scipy import optimize, stats
 
 from interval_coverage_cells import ERROR, ROUNDING, Miss
 from leafgate.algorithms.intervals import Estimate, identified_estimate
-from leafgate_inference.membership.metrics import (
+from leafgate_plugins.inference.membership.metrics import (
     MembershipAdvantage,
     MembershipAuc,
     MembershipExcluded,

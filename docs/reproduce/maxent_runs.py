@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.tree import CategoricalSplit, Node, children
 from leafgate.session.run import Session
-from leafgate_divergence.metrics import divergences, floored
-from leafgate_maxent.problem.build import Model, build_model
-from leafgate_maxent.problem.problem import Outcome, SolveSettings
-from leafgate_maxent.solve.active_set import solve
+from leafgate_plugins.divergence.metrics import divergences, floored
+from leafgate_plugins.maxent.problem.build import Model, build_model
+from leafgate_plugins.maxent.problem.problem import Outcome, SolveSettings
+from leafgate_plugins.maxent.solve.active_set import solve
 from maxent_settings import FLOOR, STARTS, TIME_LIMIT, Floats, Wanted, believed, open_run, released, true_shares
 
 

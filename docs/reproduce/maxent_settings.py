@@ -15,9 +15,9 @@ from leafgate.api import AdversaryKnowledge, Release
 from leafgate.kernel.release import Level
 from leafgate.kernel.table import Table
 from leafgate.session.run import Session, build_release, granted_knowledge, open_session
-from leafgate_maxent.attack import posterior_of
-from leafgate_maxent.components import MaxEnt
-from leafgate_maxent.problem.build import Model
+from leafgate_plugins.maxent.attack import posterior_of
+from leafgate_plugins.maxent.components import MaxEnt
+from leafgate_plugins.maxent.problem.build import Model
 
 Floats = NDArray[np.float64]
 Measure = Literal["gini", "gain"]

@@ -20,7 +20,7 @@ from leafgate.api import AttackModel, MembershipBelief, ScoringContext
 from leafgate.engine.attack import run_attack
 from leafgate.engine.knowledge import Adversaries
 from leafgate.session.run import Session, build_release, open_session
-from leafgate_inference.membership.metrics import MembershipAdvantage, MembershipAuc, MembershipTpr
+from leafgate_plugins.inference.membership.metrics import MembershipAdvantage, MembershipAuc, MembershipTpr
 
 PEOPLE = 10_000
 DRAW, SPLITS = 7, 100

@@ -12,10 +12,10 @@ from leafgate.api import AttackModel, CellBelief
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.release import Release
 from leafgate.kernel.schema import Column, Schema
-from leafgate_ppdtc45.shared import SharedRecords
-from leafgate_ppdtc45.split_methods import Learner, direct_tree, threshold_tree
-from leafgate_reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter
-from leafgate_reconstruction.metrics import interval
+from leafgate_plugins.ppdtc45.shared import SharedRecords
+from leafgate_plugins.ppdtc45.split_methods import Learner, direct_tree, threshold_tree
+from leafgate_plugins.reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter
+from leafgate_plugins.reconstruction.metrics import interval
 from ppdtc45_setting import LAWS, ROWS, Codes, People, accuracy, drawn, noise_of, perturbed
 
 LEARNER = Learner()

@@ -11,13 +11,13 @@ import numpy as np
 
 from leafgate.algorithms.deconvolution import cells_between, posterior, reconstructed
 from leafgate.kernel.release import Release
-from leafgate_ppdtc45.builder import naive_bayes
-from leafgate_ppdtc45.deconvolved_c45 import deconvolved_tree
-from leafgate_ppdtc45.growing import grow_by_probability
-from leafgate_ppdtc45.scoring import classify_along_random_paths, with_noise_variance
-from leafgate_ppdtc45.shared import SharedRecords
-from leafgate_ppdtc45.split_methods import Learner, choose_theta, direct_tree, matched_tree, threshold_tree
-from leafgate_reconstruction.estimators import moments_of, principal_components, projected
+from leafgate_plugins.ppdtc45.builder import naive_bayes
+from leafgate_plugins.ppdtc45.deconvolved_c45 import deconvolved_tree
+from leafgate_plugins.ppdtc45.growing import grow_by_probability
+from leafgate_plugins.ppdtc45.scoring import classify_along_random_paths, with_noise_variance
+from leafgate_plugins.ppdtc45.shared import SharedRecords
+from leafgate_plugins.ppdtc45.split_methods import Learner, choose_theta, direct_tree, matched_tree, threshold_tree
+from leafgate_plugins.reconstruction.estimators import moments_of, principal_components, projected
 from ppdtc45_setting import LAWS, ROWS, Floats, People, accuracy, drawn, noise_of, perturbed
 
 LEARNER = Learner()

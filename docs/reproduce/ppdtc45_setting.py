@@ -15,7 +15,7 @@ from leafgate.kernel.schema import Schema
 from leafgate.kernel.table import Table
 from leafgate.kernel.tree import Node
 from leafgate.session.run import open_session
-from leafgate_ppdtc45.shared import SharedRecords
+from leafgate_plugins.ppdtc45.shared import SharedRecords
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]

@@ -26,9 +26,9 @@ from leafgate.kernel.noise import Law, Noise, noise_with
 from leafgate.kernel.release import Records, Release
 from leafgate.kernel.schema import Column, Schema
 from leafgate.kernel.table import Table
-from leafgate_protection.metrics import Exposure
-from leafgate_reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter
-from leafgate_reconstruction.metrics import NormalisedRmse, intervals
+from leafgate_plugins.protection.metrics import Exposure
+from leafgate_plugins.reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter
+from leafgate_plugins.reconstruction.metrics import NormalisedRmse, intervals
 from writing import put, write_csv
 
 DOCS = Path(__file__).resolve().parents[1]

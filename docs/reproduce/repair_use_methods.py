@@ -27,7 +27,7 @@ from leafgate.errors import LeafgateError
 from leafgate.io.tables.reader import read_table
 from leafgate.readers import ModelIR
 from leafgate.session.run import Session, open_session
-from leafgate_kadet.builder import Kadet
+from leafgate_plugins.kadet.builder import Kadet
 from repair_use_data import KINDS, POLICIES, Draw, Kind, Sizes
 
 GIVEN, REPAIR, REFIT, KADET, CONSTANT = "given", "repair", "refit", "kadet", "constant"

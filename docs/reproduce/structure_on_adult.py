@@ -30,7 +30,7 @@ from leafgate.kernel.schema import Schema
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.session.run import open_session
-from leafgate_structure.metrics import (
+from leafgate_plugins.structure.metrics import (
     ClassDisclosure,
     GeneralisationGap,
     ResidualDegreesOfFreedom,

@@ -25,10 +25,10 @@ from adult_rows import adult, drawn
 from leafgate import Table
 from leafgate.api import PersonMetric, Schema, ScoringContext, make_table
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate_diversity.metrics import BetaLikeness, DeltaDisclosure, LDiversity, TCloseness
-from leafgate_linking.components import Linking
-from leafgate_protection.metrics import KAnonymity
-from leafgate_tables.raw_table import PublishedTable
+from leafgate_plugins.diversity.metrics import BetaLikeness, DeltaDisclosure, LDiversity, TCloseness
+from leafgate_plugins.linking.components import Linking
+from leafgate_plugins.protection.metrics import KAnonymity
+from leafgate_plugins.tables.raw_table import PublishedTable
 from scoring import scores_of_people
 from timing import command, seconds
 

@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 from leafgate.api import Column
-from leafgate_downgrading.c45_missing import Node
-from leafgate_downgrading.grid import Cells
-from leafgate_downgrading.options import Conditioning, NaiveBayes, Restoration, TreeInference
-from leafgate_downgrading.search import Objective, Search, search_cells_to_withhold
+from leafgate_plugins.downgrading.c45_missing import Node
+from leafgate_plugins.downgrading.grid import Cells
+from leafgate_plugins.downgrading.options import Conditioning, NaiveBayes, Restoration, TreeInference
+from leafgate_plugins.downgrading.search import Objective, Search, search_cells_to_withhold
 from timing import command
 
 START, END = "<!-- downgrading -->", "<!-- /downgrading -->"

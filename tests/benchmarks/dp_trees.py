@@ -15,8 +15,8 @@ from sklearn.ensemble import ExtraTreesClassifier
 from adult_rows import adult, drawn, matrix
 from leafgate import Release, Table
 from leafgate.api import make_table
-from leafgate_dp_random_trees.accounting import Forest, at_delta
-from leafgate_dp_random_trees.options import DpLaplaceTrees, DpRandomTrees
+from leafgate_plugins.dp_random_trees.accounting import Forest, at_delta
+from leafgate_plugins.dp_random_trees.options import DpLaplaceTrees, DpRandomTrees
 from timing import Pair, command, markdown, paired, seconds
 
 START, END = "<!-- dp -->", "<!-- /dp -->"

@@ -26,10 +26,10 @@ from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.release import Publish
 from leafgate.policy.load import document_of, policy_of
 from leafgate.session.run import read_tables
-from leafgate_baselines.builders import Id3
-from leafgate_maxent.problem.build import build_model
-from leafgate_maxent.problem.problem import SolveSettings
-from leafgate_maxent.solve.active_set import solve
+from leafgate_plugins.baselines.builders import Id3
+from leafgate_plugins.maxent.problem.build import build_model
+from leafgate_plugins.maxent.problem.problem import SolveSettings
+from leafgate_plugins.maxent.solve.active_set import solve
 from timing import command
 
 START, END = "<!-- maxent -->", "<!-- /maxent -->"

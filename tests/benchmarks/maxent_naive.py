@@ -29,8 +29,8 @@ from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.release import Publish
 from leafgate.policy.load import document_of, policy_of
 from leafgate.session.run import read_tables
-from leafgate_baselines.builders import Id3
-from leafgate_maxent.problem.build import build_model
+from leafgate_plugins.baselines.builders import Id3
+from leafgate_plugins.maxent.problem.build import build_model
 from naive_maxent import solve_naively
 from reduced_maxent import solve_reduced
 from timing import write_between

@@ -24,10 +24,10 @@ from sklearn.tree import DecisionTreeClassifier
 from adult_rows import adult, matrix
 from leafgate.api import AdversaryKnowledge, Candidates, Learner, PredictionOracle, Table
 from leafgate.kernel.oracle import QueryLog
-from leafgate_inference.membership.likelihood_ratios import RMIA, LiRA
-from leafgate_inference.membership.score_attacks import LossThreshold
-from leafgate_inference.membership.shadows import ShadowOptions
-from leafgate_sklearn.training import train
+from leafgate_plugins.inference.membership.likelihood_ratios import RMIA, LiRA
+from leafgate_plugins.inference.membership.score_attacks import LossThreshold
+from leafgate_plugins.inference.membership.shadows import ShadowOptions
+from leafgate_plugins.sklearn.training import train
 from timing import command, seconds
 
 START, END = "<!-- membership -->", "<!-- /membership -->"

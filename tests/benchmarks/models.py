@@ -25,8 +25,8 @@ from leafgate import Release, Table
 from leafgate.app import Encoding
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.models.lowering.release import lower_model
-from leafgate_linking.components import Linking
-from leafgate_sklearn.estimators import from_sklearn
+from leafgate_plugins.linking.components import Linking
+from leafgate_plugins.sklearn.estimators import from_sklearn
 from timing import command, markdown, paired
 
 START, END = "<!-- models -->", "<!-- /models -->"

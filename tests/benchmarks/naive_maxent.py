@@ -14,10 +14,10 @@ from gekko import GEKKO
 from scipy import sparse as sp
 
 from leafgate.api import Floats
-from leafgate_maxent.presolve.fixed_cells import fixed_cells
-from leafgate_maxent.problem.problem import Problem
-from leafgate_maxent.problem.split_constraints import SplitConstraints
-from leafgate_maxent.solve.closed_form import closed_form
+from leafgate_plugins.maxent.presolve.fixed_cells import fixed_cells
+from leafgate_plugins.maxent.problem.problem import Problem
+from leafgate_plugins.maxent.problem.split_constraints import SplitConstraints
+from leafgate_plugins.maxent.solve.closed_form import closed_form
 
 LEAST = 1e-9
 """No share is below; there the logarithm ends."""

@@ -15,11 +15,11 @@ import numpy as np
 from adult_rows import POLICIES
 from leafgate import Table
 from leafgate.app import open_session
-from leafgate_baselines.builders import C45
-from leafgate_ppdtc45.deconvolved_c45 import deconvolved_tree
-from leafgate_ppdtc45.options import NoiseOptions
-from leafgate_ppdtc45.shared import SharedRecords, noise_laws, share_table
-from leafgate_ppdtc45.split_methods import Learner, direct_tree, matched_tree, threshold_tree
+from leafgate_plugins.baselines.builders import C45
+from leafgate_plugins.ppdtc45.deconvolved_c45 import deconvolved_tree
+from leafgate_plugins.ppdtc45.options import NoiseOptions
+from leafgate_plugins.ppdtc45.shared import SharedRecords, noise_laws, share_table
+from leafgate_plugins.ppdtc45.split_methods import Learner, direct_tree, matched_tree, threshold_tree
 from timing import Pair, command, markdown, paired
 
 START, END = "<!-- ppdtc45 -->", "<!-- /ppdtc45 -->"

@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from adult_rows import adult
 from leafgate.algorithms.deconvolution import even_cells, reconstructed
 from leafgate.api import Law, Noise, noise_with
-from leafgate_reconstruction.posterior import bin_posterior
+from leafgate_plugins.reconstruction.posterior import bin_posterior
 from timing import Pair, command, markdown, paired, seconds
 
 START, END = "<!-- reconstruction -->", "<!-- /reconstruction -->"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from leafgate.api import Floats
-from leafgate_maxent.problem.problem import Problem, SolveSettings
-from leafgate_maxent.solve.active_set import solve
+from leafgate_plugins.maxent.problem.problem import Problem, SolveSettings
+from leafgate_plugins.maxent.solve.active_set import solve
 
 
 def solve_reduced(problem: Problem, time_limit: float) -> Floats:

@@ -24,9 +24,9 @@ from leafgate import Release, Table
 from leafgate.algorithms.routing import count_leaves
 from leafgate.api import AdversaryKnowledge, ScoringContext, make_table
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate_kadet.builder import Kadet
-from leafgate_linking.components import Linking
-from leafgate_protection.metrics import KAnonymity
+from leafgate_plugins.kadet.builder import Kadet
+from leafgate_plugins.linking.components import Linking
+from leafgate_plugins.protection.metrics import KAnonymity
 from scoring import scores_of_people
 from timing import Pair, markdown, paired, seconds, write_between
 

@@ -18,7 +18,7 @@ from survey import COLUMNS, PEOPLE, survey
 NEEDY = """
 from typing import Literal
 from leafgate.api import AttackModel, hookimpl
-leafgate_api = ">=2,<3"
+leafgate_api = ">=3,<4"
 
 class Needy(AttackModel):
     use: Literal["needy"] = "needy"

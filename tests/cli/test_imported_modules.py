@@ -35,9 +35,13 @@ def test_an_audit_that_passes_imports_no_search_no_reader_and_no_metric_that_it_
 ) -> None:
     parts = ["leafgate.engine.remedies.search", "leafgate.engine.dropped_people", "leafgate.models.lowering.encoding"]
     parts += ["leafgate.algorithms.near_copies", "leafgate.algorithms.node_counts", "leafgate.ir.model"]
-    parts += ["leafgate_inference.membership.metrics", "leafgate_structure.metrics", "leafgate_engines.duckdb"]
+    parts += [
+        "leafgate_plugins.inference.membership.metrics",
+        "leafgate_plugins.structure.metrics",
+        "leafgate_plugins.engines.duckdb",
+    ]
     assert not set(parts) & set(audited)
-    assert "leafgate_protection.metrics" in audited
+    assert "leafgate_plugins.protection.metrics" in audited
 
 
 def test_to_validate_a_policy_imports_at_most_110_modules_and_no_engine() -> None:

@@ -26,7 +26,7 @@ import os, time
 from typing import Literal
 import typer
 from leafgate.api import AttackModel, PolicyError, TreeBuilder, hookimpl
-leafgate_api = ">=2,<3"
+leafgate_api = ">=3,<4"
 
 def sleep():
     open(os.environ["AWAKE"], "w").close()

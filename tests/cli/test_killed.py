@@ -81,13 +81,15 @@ def assert_nothing_outlives(running: subprocess.Popen[str], server: socket.socke
         time.sleep(0.05)
 
 
-FEW_STARTS = "import os, leafgate_maxent.solve.active_set as s; s.MIN_CELLS_FOR_PROCESSES = 0; os.cpu_count = lambda: 2"
+FEW_STARTS = (
+    "import os, leafgate_plugins.maxent.solve.active_set as s; s.MIN_CELLS_FOR_PROCESSES = 0; os.cpu_count = lambda: 2"
+)
 
 
 @pytest.mark.parametrize(
     ("command", "module", "function", "before"),
     [
-        (audit_with_workers, "leafgate_maxent.solve.active_set", "one_start", FEW_STARTS),
+        (audit_with_workers, "leafgate_plugins.maxent.solve.active_set", "one_start", FEW_STARTS),
         (sweep_with_workers, "leafgate.commands.sweep.pool", "_audit_point", ""),
     ],
     ids=["audit", "sweep"],

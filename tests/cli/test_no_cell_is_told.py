@@ -26,7 +26,7 @@ Cells = list[list[str]]
 CLUMSY = """
 from typing import Literal
 from leafgate.api import AttackModel, Metric, ReleaseAtLeast, TreeBuilder, hookimpl
-leafgate_api = ">=2,<3"
+leafgate_api = ">=3,<4"
 
 def cell(table):
     return str(table.frame["sex"].cat.categories[-1])

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import leafgate_ppdtc45.party
+import leafgate_plugins.ppdtc45.party
 from command_line import Ended, leafgate
 from leafgate import DataError, Table
 from leafgate.api import Column, Noise, Schema
 from leafgate.app import parse_json
-from leafgate_ppdtc45.party import make_shared_file, pool_files, share_once
-from leafgate_ppdtc45.shared import SharedFile, SharedRecords, read_shared, share_table
-from leafgate_ppdtc45.shared import encode_shared as as_bytes
+from leafgate_plugins.ppdtc45.party import make_shared_file, pool_files, share_once
+from leafgate_plugins.ppdtc45.shared import SharedFile, SharedRecords, read_shared, share_table
+from leafgate_plugins.ppdtc45.shared import encode_shared as as_bytes
 from random_tables import table_of
 from shared_people import schema_of
 
@@ -143,7 +143,7 @@ def test_of_two_who_share_one_file_at_once_the_second_is_refused(
             refused.append(error)
 
     second = threading.Thread(target=share_too)
-    ledger = leafgate_ppdtc45.party._ledger
+    ledger = leafgate_plugins.ppdtc45.party._ledger
 
     def read(path: Path) -> Any:
         before = ledger(path)
@@ -152,7 +152,7 @@ def test_of_two_who_share_one_file_at_once_the_second_is_refused(
             second.join(0.2)  # without a lock it would end by now
         return before
 
-    monkeypatch.setattr(leafgate_ppdtc45.party, "_ledger", read)
+    monkeypatch.setattr(leafgate_plugins.ppdtc45.party, "_ledger", read)
     share_once(small_file("one"), data, "0", tmp_path / "one.csv")
     second.join()
     assert len(refused) == 1

@@ -16,7 +16,7 @@ from survey import survey
 PLUGIN = """
 from leafgate.api import attack, release_metric
 
-leafgate_api = ">=2,<3"
+leafgate_api = ">=3,<4"
 
 @attack("silent")
 def silent(release, known):
@@ -119,7 +119,7 @@ CHECKS = """
 from typing import Literal
 from leafgate.api import AttackModel, AuditCheck, CheckFinding, hookimpl
 
-leafgate_api = ">=2,<3"
+leafgate_api = ">=3,<4"
 
 class Never(AuditCheck):
     use: Literal["never_fit"] = "never_fit"

@@ -25,8 +25,8 @@ SLOW = """
 import os, sys, time
 from typing import Literal
 from leafgate.api import hookimpl, report_progress
-from leafgate_linking.components import Linking
-leafgate_api = ">=2,<3"
+from leafgate_plugins.linking.components import Linking
+leafgate_api = ">=3,<4"
 
 class SlowAttack(Linking):
     use: Literal["slow_attack"] = "slow_attack"

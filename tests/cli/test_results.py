@@ -16,7 +16,7 @@ from survey import survey
 DICE = """
 from typing import Literal
 from leafgate.api import TreeBuilder, hookimpl
-leafgate_api = ">=2,<3"
+leafgate_api = ">=3,<4"
 
 class Dice(TreeBuilder):
     use: Literal["dice"] = "dice"

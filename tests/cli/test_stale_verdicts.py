@@ -20,7 +20,7 @@ from command_line import Ended, leafgate, start
 from leafgate.app import load_plugins
 from leafgate.session.expected_run import judge_waivers_again
 from leafgate.session.results import SHOWN
-from leafgate_baselines.builders import C45
+from leafgate_plugins.baselines.builders import C45
 from stranger import install
 from survey import UNLISTED, survey
 
@@ -147,7 +147,7 @@ def test_an_older_report_that_cannot_be_set_aside_is_told_of(passed: Path, monke
 DICE = """
 from typing import Literal
 from leafgate.api import TreeBuilder, hookimpl
-leafgate_api = ">=2,<3"
+leafgate_api = ">=3,<4"
 from leafgate.kernel.release import Release
 
 class Dice(TreeBuilder):
@@ -155,7 +155,7 @@ class Dice(TreeBuilder):
     randomness = "system"
 
     def build(self, table, rng):
-        from leafgate_baselines.builders import C45
+        from leafgate_plugins.baselines.builders import C45
         return C45().build(table, rng)
 
 @hookimpl

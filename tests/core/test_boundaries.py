@@ -138,7 +138,12 @@ def test_commands_that_touch_no_data_load_nothing_heavy(words: tuple[object, ...
                 "leafgate.disclosure.schema",
                 "leafgate.policy.strictness",
                 "leafgate.commands.sweep.axes",
-                *CLASSES - {"leafgate_kadet.builder", "leafgate_linking.components", "leafgate_protection.metrics"},
+                *CLASSES
+                - {
+                    "leafgate_plugins.kadet.builder",
+                    "leafgate_plugins.linking.components",
+                    "leafgate_plugins.protection.metrics",
+                },
             },
         ),
     ],

@@ -24,7 +24,7 @@ from leafgate.testing.scenarios import SETTINGS
 from leafgate.testing.scenarios.releases import DisclosureLevel
 from leafgate.testing.scenarios.tables import survey
 from leafgate.testing.subjects import MANY, AttackSubject
-from leafgate_dp_random_trees.options import DpLaplaceTrees
+from leafgate_plugins.dp_random_trees.options import DpLaplaceTrees
 
 pytestmark = pytest.mark.thorough
 

@@ -33,7 +33,7 @@ from leafgate.kernel.findings import Finding, Report
 from leafgate.kernel.tables import Tables
 from leafgate.policy.load import policy_model
 from leafgate.testing.scenarios.contexts import cells_case
-from leafgate_divergence.metrics import Divergence, Gain
+from leafgate_plugins.divergence.metrics import Divergence, Gain
 from random_tables import categorical, table_of
 from scoring import scores_of_people
 from standins import attack_that, finding, policy_document

@@ -15,7 +15,7 @@ from cases import more
 from command_line import Ended, leafgate, process
 from leafgate.api import InvalidError
 from leafgate.app import ExpectedRun
-from leafgate_mlflow.export import read_public
+from leafgate_plugins.mlflow.export import read_public
 
 pytestmark = pytest.mark.thorough
 

@@ -102,7 +102,7 @@ def test_a_mistake_of_a_file_that_is_run_is_said_once(mistake: Mistake, folder: 
 
 def test_a_file_that_offers_nothing_is_no_plugin(folder: Path) -> None:
     path = folder / "tried.py"
-    path.write_text('leafgate_api = ">=2,<3"\n\ndef attacks():\n    return []\n')
+    path.write_text('leafgate_api = ">=3,<4"\n\ndef attacks():\n    return []\n')
     ended = leafgate("validate", survey(folder), "--plugin", path)
     assert (ended.code, ended.out) == (2, "")
     assert "tried.py: is no plugin that can be used: TypeError: it offers nothing: mark its hooks" in ended.err

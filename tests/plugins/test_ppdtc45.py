@@ -19,21 +19,21 @@ from leafgate.algorithms.prediction import naive_bayes_posterior, predict
 from leafgate.algorithms.publication import published
 from leafgate.api import Column, Law, Leaf, Level, Node, Noise, NumericSplit, PolicyError, Schema, leaves
 from leafgate.kernel.release import Publish
-from leafgate_ppdtc45.builder import FLOOR, build, learn, naive_bayes
-from leafgate_ppdtc45.deconvolved_c45 import deconvolved_tree, reconstruct_distributions
-from leafgate_ppdtc45.em import em_rounds, noisy_column
-from leafgate_ppdtc45.growing import grow_by_probability, probability_below
-from leafgate_ppdtc45.options import NoiseOptions, Ppdtc45
-from leafgate_ppdtc45.party import SystemCoins
-from leafgate_ppdtc45.scoring import (
+from leafgate_plugins.ppdtc45.builder import FLOOR, build, learn, naive_bayes
+from leafgate_plugins.ppdtc45.deconvolved_c45 import deconvolved_tree, reconstruct_distributions
+from leafgate_plugins.ppdtc45.em import em_rounds, noisy_column
+from leafgate_plugins.ppdtc45.growing import grow_by_probability, probability_below
+from leafgate_plugins.ppdtc45.options import NoiseOptions, Ppdtc45
+from leafgate_plugins.ppdtc45.party import SystemCoins
+from leafgate_plugins.ppdtc45.scoring import (
     classify_along_random_paths,
     expected_accuracy,
     perturb_test_table,
     reconstruct_records,
     with_noise_variance,
 )
-from leafgate_ppdtc45.shared import SharedRecords, agreed_noise, noise_laws
-from leafgate_ppdtc45.split_methods import (
+from leafgate_plugins.ppdtc45.shared import SharedRecords, agreed_noise, noise_laws
+from leafgate_plugins.ppdtc45.split_methods import (
     THETAS,
     Learner,
     best_split,

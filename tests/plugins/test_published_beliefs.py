@@ -37,9 +37,9 @@ from leafgate.engine.report import Audit
 from leafgate.kernel.findings import VisibleTo
 from leafgate.kernel.release import Publish
 from leafgate.kernel.tables import Tables
-from leafgate_linking.components import Linking
-from leafgate_maxent.components import Counting, MaxEnt
-from leafgate_published.components import Published
+from leafgate_plugins.linking.components import Linking
+from leafgate_plugins.maxent.components import Counting, MaxEnt
+from leafgate_plugins.published.components import Published
 from random_tables import categorical, table_of, tables
 from random_trees import counted, forests
 

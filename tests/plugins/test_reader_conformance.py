@@ -22,13 +22,13 @@ from leafgate.commands.convert.neutral import written
 from leafgate.commands.convert.scrub import minimise
 from leafgate.readers import ModelReader
 from leafgate.testing import Check, KnownModel, reader_conformance
-from leafgate_catboost import CATBOOST
-from leafgate_lightgbm import LIGHTGBM
-from leafgate_onnx import ONNX
-from leafgate_pmml import PMML
-from leafgate_printouts import J48, RPART
-from leafgate_sklearn import SKOPS
-from leafgate_xgboost import XGBOOST
+from leafgate_plugins.catboost import CATBOOST
+from leafgate_plugins.lightgbm import LIGHTGBM
+from leafgate_plugins.onnx import ONNX
+from leafgate_plugins.pmml import PMML
+from leafgate_plugins.printouts import J48, RPART
+from leafgate_plugins.sklearn import SKOPS
+from leafgate_plugins.xgboost import XGBOOST
 from pmml_of import pmml_of
 from sklearn_zoo import skops_bytes
 

@@ -14,7 +14,7 @@ from sklearn import ensemble, tree
 from command_line import leafgate
 from installed_readers import READERS, read_foreign
 from leafgate.app import object_as_file
-from leafgate_sklearn.training import COMPUTED, ESTIMATORS
+from leafgate_plugins.sklearn.training import COMPUTED, ESTIMATORS
 from sklearn_zoo import skops_bytes
 
 lightgbm, xgboost = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")

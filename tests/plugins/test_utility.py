@@ -21,7 +21,7 @@ from leafgate.app import document, open_session
 from leafgate.disclosure.intervals import range_of_value
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.release import Publish
-from leafgate_utility.metrics import AreaUnderCurve
+from leafgate_plugins.utility.metrics import AreaUnderCurve
 from random_tables import categorical, table_of
 from scoring import score_of_release
 from survey import write_policy

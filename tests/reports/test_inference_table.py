@@ -19,7 +19,7 @@ from leafgate.app import document
 from leafgate.disclosure.masking import Audience
 from leafgate.kernel.findings import Report
 from leafgate.reports.inference_table import HEADINGS, TITLE, inference_rows
-from leafgate_inference.attributes.metrics import AttributeCertain, AttributeLeak
+from leafgate_plugins.inference.attributes.metrics import AttributeCertain, AttributeLeak
 from reports import FILES, HOSTILE, renamed, view
 
 PEOPLE = 600

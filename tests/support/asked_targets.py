@@ -30,7 +30,7 @@ from leafgate.engine.limits import judge
 from leafgate.engine.state import AuditState
 from leafgate.kernel.findings import Finding
 from leafgate.kernel.knowledge import limit_knowledge
-from leafgate_inference.attributes import metrics
+from leafgate_plugins.inference.attributes import metrics
 from random_tables import table_of
 from standins import attack_that
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.api import Table
-from leafgate_inference.game import Answers
-from leafgate_inference.membership.likelihood_ratios import RMIA, LiRA, Variance
-from leafgate_inference.membership.planted import Scorer
-from leafgate_inference.membership.score_attacks import ShadowAttack
-from leafgate_inference.membership.shadows import ShadowModels
+from leafgate_plugins.inference.game import Answers
+from leafgate_plugins.inference.membership.likelihood_ratios import RMIA, LiRA, Variance
+from leafgate_plugins.inference.membership.planted import Scorer
+from leafgate_plugins.inference.membership.score_attacks import ShadowAttack
+from leafgate_plugins.inference.membership.shadows import ShadowModels
 
 NARROW = 0.01
 """A clip that takes all probabilities above it for equal. It blunts nothing where models answer with 0 and 1 alone."""

@@ -13,8 +13,8 @@ from leafgate.algorithms.publication import published
 from leafgate.api import AdversaryKnowledge, BuildResult, Column, ScoringContext, TreeBuilder
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.release import Publish
-from leafgate_dp_random_trees.mechanisms import Key, sample_counts
-from leafgate_dp_random_trees.options import DifferentialPrivacy, DpLaplaceTrees, DpRandomTrees
+from leafgate_plugins.dp_random_trees.mechanisms import Key, sample_counts
+from leafgate_plugins.dp_random_trees.options import DifferentialPrivacy, DpLaplaceTrees, DpRandomTrees
 from random_tables import categorical, numeric, table_of
 from scoring import score_of_release
 

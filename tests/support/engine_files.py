@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from leafgate import Table
 from leafgate.api import DataEngine
 from leafgate.app import Data
-from leafgate_engines.spark import Spark
+from leafgate_plugins.engines.spark import Spark
 
 NEEDS_SPARK = [
     pytest.mark.slow,

@@ -15,7 +15,7 @@ from leafgate.api import AdversaryKnowledge, Candidates, Membership, MembershipB
 from leafgate.app import load_plugins, read_foreign
 from leafgate.engine.knowledge import draw_candidates
 from leafgate.models.lowering.release import lower_model
-from leafgate_inference.membership.exclusion import LeafExclusion
+from leafgate_plugins.inference.membership.exclusion import LeafExclusion
 from random_tables import categorical, numeric
 from sklearn_zoo import skops_bytes
 

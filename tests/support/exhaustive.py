@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from leafgate.api import Column, Mask
-from leafgate_downgrading.grid import HIDDEN, Cells, encode_cells
-from leafgate_downgrading.naive_bayes import pair_counts
-from leafgate_downgrading.search import Objective, restoration_limits
+from leafgate_plugins.downgrading.grid import HIDDEN, Cells, encode_cells
+from leafgate_plugins.downgrading.naive_bayes import pair_counts
+from leafgate_plugins.downgrading.search import Objective, restoration_limits
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 from leafgate.api import AttackModel, SecretBelief, AdversaryKnowledge, Release, hookimpl
-leafgate_api = ">=2,<3"
+leafgate_api = ">=3,<4"
 
 class Insider(AttackModel):
     use: Literal["insider"] = "insider"

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from leafgate.api import Floats
-from leafgate_downgrading.c45_missing import Node
-from leafgate_downgrading.grid import HIDDEN, Grid
+from leafgate_plugins.downgrading.c45_missing import Node
+from leafgate_plugins.downgrading.grid import HIDDEN, Grid
 
 Record = Sequence[int]
 

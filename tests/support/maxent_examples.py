@@ -7,7 +7,7 @@ import numpy as np
 from leafgate import Release
 from leafgate.api import AdversaryKnowledge, CategoricalSplit, Level
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate_baselines.builders import Id3
+from leafgate_plugins.baselines.builders import Id3
 from literal_maxent import Floats
 from random_maxent import release_of
 from random_tables import categorical, table_of

@@ -11,13 +11,13 @@ from leafgate import Table
 from leafgate.algorithms.publication import published
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.release import Publish
-from leafgate_baselines.builders import Id3
-from leafgate_maxent.presolve.fixed_cells import fixed_cells
-from leafgate_maxent.presolve.reduce import ActiveSet, reduce_problem
-from leafgate_maxent.problem.build import build_model
-from leafgate_maxent.problem.split_constraints import impurity
-from leafgate_maxent.solve.closed_form import closed_form
-from leafgate_maxent.solve.subproblem import NonlinearConstraints, Subproblem
+from leafgate_plugins.baselines.builders import Id3
+from leafgate_plugins.maxent.presolve.fixed_cells import fixed_cells
+from leafgate_plugins.maxent.presolve.reduce import ActiveSet, reduce_problem
+from leafgate_plugins.maxent.problem.build import build_model
+from leafgate_plugins.maxent.problem.split_constraints import impurity
+from leafgate_plugins.maxent.solve.closed_form import closed_form
+from leafgate_plugins.maxent.solve.subproblem import NonlinearConstraints, Subproblem
 from random_tables import categorical, table_of
 
 

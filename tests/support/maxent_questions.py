@@ -13,9 +13,9 @@ from leafgate import NoReleaseError, PolicyError, Release, Table
 from leafgate.algorithms.publication import published
 from leafgate.api import AdversaryKnowledge, BuildResult, Leaf, Level, Node, TreeBuilder, children
 from leafgate.kernel.release import Publish
-from leafgate_maxent.problem import build as modelling
-from leafgate_maxent.problem.problem import Outcome, Problem, SolveSettings
-from leafgate_maxent.solve.active_set import solve
+from leafgate_plugins.maxent.problem import build as modelling
+from leafgate_plugins.maxent.problem.problem import Outcome, Problem, SolveSettings
+from leafgate_plugins.maxent.solve.active_set import solve
 from oracles import Path, path_of, persons
 
 Floats = NDArray[np.float64]
@@ -52,7 +52,7 @@ def believed(problem: Problem, people: Floats) -> Floats:
 def no_engine() -> Iterator[None]:
     """Whoever calls an engine in here fails."""
     called = AssertionError("an engine was called")
-    ours, theirs = "leafgate_maxent.solve.interior_point._iterate", "leafgate_maxent.solve.gekko.solve"
+    ours, theirs = "leafgate_plugins.maxent.solve.interior_point._iterate", "leafgate_plugins.maxent.solve.gekko.solve"
     with patch(ours, side_effect=called), patch(theirs, side_effect=called):
         yield
 

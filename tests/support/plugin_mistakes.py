@@ -19,7 +19,7 @@ from leafgate.api import (
     AtLeast, AttackModel, AuditCheck, CheckFinding, DataSource, GroupBelief, Metric, ReleaseAtLeast, Release,
     ReportFormat, Score, SecretBelief, TreeBuilder, attack, hookimpl, person_metric, release_metric,
 )
-leafgate_api = ">=2,<3"
+leafgate_api = ">=3,<4"
 
 def believed(known, rows=None, **more):
     n = len(known.records) if rows is None else rows
@@ -154,11 +154,11 @@ AT_LOAD: list[Mistake] = [
     ),
     at_load(
         "made for an older interface",
-        "made for leafgate.api >=1,<2, this is 2.0",
-        spy(GOOD).replace(">=2,<3", ">=1,<2"),
+        "made for leafgate.api >=1,<2, this is 3.0",
+        spy(GOOD).replace(">=3,<4", ">=1,<2"),
     ),
     at_load(
-        "interface is a number", "`leafgate_api` is no range of versions such as", spy(GOOD).replace('">=2,<3"', "2")
+        "interface is a number", "`leafgate_api` is no range of versions such as", spy(GOOD).replace('">=3,<4"', "2")
     ),
     at_load("hook without its mark", "attack_models() has no `@hookimpl`", spy(GOOD).replace("@hookimpl", "")),
     at_load(

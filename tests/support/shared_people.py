@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from leafgate.api import Column, Noise, Schema
-from leafgate_ppdtc45.shared import SharedRecords
+from leafgate_plugins.ppdtc45.shared import SharedRecords
 
 CLASSES = ("no", "yes")
 

@@ -151,7 +151,7 @@ def test_an_unknown_format_names_the_nearest_and_the_installed_ones(
 RAISES = """
 from leafgate.api import ReportFormat, hookimpl
 
-leafgate_api = ">=2,<3"
+leafgate_api = ">=3,<4"
 
 
 def render(document, attachments):

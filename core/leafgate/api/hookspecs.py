@@ -1,10 +1,10 @@
 """The hooks, by which a plugin offers classes, whose options the policy fills in, report formats and model readers.
 
 A hook that offers classes returns them in a list, or names them: a mapping from the name that policies use to the
-place of the class, such as `{"kadet": "leafgate_kadet.builder:Kadet"}`. A class that is named is imported when a
-command needs it, so that commands stay quick. The claim that a metric checks may stand behind its place, in brackets,
-`{"k_anonymity": "leafgate_protection.metrics:KAnonymity [k]"}`, or `[]` for none: then no release that claims something
-else imports it.
+place of the class, such as `{"kadet": "leafgate_plugins.kadet.builder:Kadet"}`. A class that is named is imported when
+a command needs it, so that commands stay quick. The claim that a metric checks may stand behind its place, in brackets,
+`{"k_anonymity": "leafgate_plugins.protection.metrics:KAnonymity [k]"}`, or `[]` for none: then no release that claims
+something else imports it.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 GROUP = "leafgate"
 """The entry-point group, and the project name of the hooks."""
 
-API_VERSION = "2.0"
+API_VERSION = "3.0"
 """The version of the plugin interface: these hooks, `leafgate.api`, `leafgate.algorithms`, `leafgate.app` and
 `leafgate.testing`."""
-API_RANGE = ">=2,<3"
-"""The versions that a plugin written against this one states in its module, as `leafgate_api = ">=2,<3"`."""
+API_RANGE = ">=3,<4"
+"""The versions that a plugin written against this one states in its module, as `leafgate_api = ">=3,<4"`."""
 
 hookspec = pluggy.HookspecMarker(GROUP)
 hookimpl = pluggy.HookimplMarker(GROUP)

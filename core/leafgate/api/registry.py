@@ -53,7 +53,7 @@ Entry: TypeAlias = tuple[EntryPoint, str, str]
 
 @dataclass(frozen=True)
 class NamedOffer:
-    """A component that a plugin offers by its place, such as `leafgate_kadet.builder:Kadet`, and that is not imported.
+    """A component that a plugin offers by its place (`leafgate_plugins.kadet.builder:Kadet`), and that is not imported.
 
     Attributes:
         use: the name that policies pick it by.

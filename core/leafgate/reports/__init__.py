@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 else:
     html, junit, markdown, sarif = (lazy(f"leafgate.reports.{name}") for name in ("html", "junit", "markdown", "sarif"))
 
-leafgate_api = ">=2,<3"
+leafgate_api = ">=3,<4"
 
 
 def render_html(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:

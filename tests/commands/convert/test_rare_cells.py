@@ -36,7 +36,7 @@ from leafgate.commands.convert.rare_cells import (
 from leafgate.commands.convert.scrub import leaves_of, minimise
 from leafgate.models.exposure.cells import column_cells
 from leafgate.readers import LEAF, CategoryCodes, ModelIR, Numeric, TreeIR
-from leafgate_sklearn.writer import entries_of
+from leafgate_plugins.sklearn.writer import entries_of
 from sklearn_zoo import skops_bytes
 
 DECIMALS = st.integers(-2_000_000, 2_000_000).map(lambda number: number / 1000)

@@ -316,10 +316,10 @@ class Promising(TreeBuilder):
 def test_a_builder_that_promises_differential_privacy_is_swept_in_rehearsal_only(
     tmp_path: Path, rehearsal: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import leafgate_baselines
+    import leafgate_plugins.baselines
 
-    monkeypatch.setattr(leafgate_baselines, "tree_builders", lambda: [Promising])
-    monkeypatch.setattr(leafgate_baselines.tree_builders, "leafgate_impl", {}, raising=False)
+    monkeypatch.setattr(leafgate_plugins.baselines, "tree_builders", lambda: [Promising])
+    monkeypatch.setattr(leafgate_plugins.baselines.tree_builders, "leafgate_impl", {}, raising=False)
     loaded = policy_of(policy({"build": {"use": "id3", "rehearsal": rehearsal}}), tmp_path)
     assert loaded.policy.build.guarantees == {"epsilon"}
     (point,) = points_of(policy({"build": {"use": "id3", "rehearsal": rehearsal}}), [axis_of("build.measure=gini")])

@@ -20,7 +20,7 @@ from leafgate.algorithms.routing import goes_low
 from leafgate.api import Column, Leaf, NumericSplit, Schema, SecretBelief, bin_of, bins_between
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.schema import bin_names
-from leafgate_linking.components import Linking
+from leafgate_plugins.linking.components import Linking
 from random_tables import categorical, table_of
 from survey import survey
 from table_files import PUBLIC, read

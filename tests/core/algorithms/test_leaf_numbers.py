@@ -17,8 +17,8 @@ from leafgate.algorithms.publication import published
 from leafgate.api import Leaf, Level
 from leafgate.kernel.release import ModelFile, Publish
 from leafgate.models.lowering.release import lower_model
-from leafgate_baselines.builders import C45
-from leafgate_tables.raw_table import PublishedTable
+from leafgate_plugins.baselines.builders import C45
+from leafgate_plugins.tables.raw_table import PublishedTable
 from mortgage import RISK, TREE, fan, leaf, mortgage
 from random_tables import categorical, numeric, table_of, tables
 

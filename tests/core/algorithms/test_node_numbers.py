@@ -49,7 +49,7 @@ from leafgate.io.release_codec import SealedRelease
 from leafgate.kernel.schema import bin_names
 from leafgate.models.lowering.release import lower_model
 from leafgate.readers import ModelIR
-from leafgate_baselines.builders import C45
+from leafgate_plugins.baselines.builders import C45
 from random_tables import categorical, numeric
 from sklearn_zoo import skops_bytes
 

@@ -17,7 +17,7 @@ from entry_points import Point, install
 from leafgate.api import AtLeast, AtMost, AttackModel, Score, attack, person_metric, release_metric
 from leafgate.api.registry import load_plugins, offered_by
 from leafgate.testing import conformance
-from leafgate_protection.metrics import Confidence
+from leafgate_plugins.protection.metrics import Confidence
 from standins import ORIGIN
 
 BELIEFS = ["believed"]
@@ -93,7 +93,7 @@ def test_a_mistake_is_said_where_the_function_is_decorated(make: Callable[[], An
 
 def test_a_module_with_such_functions_is_a_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
     module = sys.modules[__name__]
-    monkeypatch.setattr(module, "leafgate_api", ">=2,<3", raising=False)
+    monkeypatch.setattr(module, "leafgate_api", ">=3,<4", raising=False)
     assert offered_by(module)["offers"] == (majority, sureness, trees_left)
     install(monkeypatch, Point("spies", lambda: module))
     plugins = load_plugins(only=())
@@ -102,13 +102,13 @@ def test_a_module_with_such_functions_is_a_plugin(monkeypatch: pytest.MonkeyPatc
 
 def test_what_a_module_imports_is_offered_by_its_own_module() -> None:
     other = ModuleType("other")
-    vars(other).update(majority=majority, confidence=Confidence, leafgate_api=">=2,<3")
+    vars(other).update(majority=majority, confidence=Confidence, leafgate_api=">=3,<4")
     assert offered_by(other)["offers"] == ()
 
 
 def test_what_is_wrong_with_such_a_class_makes_its_plugin_a_broken_one() -> None:
     module = ModuleType("odd")
-    vars(module).update(leafgate_api=">=2,<3")
+    vars(module).update(leafgate_api=">=3,<4")
     source = (
         "from leafgate.api import attack\n@attack('odd', needs={'luck'})\ndef odd(release, known):\n    return []\n"
     )

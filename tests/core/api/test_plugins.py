@@ -170,9 +170,9 @@ def test_a_class_no_policy_could_use_breaks_its_plugin_alone(
 @pytest.mark.parametrize(
     ("stated", "problem"),
     [
-        (None, 'does not state its interface: write `leafgate_api = ">=2,<3"` in its module'),
-        (">=3", "made for leafgate.api >=3, this is 2.0"),
-        ("~=1.4", "made for leafgate.api ~=1.4, this is 2.0"),
+        (None, 'does not state its interface: write `leafgate_api = ">=3,<4"` in its module'),
+        (">=4", "made for leafgate.api >=4, this is 3.0"),
+        ("~=1.4", "made for leafgate.api ~=1.4, this is 3.0"),
         ("two", "is no range of versions"),
         (2, "is no range of versions"),
     ],
@@ -186,7 +186,7 @@ def test_a_plugin_made_for_another_interface_is_listed_as_such(
     assert problem in load_plugins().broken[0].problem
 
 
-@pytest.mark.parametrize("stated", [">=2,<3", "~=2.0", ">=1.9,!=2.1"])
+@pytest.mark.parametrize("stated", [">=3,<4", "~=3.0", ">=2.9,!=3.1"])
 def test_a_plugin_that_states_this_interface_is_loaded(monkeypatch: pytest.MonkeyPatch, stated: str) -> None:
     made = module(attack_models=lambda: [])
     made.__dict__["leafgate_api"] = stated
@@ -427,7 +427,7 @@ def test_a_claim_whose_metric_has_the_name_of_another_is_checked_by_nobody(
 
 def test_a_hook_without_its_mark_is_said_when_its_plugin_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     unmarked = ModuleType("unmarked")
-    vars(unmarked)["leafgate_api"] = ">=2,<3"
+    vars(unmarked)["leafgate_api"] = ">=3,<4"
     exec("def attack_models():\n    return []\n", vars(unmarked))
     install(monkeypatch, Point("spies", lambda: unmarked))
     (broken,) = load_plugins().broken

@@ -22,11 +22,11 @@ from leafgate.app import audit_policy, document, load_plugins, serialize
 from leafgate.kernel.knowledge import Knows
 from leafgate.kernel.release import Publish
 from leafgate.kernel.tables import Tables
-from leafgate_linking.components import Linking
-from leafgate_maxent.components import Counting, MaxEnt
-from leafgate_published.components import Published
-from leafgate_reconstruction.leaf_records import TableReconstruction
-from leafgate_reconstruction.table_metric import ReconstructedCells
+from leafgate_plugins.linking.components import Linking
+from leafgate_plugins.maxent.components import Counting, MaxEnt
+from leafgate_plugins.published.components import Published
+from leafgate_plugins.reconstruction.leaf_records import TableReconstruction
+from leafgate_plugins.reconstruction.table_metric import ReconstructedCells
 from random_tables import categorical, cells, table_of, tables
 from random_trees import counted, forests
 

@@ -35,8 +35,8 @@ from leafgate.kernel.findings import Finding, Report, SecondaryScore, VisibleTo
 from leafgate.kernel.release import Publish
 from leafgate.kernel.tables import Tables
 from leafgate.policy.load import policy_of
-from leafgate_kadet.builder import Kadet
-from leafgate_linking.components import Linking
+from leafgate_plugins.kadet.builder import Kadet
+from leafgate_plugins.linking.components import Linking
 from mortgage import TREE, mortgage
 from oracles import numbered, people_of, spans
 from random_tables import tables

@@ -17,8 +17,8 @@ from dominance.people import people_from
 from dominance.properties import Failure, cases, check
 from dominance.trees import blank
 from leafgate.api import AdversaryKnowledge, Belief, Release, Score, SecretBelief
-from leafgate_linking.components import Linking
-from leafgate_published.components import FileDisclosure
+from leafgate_plugins.linking.components import Linking
+from leafgate_plugins.published.components import FileDisclosure
 
 pytestmark = pytest.mark.thorough
 

@@ -29,7 +29,7 @@ from leafgate.kernel.components import Component
 from leafgate.kernel.findings import Limit, Report
 from leafgate.kernel.tables import Tables
 from leafgate.policy.protection import protected
-from leafgate_protection.metrics import Confidence, Exposure, KAnonymity
+from leafgate_plugins.protection.metrics import Confidence, Exposure, KAnonymity
 from random_tables import table_of
 from standins import COLUMNS, ROWS, attack_that, finding, plugins_with, policy_with
 

@@ -278,7 +278,7 @@ ASLEEP = """
 import time
 from typing import Literal
 from leafgate.api import AttackModel, hookimpl
-leafgate_api = ">=2,<3"
+leafgate_api = ">=3,<4"
 
 class Asleep(AttackModel):
     use: Literal["asleep"] = "asleep"

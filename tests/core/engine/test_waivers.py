@@ -18,7 +18,7 @@ from leafgate.kernel.findings import Finding
 from leafgate.kernel.tables import Tables
 from leafgate.kernel.waivers import Waiver, metric_of
 from leafgate.session.run import Session
-from leafgate_protection.metrics import KAnonymity
+from leafgate_plugins.protection.metrics import KAnonymity
 from random_tables import table_of
 from standins import ROWS, attack_that, even, metric_that, plugins_with, policy_with
 from survey import survey

@@ -10,9 +10,9 @@ from pydantic import ValidationError
 
 from leafgate.api import AtLeast, AtMost, Metric, Score, ScoringContext
 from leafgate.kernel.findings import Limit, lenient
-from leafgate_diversity.metrics import AlphaKAnonymity
-from leafgate_protection.metrics import Confidence, Exposure, KAnonymity
-from leafgate_structure.metrics import RiskySettings
+from leafgate_plugins.diversity.metrics import AlphaKAnonymity
+from leafgate_plugins.protection.metrics import Confidence, Exposure, KAnonymity
+from leafgate_plugins.structure.metrics import RiskySettings
 
 
 @pytest.mark.parametrize("bound", [0.0, 0.9, 1.0, -1.0, 250.0, -4000.0])

@@ -125,7 +125,7 @@ def test_a_class_that_the_policy_maps_to_the_wrong_value_is_no_misreading(tmp_pa
 def test_a_library_that_answers_otherwise_is_a_contradiction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = people()
     policy = put(tmp_path, write_xgboost(tmp_path, table), COLUMNS, table)
-    answer = importlib.import_module("leafgate_xgboost.library").answer
+    answer = importlib.import_module("leafgate_plugins.xgboost.library").answer
 
     def otherwise(function: str, content: bytes, rows: Any, frame: Any, place: str) -> Any:
         scores = answer(content, rows, frame)["scores"]

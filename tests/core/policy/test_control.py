@@ -22,7 +22,7 @@ OTHERS = f"{HEADER}\n33,f,no,no\n44,m,yes,yes\n"
 COUNTING = """
 from typing import Literal
 from leafgate.api import AttackModel, Belief, InconclusiveError, hookimpl
-leafgate_api = ">=2,<3"
+leafgate_api = ">=3,<4"
 
 class Counting(AttackModel):
     use: Literal["counting_candidates"] = "counting_candidates"

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 from leafgate.api import AttackModel, AtMost, DataSource, OwnersFile, PeopleFile, Score, SecretBelief
 from leafgate.api import hookimpl, text_frame
-leafgate_api = ">=2,<3"
+leafgate_api = ">=3,<4"
 
 class Witness(AttackModel):
     """Knows people of a file of its own, whether or not they are in the table."""

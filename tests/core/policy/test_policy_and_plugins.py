@@ -14,7 +14,7 @@ BROKEN = "raise RuntimeError('out of order')\n"
 DEAF = """
 from typing import Literal
 from leafgate.api import AttackModel, hookimpl
-leafgate_api = ">=2,<3"
+leafgate_api = ">=3,<4"
 
 class Deaf(AttackModel):
     use: Literal["deaf"] = "deaf"

@@ -34,8 +34,8 @@ from leafgate.engine.validation import validate_belief
 from leafgate.io.tables.reader import read_population
 from leafgate.kernel.knowledge import defensive_copy
 from leafgate.kernel.release import Publish
-from leafgate_diversity.metrics import KMap, ReidentificationRisk
-from leafgate_linking.components import Linking
+from leafgate_plugins.diversity.metrics import KMap, ReidentificationRisk
+from leafgate_plugins.linking.components import Linking
 from oracles import numbered, people_of, persons, span
 from random_tables import Cell, categorical, cells, table_of, tables
 from random_trees import forests

@@ -15,7 +15,7 @@ import leafgate
 from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Release, Schema
 from leafgate.app import parse_yaml
 from leafgate.commands.scaffold.policy import Files, first_policy
-from leafgate_kadet.requirements import ExposureRequired, make_requirement
+from leafgate_plugins.kadet.requirements import ExposureRequired, make_requirement
 
 VALUES = ("a", "b", "c")
 GROUPS = tuple(f"g{number}" for number in range(100))

@@ -27,8 +27,8 @@ from leafgate.api import (
 from leafgate.testing import DoesNotApply, NonConformance, conformance
 from leafgate.testing.scenarios.contexts import SHOWN_CASES
 from leafgate.testing.subjects import MetricSubject
-from leafgate_reconstruction.leaf_records import TableReconstruction
-from leafgate_reconstruction.table_metric import ReconstructedCells
+from leafgate_plugins.reconstruction.leaf_records import TableReconstruction
+from leafgate_plugins.reconstruction.table_metric import ReconstructedCells
 
 
 class GroupsAlone(ByLeaves):

@@ -17,7 +17,7 @@ BUNDLED = sorted(
 HEAD = """
 import typer
 from leafgate.api import hookimpl
-leafgate_api = ">=2,<4"
+leafgate_api = ">=3,<4"
 """
 COMMAND = """
 app = typer.Typer()
@@ -87,7 +87,7 @@ def test_each_mistake_is_found_by_one_check(
 def test_a_name_of_another_plugin_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = """
 from leafgate.api import attack
-leafgate_api = ">=2,<4"
+leafgate_api = ">=3,<4"
 
 @attack("linking", reads={"exact"}, threat_model="x", formula="x", source="x")
 def linking(release, known):

@@ -15,7 +15,7 @@ from leafgate.algorithms.induction.histograms import count_histograms
 from leafgate.algorithms.induction.pruning import pessimistic_errors
 from leafgate.algorithms.prediction import predict
 from leafgate.api import CategoricalSplit, Hierarchy, Leaf, Node, NumericSplit, columns_asked, leaves
-from leafgate_baselines.builders import C45, Id3
+from leafgate_plugins.baselines.builders import C45, Id3
 from naive_tree import Naive
 from questions import Measure, shape
 from random_tables import categorical, numeric, table_of, tables

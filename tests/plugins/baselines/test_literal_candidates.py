@@ -9,8 +9,8 @@ import pytest
 from leafgate import Release, Table
 from leafgate.api import Branch, CategoricalSplit, Leaf
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate_baselines.builders import C45, Id3
-from leafgate_kadet.builder import Kadet
+from leafgate_plugins.baselines.builders import C45, Id3
+from leafgate_plugins.kadet.builder import Kadet
 from literal_candidates import Comparison, split_information
 from literal_gains import excess
 from literal_maxent import model_of, truth_of, violation

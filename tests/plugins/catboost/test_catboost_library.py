@@ -23,9 +23,9 @@ from leafgate.api import InconclusiveError, Learner, ReleaseError, Schema
 from leafgate.app import Encoding, open_session, read_foreign
 from leafgate.commands.convert.scrub import predicted, votes
 from leafgate.models.lowering.release import lower_model
-from leafgate_catboost import CATBOOST
-from leafgate_catboost.hashes import LONGEST, category_hash
-from leafgate_catboost.training import train
+from leafgate_plugins.catboost import CATBOOST
+from leafgate_plugins.catboost.hashes import LONGEST, category_hash
+from leafgate_plugins.catboost.training import train
 from sklearn_pipelines import as_frame
 
 catboost = pytest.importorskip("catboost.core")  # a folder of tests is called catboost, too

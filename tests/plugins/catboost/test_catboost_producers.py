@@ -16,8 +16,8 @@ from leafgate.api import ReleaseError
 from leafgate.app import read_foreign
 from leafgate.models.lowering.release import lower_model
 from leafgate.readers import ModelIR
-from leafgate_catboost import CATBOOST
-from leafgate_catboost.hashes import category_hash
+from leafgate_plugins.catboost import CATBOOST
+from leafgate_plugins.catboost.hashes import category_hash
 from producer_archive import archives_in
 from producer_matrix import leaf_of, rows_of
 from random_tables import categorical, numeric, table_of

@@ -34,7 +34,7 @@ from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.findings import Finding, Report
 from leafgate.kernel.tables import Tables
 from leafgate.policy.load import policy_of
-from leafgate_diversity.metrics import AlphaKAnonymity
+from leafgate_plugins.diversity.metrics import AlphaKAnonymity
 from random_tables import Cell, categorical, hierarchies, table_of
 from scoring import scores_of_people
 from survey import survey, write_policy

@@ -18,11 +18,11 @@ from command_line import leafgate
 from exhaustive import Tiny, fewest, holds, tiny, visible
 from leafgate.app import open_session
 from leafgate.engine.report import Audit
-from leafgate_downgrading.components import Downgrading
-from leafgate_downgrading.grid import HIDDEN, WITHHELD, Grid
-from leafgate_downgrading.metrics import class_errors
-from leafgate_downgrading.options import Conditioning, NaiveBayes, Restoration, TreeInference
-from leafgate_downgrading.search import Objective, Search, search_cells_to_withhold
+from leafgate_plugins.downgrading.components import Downgrading
+from leafgate_plugins.downgrading.grid import HIDDEN, WITHHELD, Grid
+from leafgate_plugins.downgrading.metrics import class_errors
+from leafgate_plugins.downgrading.options import Conditioning, NaiveBayes, Restoration, TreeInference
+from leafgate_plugins.downgrading.search import Objective, Search, search_cells_to_withhold
 
 POLICIES = Path(__file__).resolve().parents[3] / "policies"
 PAPERS = {"use": "tree_inference", "train_on": "complete", "least": 1}
@@ -251,7 +251,7 @@ def test_something_must_be_secret(tmp_path: Path) -> None:
 
 def test_the_judges_share_nothing_with_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a search that withholds nothing but what is secret the audit fails, whatever the builder may claim."""
-    from leafgate_downgrading import builder as module
+    from leafgate_plugins.downgrading import builder as module
 
     monkeypatch.setattr(module, "search_cells_to_withhold", lambda cells, protected, aim: Search(protected.copy()))
     audit = open_session(written(tmp_path)).audit()

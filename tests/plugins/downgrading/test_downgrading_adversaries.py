@@ -11,11 +11,16 @@ from leafgate.algorithms.induction.growth import finished
 from leafgate.algorithms.induction.pruning import prune
 from leafgate.algorithms.routing import route
 from leafgate.api import Codes
-from leafgate_downgrading.adversaries import RestorationAdversary, TreeAdversary
-from leafgate_downgrading.c45_missing import TreeOptions, best_split, class_posterior, grow_tree
-from leafgate_downgrading.conditioning import ConditioningAdversary
-from leafgate_downgrading.grid import HIDDEN, Grid, indicators
-from leafgate_downgrading.naive_bayes import NaiveBayesAdversary, mutual_information, pair_counts, update_pair_counts
+from leafgate_plugins.downgrading.adversaries import RestorationAdversary, TreeAdversary
+from leafgate_plugins.downgrading.c45_missing import TreeOptions, best_split, class_posterior, grow_tree
+from leafgate_plugins.downgrading.conditioning import ConditioningAdversary
+from leafgate_plugins.downgrading.grid import HIDDEN, Grid, indicators
+from leafgate_plugins.downgrading.naive_bayes import (
+    NaiveBayesAdversary,
+    mutual_information,
+    pair_counts,
+    update_pair_counts,
+)
 from literal_cells import asked, bits_told, completed, conditioned, naively
 from random_tables import categorical, table_of
 
@@ -170,7 +175,7 @@ def test_quinlans_case_with_an_unknown_humidity_is_play_with_44_percent() -> Non
 
 def test_the_unknown_outlook_lowers_its_gain_ratio_as_quinlan_computes() -> None:
     """Gain 13/14 (0.961 - 0.747) = 0.199 bits, split information 1.809."""
-    from leafgate_downgrading.c45_missing import _class_counts, _tests
+    from leafgate_plugins.downgrading.c45_missing import _class_counts, _tests
 
     grid, _ = golf()
     tests = _tests(grid, _class_counts(grid, 4, np.arange(14), grid.weight), 14.0, 2.0)

@@ -18,9 +18,15 @@ from hypothesis import strategies as st
 
 from command_line import leafgate
 from leafgate.api import InvalidError
-from leafgate_dp_random_trees.accounting import SAMPLING_RATES, Forest, at_delta, at_epsilon, feasible_parameters
-from leafgate_dp_random_trees.accounting.pld import counter_distribution, profile
-from leafgate_dp_random_trees.accounting.theorem import delta_of, epsilon_of, one_tree_delta
+from leafgate_plugins.dp_random_trees.accounting import (
+    SAMPLING_RATES,
+    Forest,
+    at_delta,
+    at_epsilon,
+    feasible_parameters,
+)
+from leafgate_plugins.dp_random_trees.accounting.pld import counter_distribution, profile
+from leafgate_plugins.dp_random_trees.accounting.theorem import delta_of, epsilon_of, one_tree_delta
 
 pytestmark = pytest.mark.thorough
 

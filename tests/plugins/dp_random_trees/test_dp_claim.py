@@ -15,8 +15,8 @@ from leafgate import InconclusiveError, Release, Table
 from leafgate.algorithms.publication import published
 from leafgate.api import Branch, CategoricalSplit, Leaf, NumericSplit, Records, Schema, leaves, map_leaves
 from leafgate.kernel.release import Publish
-from leafgate_dp_random_trees.accounting import Forest, at_delta
-from leafgate_dp_random_trees.options import DifferentialPrivacy, RandomTrees
+from leafgate_plugins.dp_random_trees.accounting import Forest, at_delta
+from leafgate_plugins.dp_random_trees.options import DifferentialPrivacy, RandomTrees
 
 TABLE = survey()
 NARROW = replace(AGE, bounds=(0.0, 99.0))

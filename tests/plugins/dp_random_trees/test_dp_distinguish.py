@@ -16,9 +16,9 @@ from leafgate.api import BuildResult, Ids, MechanismBelief, Schema, TreeBuilder
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.kernel.release import Publish
-from leafgate_dp_random_trees.accounting import choose_forest
-from leafgate_dp_random_trees.builder import dp_random_trees
-from leafgate_dp_random_trees.distinguish.attack import (
+from leafgate_plugins.dp_random_trees.accounting import choose_forest
+from leafgate_plugins.dp_random_trees.builder import dp_random_trees
+from leafgate_plugins.dp_random_trees.distinguish.attack import (
     choose_test,
     claim_of,
     estimate_epsilon,
@@ -27,9 +27,9 @@ from leafgate_dp_random_trees.distinguish.attack import (
     plan_runs,
     seconds_of_a_run,
 )
-from leafgate_dp_random_trees.distinguish.neighbours import neighbouring_tables
-from leafgate_dp_random_trees.mechanisms import Key, discrete_laplace
-from leafgate_dp_random_trees.options import Distinguish, DpRandomTrees, RandomTrees
+from leafgate_plugins.dp_random_trees.distinguish.neighbours import neighbouring_tables
+from leafgate_plugins.dp_random_trees.mechanisms import Key, discrete_laplace
+from leafgate_plugins.dp_random_trees.options import Distinguish, DpRandomTrees, RandomTrees
 from random_tables import categorical, table_of
 
 pytestmark = pytest.mark.thorough
@@ -79,7 +79,7 @@ def from_the_data(schema: Schema, table: Table) -> Schema:
 
 
 def test_a_sample_of_a_fixed_size_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leafgate_dp_random_trees.builder.sample_counts", fixed_size)
+    monkeypatch.setattr("leafgate_plugins.dp_random_trees.builder.sample_counts", fixed_size)
     assert refuted(dp_trees())
 
 
@@ -110,8 +110,8 @@ def test_one_sample_for_all_trees_is_refuted(monkeypatch: pytest.MonkeyPatch, sh
     table = table_of((*asked, TRUTH), [(*"a" * 24, "no")])
     claim = released(builder, table).guarantee["epsilon"]
     if shared:
-        monkeypatch.setattr("leafgate_dp_random_trees.builder.dp_random_trees", shared_sample)
-        monkeypatch.setattr("leafgate_dp_random_trees.builder.sample_counts", lambda people, beta, key: people)
+        monkeypatch.setattr("leafgate_plugins.dp_random_trees.builder.dp_random_trees", shared_sample)
+        monkeypatch.setattr("leafgate_plugins.dp_random_trees.builder.sample_counts", lambda people, beta, key: people)
     world = next(w for w in neighbouring_tables(table.schema, 5, 0.1, 2, replaced=False) if w.name == "alike in part")
     mechanism = attacked(builder, table).mechanism
     assert mechanism is not None
@@ -144,7 +144,7 @@ def test_half_of_the_noise_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
     def too_little(scale: float, size: int, key: Key) -> Ids:
         return discrete_laplace(scale / 10, size, key)
 
-    monkeypatch.setattr("leafgate_dp_random_trees.builder.discrete_laplace", too_little)
+    monkeypatch.setattr("leafgate_plugins.dp_random_trees.builder.discrete_laplace", too_little)
     assert refuted(laplace_trees(trees=4, scale=4.0), runs=200)
 
 

@@ -17,9 +17,14 @@ from dp_survey import COLUMNS, dp_trees, released, survey
 from leafgate import Release, Table
 from leafgate.algorithms.prediction import class_votes
 from leafgate.api import CategoricalSplit, Leaf, Node, NumericSplit, Schema, leaves
-from leafgate_dp_random_trees.leaf_scores import impute_suppressed, leaf_scores
-from leafgate_dp_random_trees.options import RandomTrees
-from leafgate_dp_random_trees.structure import CUTS, assign_columns, balanced_structure_violations, draw_balanced_trees
+from leafgate_plugins.dp_random_trees.leaf_scores import impute_suppressed, leaf_scores
+from leafgate_plugins.dp_random_trees.options import RandomTrees
+from leafgate_plugins.dp_random_trees.structure import (
+    CUTS,
+    assign_columns,
+    balanced_structure_violations,
+    draw_balanced_trees,
+)
 from random_tables import categorical, numeric, table_of
 
 SCHEMA = Schema(COLUMNS)

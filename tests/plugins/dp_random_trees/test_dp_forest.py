@@ -21,11 +21,11 @@ from leafgate.algorithms.prediction import class_votes, predict
 from leafgate.algorithms.routing import route
 from leafgate.api import Leaf, Schema, columns_asked, leaves, map_leaves
 from leafgate.app import serialize
-from leafgate_dp_random_trees.accounting import at_delta, choose_forest
-from leafgate_dp_random_trees.leaf_scores import with_statistics
-from leafgate_dp_random_trees.mechanisms import Key, discrete_laplace, sample_counts
-from leafgate_dp_random_trees.options import DpRandomTrees, RandomTrees
-from leafgate_dp_random_trees.structure import draw_random_tree, random_structure_violations
+from leafgate_plugins.dp_random_trees.accounting import at_delta, choose_forest
+from leafgate_plugins.dp_random_trees.leaf_scores import with_statistics
+from leafgate_plugins.dp_random_trees.mechanisms import Key, discrete_laplace, sample_counts
+from leafgate_plugins.dp_random_trees.options import DpRandomTrees, RandomTrees
+from leafgate_plugins.dp_random_trees.structure import draw_random_tree, random_structure_violations
 from random_tables import table_of
 
 pytestmark = pytest.mark.thorough
@@ -47,7 +47,7 @@ def test_without_sampling_and_threshold_every_tree_counts_everybody() -> None:
 
 @pytest.mark.parametrize("at_once", [64, 2**22])
 def test_a_sample_keeps_every_person_with_the_same_chance(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leafgate_dp_random_trees.mechanisms.COINS_AT_ONCE", at_once)
+    monkeypatch.setattr("leafgate_plugins.dp_random_trees.mechanisms.COINS_AT_ONCE", at_once)
     weight = np.array([1, 2, 5, 1000], dtype=np.int64)
     drawn = np.array([sample_counts(weight, 0.3, Key.drawn(np.random.default_rng(seed))) for seed in range(4000)])
     assert (drawn <= weight).all()
@@ -227,7 +227,7 @@ def test_every_tree_of_a_forest_has_a_sample_of_its_own() -> None:
 
 
 def test_k_people_are_shown_and_fewer_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leafgate_dp_random_trees.builder.sample_counts", lambda weight, beta, key: weight)
+    monkeypatch.setattr("leafgate_plugins.dp_random_trees.builder.sample_counts", lambda weight, beta, key: weight)
     table = table_of(COLUMNS, [("a", "a", "a", "a", 1.0, "no"), ("a", "a", "a", "a", 1.0, "yes")], [10, 9])
     (tree,) = released(dp_trees(depth=0, trees=1, combine="sum"), table).trees
     assert isinstance(tree, Leaf)

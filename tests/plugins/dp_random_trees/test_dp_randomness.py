@@ -23,10 +23,10 @@ from leafgate.api import Ids, Leaf, ScoringContext, leaves, map_leaves
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.io.release_codec import release_bytes
 from leafgate.testing.scenarios.contexts import OneShot
-from leafgate_dp_random_trees.accounting import Forest
-from leafgate_dp_random_trees.mechanisms import Key
-from leafgate_dp_random_trees.options import DifferentialPrivacy
-from leafgate_dp_random_trees.randomness import (
+from leafgate_plugins.dp_random_trees.accounting import Forest
+from leafgate_plugins.dp_random_trees.mechanisms import Key
+from leafgate_plugins.dp_random_trees.options import DifferentialPrivacy
+from leafgate_plugins.dp_random_trees.randomness import (
     LEVEL,
     LEVEL_OF_COUNTERS,
     LEVEL_OF_WHOLE,
@@ -113,7 +113,7 @@ def test_samples_that_are_not_each_trees_own_coins_are_refused(kind: str, monkey
         return np.asarray(key.generator().multivariate_hypergeometric(people, int(beta * people.sum())))
 
     counted = one_sample(table, 0.1, Key(bytes(32))) if kind == "one sample for all trees" else table
-    monkeypatch.setattr("leafgate_dp_random_trees.builder.sample_counts", drawn)
+    monkeypatch.setattr("leafgate_plugins.dp_random_trees.builder.sample_counts", drawn)
     twin = released(builder, counted)
     assert log_evidence_against_sampling(counters_of(twin, table), 10, 0.1) >= LOG_LIMIT
 

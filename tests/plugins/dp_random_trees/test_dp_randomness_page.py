@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from leafgate_dp_random_trees.randomness import LEVEL
+from leafgate_plugins.dp_random_trees.randomness import LEVEL
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 

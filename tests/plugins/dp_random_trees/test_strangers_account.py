@@ -20,7 +20,7 @@ from typing import Annotated, Literal
 from leafgate.api import Branch, CategoricalSplit, InconclusiveError, Leaf, MORE, Release, TreeBuilder, hookimpl
 from pydantic import Field
 
-leafgate_api = ">=2,<3"
+leafgate_api = ">=3,<4"
 
 class NoisyStump(TreeBuilder):
     "How many people of each class have each value of the first column of values, with discrete Laplace noise."
@@ -117,13 +117,13 @@ from typing import Literal
 import numpy as np
 from leafgate.api import TreeBuilder, hookimpl
 
-leafgate_api = ">=2,<3"
+leafgate_api = ">=3,<4"
 
 class Borrowed(TreeBuilder):
     use: Literal["borrowed"] = "borrowed"
 
     def build(self, table, rng):
-        from leafgate_dp_random_trees.options import DpLaplaceTrees
+        from leafgate_plugins.dp_random_trees.options import DpLaplaceTrees
         return DpLaplaceTrees(trees=8, scale=8.0).build(table, np.random.default_rng(0))
 
 @hookimpl

@@ -12,7 +12,7 @@ import pytest
 from command_line import Ended, leafgate, start
 from engine_files import NEEDS_SPARK
 from leafgate.api import DataLocation
-from leafgate_engines.spark import Spark, _arrow_batches
+from leafgate_plugins.engines.spark import Spark, _arrow_batches
 from patience import SECONDS
 from session_processes import PROC, ended_in
 from spark_faults import SUPPORT, Victim, disturb
@@ -81,15 +81,15 @@ def test_a_driver_that_is_killed_leaves_the_audit_inconclusive(tmp_path: Path, c
 
 
 AT_A_BATCH = """
-import leafgate_engines.spark
-arrow_batches = leafgate_engines.spark._arrow_batches
+import leafgate_plugins.engines.spark
+arrow_batches = leafgate_plugins.engines.spark._arrow_batches
 
 def disturbed_batches(rows, schema):
     for batch in arrow_batches(rows, schema):
         os.kill(victims()[0], signal.SIGKILL)
         yield batch
 
-leafgate_engines.spark._arrow_batches = disturbed_batches
+leafgate_plugins.engines.spark._arrow_batches = disturbed_batches
 """
 
 

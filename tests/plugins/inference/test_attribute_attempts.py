@@ -16,8 +16,8 @@ from leafgate import InconclusiveError, PolicyError
 from leafgate.algorithms.correlation import correlation_gain
 from leafgate.api import AttributeBelief
 from leafgate.app import load_policy
-from leafgate_inference.attributes.metrics import LIMIT_RARE_VALUES, UNBREAKABLE, AttributeLeak
-from leafgate_inference.attributes.query_attacks import exponents_of_deciding, weighed_by_scores
+from leafgate_plugins.inference.attributes.metrics import LIMIT_RARE_VALUES, UNBREAKABLE, AttributeLeak
+from leafgate_plugins.inference.attributes.query_attacks import exponents_of_deciding, weighed_by_scores
 
 
 def logs_that_differ_by(*spreads: float) -> np.ndarray:

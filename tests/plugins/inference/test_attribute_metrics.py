@@ -19,8 +19,8 @@ from asked_targets import AskedCase, Planted, asked, guess_of, mistaken, seeing
 from guessed_members import report_of
 from leafgate.api import AttributeBelief, AuditorOnly, InconclusiveError, Table, UnreadableError
 from leafgate.app import document
-from leafgate_inference.attributes.leaks import Beliefs, Measure, best_guess, leaks_of, measured, surest_people
-from leafgate_inference.attributes.metrics import (
+from leafgate_plugins.inference.attributes.leaks import Beliefs, Measure, best_guess, leaks_of, measured, surest_people
+from leafgate_plugins.inference.attributes.metrics import (
     BELOW_CHANCE,
     LEAK_SIZES,
     UNBREAKABLE,
@@ -31,7 +31,7 @@ from leafgate_inference.attributes.metrics import (
     determining_columns,
     leaking_people,
 )
-from leafgate_inference.power import REPEATS, UNPLANTED
+from leafgate_plugins.inference.power import REPEATS, UNPLANTED
 
 ALL_MEASURES: tuple[Measure, ...] = ("accuracy", "ppv", "mcc")
 
@@ -334,7 +334,7 @@ def test_columns_are_sought_among_those_known_of_targets_in_the_table_and_the_au
         return ("town",)
 
     imputation = SimpleNamespace(determining_columns=among)
-    monkeypatch.setitem(sys.modules, "leafgate_inference.attributes.imputation", imputation)
+    monkeypatch.setitem(sys.modules, "leafgate_plugins.inference.attributes.imputation", imputation)
     context = guesses((0.1, 0.4), (0.1, 0.4), 50, others_in_table=7).context
     assert determining_columns(context, context.known.targets["married"]) == ("town",)
     assert looked_at == [(["town", "married"], 57), (["town", "married"], 2)]

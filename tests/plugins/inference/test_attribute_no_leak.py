@@ -14,12 +14,12 @@ from leafgate.api import AttributeBelief, Column, Release, Schema, ScoringContex
 from leafgate.engine.attack import call_infer
 from leafgate.engine.knowledge import draw_targets, grant_knowledge, secret_inputs
 from leafgate.kernel.knowledge import Knows, limit_knowledge
-from leafgate_baselines.builders import Id3
-from leafgate_inference.attributes.leaf_constraints import LeafConstraints
-from leafgate_inference.attributes.metrics import AttributeLeak
-from leafgate_inference.attributes.query_attacks import Csmia, Likelihood, Lomia
-from leafgate_inference.attributes.targets import InputAttack
-from leafgate_inference.attributes.white_box import Fredrikson
+from leafgate_plugins.baselines.builders import Id3
+from leafgate_plugins.inference.attributes.leaf_constraints import LeafConstraints
+from leafgate_plugins.inference.attributes.metrics import AttributeLeak
+from leafgate_plugins.inference.attributes.query_attacks import Csmia, Likelihood, Lomia
+from leafgate_plugins.inference.attributes.targets import InputAttack
+from leafgate_plugins.inference.attributes.white_box import Fredrikson
 
 pytestmark = pytest.mark.slow
 

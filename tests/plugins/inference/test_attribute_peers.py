@@ -31,15 +31,15 @@ from leafgate.api import (
     Targets,
 )
 from leafgate.kernel.oracle import QueryLog
-from leafgate_inference.attributes.peers import (
+from leafgate_plugins.inference.attributes.peers import (
     ArtAttribute,
     PeerAttack,
     SacroMlAttribute,
     guess_posterior,
     sacroml_guesses,
 )
-from leafgate_inference.game import Answers
-from leafgate_inference.peers import art, sacroml
+from leafgate_plugins.inference.game import Answers
+from leafgate_plugins.inference.peers import art, sacroml
 
 N = 100
 CLASSES = ("no", "yes")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafgate_inference.game import Answers, canonical_order, coins, own_classes, rows_of
+from leafgate_plugins.inference.game import Answers, canonical_order, coins, own_classes, rows_of
 from random_tables import categorical, numeric, table_of
 
 COLUMNS = [numeric("age", "quasi_identifier"), categorical("ill", "class", values=("no", "yes"), missing=True)]

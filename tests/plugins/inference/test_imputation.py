@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-import leafgate_inference.attributes.imputation as module
+import leafgate_plugins.inference.attributes.imputation as module
 from adult import data_root
 from leafgate.api import Column, InconclusiveError, Schema, Table, Targets
-from leafgate_inference.attributes.imputation import Imputation, determining_columns, impute
+from leafgate_plugins.inference.attributes.imputation import Imputation, determining_columns, impute
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]

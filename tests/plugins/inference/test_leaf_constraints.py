@@ -39,10 +39,10 @@ from leafgate.app import load_plugins, read_foreign
 from leafgate.engine.validation import validate_belief
 from leafgate.kernel.release import Publish
 from leafgate.models.lowering.release import lower_model
-from leafgate_baselines.builders import C45, Id3
-from leafgate_inference.attributes.counting import occurring_bins
-from leafgate_inference.attributes.imputation import impute
-from leafgate_inference.attributes.leaf_constraints import (
+from leafgate_plugins.baselines.builders import C45, Id3
+from leafgate_plugins.inference.attributes.counting import occurring_bins
+from leafgate_plugins.inference.attributes.imputation import impute
+from leafgate_plugins.inference.attributes.leaf_constraints import (
     LeafConstraints,
     bootstrap_ratios,
     excluding_by_value,
@@ -50,8 +50,8 @@ from leafgate_inference.attributes.leaf_constraints import (
     reachable_leaves,
     restricted,
 )
-from leafgate_kadet.builder import Kadet
-from leafgate_kadet.requirements import LDiversityRequired
+from leafgate_plugins.kadet.builder import Kadet
+from leafgate_plugins.kadet.requirements import LDiversityRequired
 from oracles import Cell, Person, cells_to_try, leaf_at, path_of, persons
 from random_tables import categorical, numeric, records, table_of
 from random_trees import counted, cuts, fans, trees

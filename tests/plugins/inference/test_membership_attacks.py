@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from leafgate.algorithms.prediction import class_scores
 from leafgate.api import AdversaryKnowledge, Column, InconclusiveError, Membership, MembershipBelief, Release, Table
 from leafgate.engine.knowledge import draw_candidates
-from leafgate_baselines.builders import C45
-from leafgate_inference.game import Answers, are_alike
-from leafgate_inference.membership.learned_attacks import Quantile, WorstCase
-from leafgate_inference.membership.likelihood_ratios import RMIA, LiRA
-from leafgate_inference.membership.score_attacks import LossThreshold, ScoreAttack
+from leafgate_plugins.baselines.builders import C45
+from leafgate_plugins.inference.game import Answers, are_alike
+from leafgate_plugins.inference.membership.learned_attacks import Quantile, WorstCase
+from leafgate_plugins.inference.membership.likelihood_ratios import RMIA, LiRA
+from leafgate_plugins.inference.membership.score_attacks import LossThreshold, ScoreAttack
 from random_tables import table_of
 
 COLUMNS = (

@@ -37,7 +37,7 @@ from leafgate.kernel.oracle import QueryLog
 from leafgate.kernel.release import Publish
 from leafgate.kernel.tables import Tables
 from leafgate.policy.load import policy_model
-from leafgate_inference.membership.exclusion import LeafExclusion, candidate_absence, excluding_trees
+from leafgate_plugins.inference.membership.exclusion import LeafExclusion, candidate_absence, excluding_trees
 from oracles import leaf_at, path_of, persons
 from random_tables import tables
 from random_trees import counted, trees

@@ -25,8 +25,8 @@ from leafgate.app import audit_policy, document, load_plugins
 from leafgate.kernel.findings import Finding
 from leafgate.kernel.tables import Tables
 from leafgate.policy.load import policy_of
-from leafgate_inference.game import rows_of
-from leafgate_inference.membership.leave_one_out import (
+from leafgate_plugins.inference.game import rows_of
+from leafgate_plugins.inference.membership.leave_one_out import (
     ALTERED_RECORDS,
     CONFIRMING_SEEDS,
     SEEDS_OF_TABLE,
@@ -285,7 +285,7 @@ def test_a_time_limit_leaves_the_limit_inconclusive_and_says_what_is_known(monke
     table, _, _ = people(40)
     table = table.project(["x0", "y"])[0]
     seconds = itertools.count()
-    monkeypatch.setattr("leafgate_inference.membership.leave_one_out.time.monotonic", lambda: next(seconds))
+    monkeypatch.setattr("leafgate_plugins.inference.membership.leave_one_out.time.monotonic", lambda: next(seconds))
     model = DecisionTreeClassifier(max_depth=1)
     case = case_of(table, retraining(model), clone(model))
     enough = SEEDS_OF_TABLE + 10 * SEEDS_WITHOUT_PERSON + 0.5

@@ -22,7 +22,7 @@ from leafgate.api import (
     UnreadableError,
 )
 from leafgate.app import document
-from leafgate_inference.membership.metrics import (
+from leafgate_plugins.inference.membership.metrics import (
     BELOW_CHANCE,
     LEAK_SIZES,
     UNSEEN,
@@ -35,7 +35,7 @@ from leafgate_inference.membership.metrics import (
     MembershipTpr,
     rate_moved,
 )
-from leafgate_inference.power import REPEATS, UNPLANTED
+from leafgate_plugins.inference.power import REPEATS, UNPLANTED
 
 SMALL_FPR = 0.02
 

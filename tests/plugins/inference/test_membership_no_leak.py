@@ -10,11 +10,11 @@ from guessed_members import guessed
 from leafgate.algorithms.prediction import class_scores
 from leafgate.api import AdversaryKnowledge, AttackModel, Candidates, MembershipBelief, Release, Table
 from leafgate.engine.attack import call_infer
-from leafgate_baselines.builders import Id3
-from leafgate_inference.membership.likelihood_ratios import RMIA, LiRA
-from leafgate_inference.membership.metrics import MembershipAdvantage, MembershipAuc, MembershipTpr
-from leafgate_inference.membership.score_attacks import LossThreshold
-from leafgate_inference.membership.shadows import ShadowOptions
+from leafgate_plugins.baselines.builders import Id3
+from leafgate_plugins.inference.membership.likelihood_ratios import RMIA, LiRA
+from leafgate_plugins.inference.membership.metrics import MembershipAdvantage, MembershipAuc, MembershipTpr
+from leafgate_plugins.inference.membership.score_attacks import LossThreshold
+from leafgate_plugins.inference.membership.shadows import ShadowOptions
 from sklearn_pipelines import people
 
 pytestmark = pytest.mark.slow

@@ -26,9 +26,9 @@ from leafgate.api import (
     Table,
 )
 from leafgate.kernel.oracle import QueryLog
-from leafgate_inference.membership import peers
-from leafgate_inference.membership.peers import Art, PeerAttack, SacroMl, lira_member_prob, sacro_logit
-from leafgate_inference.membership.shadows import train_shadows
+from leafgate_plugins.inference.membership import peers
+from leafgate_plugins.inference.membership.peers import Art, PeerAttack, SacroMl, lira_member_prob, sacro_logit
+from leafgate_plugins.inference.membership.shadows import train_shadows
 
 N_IN, N_OUT = 150, 150
 SCHEMA = Schema(

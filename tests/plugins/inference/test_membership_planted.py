@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from blunted_attacks import BLUNTED
 from leafgate.api import Column, Schema, Table
-from leafgate_inference.game import Answers, canonical_order
-from leafgate_inference.membership.learned_attacks import Quantile, WorstCase
-from leafgate_inference.membership.likelihood_ratios import RMIA, LiRA
-from leafgate_inference.membership.planted import (
+from leafgate_plugins.inference.game import Answers, canonical_order
+from leafgate_plugins.inference.membership.learned_attacks import Quantile, WorstCase
+from leafgate_plugins.inference.membership.likelihood_ratios import RMIA, LiRA
+from leafgate_plugins.inference.membership.planted import (
     PLANTED_ODDS,
     PlantedLeaks,
     Scorer,
@@ -29,8 +29,8 @@ from leafgate_inference.membership.planted import (
     strengthened,
     uninformative_target,
 )
-from leafgate_inference.membership.score_attacks import LossScorer, ShadowAttack
-from leafgate_inference.membership.shadows import ShadowModels
+from leafgate_plugins.inference.membership.score_attacks import LossScorer, ShadowAttack
+from leafgate_plugins.inference.membership.shadows import ShadowModels
 
 PEOPLE = 3000
 REPEATS = 12

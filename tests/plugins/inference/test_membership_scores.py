@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from leafgate.api import InconclusiveError, PeopleCount
-from leafgate_inference.game import Answers
-from leafgate_inference.membership.learned_attacks import Features, fit_quantile, fit_worst_case, sorted_scores
-from leafgate_inference.membership.likelihood_ratios import LiRA, Variance, fit_lira, fit_rmia, logit
-from leafgate_inference.membership.planted import Scorer
-from leafgate_inference.membership.score_attacks import LossScorer, posterior_odds
-from leafgate_inference.membership.shadows import ShadowModels
+from leafgate_plugins.inference.game import Answers
+from leafgate_plugins.inference.membership.learned_attacks import Features, fit_quantile, fit_worst_case, sorted_scores
+from leafgate_plugins.inference.membership.likelihood_ratios import LiRA, Variance, fit_lira, fit_rmia, logit
+from leafgate_plugins.inference.membership.planted import Scorer
+from leafgate_plugins.inference.membership.score_attacks import LossScorer, posterior_odds
+from leafgate_plugins.inference.membership.shadows import ShadowModels
 
 Floats = NDArray[np.float64]
 Fit = Callable[[ShadowModels], Scorer]

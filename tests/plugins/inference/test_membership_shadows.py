@@ -17,7 +17,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
-import leafgate_inference.membership.shadows
+import leafgate_plugins.inference.membership.shadows
 from leafgate.api import (
     AdversaryKnowledge,
     Belief,
@@ -33,8 +33,8 @@ from leafgate.api.registry import Plugin
 from leafgate.app import Plugins, open_session
 from leafgate.policy.load import policy_model
 from leafgate.progress import progress_watched_by
-from leafgate_inference.membership.shadows import ShadowModels, ShadowOptions, forecast_shadows, train_shadows
-from leafgate_sklearn.training import train
+from leafgate_plugins.inference.membership.shadows import ShadowModels, ShadowOptions, forecast_shadows, train_shadows
+from leafgate_plugins.sklearn.training import train
 from sklearn_pipelines import as_frame, people
 from sklearn_zoo import skops_bytes
 from standins import attack_that
@@ -46,7 +46,7 @@ TREE = Learner("sklearn.tree.DecisionTreeClassifier", {"max_depth": 5})
 
 @pytest.fixture(autouse=True)
 def _nothing_in_memory() -> None:
-    leafgate_inference.membership.shadows._ANSWERS.sets.clear()
+    leafgate_plugins.inference.membership.shadows._ANSWERS.sets.clear()
 
 
 def known_of(table: Table, seed: int = 3, in_table: int = 300) -> AdversaryKnowledge:
@@ -184,7 +184,7 @@ def cached(beside: Path, **options: object) -> ShadowOptions:
 def test_a_cache_serves_the_next_process_and_no_other_people_or_training(tmp_path: Path) -> None:
     def run(table: Table, models: int, kind: str = "sklearn tree", seed: int = 3) -> tuple[ShadowModels, int]:
         """In a new process, as far as what is kept in memory goes."""
-        leafgate_inference.membership.shadows._ANSWERS.sets.clear()
+        leafgate_plugins.inference.membership.shadows._ANSWERS.sets.clear()
         training = CountedTraining()
         known = replace(known_of(table, seed), retrain=training, retrain_id=kind)
         return train_shadows(cached(tmp_path, models=models, cache="kept"), known), training.calls
@@ -219,7 +219,7 @@ def test_what_was_trained_before_an_error_is_in_the_cache(tmp_path: Path) -> Non
     known = replace(known_of(table), retrain=CountedTraining(stop=2), retrain_id="sklearn tree")
     with pytest.raises(InconclusiveError, match="that is enough"):
         train_shadows(options, known)
-    leafgate_inference.membership.shadows._ANSWERS.sets.clear()
+    leafgate_plugins.inference.membership.shadows._ANSWERS.sets.clear()
     rest = CountedTraining()
     train_shadows(options, replace(known, retrain=rest))
     assert rest.calls == 4
@@ -231,14 +231,14 @@ def test_what_another_process_cached_meanwhile_is_kept(tmp_path: Path) -> None:
     (file,) = (tmp_path / "kept").iterdir()
     content = file.read_bytes()
     file.unlink()
-    leafgate_inference.membership.shadows._ANSWERS.sets.clear()
+    leafgate_plugins.inference.membership.shadows._ANSWERS.sets.clear()
 
     def retrain(own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
         file.write_bytes(content)
         return train(TREE, own, asked, seed)
 
     train_shadows(cached(tmp_path, models=2, cache="kept", jobs=1), replace(known, retrain=retrain))
-    leafgate_inference.membership.shadows._ANSWERS.sets.clear()
+    leafgate_plugins.inference.membership.shadows._ANSWERS.sets.clear()
     rest = CountedTraining()
     train_shadows(cached(tmp_path, models=5, cache="kept"), replace(known, retrain=rest))
     assert rest.calls == 0
@@ -261,7 +261,7 @@ def test_a_cache_without_room_is_named_and_hides_no_other_error(
         return train(TREE, own, asked, seed)
 
     calls = [True, False]
-    leafgate_inference.membership.shadows._ANSWERS.sets.clear()
+    leafgate_plugins.inference.membership.shadows._ANSWERS.sets.clear()
     with pytest.raises(KeyboardInterrupt):
         train_shadows(cached(tmp_path, models=2, cache="kept", jobs=1), replace(known, retrain=interrupted))
 
@@ -282,7 +282,7 @@ def test_a_time_limit_ends_it_and_the_next_run_goes_on(tmp_path: Path, jobs: int
     done = int(caught.value.problems[0].message.split()[0])
     assert 1 <= done < 12
     assert "goes on where it ended" in str(caught.value.problems)
-    leafgate_inference.membership.shadows._ANSWERS.sets.clear()
+    leafgate_plugins.inference.membership.shadows._ANSWERS.sets.clear()
     rest = CountedTraining()
     assert len(train_shadows(options.model_copy(update={"time_limit": None}), replace(known, retrain=rest))) == 12
     assert rest.calls == 12 - done
@@ -305,7 +305,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # who runs the tests m
 sys.path[:0] = {path!r}
 from dataclasses import replace
 from test_membership_shadows import CountedTraining, known_of
-from leafgate_inference.membership.shadows import ShadowOptions, train_shadows
+from leafgate_plugins.inference.membership.shadows import ShadowOptions, train_shadows
 from sklearn_pipelines import people
 known = replace(known_of(people(2, n=500)), retrain=CountedTraining(pause=30.0))
 print("ready", flush=True)
@@ -390,8 +390,8 @@ def test_an_audit_trains_models_by_the_builder_and_by_the_file(name: str, tmp_pa
     assert (
         known.retrain_id.split()[0]
         == {
-            "a DP builder": "leafgate_dp_random_trees.options.DpRandomTrees",
-            "kADET": "leafgate_kadet.builder.Kadet",
+            "a DP builder": "leafgate_plugins.dp_random_trees.options.DpRandomTrees",
+            "kADET": "leafgate_plugins.kadet.builder.Kadet",
             "a file": "sklearn.tree.DecisionTreeClassifier",
             "a file, as the policy says": "sklearn.ensemble.ExtraTreesClassifier",
         }[name]
@@ -402,12 +402,12 @@ def test_an_audit_trains_models_by_the_builder_and_by_the_file(name: str, tmp_pa
     scored = first.scores.sum(axis=2)
     assert ((abs(scored - 1) < 1e-9) | (scored == 0)).all()  # a tree of kADET has no leaf for values that nobody has
     assert (scored > 0).mean() > 0.99
-    rows, seed = leafgate_inference.membership.shadows._training_of(known).drawn(2)
+    rows, seed = leafgate_plugins.inference.membership.shadows._training_of(known).drawn(2)
     assert known.retrain is not None
     people_of = known.candidates.table
     again = known.retrain(people_of.people_at(rows), people_of, seed)
     assert (first.scores[2] == np.nan_to_num(again)).all()
-    leafgate_inference.membership.shadows._ANSWERS.sets.clear()
+    leafgate_plugins.inference.membership.shadows._ANSWERS.sets.clear()
     (kept,) = (tmp_path / "kept").iterdir()
     written = kept.stat().st_mtime_ns
     audited()

@@ -24,9 +24,9 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from xgboost import XGBClassifier
 
-import leafgate_catboost.training
-import leafgate_lightgbm.training
-import leafgate_xgboost.training
+import leafgate_plugins.catboost.training
+import leafgate_plugins.lightgbm.training
+import leafgate_plugins.xgboost.training
 from installed_readers import READERS, read_foreign
 from leafgate import InconclusiveError, Table
 from leafgate.algorithms.prediction import class_scores
@@ -35,8 +35,8 @@ from leafgate.api import Learner, Schema
 from leafgate.app import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.readers import view_object
-from leafgate_published.components import Published, TrainedBy
-from leafgate_sklearn.training import COMPUTED, PARAMETERS, learner_of, train
+from leafgate_plugins.published.components import Published, TrainedBy
+from leafgate_plugins.sklearn.training import COMPUTED, PARAMETERS, learner_of, train
 from sklearn_pipelines import PIPELINES, as_frame, people
 from sklearn_zoo import skops_bytes
 
@@ -248,7 +248,7 @@ def test_without_catboost_it_names_the_command(monkeypatch: pytest.MonkeyPatch) 
     table = complete(3)
     monkeypatch.setitem(sys.modules, "catboost", None)
     with pytest.raises(InconclusiveError) as caught:
-        leafgate_catboost.training.train(Learner("catboost.CatBoostClassifier"), table, table, 0)
+        leafgate_plugins.catboost.training.train(Learner("catboost.CatBoostClassifier"), table, table, 0)
     assert 'pip install "leafgate[catboost]"' in str(caught.value.problems)
 
 
@@ -298,14 +298,14 @@ def test_lightgbms_file_tells_enough_to_train_the_same_model(name: str) -> None:
     assert own is not None
     assert own.unknown == ()
     assert own.encoding == {"age": "number", "school": "category", "job": "category", "pay": "number"}
-    scores = leafgate_lightgbm.training.train(own, table, others, SEED)
+    scores = leafgate_plugins.lightgbm.training.train(own, table, others, SEED)
     np.testing.assert_allclose(scores, class_scores(loaded.release, others), atol=1e-6)
     weighted = BOOSTED[name]().set_params(class_weight="balanced").fit(features, target)
     learner = read_foreign(weighted.booster_.model_to_string().encode(), "model.txt").learner
     assert learner is not None
     assert learner.unknown == ("class_weight",)
     with pytest.raises(InconclusiveError, match="does not hold all parameters"):
-        leafgate_lightgbm.training.train(learner, table, others, SEED)
+        leafgate_plugins.lightgbm.training.train(learner, table, others, SEED)
 
 
 def test_xgboosts_file_does_not_hold_all_parameters_and_the_policy_names_them(tmp_path: Path) -> None:
@@ -326,7 +326,7 @@ def test_xgboosts_file_does_not_hold_all_parameters_and_the_policy_names_them(tm
     assert learner is not None
     assert learner.parameters == {"n_estimators": 7, "num_parallel_tree": 1, "scale_pos_weight": 2.0}
     with pytest.raises(InconclusiveError, match="does not hold all parameters") as caught:
-        leafgate_xgboost.training.train(learner, table, others, SEED)
+        leafgate_plugins.xgboost.training.train(learner, table, others, SEED)
     assert "learning_rate" in str(caught.value.problems)
     named = TrainedBy(estimator="xgboost.XGBClassifier", parameters=parameters)
     loaded = build.model_copy(update={"trained_by": named}).build(table, rng, READERS)
@@ -334,7 +334,7 @@ def test_xgboosts_file_does_not_hold_all_parameters_and_the_policy_names_them(tm
     assert own is not None
     assert own.parameters == {**learner.parameters, **parameters}
     assert own.encoding == {"age": "number", "school": "one_hot", "job": "one_hot", "pay": "number"}
-    scores = leafgate_xgboost.training.train(own, table, others, SEED)
+    scores = leafgate_plugins.xgboost.training.train(own, table, others, SEED)
     np.testing.assert_allclose(scores, class_scores(loaded.release, others), atol=1e-6)
 
 
@@ -343,8 +343,8 @@ def test_every_classifier_is_trained_by_its_name_alone(name: str) -> None:
     table, others = people(3), people(4)
     rounds = {} if name.endswith("TreeClassifier") else {"max_iter" if name.startswith("Hist") else "n_estimators": 5}
     reader, module = {
-        "LGBMClassifier": (leafgate_lightgbm.training.train, "lightgbm"),
-        "XGBClassifier": (leafgate_xgboost.training.train, "xgboost"),
+        "LGBMClassifier": (leafgate_plugins.lightgbm.training.train, "lightgbm"),
+        "XGBClassifier": (leafgate_plugins.xgboost.training.train, "xgboost"),
     }.get(name, (train, "sklearn.ensemble"))
     scores = reader(Learner(f"{module}.{name}", rounds), table, others, 1)
     np.testing.assert_allclose(scores.sum(axis=1), 1.0, atol=1e-6)

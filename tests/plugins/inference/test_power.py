@@ -8,7 +8,7 @@ import pytest
 
 from leafgate.algorithms.intervals import Estimate
 from leafgate.api import InconclusiveError, UnreadableError
-from leafgate_inference.power import DETECTED, REPEATS, is_seen, power_problem, repeat_on_leak, shows_leak
+from leafgate_plugins.inference.power import DETECTED, REPEATS, is_seen, power_problem, repeat_on_leak, shows_leak
 
 
 def missing(*repetitions: int) -> tuple[Callable[[int], bool], list[int]]:

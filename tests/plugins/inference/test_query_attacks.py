@@ -35,7 +35,7 @@ from leafgate.api import (
     leaves,
 )
 from leafgate.kernel.oracle import QueryLog
-from leafgate_inference.attributes.query_attacks import (
+from leafgate_plugins.inference.attributes.query_attacks import (
     BAND_EDGES,
     MAX_EXPONENT_OF_MEMBERS,
     Csmia,
@@ -50,15 +50,15 @@ from leafgate_inference.attributes.query_attacks import (
     lomia_decisions,
     lomia_posterior,
 )
-from leafgate_inference.attributes.targets import InputAttack
-from leafgate_inference.attributes.white_box import (
+from leafgate_plugins.inference.attributes.targets import InputAttack
+from leafgate_plugins.inference.attributes.white_box import (
     Fredrikson,
     consistent_shares,
     leaf_numbers,
     values_of_children,
     white_box_posterior,
 )
-from leafgate_inference.game import Answers
+from leafgate_plugins.inference.game import Answers
 
 CLASSES = ("low", "high")
 VALUES = ("no", "flu", "ache")
@@ -467,7 +467,7 @@ def test_likelihood_says_what_is_missing_to_calibrate_on_members(memorised: Game
 
 def test_no_attack_on_answers_prefers_a_value_by_a_model_that_ignores_the_secret(ignoring: Game) -> None:
     """Of csmia every value is tied, lomia believes the shares of others, and likelihood the imputation."""
-    from leafgate_inference.attributes.imputation import impute
+    from leafgate_plugins.inference.attributes.imputation import impute
 
     csmia = ignoring.belief(Csmia())
     np.testing.assert_allclose(np.asarray(csmia.posterior), 1 / 3)

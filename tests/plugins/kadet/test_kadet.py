@@ -11,9 +11,9 @@ from leafgate import InconclusiveError, NoReleaseError, Table
 from leafgate.algorithms.induction.encoding import encode
 from leafgate.api import Branch, CategoricalSplit, Hierarchy, Node, NumericSplit
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate_kadet.builder import Kadet
-from leafgate_kadet.grow import grow
-from leafgate_kadet.requirements import admissible_of
+from leafgate_plugins.kadet.builder import Kadet
+from leafgate_plugins.kadet.grow import grow
+from leafgate_plugins.kadet.requirements import admissible_of
 from mortgage import MARITAL_STATUS, RISK, SPORTS_CAR, TREE, fan, leaf, mortgage
 from oracles import group_sizes, numbered, spans
 from random_tables import Cell, categorical, numeric, table_of

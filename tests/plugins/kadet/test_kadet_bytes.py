@@ -13,8 +13,8 @@ from leafgate import NoReleaseError, Release, Table
 from leafgate.api import Column, Hierarchy, Records, Schema, make_table
 from leafgate.app import serialize
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate_kadet.builder import Kadet
-from leafgate_linking.attack import link
+from leafgate_plugins.kadet.builder import Kadet
+from leafgate_plugins.linking.attack import link
 from oracles import Cell, Person, numbered, people_of, persons
 from random_tables import categorical, numeric, table_of, tables
 

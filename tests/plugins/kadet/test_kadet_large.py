@@ -20,9 +20,9 @@ from leafgate.api import LargeTable
 from leafgate.app import serialize
 from leafgate.io.tables import reader, stored_records
 from leafgate.io.tables.reader import read_any_table, read_table
-from leafgate_engines.duckdb import DuckDb
-from leafgate_kadet.builder import Kadet
-from leafgate_kadet.requirements import ConfidenceRequired, ExposureRequired, Required
+from leafgate_plugins.engines.duckdb import DuckDb
+from leafgate_plugins.kadet.builder import Kadet
+from leafgate_plugins.kadet.requirements import ConfidenceRequired, ExposureRequired, Required
 
 pytest.importorskip("duckdb", reason="DuckDB is not installed")
 

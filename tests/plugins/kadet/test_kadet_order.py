@@ -17,9 +17,9 @@ from leafgate.algorithms.induction.growth import GrowingNode, finished, growing_
 from leafgate.algorithms.induction.pruning import prune
 from leafgate.algorithms.induction.splits import Measure
 from leafgate.api import Node, Schema, make_table
-from leafgate_kadet.grow import Grower
-from leafgate_kadet.requirements import Required, TClosenessRequired, admissible_of
-from leafgate_kadet.spans import SharedSpans, Spans
+from leafgate_plugins.kadet.grow import Grower
+from leafgate_plugins.kadet.requirements import Required, TClosenessRequired, admissible_of
+from leafgate_plugins.kadet.spans import SharedSpans, Spans
 from random_tables import tables
 
 ANY_MEASURE: st.SearchStrategy[Measure] = st.sampled_from(["gain", "gain_ratio", "gini"])

@@ -13,10 +13,10 @@ from leafgate.algorithms.induction.growth import GrowingNode, finished
 from leafgate.algorithms.induction.pruning import prune
 from leafgate.api import AdversaryKnowledge, Node
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate_kadet.grow import grow
-from leafgate_kadet.requirements import admissible_of
-from leafgate_kadet.spans import Span, Spans, merge_spans
-from leafgate_linking.attack import link
+from leafgate_plugins.kadet.grow import grow
+from leafgate_plugins.kadet.requirements import admissible_of
+from leafgate_plugins.kadet.spans import Span, Spans, merge_spans
+from leafgate_plugins.linking.attack import link
 from literal_kadet import LiteralKadet
 from oracles import group_sizes, numbered, people_of, spans
 from questions import Measure, class_counts, shape, size

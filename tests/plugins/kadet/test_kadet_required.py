@@ -34,10 +34,10 @@ from leafgate.app import audit_policy, load_plugins
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.report import Audit
 from leafgate.kernel.tables import Tables
-from leafgate_diversity.metrics import AlphaKAnonymity, DeltaDisclosure, LDiversity, TCloseness
-from leafgate_kadet.builder import Kadet
-from leafgate_kadet.grow import grow
-from leafgate_kadet.requirements import (
+from leafgate_plugins.diversity.metrics import AlphaKAnonymity, DeltaDisclosure, LDiversity, TCloseness
+from leafgate_plugins.kadet.builder import Kadet
+from leafgate_plugins.kadet.grow import grow
+from leafgate_plugins.kadet.requirements import (
     ConfidenceRequired,
     DeltaDisclosureRequired,
     ExposureRequired,
@@ -48,7 +48,7 @@ from leafgate_kadet.requirements import (
     make_requirement,
     requirements_for,
 )
-from leafgate_protection.metrics import Confidence, Exposure
+from leafgate_plugins.protection.metrics import Confidence, Exposure
 from literal_kadet import LiteralKadet
 from mortgage import MARITAL_STATUS, RISK, SPORTS_CAR, fan, leaf, mortgage
 from oracles import People, nodes, numbered, people_of, spans

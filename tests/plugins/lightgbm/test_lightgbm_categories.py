@@ -21,7 +21,7 @@ from leafgate.app import Encoding
 from leafgate.commands.convert.scrub import votes
 from leafgate.models.lowering.release import lower_model
 from leafgate.readers import CategoryCodes, ModelIR, Unresolved
-from leafgate_lightgbm.categories import belonging
+from leafgate_plugins.lightgbm.categories import belonging
 from patience import ends_soon
 from random_tables import categorical, numeric
 

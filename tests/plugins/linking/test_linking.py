@@ -24,9 +24,9 @@ from leafgate.api import (
 )
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.release import Publish
-from leafgate_linking.attack import link
-from leafgate_linking.components import Linking
-from leafgate_protection.metrics import KAnonymity
+from leafgate_plugins.linking.attack import link
+from leafgate_plugins.linking.components import Linking
+from leafgate_plugins.protection.metrics import KAnonymity
 from mortgage import MARITAL_STATUS, PEOPLE, RISK, SPORTS_CAR, TREE, fan, leaf, mortgage
 from oracles import numbered
 from random_tables import categorical, numeric, table_of

@@ -11,8 +11,8 @@ from leafgate.api import Combine, Counted, Level, Node, ScoringContext, SecretBe
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.kernel.release import Publish
-from leafgate_linking.attack import link
-from leafgate_linking.components import Linking
+from leafgate_plugins.linking.attack import link
+from leafgate_plugins.linking.components import Linking
 from oracles import group_sizes, numbered, persons, spans
 from random_tables import categorical, numeric, table_of, tables
 from random_trees import counted, forests, trees

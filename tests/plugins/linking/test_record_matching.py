@@ -14,11 +14,11 @@ from leafgate import Release, Table
 from leafgate.api import Column, Records, Schema, SecretBelief, make_table
 from leafgate.app import serialize
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate_linking.attack import link
-from leafgate_linking.components import Linking
-from leafgate_linking.posterior import shares_of_matches
-from leafgate_linking.record_matching import Matches, matches
-from leafgate_tables.raw_table import PublishedTable
+from leafgate_plugins.linking.attack import link
+from leafgate_plugins.linking.components import Linking
+from leafgate_plugins.linking.posterior import shares_of_matches
+from leafgate_plugins.linking.record_matching import Matches, matches
+from leafgate_plugins.tables.raw_table import PublishedTable
 from oracles import Cell, Person, numbered, persons
 from random_tables import BOUNDS, NUMBERS, categorical, numeric, table_of, tables
 

@@ -14,13 +14,13 @@ from leafgate import InconclusiveError, Release, Table
 from leafgate.api import AdversaryKnowledge, Branch, CategoricalSplit, Fact, Leaf, Level
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.release import Publish
-from leafgate_baselines.builders import Id3
-from leafgate_maxent.counting import diagnostics as sampling
-from leafgate_maxent.counting.closed_form import log_ways
-from leafgate_maxent.counting.diagnostics import convergence_of
-from leafgate_maxent.counting.posterior import CountingPosterior, counting_posterior
-from leafgate_maxent.problem import build as modelling
-from leafgate_maxent.problem.problem import Problem
+from leafgate_plugins.baselines.builders import Id3
+from leafgate_plugins.maxent.counting import diagnostics as sampling
+from leafgate_plugins.maxent.counting.closed_form import log_ways
+from leafgate_plugins.maxent.counting.diagnostics import convergence_of
+from leafgate_plugins.maxent.counting.posterior import CountingPosterior, counting_posterior
+from leafgate_plugins.maxent.problem import build as modelling
+from leafgate_plugins.maxent.problem.problem import Problem
 from literal_counting import count
 from literal_maxent import model_of
 from maxent_examples import AGE, DEGREE, SALARY, example_1

@@ -15,14 +15,14 @@ import pytest
 from scipy import sparse as sp
 
 from leafgate import InconclusiveError
-from leafgate_maxent.presolve.fixed_cells import independent_rows
-from leafgate_maxent.problem.split_constraints import impurity
-from leafgate_maxent.solve import gekko as gekko_engine
-from leafgate_maxent.solve import interior_point as structured
-from leafgate_maxent.solve.certificate import estimate_duals
-from leafgate_maxent.solve.gekko import OPTIONS, solver_of
-from leafgate_maxent.solve.lifting import decompose_blocks, lift, make_elastic
-from leafgate_maxent.solve.subproblem import Subproblem
+from leafgate_plugins.maxent.presolve.fixed_cells import independent_rows
+from leafgate_plugins.maxent.problem.split_constraints import impurity
+from leafgate_plugins.maxent.solve import gekko as gekko_engine
+from leafgate_plugins.maxent.solve import interior_point as structured
+from leafgate_plugins.maxent.solve.certificate import estimate_duals
+from leafgate_plugins.maxent.solve.gekko import OPTIONS, solver_of
+from leafgate_plugins.maxent.solve.lifting import decompose_blocks, lift, make_elastic
+from leafgate_plugins.maxent.solve.subproblem import Subproblem
 from maxent_parts import crossed_leaves, parts
 
 GEKKO = import_module("gekko.gekko")

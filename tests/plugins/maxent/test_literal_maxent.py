@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from leafgate.api import CategoricalSplit, Level
-from leafgate_baselines.builders import Id3
+from leafgate_plugins.baselines.builders import Id3
 from literal_casadi import solve_casadi
 from literal_counting import count
 from literal_gekko import solve_gekko

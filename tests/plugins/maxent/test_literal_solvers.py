@@ -11,7 +11,7 @@ from example_counts import examples
 from leafgate import Table
 from leafgate.api import AdversaryKnowledge, Level
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate_baselines.builders import Id3
+from leafgate_plugins.baselines.builders import Id3
 from literal_casadi import solve_casadi
 from literal_counting import count
 from literal_gekko import solve_gekko

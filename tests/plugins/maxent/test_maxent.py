@@ -8,10 +8,10 @@ import pytest
 from leafgate import Release
 from leafgate.api import AdversaryKnowledge, AuditorOnly, CategoricalSplit, Level, SecretBelief
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate_baselines.builders import Id3
-from leafgate_maxent.attack import describe_split_constraint
-from leafgate_maxent.components import MaxEnt
-from leafgate_maxent.problem.problem import Problem
+from leafgate_plugins.baselines.builders import Id3
+from leafgate_plugins.maxent.attack import describe_split_constraint
+from leafgate_plugins.maxent.components import MaxEnt
+from leafgate_plugins.maxent.problem.problem import Problem
 from maxent_examples import FIGURE_1, example_1, mixed
 from maxent_parts import random_table
 from maxent_questions import Floats, answer, no_engine, problem_of

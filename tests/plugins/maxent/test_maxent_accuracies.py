@@ -16,14 +16,14 @@ from leafgate.algorithms.publication import published
 from leafgate.api import AdversaryKnowledge
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.release import Publish
-from leafgate_baselines.builders import Id3
-from leafgate_maxent.presolve.fixed_cells import fixed_cells
-from leafgate_maxent.presolve.reduce import reduce_problem
-from leafgate_maxent.problem.problem import Problem, SolveSettings
-from leafgate_maxent.solve.active_set import empty_active_set, solve, violated
-from leafgate_maxent.solve.closed_form import closed_form
-from leafgate_maxent.solve.interior_point import Preconditioner
-from leafgate_maxent.solve.subproblem import Subproblem
+from leafgate_plugins.baselines.builders import Id3
+from leafgate_plugins.maxent.presolve.fixed_cells import fixed_cells
+from leafgate_plugins.maxent.presolve.reduce import reduce_problem
+from leafgate_plugins.maxent.problem.problem import Problem, SolveSettings
+from leafgate_plugins.maxent.solve.active_set import empty_active_set, solve, violated
+from leafgate_plugins.maxent.solve.closed_form import closed_form
+from leafgate_plugins.maxent.solve.interior_point import Preconditioner
+from leafgate_plugins.maxent.solve.subproblem import Subproblem
 from literal_casadi import solve_casadi
 from literal_maxent import Extra, entropy, model_of, reached, violation
 from literal_newton import solve_newton

@@ -15,8 +15,8 @@ from leafgate.algorithms.publication import published
 from leafgate.api import AdversaryKnowledge, Branch, CategoricalSplit, Fact, Leaf, Level, SecretBelief
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.release import Publish
-from leafgate_baselines.builders import Id3
-from leafgate_maxent.components import MaxEnt
+from leafgate_plugins.baselines.builders import Id3
+from leafgate_plugins.maxent.components import MaxEnt
 from maxent_examples import example_1, mixed
 from maxent_parts import random_table
 from random_maxent import release_of

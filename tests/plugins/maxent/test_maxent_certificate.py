@@ -11,13 +11,13 @@ from scipy.linalg import null_space
 
 from leafgate.api import Level
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate_baselines.builders import Id3
-from leafgate_maxent.presolve.fixed_cells import fixed_cells
-from leafgate_maxent.presolve.reduce import ActiveSet, ReducedProblem, reduce_problem
-from leafgate_maxent.solve.active_set import empty_active_set, violated
-from leafgate_maxent.solve.certificate import cap_duals, dual_caps, upper_bound
-from leafgate_maxent.solve.closed_form import closed_form
-from leafgate_maxent.solve.subproblem import Solution, Subproblem
+from leafgate_plugins.baselines.builders import Id3
+from leafgate_plugins.maxent.presolve.fixed_cells import fixed_cells
+from leafgate_plugins.maxent.presolve.reduce import ActiveSet, ReducedProblem, reduce_problem
+from leafgate_plugins.maxent.solve.active_set import empty_active_set, violated
+from leafgate_plugins.maxent.solve.certificate import cap_duals, dual_caps, upper_bound
+from leafgate_plugins.maxent.solve.closed_form import closed_form
+from leafgate_plugins.maxent.solve.subproblem import Solution, Subproblem
 from maxent_parts import random_table
 from maxent_questions import answer, problem_of, truth_in
 from random_maxent import release_of

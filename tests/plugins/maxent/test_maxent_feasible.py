@@ -12,22 +12,22 @@ from hypothesis import strategies as st
 
 from leafgate import Table
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate_baselines.builders import Id3
-from leafgate_maxent.presolve.fixed_cells import fixed_cells
-from leafgate_maxent.presolve.reduce import ActiveSet, ReducedProblem, hold, reduce_problem
-from leafgate_maxent.problem.problem import Problem
-from leafgate_maxent.solve.active_set import (
+from leafgate_plugins.baselines.builders import Id3
+from leafgate_plugins.maxent.presolve.fixed_cells import fixed_cells
+from leafgate_plugins.maxent.presolve.reduce import ActiveSet, ReducedProblem, hold, reduce_problem
+from leafgate_plugins.maxent.problem.problem import Problem
+from leafgate_plugins.maxent.solve.active_set import (
     broken_nodes,
     empty_active_set,
     repair,
     scale_to_equalities,
     violated,
 )
-from leafgate_maxent.solve.certificate import dual_caps
-from leafgate_maxent.solve.closed_form import closed_form
-from leafgate_maxent.solve.engine import Search, engine_of
-from leafgate_maxent.solve.interior_point import SolverOptions, solve
-from leafgate_maxent.solve.lifting import make_elastic
+from leafgate_plugins.maxent.solve.certificate import dual_caps
+from leafgate_plugins.maxent.solve.closed_form import closed_form
+from leafgate_plugins.maxent.solve.engine import Search, engine_of
+from leafgate_plugins.maxent.solve.interior_point import SolverOptions, solve
+from leafgate_plugins.maxent.solve.lifting import make_elastic
 from literal_maxent import model_of, violation
 from maxent_parts import random_table
 from maxent_questions import answer, believed, problem_of, truth_in

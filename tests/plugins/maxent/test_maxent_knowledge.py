@@ -9,8 +9,8 @@ import pytest
 from leafgate import InconclusiveError
 from leafgate.api import AuditorOnly, Fact, Level, SecretBelief
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate_baselines.builders import Id3
-from leafgate_maxent.components import Counting, MaxEnt
+from leafgate_plugins.baselines.builders import Id3
+from leafgate_plugins.maxent.components import Counting, MaxEnt
 from maxent_examples import FIGURE_2, example_1, mixed
 from maxent_questions import answer, believed, problem_of
 from random_maxent import release_of

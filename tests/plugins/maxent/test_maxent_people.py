@@ -14,11 +14,11 @@ from leafgate.api import AdversaryKnowledge, AuditorOnly, Counted, Level, Secret
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.kernel.belief import secret_of
-from leafgate_baselines.builders import Id3
-from leafgate_linking.components import Linking
-from leafgate_maxent.components import MaxEnt
-from leafgate_maxent.problem.problem import SolveSettings
-from leafgate_maxent.solve.active_set import solve
+from leafgate_plugins.baselines.builders import Id3
+from leafgate_plugins.linking.components import Linking
+from leafgate_plugins.maxent.components import MaxEnt
+from leafgate_plugins.maxent.problem.problem import SolveSettings
+from leafgate_plugins.maxent.solve.active_set import solve
 from literal_maxent import Floats
 from maxent_questions import answer, problem_of, truth_in
 from random_maxent import LEVELS, builders, release_of, secret_tables

@@ -13,9 +13,9 @@ from leafgate import Release, Table
 from leafgate.api import AdversaryKnowledge, SecretBelief, TreeBuilder, columns_asked
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.belief import secret_of
-from leafgate_baselines.builders import Id3
-from leafgate_kadet.builder import Kadet
-from leafgate_maxent.components import MaxEnt
+from leafgate_plugins.baselines.builders import Id3
+from leafgate_plugins.kadet.builder import Kadet
+from leafgate_plugins.maxent.components import MaxEnt
 from literal_joint import Joint, joint_of, solve_joint
 from literal_maxent import Floats
 from maxent_questions import answer, built, problem_of, truth_in

@@ -11,7 +11,7 @@ from example_counts import examples
 from leafgate import Release
 from leafgate.api import AdversaryKnowledge
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate_baselines.builders import Id3
+from leafgate_plugins.baselines.builders import Id3
 from literal_casadi import solve_casadi
 from literal_gekko import solve_gekko
 from literal_maxent import Model, entropy, model_of, violation

@@ -12,9 +12,9 @@ import pytest
 from leafgate import Release
 from leafgate.api import AdversaryKnowledge, Level
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate_baselines.builders import Id3
-from leafgate_maxent.problem.problem import Outcome
-from leafgate_maxent.solve import active_set as processes
+from leafgate_plugins.baselines.builders import Id3
+from leafgate_plugins.maxent.problem.problem import Outcome
+from leafgate_plugins.maxent.solve import active_set as processes
 from literal_casadi import solve_casadi
 from literal_maxent import model_of, violation
 from literal_starting import starts

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from leafgate import Release, Table
 from leafgate.api import AdversaryKnowledge, Level, TreeBuilder
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate_baselines.builders import C45, Id3
-from leafgate_kadet.builder import Kadet
-from leafgate_tables.mondrian import Mondrian
-from leafgate_tables.top_down_specialisation import Tds
+from leafgate_plugins.baselines.builders import C45, Id3
+from leafgate_plugins.kadet.builder import Kadet
+from leafgate_plugins.tables.mondrian import Mondrian
+from leafgate_plugins.tables.top_down_specialisation import Tds
 from literal_maxent import model_of, violation
 from maxent_questions import built, problem_of, truth_in
 from random_maxent import LEVELS, Case, cases, release_of, secret_tables, sklearn_cases

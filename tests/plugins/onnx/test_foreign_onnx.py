@@ -220,7 +220,7 @@ def packed(values: list[int]) -> bytes:
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=30))
 def test_whole_numbers_are_read_as_protobuf_writes_them(values: list[int]) -> None:
-    from leafgate_onnx.graph import attribute_of
+    from leafgate_plugins.onnx.graph import attribute_of
 
     name, result, beside = attribute_of(packed(values), "m")
     assert (name, result.tolist(), beside) == ("a", values, ())

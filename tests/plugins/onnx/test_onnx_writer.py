@@ -28,7 +28,7 @@ from leafgate.commands.convert.merging import collapse_equal_leaves
 from leafgate.commands.convert.scrub import predicted, votes
 from leafgate.models.lowering.release import lower_model
 from leafgate.readers import LEAF, ModelIR, Numeric, TreeIR, Unresolved
-from leafgate_onnx.writer import doubles_going_low, write
+from leafgate_plugins.onnx.writer import doubles_going_low, write
 from onnx_pipelines import session, with_texts
 from sklearn_pipelines import PIPELINES, as_frame, people
 from sklearn_zoo import answers, rows, skops_bytes

@@ -20,7 +20,7 @@ from leafgate.api import Branch, CategoricalSplit, Leaf, NumericSplit
 from leafgate.commands.convert.scrub import predicted, votes
 from leafgate.models.lowering.release import lower_model
 from leafgate.readers import ModelIR
-from leafgate_pmml.trees import MAX_ASKED, PmmlNode, Walk
+from leafgate_plugins.pmml.trees import MAX_ASKED, PmmlNode, Walk
 from patience import ends_soon
 from pmml_by_letter import Cells, evaluate
 from random_tables import categorical, numeric, table_of

@@ -27,10 +27,10 @@ from leafgate.app import audit_policy, document
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.findings import Report
 from leafgate.kernel.tables import Tables
-from leafgate_linking.components import Linking
-from leafgate_protection.metrics import Confidence, Exposure
-from leafgate_reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter
-from leafgate_reconstruction.metrics import (
+from leafgate_plugins.linking.components import Linking
+from leafgate_plugins.protection.metrics import Confidence, Exposure
+from leafgate_plugins.reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter
+from leafgate_plugins.reconstruction.metrics import (
     Interval,
     IntervalPrivacy,
     NormalisedRmse,

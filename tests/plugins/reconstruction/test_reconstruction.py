@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from leafgate.api import AttackModel, Law, Noise, noise_with
-from leafgate_reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter, normal_in_bins
-from leafgate_reconstruction.estimators import (
+from leafgate_plugins.reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter, normal_in_bins
+from leafgate_plugins.reconstruction.estimators import (
     Moments,
     bayes_estimates,
     moments_of,

@@ -13,10 +13,10 @@ from leafgate.api import AttackModel, CellBelief, Column, Law, Noise, Schema, bi
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.kernel.belief import secret_of
-from leafgate_protection.metrics import Exposure
-from leafgate_reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter
-from leafgate_reconstruction.metrics import NormalisedRmse
-from leafgate_reconstruction.posterior import bin_posterior
+from leafgate_plugins.protection.metrics import Exposure
+from leafgate_plugins.reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter
+from leafgate_plugins.reconstruction.metrics import NormalisedRmse
+from leafgate_plugins.reconstruction.posterior import bin_posterior
 from scoring import scores_of_people
 from shared_tables import (
     BINS,

@@ -25,9 +25,9 @@ from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.kernel.table import typed_column
 from leafgate.testing.scenarios.tables import written_out
-from leafgate_reconstruction import table_metric
-from leafgate_reconstruction.leaf_records import Parts, TableReconstruction, part_shares, spread_cells
-from leafgate_reconstruction.table_metric import ReconstructedCells
+from leafgate_plugins.reconstruction import table_metric
+from leafgate_plugins.reconstruction.leaf_records import Parts, TableReconstruction, part_shares, spread_cells
+from leafgate_plugins.reconstruction.table_metric import ReconstructedCells
 from random_tables import categorical, numeric, table_of, tables
 from random_trees import counted, forests
 

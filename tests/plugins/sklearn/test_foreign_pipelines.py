@@ -33,7 +33,7 @@ from leafgate.algorithms.prediction import predict
 from leafgate.app import document, open_session
 from leafgate.commands.convert.scrub import votes
 from leafgate.readers import ModelIR
-from leafgate_sklearn.writer import entries_of, with_entries
+from leafgate_plugins.sklearn.writer import entries_of, with_entries
 
 SMALL = {"k_anonymity": 5}
 WARDS = ["east", "north", "south", "west"]

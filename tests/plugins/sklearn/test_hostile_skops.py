@@ -13,8 +13,8 @@ from installed_readers import read_foreign
 from leafgate import ReleaseError
 from leafgate.commands.convert.neutral import written
 from leafgate.readers import CategoryCodes, ObjectView
-from leafgate_sklearn.feature import raw
-from leafgate_sklearn.pipeline import transformed
+from leafgate_plugins.sklearn.feature import raw
+from leafgate_plugins.sklearn.pipeline import transformed
 from patience import ends_soon
 from refused_models import assert_read_or_refused, assert_refused_in_little_memory
 from sample_model import MODEL

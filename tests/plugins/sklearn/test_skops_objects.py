@@ -9,8 +9,8 @@ import pytest
 import skops.io
 
 from leafgate import ReleaseError
-from leafgate_sklearn.objects import skops_file
-from leafgate_sklearn.skops import read
+from leafgate_plugins.sklearn.objects import skops_file
+from leafgate_plugins.sklearn.skops import read
 from sklearn_zoo import CLASSIFIERS, rows, skops_bytes
 
 

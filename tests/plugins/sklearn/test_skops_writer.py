@@ -41,7 +41,7 @@ from leafgate.commands.convert.merging import collapse_equal_leaves
 from leafgate.commands.convert.scrub import predicted, votes
 from leafgate.ir.features import known_by
 from leafgate.readers import IDLE_CATEGORY, LEAF, CategoryCodes, ModelIR, TreeIR, drop_unused_categories
-from leafgate_sklearn.writer import write
+from leafgate_plugins.sklearn.writer import write
 from sklearn_pipelines import PIPELINES, as_frame
 from sklearn_pipelines import people as people_with_gaps
 from sklearn_zoo import answers, rows, skops_bytes

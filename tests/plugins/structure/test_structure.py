@@ -30,9 +30,9 @@ from leafgate.api import (
 )
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.release import Publish
-from leafgate_linking.components import Linking
-from leafgate_protection.metrics import KAnonymity
-from leafgate_structure.metrics import (
+from leafgate_plugins.linking.components import Linking
+from leafgate_plugins.protection.metrics import KAnonymity
+from leafgate_plugins.structure.metrics import (
     ClassDisclosure,
     GeneralisationGap,
     ResidualDegreesOfFreedom,
@@ -42,7 +42,7 @@ from leafgate_structure.metrics import (
     largest_difference,
     parameters,
 )
-from leafgate_structure.sacro_rules import RULES, broken, fewest_changes, some_of_each
+from leafgate_plugins.structure.sacro_rules import RULES, broken, fewest_changes, some_of_each
 from mortgage import TREE, fan, leaf, mortgage
 from oracles import path_of, people_of, persons, span
 from random_tables import categorical, numeric, table_of, tables

@@ -22,7 +22,7 @@ from leafgate import from_sklearn
 from leafgate.api import Counted, Metric, ScoringContext
 from leafgate.commands.convert.neutral import written
 from leafgate.models.lowering.release import lower_model as translated
-from leafgate_structure.metrics import (
+from leafgate_plugins.structure.metrics import (
     ClassDisclosure,
     GeneralisationGap,
     ResidualDegreesOfFreedom,

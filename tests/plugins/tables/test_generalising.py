@@ -21,12 +21,12 @@ from leafgate.app import Plugins, audit_policy, serialize
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.release import Publish
 from leafgate.kernel.tables import Tables
-from leafgate_linking.attack import link
-from leafgate_linking.components import Linking
-from leafgate_protection.metrics import KAnonymity
-from leafgate_tables.generalisation import Generalisation
-from leafgate_tables.mondrian import Mondrian
-from leafgate_tables.top_down_specialisation import Tds, specialise
+from leafgate_plugins.linking.attack import link
+from leafgate_plugins.linking.components import Linking
+from leafgate_plugins.protection.metrics import KAnonymity
+from leafgate_plugins.tables.generalisation import Generalisation
+from leafgate_plugins.tables.mondrian import Mondrian
+from leafgate_plugins.tables.top_down_specialisation import Tds, specialise
 from literal_generalising import Box, LiteralMondrian, LiteralTds, between, published_cells, smallest
 from naive_tree import Naive
 from oracles import Cell, Person, leaf_at, numbered, path_of, people_of, persons, spans

@@ -16,12 +16,12 @@ from leafgate.api import AdversaryKnowledge, Belief, Records, ScoringContext
 from leafgate.app import serialize
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.belief import secret_of
-from leafgate_diversity.metrics import LDiversity
-from leafgate_linking.components import Linking
-from leafgate_protection.metrics import Confidence, KAnonymity
-from leafgate_tables.mondrian import Mondrian
-from leafgate_tables.raw_table import PublishedTable
-from leafgate_tables.top_down_specialisation import Tds
+from leafgate_plugins.diversity.metrics import LDiversity
+from leafgate_plugins.linking.components import Linking
+from leafgate_plugins.protection.metrics import Confidence, KAnonymity
+from leafgate_plugins.tables.mondrian import Mondrian
+from leafgate_plugins.tables.raw_table import PublishedTable
+from leafgate_plugins.tables.top_down_specialisation import Tds
 from oracles import Cell, People, people_of, persons
 from random_tables import categorical, numeric, table_of, tables
 from scoring import scores_of_people

@@ -20,7 +20,7 @@ from leafgate.api import (
     leaves,
 )
 
-leafgate_api = ">=2,<3"
+leafgate_api = ">=3,<4"
 
 
 class Majority(AttackModel):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 else:
     np, pd = lazy("numpy"), lazy("pandas")
 
-leafgate_api = ">=2,<3"
+leafgate_api = ">=3,<4"
 
 
 class LeafAttributes(AttackModel):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 else:
     np = lazy("numpy")
 
-leafgate_api = ">=2,<3"
+leafgate_api = ">=3,<4"
 
 
 class LeafLoss(AttackModel):

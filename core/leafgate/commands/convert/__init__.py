@@ -16,7 +16,7 @@ from leafgate.readers import ModelReader, ReaderTexts, Vocabulary
 if TYPE_CHECKING:
     from leafgate.readers import ModelIR
 
-leafgate_api = ">=2,<3"
+leafgate_api = ">=3,<4"
 
 FORMAT = "leafgate/model/1"
 SCRUBBED = "scrubbed"

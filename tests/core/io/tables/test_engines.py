@@ -27,8 +27,8 @@ from leafgate.io.tables.csv import read_csv
 from leafgate.io.tables.digest import digest_records
 from leafgate.io.tables.reader import read_population, read_table
 from leafgate.kernel.policy import CsvOptions
-from leafgate_engines.duckdb import DuckDb
-from leafgate_engines.polars import Polars
+from leafgate_plugins.engines.duckdb import DuckDb
+from leafgate_plugins.engines.polars import Polars
 from survey import survey
 
 duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")

@@ -27,9 +27,9 @@ from leafgate.io.tables.digest import digest_records
 from leafgate.io.tables.reader import read_any_table, read_table
 from leafgate.kernel import large_table
 from leafgate.readers import parse_number
-from leafgate_engines.duckdb import DuckDb
-from leafgate_engines.polars import Polars
-from leafgate_tables import top_down_specialisation
+from leafgate_plugins.engines.duckdb import DuckDb
+from leafgate_plugins.engines.polars import Polars
+from leafgate_plugins.tables import top_down_specialisation
 
 pytest.importorskip("duckdb", reason="DuckDB is not installed")
 pytest.importorskip("polars", reason="Polars is not installed")

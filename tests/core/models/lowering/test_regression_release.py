@@ -33,7 +33,7 @@ from leafgate.engine.knowledge import grant_knowledge
 from leafgate.io.release_codec import read_release
 from leafgate.kernel import schema as bins
 from leafgate.models.lowering.release import lower_model
-from leafgate_linking.components import Linking
+from leafgate_plugins.linking.components import Linking
 from sklearn_zoo import skops_bytes
 
 EDGES = (0.0, 20.0, 40.0, 60.0, 200.0)

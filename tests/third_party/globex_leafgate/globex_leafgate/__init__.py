@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from leafgate.api import ReportFormat
     from leafgate.readers import ModelReader
 
-leafgate_api = ">=2,<3"
+leafgate_api = ">=3,<4"
 
 
 @hookimpl

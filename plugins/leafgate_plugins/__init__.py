@@ -1,0 +1,1 @@
+"""The bundled plugins, a package each; the entry points of the group `leafgate` name them."""

@@ -1,0 +1,214 @@
+"""Cells into which the tests of a forest divide each column, and features of a release that may disclose a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from leafgate.algorithms.routing import NOWHERE, branch_of_code, goes_low
+from leafgate.api import (
+    CategoricalSplit,
+    Floats,
+    Ids,
+    Leaf,
+    Mask,
+    Node,
+    NumericSplit,
+    Release,
+    Schema,
+    Table,
+    children,
+    leaves,
+)
+from leafgate_plugins.dp_random_trees.distinguish.neighbours import NeighbouringTables
+
+Cells = Mapping[str, Floats]
+"""For each column the chance of its cells (rows) among the people of each class (columns)."""
+
+
+def iterate_nodes(tree: Node) -> Iterator[Node]:
+    """Every node once, a parent before its children."""
+    waiting = [tree]
+    while waiting:
+        yield (here := waiting.pop())
+        waiting.extend(children(here))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The cells into which a forest's tests divide each column: values, or intervals between neighbouring cuts."""
+
+    schema: Schema
+    cuts: Mapping[str, Floats]
+
+    @classmethod
+    def of(cls, trees: Sequence[Node], schema: Schema) -> Grid:
+        """The coarsest cells that no test of these trees divides."""
+        at: dict[str, set[float]] = {}
+        for node in (node for tree in trees for node in iterate_nodes(tree) if isinstance(node, NumericSplit)):
+            at.setdefault(node.column, set()).add(node.at)
+        return cls(schema, {name: np.array(sorted(places)) for name, places in at.items()})
+
+    def size(self, name: str) -> int:
+        """How many cells a column has; a numeric one has a last cell for missing numbers."""
+        return len(self.cuts[name]) + 2 if name in self.cuts else len(self.schema[name].domain)
+
+    def child_of_cell(self, node: NumericSplit | CategoricalSplit) -> Ids:
+        """For each cell of the node's column the child that takes it, -1 if none does."""
+        if isinstance(node, NumericSplit):
+            low = np.arange(self.size(node.column)) <= np.searchsorted(self.cuts[node.column], node.at)
+            low[-1] = node.missing == "low"
+            return np.where(low, 0, 1).astype(np.int64)
+        position = {value: i for i, branch in enumerate(node.branches) for value in branch.values}
+        other = -1 if node.default is None else len(node.branches)
+        return np.array([position.get(value, other) for value in self.schema[node.column].domain], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class TreeCounters:
+    """What one tree released: counters (leaves by classes) and for each column asked the cells of each leaf."""
+
+    tree: Node
+    counts: Floats
+    boxes: Mapping[str, Floats]
+
+    @classmethod
+    def of(cls, tree: Node, grid: Grid) -> TreeCounters:
+        """The tree's counters, left to right."""
+        names = grid.schema.classes
+        counts = [[float((leaf.counts or {}).get(name, 0)) for name in names] for leaf in leaves(tree)]
+        paths = list(_paths(tree, grid))
+        asked = sorted({name for path in paths for name in path})
+        boxes = {name: np.array([path.get(name, np.ones(grid.size(name))) for path in paths]) for name in asked}
+        return cls(tree, np.array(counts), {name: box.astype(np.float64) for name, box in boxes.items()})
+
+    @property
+    def unsuppressed_share(self) -> float:
+        """How much to trust its totals: less, the more of its counters are suppressed."""
+        return float(1 / (1 + (self.counts == 0).sum()) ** 2)
+
+    def expected(self, cells: Cells, total: Floats) -> Floats:
+        """Expected counters, shape (n_leaves, n_classes), if columns were independent within each class."""
+        values = np.tile(total, (len(self.counts), 1))
+        for name, box in self.boxes.items():
+            values = values * (box @ cells[name])
+        return values
+
+    def where(self, people: Mapping[str, Ids], size: int, grid: Grid) -> Ids:
+        """The leaf of each of `size` people, the number of leaves for those who reach none."""
+        found = np.full(size, len(self.counts), dtype=np.int64)
+        waiting: list[tuple[Node, Ids]] = [(self.tree, np.arange(size))]
+        leaf = 0
+        while waiting:
+            node, rows = waiting.pop()
+            if isinstance(node, Leaf):
+                found[rows], leaf = leaf, leaf + 1
+                continue
+            way = grid.child_of_cell(node)[people[node.column][rows]]
+            waiting.extend((child, rows[way == i]) for i, child in reversed(list(enumerate(children(node)))))
+        return found
+
+
+def _paths(tree: Node, grid: Grid) -> Iterator[dict[str, Mask]]:
+    """For each leaf, left to right, the columns on its path and which of their cells get there."""
+    waiting: list[tuple[Node, dict[str, Mask]]] = [(tree, {})]
+    while waiting:
+        node, path = waiting.pop()
+        if isinstance(node, Leaf):
+            yield path
+            continue
+        way, name = grid.child_of_cell(node), node.column
+        below = [(child, {**path, name: path.get(name, True) & (way == i)}) for i, child in enumerate(children(node))]
+        waiting.extend(reversed(below))
+
+
+MAX_LIST_LENGTH = 2_000
+"""So many numbers beside the trees are looked at."""
+
+
+def released_features(release: Release, world: NeighbouringTables) -> dict[str, float]:
+    """Numbers that may be larger, or smaller, with the person: their counters, cuts and all other published values."""
+    shown, others = _where_counted(release, world)
+    fields = {"people shown": shown.sum(), "times shown": (shown > 0).sum(), "most shown": shown.max(initial=0)}
+    fields |= {"above the others": np.sign(shown - others).sum(), "evidence": _log_odds(shown, others, release)}
+    fields |= {"everybody shown": _everybody(release), **_structure(release)}
+    beside = {"builder": release.builder, "selection": release.selection, "guarantee": release.guarantee}
+    return {name: float(value) for name, value in fields.items()} | dict(_numbers(beside, ""))
+
+
+def _where_counted(release: Release, world: NeighbouringTables) -> tuple[Floats, Floats]:
+    """For each tree what is shown where the person would be counted, and how many others are there."""
+    label = str(world.person.frame[release.target].iloc[0])
+    same = np.flatnonzero(world.without_person.codes(release.target) == world.person.codes(release.target)[0])
+    found = [_leaf_of_person(tree, world.person, world.without_person, same) for tree in release.trees]
+    shown = [float((leaf.counts or {}).get(label, 0)) for leaf, _ in found]
+    return np.array(shown), np.array([float(world.without_person.weight[rows].sum()) for _, rows in found])
+
+
+def _leaf_of_person(node: Node, person: Table, others: Table, rows: Ids) -> tuple[Leaf, Ids]:
+    """The leaf the person comes to, and which of these rows of others do so too."""
+    while not isinstance(node, Leaf):
+        if isinstance(node, NumericSplit):
+            low = bool(goes_low(node, person.numbers(node.column))[0])
+            rows = rows[goes_low(node, others.numbers(node.column)[rows]) == low]
+            node = node.low if low else node.high
+            continue
+        taken = branch_of_code(node, person)
+        mine = int(taken[person.codes(node.column)[0]])
+        if mine == NOWHERE:
+            return Leaf(), rows[:0]
+        rows = rows[taken[others.codes(node.column)[rows]] == mine]
+        node = children(node)[mine]
+    return node, rows
+
+
+def _log_odds(shown: Floats, others: Floats, release: Release) -> float:
+    """How much likelier the person makes what is shown, by the chances the builder says it has; 0 if it does not."""
+    from scipy.stats import binom
+
+    k, beta = release.builder.get("k"), release.builder.get("beta")
+    if not isinstance(k, int) or not isinstance(beta, float) or not len(shown):
+        return 0.0
+
+    def log_chance(people: Floats) -> Floats:
+        hidden = binom.logcdf(k - 1, people, beta)
+        return np.asarray(np.where(shown >= k, binom.logpmf(shown, people, beta), hidden))
+
+    with np.errstate(invalid="ignore"):
+        result = log_chance(others + 1) - log_chance(others)
+    return float(np.nan_to_num(np.clip(result, -50, 50)).sum())
+
+
+def _everybody(release: Release) -> float:
+    return float(sum(sum((leaf.counts or {}).values()) for tree in release.trees for leaf in leaves(tree)))
+
+
+def _structure(release: Release) -> dict[str, float]:
+    """How many tests and leaves there are, and where the outermost cuts of each number are."""
+    document: dict[str, float] = {"nodes": 0}
+    waiting = list(release.trees)
+    while waiting:
+        node = waiting.pop()
+        document["nodes"] += 1
+        if isinstance(node, NumericSplit):
+            low, high = f"lowest cut of {node.column}", f"highest cut of {node.column}"
+            document[low] = min(document.get(low, node.at), node.at)
+            document[high] = max(document.get(high, node.at), node.at)
+        waiting += children(node)
+    return document
+
+
+def _numbers(document: Any, name: str) -> Iterator[tuple[str, float]]:
+    """Every number in a JSON document, by its path; of lists also the sum."""
+    if isinstance(document, bool | int | float):
+        yield name, float(document)
+    elif isinstance(document, Mapping):
+        for key, value in document.items():
+            yield from _numbers(value, f"{name}.{key}")
+    elif isinstance(document, list | tuple) and len(document) <= MAX_LIST_LENGTH:
+        for i, value in enumerate(document):
+            yield from _numbers(value, f"{name}[{i}]")
+        yield f"{name}: sum", float(sum(n for n in document if isinstance(n, int | float)))

@@ -1,0 +1,231 @@
+"""What a policy can set for the builders of random trees and for the attack `distinguish`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from leafgate.api import (
+    LESS,
+    MORE,
+    AdversaryKnowledge,
+    AttackModel,
+    LargeTable,
+    MechanismBelief,
+    Metric,
+    Neighbours,
+    OpenProbability,
+    PositiveFloat,
+    Release,
+    ReleaseAtMost,
+    Schema,
+    Score,
+    ScoringContext,
+    TreeBuilder,
+    lazy,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from leafgate.api import Table
+    from leafgate_plugins.dp_random_trees import builder, claim_check
+    from leafgate_plugins.dp_random_trees.distinguish import attack
+else:
+    builder, claim_check, attack = (
+        lazy(f"leafgate_plugins.dp_random_trees.{name}") for name in ("builder", "claim_check", "distinguish.attack")
+    )
+
+
+Combine = Literal["evidence", "normalised", "sum"]
+Structure = Literal["balanced", "random"]
+Delta = Annotated[float, Field(ge=0, lt=1)]
+Many = Annotated[int, Field(ge=1, le=10_000)]
+STRUCTURE = "Every pair of columns about equally often, or at every node a column drawn anew."
+DEPTH = "Columns on every path; where the structure is random, tests."
+COMBINE = "How the leaves' numbers are put together; nothing but them is used."
+
+
+class RandomTreesOptions(TreeBuilder):
+    """Options of the builder `random_trees`."""
+
+    use: Literal["random_trees"] = "random_trees"
+    trees: Many = Field(128, description="How many.")
+    depth: Annotated[int, Field(ge=0, le=50)] = Field(2, description=DEPTH)
+    structure: Structure = Field("balanced", description=STRUCTURE)
+    combine: Combine = Field("evidence", description=COMBINE)
+
+    randomness = "seed"
+    threat_model = "None: this builder protects nobody."
+    formula = "each tree asks columns drawn from the declared domains; the leaves count everybody"
+    source = 'Fan, Wang, Yu, Ma, "Is Random Model Better? On Its Accuracy and Efficiency", ICDM 2003'
+
+    def builds_large(self, schema: Schema) -> bool:
+        """From every table: no more than the people of each leaf and class are counted."""
+        return True
+
+
+class PrivateOptions(TreeBuilder):
+    """What the private builders share: how trees are drawn and put together, and which promise they make."""
+
+    depth: Annotated[int, Field(ge=0, le=50)] = Field(2, description=DEPTH)
+    structure: Structure = Field("balanced", description=STRUCTURE)
+    combine: Combine = Field("evidence", description=COMBINE)
+    neighbours: Neighbours = Field("add_remove", description="Tables that differ by a person more, or by one changed.")
+    rehearsal: bool = Field(False, description="Repeat by the policy's seed, for trying out; not fit to be published.")
+
+    randomness = "system"
+    guarantees = frozenset({"epsilon"})
+
+    @property
+    def mechanism_only(self) -> TreeBuilder:
+        return self.model_copy(update={"combine": "sum"})
+
+    def builds_large(self, schema: Schema) -> bool:
+        """From every table: no more than the people of each leaf and class are counted."""
+        return True
+
+
+class DpRandomTreesOptions(PrivateOptions):
+    """Options of the builder `dp_random_trees`."""
+
+    use: Literal["dp_random_trees"] = "dp_random_trees"
+    epsilon: Annotated[PositiveFloat | None, LESS] = Field(
+        None, description="A promise to keep at `delta`; says how many trees, and the rate."
+    )
+    trees: Many | None = Field(None, description="How many; 128 if no `epsilon` is wanted.")
+    k: Annotated[int, Field(ge=1, le=1_000)] = Field(20, description="Numbers of fewer people are shown as 0.")
+    beta: OpenProbability | None = Field(
+        None, description="The chance of each person to be in a tree's sample; 0.075 if no `epsilon` is wanted."
+    )
+    delta: Annotated[OpenProbability, LESS] = Field(1e-6, description="At which epsilon is wanted, and claimed.")
+
+    policy_example = "epsilon: 1.0, delta: 1.0e-6"
+    threat_model = "Anyone, whatever they know of everybody else: was this person in the table, and with which class?"
+    formula = (
+        "each tree: structure from the declared domains, a sample of the people, each with chance beta; a leaf's "
+        "number of a class is shown if it is at least k, else as 0. (epsilon, delta) by the privacy-loss distribution"
+    )
+    source = "Waseda, Nojima, Wang; corrected and made tight: docs/explanation/dp-random-trees.md"
+
+    @model_validator(mode="after")
+    def _not_too_rare(self) -> Self:
+        if self.beta is not None and self.k / self.beta > 100_000:
+            raise ValueError("k / beta is above 100,000: nobody could say what so rare samples promise")
+        return self
+
+
+class DpLaplaceTreesOptions(PrivateOptions):
+    """Options of the builder `dp_laplace_trees`."""
+
+    use: Literal["dp_laplace_trees"] = "dp_laplace_trees"
+    trees: Many = Field(10, description="How many.")
+    scale: Annotated[float, MORE, Field(ge=1e-3, le=1e6, allow_inf_nan=False)] = Field(
+        10.0, description="Of the noise: a tree costs 1/scale of epsilon at most."
+    )
+    delta: Annotated[Delta, LESS] = Field(1e-6, description="At which epsilon is claimed; 0 is possible.")
+
+    threat_model = DpRandomTreesOptions.threat_model
+    formula = "each tree: structure from the declared domains; to every number whole noise z, chance ~ exp(-|z|/scale)"
+    source = (
+        'Jagannathan, Pillaipakkamnatt, Wright, "A Practical Differentially Private Random Decision Tree Classifier", '
+        "Trans. Data Privacy 5(1), 2012"
+    )
+
+
+class DistinguishOptions(AttackModel):
+    """Options of the attack `distinguish`."""
+
+    use: Literal["distinguish"] = "distinguish"
+    method: Literal["many_runs", "one_run"] = Field("many_runs", description="With and without one, or many at once.")
+    runs: Annotated[int, Field(ge=20, le=1_000_000)] | None = Field(
+        None, description="Releases with, and as many without; default: 100, or as many as could refute the claim."
+    )
+    seconds: Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)] = Field(
+        45.0, description="Of work, as forecast and not by the clock: fewer runs are done where they would take longer."
+    )
+    confidence: OpenProbability = Field(0.95, description="Of the bound on epsilon.")
+
+    reads = frozenset({"sampled", "noisy"})
+    parts = frozenset({"trees"})
+    needs = frozenset({"mechanism"})
+    threat_model = "The worst case that is promised: someone who made up everybody else asks whether you are there."
+    formula = "epsilon >= ln((1 - delta - miss) / false alarm), with the errors' Clopper-Pearson bounds"
+    source = (
+        'Jagielski, Ullman, Oprea, NeurIPS 2020; one run: Steinke, Nasr, Jagielski, "Privacy Auditing with One (1) '
+        'Training Run", NeurIPS 2023'
+    )
+
+
+class RandomTrees(RandomTreesOptions):
+    """Random trees with exact counts of everybody, without sampling and noise: a baseline that protects nobody."""
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        return builder.random_trees(self, table, rng)
+
+    def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release:
+        return builder.random_trees(self, table, rng)
+
+
+class DpRandomTrees(DpRandomTreesOptions):
+    """Random trees on samples, with numbers below a threshold shown as 0: differential privacy without added noise."""
+
+    def account(self, release: Release, delta: float, neighbours: Neighbours) -> float:
+        return claim_check.epsilon_of(claim_check.options_of(release), release, delta, neighbours)
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        return builder.dp_random_trees(self, table, rng)
+
+    def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release:
+        return builder.dp_random_trees(self, table, rng)
+
+
+class DpLaplaceTrees(DpLaplaceTreesOptions):
+    """Random trees with discrete Laplace noise on every number: the usual differential privacy, as a baseline."""
+
+    def account(self, release: Release, delta: float, neighbours: Neighbours) -> float:
+        return claim_check.epsilon_of(claim_check.options_of(release), release, delta, neighbours)
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        return builder.dp_laplace_trees(self, table, rng)
+
+    def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release:
+        return builder.dp_laplace_trees(self, table, rng)
+
+
+class DifferentialPrivacy(ReleaseAtMost):
+    """The epsilon of a release, computed again from its own numbers and the options of its builder."""
+
+    use: Literal["differential_privacy"] = "differential_privacy"
+    delta: Annotated[Delta, LESS] = Field(1e-6, description="At which epsilon is accounted.")
+    neighbours: Neighbours = Field("add_remove", description="Tables that differ by a person more, or by one changed.")
+
+    policy_example = "at_most: 1.0"
+    public = "number"
+    checks = "epsilon"
+    plain_failure = "the promise of differential privacy is weaker than what is asked for"
+    scale = "nats; infinite where a condition of the account does not hold"
+    interpretation = "1 is strong; 10 says little"
+    threat_model = DpRandomTrees.threat_model
+    formula = "the smallest e with P(release | with you) <= exp(e) P(release | without you) + delta, both ways round"
+    source = "Dwork, McSherry, Nissim, Smith, TCC 2006; the accounts: docs/explanation/privacy-accounting.md"
+
+    def score(self, case: ScoringContext) -> Score:
+        return claim_check.score(case, self.delta, self.neighbours)
+
+    @classmethod
+    def from_claim(cls, claim: Any) -> Metric:
+        """The claim without what stands in it to be compared: the printed theorem's epsilon."""
+        fields = {key: value for key, value in claim.items() if key != "theorem"} if isinstance(claim, dict) else claim
+        return super().from_claim(fields)
+
+
+class Distinguish(DistinguishOptions):
+    """Run the builder on tables with and without one person, and test whether the results refute its claim."""
+
+    def forecast(self, release: Release, known: AdversaryKnowledge) -> str:
+        return attack.forecast(self, release, known)
+
+    def infer(self, release: Release, known: AdversaryKnowledge) -> list[MechanismBelief]:
+        return [attack.distinguish(self, release, known)]

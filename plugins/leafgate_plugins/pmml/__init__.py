@@ -1,0 +1,48 @@
+"""PMML files: XML trees and their predicates.
+
+`xml` parses a document within bounds, `fields` reads its data dictionary and predicates, `trees` turns nodes with
+several children into binary trees, `reader` builds the model, `unread` records the rest of the document.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from leafgate.api import hookimpl
+from leafgate.readers import ModelReader, ReaderTexts
+
+if TYPE_CHECKING:
+    from leafgate.readers import ModelIR
+
+leafgate_api = ">=3,<4"
+
+
+def sniff(head: bytes) -> bool:
+    """Is it XML whose outermost element is called PMML?"""
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    return text[:1] == b"<" and re.search(rb"<(!DOCTYPE\s+)?(\w+:)?PMML\b", head) is not None
+
+
+def read(content: bytes, place: str) -> ModelIR:
+    """The model in a PMML file; the core checks it."""
+    from leafgate_plugins.pmml import reader
+
+    return reader.read(content, place)
+
+
+def texts() -> ReaderTexts:
+    """Words of programs that write PMML, and why it is not known where missing cells go."""
+    from leafgate_plugins.pmml.reader import REASONS
+    from leafgate_plugins.pmml.unread import DISCLOSURES, PROGRAMS
+
+    return ReaderTexts(producers=PROGRAMS, reasons=REASONS, disclosures=DISCLOSURES)
+
+
+PMML = ModelReader(name="pmml", sniff=sniff, read=read, texts=texts, tested=("SkLearn2PMML package",))
+"""A tree, or a mining model of trees, of PMML 4."""
+
+
+@hookimpl
+def model_readers() -> list[ModelReader]:
+    return [PMML]

@@ -1,0 +1,109 @@
+"""The metric of reconstructed records: the share of cells right, beyond a baseline."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
+
+from leafgate.api import (
+    AuditorOnly,
+    InconclusiveError,
+    ReleaseAtMost,
+    Score,
+    ScoringContext,
+    TableBelief,
+    lazy,
+)
+from leafgate_plugins.reconstruction.leaf_records import FERRY
+
+if TYPE_CHECKING:
+    from leafgate.algorithms import table_matching
+else:
+    table_matching = lazy("leafgate.algorithms.table_matching")
+
+UNBREAKABLE = "the whole table, reconstructed without an error, would keep this limit: nothing could break it"
+LOWER_LIMIT = "Set a lower `at_most`: auditors read in the finding the largest score that any release could have."
+LESS_DETAIL = "Let each leaf count more people, let the tree test fewer columns, or publish labels without counts."
+
+
+class ReconstructedCells(ReleaseAtMost):
+    """The share of the cells of reconstructed records that are right, beyond what is right without the release."""
+
+    use: Literal["reconstructed_cells"] = "reconstructed_cells"
+    tolerance: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.05,
+        description="Numbers are right within this share of the column's range (its `bounds`), with `scale: ratio` of "
+        "the larger number; secret numbers with `bins` in the same bin.",
+    )
+
+    baseline: Literal["distributions", "domains"] = Field(
+        "distributions",
+        description="What the adversary without the release knows: how each column is distributed, or its domain "
+        "alone, as in the literature, so that what a release discloses of the distributions counts, too.",
+    )
+
+    policy_example = "at_most: 0.1"
+    judges = frozenset({TableBelief})
+    checked_by = "table_reconstruction"
+    public = "verdict"
+    threat_model = (
+        "Whatever the attack it judges assumes. The records are nobody's in particular; for the score each is matched "
+        "with one person, so that as many cells as possible are right."
+    )
+    formula = (
+        "R - B; R: the share of the records' cells that are right under the best one-to-one matching of records with "
+        "people; B: the same of as many records that follow from the distribution of each column alone: all with each "
+        "column's commonest cell, or with cells drawn by each column's true distribution (the median of 7 draws), "
+        "whichever has more right; with `baseline: domains` with cells drawn evenly from the domains. Columns are "
+        "those that the attack reconstructs. The interval of the score has the least and the most that a draw has right"
+    )
+    source = f"{FERRY}: the matching, and random tables as the baseline; theirs know the columns' domains alone"
+    scale = "from -1 to 1"
+    score_range = (-1, 1)
+    interpretation = (
+        "0: no more is right than by the distributions of the columns; 1 - B: the table is reconstructed without an "
+        "error"
+    )
+    plain_failure = "the release lets people reconstruct too much of the table it was learned from"
+
+    def score(self, case: ScoringContext) -> Score:
+        """The score with its interval; where no release could break the limit it is insufficient.
+
+        Raises InconclusiveError for tables that are too large to match, and where weights count no people.
+        """
+        records, table = case.require_belief(TableBelief).records, case.table
+        if table.weighted:
+            raise InconclusiveError("the policy's weights count no people, so records cannot be matched with people")
+        if len(records) > table.people:
+            raise InconclusiveError("there are more records than people")
+        names = sorted(records.columns)
+        columns = table_matching.true_cells(table, names, self.tolerance)
+        cells = table_matching.coded_cells(records, table.schema)
+        right = table_matching.most_right(columns, cells)
+        baseline = table_matching.baseline(columns, len(records), case.known.seed, self.baseline)
+        score, highest = right - baseline.value, right - baseline.low
+        largest = 1 - baseline.value
+        if self.holds(highest) and self.holds(largest):
+            largest = max(largest, 1 - self._baseline_of_all(case).value)
+        says = (
+            f"{right:.1%} of the cells of {len(records):,} reconstructed records ({', '.join(names)}) are right, and "
+            f"{baseline.value:.1%} without the release"
+        )
+        facts = {"records": len(records), "columns": names, "right": round(right, 6)}
+        facts["baseline"] = {"commonest": round(baseline.commonest, 6), "drawn": [round(b, 6) for b in baseline.drawn]}
+        unbreakable = self.holds(largest)
+        return Score(
+            score,
+            interval=(right - baseline.high, highest),
+            insufficient=UNBREAKABLE if unbreakable else "",
+            largest=largest,
+            remedy=LOWER_LIMIT if unbreakable else LESS_DETAIL,
+            evidence={"reconstruction": AuditorOnly(facts), "says": AuditorOnly(says)},
+        )
+
+    def _baseline_of_all(self, case: ScoringContext) -> table_matching.Baseline:
+        """The baseline of as many records as people, with all columns that attacks may reconstruct."""
+        names = [column.name for column in case.table.schema.columns if "key" not in column.roles]
+        columns = table_matching.true_cells(case.table, sorted(names), self.tolerance)
+        return table_matching.baseline(columns, case.table.people, case.known.seed, self.baseline)

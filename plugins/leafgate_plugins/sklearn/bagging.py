@@ -1,0 +1,169 @@
+"""scikit-learn's bagging of trees as neutral trees: the mean of what their members say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from leafgate.api import Counted, Ids, ReleaseError
+from leafgate.readers import LEAF, NO_SAMPLING, ObjectView, Sampling, TreeIR, as_tuple
+from leafgate_plugins.sklearn.trees import (
+    EstimatorIR,
+    bootstrap_sampling,
+    class_tree,
+    classes_of,
+    counted_alike,
+    number_tree,
+    says_labels,
+    tree_of,
+    with_draws,
+)
+
+BAGGED_TREES = frozenset(
+    {"DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor"}
+)
+UNKNOWN_RATE = Sampling((0.0, 1.0))
+"""Each row may or may not be among those of a tree, with a probability that the file does not state."""
+
+Drawn = tuple[Counted, Sampling]
+
+
+def bagging_classifier(estimator: ObjectView) -> EstimatorIR:
+    """Bagged classification trees; each answers the shares of its own classes, over its own features."""
+    classes, members = classes_of(estimator), members_of(estimator)
+    trees = tuple(
+        _over_all_features(_over_all_classes(member, len(classes)), features, estimator)
+        for member, features in zip(members, _features(estimator, len(members)), strict=True)
+    )
+    if says_labels(trees):
+        return EstimatorIR(classes, trees, "vote", "unknown", member=settings_member(members))
+    read = EstimatorIR(classes, counted_alike(trees), "mean_per_tree", "unknown", member=settings_member(members))
+    return _with_drawn_rows(estimator, read)
+
+
+def bagging_regressor(estimator: ObjectView) -> EstimatorIR:
+    """Bagged regression trees, each over its own features."""
+    members = members_of(estimator)
+    trees = tuple(
+        _over_all_features(number_tree(member, estimator.place), features, estimator)
+        for member, features in zip(members, _features(estimator, len(members)), strict=True)
+    )
+    return _with_drawn_rows(
+        estimator, EstimatorIR((), trees, "mean_per_tree", "unknown", member=settings_member(members))
+    )
+
+
+def members_of(estimator: ObjectView) -> tuple[ObjectView, ...]:
+    """The trees of bagging or AdaBoost; ReleaseError where they are of anything else."""
+    members = as_tuple(estimator["estimators_"], estimator, "estimators_")
+    kinds = {member.kind if isinstance(member, ObjectView) else "" for member in members}
+    if not kinds or not kinds <= BAGGED_TREES:
+        raise ReleaseError(
+            f"is a {estimator.kind} of other models than single trees",
+            place=estimator.place,
+            remedy="fit it with decision trees or extra trees as its `estimator`, or fit a random forest",
+        )
+    return members
+
+
+def settings_member(members: Sequence[ObjectView]) -> ObjectView:
+    """The member whose settings are those of all: one with monotonic constraints, where some have them."""
+    return next((member for member in members if member.get("monotonic_cst") is not None), members[0])
+
+
+def _features(estimator: ObjectView, members: int) -> list[Ids]:
+    """For each member the positions of its features among those of the ensemble."""
+    listed = as_tuple(estimator["estimators_features_"], estimator, "estimators_features_")
+    width, found = estimator["n_features_in_"], list[Ids]()
+    for each in listed:
+        positions = np.asarray(each)
+        good = positions.ndim == 1 and positions.dtype.kind in "iu" and positions.size > 0
+        if not good or not ((positions >= 0) & (positions < width)).all():
+            raise ReleaseError("`estimators_features_` must be positions of features", place=estimator.place)
+        found.append(positions.astype(np.int64))
+    if len(found) != members:
+        raise ReleaseError("`estimators_features_` must be a list for each of its trees", place=estimator.place)
+    return found
+
+
+def _over_all_features(tree: TreeIR, features: Ids, estimator: ObjectView) -> TreeIR:
+    """The tree with the ensemble's features in place of its own."""
+    asks = tree.feature != LEAF
+    if (tree.feature[asks] >= len(features)).any() or (tree.feature[asks] < 0).any():
+        raise ReleaseError("one of its trees asks about a feature that it was not given", place=estimator.place)
+    return replace(tree, feature=np.where(asks, features[np.where(asks, tree.feature, 0)], LEAF))
+
+
+def _over_all_classes(member: ObjectView, classes: int) -> TreeIR:
+    """A member's tree with a column for each class of the ensemble; its own classes are positions of them."""
+    own = np.asarray(member["classes_"])
+    good = own.ndim == 1 and own.dtype.kind in "iuf" and own.size > 0 and member.get("n_outputs_", 1) == 1
+    if not good or not np.isin(own, np.arange(classes)).all() or (np.diff(own) <= 0).any():
+        raise ReleaseError("the classes of one of its trees are not those of the ensemble", place=member.place)
+    tree, positions = class_tree(member, len(own), member.place), own.astype(np.int64)
+    if len(own) == classes:
+        return tree
+
+    def widened(values: Any) -> Any:
+        wide = np.zeros((len(values), classes))
+        wide[:, positions] = values
+        return wide
+
+    return replace(
+        tree,
+        values=widened(tree.values),
+        counts=None if tree.counts is None else widened(tree.counts),
+        numbers=tuple(
+            replace(each, values=widened(each.values)) if each.values.ndim == 2 else each for each in tree.numbers
+        ),
+    )
+
+
+def _with_drawn_rows(estimator: ObjectView, read: EstimatorIR) -> EstimatorIR:
+    """The trees with what their numbers count, and how their rows were drawn."""
+    if all(tree.size is None for tree in read.trees):
+        return read
+    counted, sampling = _drawn(estimator)
+    trees = read.trees
+    if counted == "bootstrap":
+        trees = tuple(with_draws(tree) for tree in trees)
+    elif counted == "unknown":
+        trees = tuple(_of_unknown_rows(tree) for tree in trees)
+    return replace(read, trees=trees, counted=counted, sampling=sampling)
+
+
+def _of_unknown_rows(tree: TreeIR) -> TreeIR:
+    """The tree with numbers of which nobody knows how often they count a row."""
+    return replace(tree, numbers=tuple(replace(each, kind="weight") for each in tree.numbers))
+
+
+def _drawn(estimator: ObjectView) -> Drawn:
+    """What the numbers of bagged trees count, and how their rows were drawn.
+
+    With replacement a tree's weights count draws and its rows different people, as in a random forest; without, both
+    count the people of a sample. They must agree with how many rows the file says were drawn. Where they do not, where
+    rows or classes had weights, and where rows were copied before fitting (scikit-learn does so with metadata
+    routing), nothing is known of the sample, so that nothing follows from who is not counted.
+    """
+    drawn, people = estimator.get("_max_samples"), estimator.get("_n_samples")
+    members = members_of(estimator)
+    weighted = estimator.get("_sample_weight") is not None
+    weighted |= any(member.get("class_weight") is not None for member in members)
+    if weighted or not isinstance(drawn, int) or not isinstance(people, int) or drawn < 1 or people < 1:
+        return "unknown", UNKNOWN_RATE
+    nodes = [tree_of(member, estimator.place).array("nodes") for member in members]
+    rows = [each["n_node_samples"].astype(np.float64) for each in nodes]
+    weights = [each["weighted_n_node_samples"].astype(np.float64) for each in nodes]
+    if any(weight[0] != drawn or (weight != np.rint(weight)).any() for weight in weights):
+        return "unknown", UNKNOWN_RATE
+    if estimator.get("bootstrap") is True:
+        copied = drawn > 1 and any(each[0] == drawn for each in rows)
+        return ("unknown", UNKNOWN_RATE) if copied else ("bootstrap", bootstrap_sampling(estimator))
+    once = all(np.array_equal(each, weight) for each, weight in zip(rows, weights, strict=True))
+    if estimator.get("bootstrap") is not False or not once or drawn > people:
+        return "unknown", UNKNOWN_RATE
+    rate = drawn / people
+    return ("exact", NO_SAMPLING) if drawn == people else ("sampled", Sampling((rate, rate)))

@@ -1,0 +1,174 @@
+"""What scikit-learn's imputers and scalers make of features, and the indicators of missing cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from leafgate.api import ReleaseError
+from leafgate.readers import (
+    ArithmeticStep,
+    CategoryCodes,
+    MissingIndicator,
+    Numeric,
+    ObjectView,
+    OneHot,
+    Operation,
+    Origin,
+    after_steps,
+    as_tuple,
+)
+from leafgate_plugins.sklearn.feature import PipelineFeature, Transform, is_missing, is_na, text_of
+
+
+def _imputer(step: ObjectView, given: Sequence[PipelineFeature]) -> list[PipelineFeature]:
+    """The features without gaps; those that were nothing but gaps in training are left out, unless they are kept."""
+    _check_gaps(step)
+    fills = as_tuple(step["statistics_"], step, "statistics_")
+    kept = step.get("keep_empty_features") is True
+    made = [_filled(one, fill, step) for one, fill in zip(given, fills, strict=True) if kept or not is_missing(fill)]
+    indicator = step.get("indicator_")
+    return made + (_indicators(indicator, given, made) if isinstance(indicator, ObjectView) else [])
+
+
+def _check_gaps(step: ObjectView) -> None:
+    missing = step.get("missing_values")
+    if not (missing is None or (isinstance(missing, float) and math.isnan(missing)) or is_na(missing)):
+        raise ReleaseError(f"its {step.kind} looks for a value that is not a missing cell", place=step.place)
+
+
+def _filled(made: PipelineFeature, fill: Any, of: ObjectView) -> PipelineFeature:
+    """The feature with `fill` wherever it is NaN; a gap that an earlier imputer filled is none any more."""
+    if is_missing(fill):
+        return made
+    match made.origin:
+        case Numeric(_, _, None) if isinstance(fill, str):
+            named = of.get("strategy") == "constant"
+            return made if made.fill_value is not None else replace(made, fill_value=fill, named=named)
+        case Numeric(_, _, None) if made.fill_value is None:
+            filled = replace(made.origin, fill=float(fill))
+            return replace(made, origin=filled, fill_value=text_of(fill), named=True)
+        case CategoryCodes(_, codes, other, missing) if _gaps(made.origin):
+            if made.single or isinstance(fill, str):
+                why = f"its {of.kind} fills {made.name!r} with what is no number of double precision"
+                raise ReleaseError(why, place=of.place)
+            by = float(fill)
+            full = {value: by if math.isnan(code) else code for value, code in codes.items()}
+            rest = [by if number is not None and math.isnan(number) else number for number in (other, missing)]
+            codes = codes if isinstance(codes, OneHot) else full
+            return replace(made, origin=replace(made.origin, codes=codes, otherwise=rest[0], missing=rest[1]))
+    return made
+
+
+def _gaps(origin: CategoryCodes) -> bool:
+    """Is any value's number NaN? Those of one group against others never are."""
+    numbers = [number for number in (origin.otherwise, origin.missing) if number is not None]
+    rest = () if isinstance(origin.codes, OneHot) else origin.codes.values()
+    return any(map(math.isnan, (*numbers, *rest)))
+
+
+def _indicator(step: ObjectView, given: Sequence[PipelineFeature]) -> list[PipelineFeature]:
+    _check_gaps(step)
+    return _indicators(step, given, ())
+
+
+def _indicators(
+    indicator: ObjectView, given: Sequence[PipelineFeature], beside: Sequence[PipelineFeature]
+) -> list[PipelineFeature]:
+    """A feature for each column whose gaps are shown; sparse beside sparse ones."""
+    sparse = indicator.get("sparse") is True or any(one.sparse for one in beside)
+    chosen = [given[i] for i in indicator.array("features_").astype(int)]
+    return [PipelineFeature(f"missing {one.name}", _gap(one), sparse=sparse) for one in chosen]
+
+
+def _gap(made: PipelineFeature) -> Origin:
+    """1 where the feature is NaN, else 0."""
+    match made.origin:
+        case Numeric(column, _, fill):
+            return MissingIndicator(column, 0.0, float(fill is None and made.fill_value is None))
+        case MissingIndicator(column):
+            return MissingIndicator(column, 0.0, 0.0)
+        case CategoryCodes(column, OneHot(groups, group, chosen), other, missing):
+            rest = [None if number is None else float(math.isnan(number)) for number in (other, missing)]
+            return CategoryCodes(column, OneHot(groups, group, chosen, 0.0, 0.0), rest[0], rest[1])
+        case CategoryCodes(column, codes, other, missing):
+            rest = [None if number is None else float(math.isnan(number)) for number in (other, missing)]
+            return CategoryCodes(
+                column, {value: float(math.isnan(code)) for value, code in codes.items()}, rest[0], rest[1]
+            )
+    return made.origin
+
+
+GAPS: Mapping[str, Transform] = {"SimpleImputer": _imputer, "MissingIndicator": _indicator}
+
+
+def _scaler(*operations: tuple[str, Operation, str]) -> Transform:
+    """A scaler that does these operations one after another with these attributes, where their options say so."""
+
+    def scale(step: ObjectView, given: Sequence[PipelineFeature]) -> list[PipelineFeature]:
+        made = list(given)
+        for attribute, operation, option in operations:
+            if option and step.get(option, True) is False:
+                continue
+            by = np.broadcast_to(step.array(attribute).astype(np.float64), (len(given),))
+            made = [
+                _stepped(one, _step(operation, float(number), one), step) for one, number in zip(made, by, strict=True)
+            ]
+        for bound in _bounds(step):
+            made = [_stepped(one, bound, step) for one in made]
+        return made
+
+    return scale
+
+
+def _step(operation: Operation, by: float, made: PipelineFeature) -> ArithmeticStep:
+    """The operation as it is done: sparse numbers are not divided, but multiplied by the reciprocal."""
+    if operation == "over" and made.sparse and by > 0:
+        return ArithmeticStep("times", 1.0 / by)
+    return ArithmeticStep(operation, by)
+
+
+def _bounds(step: ObjectView) -> tuple[ArithmeticStep, ...]:
+    """Where numbers are cut off: at the ends of the range, which MaxAbsScaler has no choice of."""
+    if step.get("clip") is not True:
+        return ()
+    items = (-1.0, 1.0) if step.kind == "MaxAbsScaler" else as_tuple(step["feature_range"], step, "feature_range")
+    least, most = items
+    return ArithmeticStep("at_least", float(least)), ArithmeticStep("at_most", float(most))
+
+
+def _stepped(made: PipelineFeature, step: ArithmeticStep, of: ObjectView) -> PipelineFeature:
+    """The feature one step on."""
+    if not math.isfinite(step.by) or (step.operation in {"times", "over"} and step.by <= 0):
+        raise ReleaseError(f"its {of.kind} scales {made.name!r} by no positive number", place=of.place)
+    if made.single:
+        raise ReleaseError(f"its {of.kind} scales {made.name!r} in less than double precision", place=of.place)
+    match made.origin:
+        case Numeric(column, steps, fill):
+            filled = None if fill is None else after_steps(fill, (step,))
+            return replace(made, origin=Numeric(column, (*steps, step), filled))
+        case CategoryCodes(column, codes, other, missing):
+            changed = codes.stepped(step) if isinstance(codes, OneHot) else _each_stepped(codes, step)
+            rest = [None if number is None else after_steps(number, (step,)) for number in (other, missing)]
+            return replace(made, origin=replace(made.origin, codes=changed, otherwise=rest[0], missing=rest[1]))
+        case MissingIndicator(column, there, gone):
+            return replace(
+                made, origin=MissingIndicator(column, after_steps(there, (step,)), after_steps(gone, (step,)))
+            )
+    return made
+
+
+def _each_stepped(codes: Mapping[str, float], step: ArithmeticStep) -> dict[str, float]:
+    return {value: after_steps(code, (step,)) for value, code in codes.items()}
+
+
+SCALERS: Mapping[str, Transform] = {
+    "StandardScaler": _scaler(("mean_", "minus", "with_mean"), ("scale_", "over", "with_std")),
+    "MinMaxScaler": _scaler(("scale_", "times", ""), ("min_", "plus", "")),
+    "MaxAbsScaler": _scaler(("scale_", "over", "")),
+    "RobustScaler": _scaler(("center_", "minus", "with_centering"), ("scale_", "over", "with_scaling")),
+}
