@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from leafgate.api.decorators import person_metric as person_metric
     from leafgate.api.decorators import release_metric as release_metric
     from leafgate.api.hookspecs import hookimpl as hookimpl
-    from leafgate.api.report_formats import SWEEP_PICTURE as SWEEP_PICTURE
     from leafgate.api.report_formats import ReportDocument as ReportDocument
     from leafgate.api.report_formats import ReportFormat as ReportFormat
     from leafgate.api.text_frames import text_frame as text_frame
@@ -78,7 +77,6 @@ if TYPE_CHECKING:
     from leafgate.kernel.evidence import OWN_ACCOUNT as OWN_ACCOUNT
     from leafgate.kernel.evidence import AuditorOnly as AuditorOnly
     from leafgate.kernel.evidence import PeopleCount as PeopleCount
-    from leafgate.kernel.evidence import ReleaseOnly as ReleaseOnly
     from leafgate.kernel.facts import Between as Between
     from leafgate.kernel.facts import Fact as Fact
     from leafgate.kernel.findings import Public as Public
@@ -95,7 +93,6 @@ if TYPE_CHECKING:
     from leafgate.kernel.large_table import LargeTable as LargeTable
     from leafgate.kernel.leaf import Leaf as Leaf
     from leafgate.kernel.metrics import ABOUT_GROUPS as ABOUT_GROUPS
-    from leafgate.kernel.metrics import ABOUT_SECRETS as ABOUT_SECRETS
     from leafgate.kernel.metrics import AtLeast as AtLeast
     from leafgate.kernel.metrics import AtMost as AtMost
     from leafgate.kernel.metrics import Example as Example
@@ -127,7 +124,6 @@ if TYPE_CHECKING:
     from leafgate.kernel.policy import Policy as Policy
     from leafgate.kernel.release import NOT_STATED as NOT_STATED
     from leafgate.kernel.release import BuildResult as BuildResult
-    from leafgate.kernel.release import Claim as Claim
     from leafgate.kernel.release import Combine as Combine
     from leafgate.kernel.release import Counted as Counted
     from leafgate.kernel.release import FileDisclosure as FileDisclosure

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from leafgate.api import SWEEP_PICTURE, ReportDocument, ReportFormat, hookimpl, lazy
+from leafgate.api import ReportDocument, ReportFormat, hookimpl, lazy
+from leafgate.api.report_formats import SWEEP_PICTURE
 
 if TYPE_CHECKING:
     from leafgate.reports import html, junit, markdown, sarif

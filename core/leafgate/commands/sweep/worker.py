@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from leafgate.api import Claim, DataError, InconclusiveError, LeafgateError, PolicyError
+from leafgate.api import DataError, InconclusiveError, LeafgateError, PolicyError
 from leafgate.api.registry import Plugins
 from leafgate.commands.sweep.axes import Point
 from leafgate.io.files import OWNER_ONLY, make_folder, remove_files, write_file
 from leafgate.io.json import parse_json, readable
 from leafgate.kernel.policy import Policy
+from leafgate.kernel.release import Claim
 from leafgate.policy.load import policy_of
 from leafgate.session.results import RELEASE, result_files, write_results
 from leafgate.session.run import SharedTables, audit_inputs_sha256, audit_policy, with_data_files
