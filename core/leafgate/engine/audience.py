@@ -48,6 +48,9 @@ def audience_of_score(
     cases = list(cases)
     with isolate_plugin_errors(metric, plugins):
         public = {_public_in(metric, case) for case in cases}
+    counts_nobody = Unit(metric.unit) in {Unit.NONE, Unit.TABLE}  # nothing would mask a small number of people
+    if counts_nobody and any(Observation.SIZES in case.observed for case in cases):
+        return VisibleTo.AUDITORS
     if "verdict" in public or any(_follows_from_data(case, result, sensitivity) for case in cases):
         return VisibleTo.AUDITORS
     return VisibleTo.EVERYBODY if public == {"number"} and not Unit(metric.unit).is_of_everyone else VisibleTo.MASKED

@@ -36,6 +36,7 @@ class Observation(Enum):
     OVERALL = "the secret's distribution in the whole table"
     TRUTH = "true secrets of single people"
     NUMBERS = "true numbers of single people, of a secret that is told in intervals"
+    SIZES = "how many people are in each equivalence class"
     MEMBERSHIP = "who of the candidates or targets is in the table, and the secrets of targets"
 
 
@@ -254,6 +255,7 @@ class ScoringContext:
                 place="data.population",
                 remedy="name a population that holds everyone in the table",
             )
+        self.observed.add(Observation.SIZES)
         return pd.Series(np.bincount(others, weights=everyone.persons, minlength=size)[own])
 
     @property
@@ -292,6 +294,7 @@ class ScoringContext:
         import pandas as pd
 
         number, _ = pd.factorize(self.equivalence_class)
+        self.observed.add(Observation.SIZES)
         return pd.Series(np.bincount(number, weights=self.table.persons)[number])
 
     @cached_property

@@ -255,14 +255,21 @@ def score(case: ScoringContext, delta: float, neighbours: Neighbours) -> Score:
 def _by_its_own_account(case: ScoringContext, delta: float, neighbours: Neighbours) -> Score:
     """The epsilon by the account of a builder that is not leafgate's; infinite where a domain was taken from the data.
 
-    Raises InconclusiveError where this audit did not run the builder, its random numbers follow from a seed, or it has
-    no account.
+    It is no smaller than what the release claims, because that is what the attack `distinguish` tries to refute.
+
+    Raises InconclusiveError where this audit did not run the builder, its random numbers follow from a seed, weights
+    count no people, or it has no account.
     """
     builder = _run_builder(case)
     if "epsilon" not in case.release.guarantee:
         raise InconclusiveError("the release claims no epsilon, so that its builder has nothing to account for")
     if problems := list(_domain_violations(case)):
         return Score(math.inf, evidence={"broken": problems})
+    if case.table.weighted:
+        raise InconclusiveError(
+            "the policy's weights count no people, and one record may move a number by its weight",
+            remedy="leave the column with the role `weight` out",
+        )
     if type(builder).account is TreeBuilder.account:
         builder.account(case.release, delta, neighbours)  # which says what is missing
     try:
@@ -275,7 +282,14 @@ def _by_its_own_account(case: ScoringContext, delta: float, neighbours: Neighbou
         raise InconclusiveError(f"the account of the builder {builder.use!r} is no number from 0 up", place="build")
     if epsilon > MAX_ACCOUNT:
         return Score(math.inf, evidence={"broken": ["no epsilon is enough by the builder's own account"]})
-    return Score(round_up(float(epsilon)), evidence={OWN_ACCOUNT: builder.use})
+    return Score(round_up(max(float(epsilon), _claimed(case.release))), evidence={OWN_ACCOUNT: builder.use})
+
+
+def _claimed(release: Release) -> float:
+    """The epsilon that the release claims, which `distinguish` tries to refute; infinite where it is no number."""
+    claim = release.guarantee["epsilon"]
+    epsilon = claim.get("at_most") if isinstance(claim, Mapping) else claim
+    return float(epsilon) if isinstance(epsilon, int | float) else math.inf
 
 
 MAX_ACCOUNT = 1e6

@@ -169,3 +169,12 @@ def test_one_persons_fraction_is_masked_whatever_the_metrics_unit(unit: str) -> 
 def test_less_than_one_person_is_fewer_than_the_smallest_cell() -> None:
     report = audited(metric_that(lambda case: case.weight * 0 + 11 / 13, unit="people"), metrics=ODD)
     assert published(report, "odd@calm#ill")["value"] == {"fewer_than": 10}
+
+
+@pytest.mark.parametrize(("unit", "hidden"), [("", True), ("table", True), ("people", False)])
+def test_sizes_of_groups_are_shown_by_a_unit_that_masks_them_or_not_at_all(unit: str, hidden: bool) -> None:
+    kind = metric_that(lambda case: case.sizes, unit=unit)
+    report = audited(kind, metrics=[{"use": "odd", "at_least": 2}])
+    found = published(report, "odd@calm#ill")
+    assert (found["value"] is None) is hidden
+    assert found["passed"] is not None

@@ -213,3 +213,53 @@ def test_the_kit_holds_a_claim_against_the_account_and_against_runs(
         return
     with pytest.raises(NonConformance, match=said):
         check()
+
+
+SHARED = ("noise = int(rng.geometric(chance)) - int(rng.geometric(chance)) if NOISE else 0\n", "noise = 0\n")
+LABEL = "return Leaf(max(counts, key=counts.get), counts)"
+TRUE_LABEL = """true = {name: int(table.weight[there & (table.codes(table.schema.target.name) == i)].sum())
+                    for i, name in enumerate(classes)}
+            return Leaf(max(true, key=true.get), counts)"""
+ONE_NOISE = """moved = int(rng.geometric(1 - math.exp(-1 / self.scale))) + 40
+            return Leaf(max(counts, key=counts.get), {name: count + moved for name, count in counts.items()})"""
+
+
+@pytest.mark.parametrize(
+    ("name", "swaps"), [("labels", [(LABEL, TRUE_LABEL)]), ("shared", [SHARED, (LABEL, ONE_NOISE)])]
+)
+def test_labels_without_noise_and_noise_that_numbers_share_are_refuted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, swaps: list[tuple[str, str]]
+) -> None:
+    source = BUILDER
+    for written, instead in swaps:
+        assert written in source
+        source = source.replace(written, instead)
+    monkeypatch.setattr("test_strangers_account.BUILDER", source)
+    code, findings = audited(tmp_path, monkeypatch, f"{name}_stump")
+    assert code == 1
+    assert findings["guarantee:epsilon"]["passed"] is False
+
+
+def test_an_account_below_the_claim_is_as_large_as_the_claim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What runs of the builder are compared with is the claim."""
+    _, findings = audited(tmp_path, monkeypatch, "boasting_stump", returned="0.01")
+    assert findings["differential_privacy"]["value"] == 0.5
+
+
+def test_where_weights_count_no_people_no_account_is_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path, "leafgate_weighed_stump", source_of("weighed_stump"))
+    monkeypatch.syspath_prepend(tmp_path)
+    changes = {
+        "build": {"use": "weighed_stump", "claimed": 0.5},
+        "attacks": [DISTINGUISH],
+        "metrics": [{"use": "differential_privacy", "at_most": 1, "delta": 0}],
+        "data.columns.times": {"role": "weight"},
+    }
+    path = survey(tmp_path, changes)
+    lines = (tmp_path / "people.csv").read_text().splitlines()
+    (tmp_path / "people.csv").write_text(
+        "\n".join([lines[0] + ",times", *(line + ",3" for line in lines[1:])]) + "\n"
+    )
+    ended = leafgate("audit", path, "--out", tmp_path / "out", "--audience", "auditor")
+    assert ended.code == 3
+    assert "the policy's weights count no people" in (tmp_path / "out" / "report.json").read_text()

@@ -25,7 +25,7 @@ from leafgate.api import (
     make_table,
     report_progress,
 )
-from leafgate_plugins.dp_random_trees.distinguish.features import iterate_nodes, released_features
+from leafgate_plugins.dp_random_trees.distinguish.features import OWN_NOISE, iterate_nodes, released_features
 from leafgate_plugins.dp_random_trees.distinguish.neighbours import NeighbouringTables, neighbouring_tables
 
 if TYPE_CHECKING:
@@ -243,7 +243,8 @@ def _with_progress(mechanism: Mechanism, runs: int) -> Mechanism:
 
 def _tables_for(release: Release, known: AdversaryKnowledge, claim: Claim) -> list[NeighbouringTables]:
     k, beta, depth = builder_parameters(release)
-    return list(neighbouring_tables(known.schema, k, beta, depth, replaced=claim.replaced))
+    tied = release.builder.get("use") not in OWN_NOISE
+    return list(neighbouring_tables(known.schema, k, beta, depth, replaced=claim.replaced, tied=tied))
 
 
 def builder_parameters(release: Release) -> tuple[int, float, int]:

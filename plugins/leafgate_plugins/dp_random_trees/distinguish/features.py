@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.algorithms.routing import NOWHERE, branch_of_code, goes_low
+from leafgate.algorithms.routing import NOWHERE, branch_of_code, goes_low, route
 from leafgate.api import (
     CategoricalSplit,
     Floats,
@@ -125,6 +125,8 @@ def _paths(tree: Node, grid: Grid) -> Iterator[dict[str, Mask]]:
         waiting.extend(reversed(below))
 
 
+OWN_NOISE = frozenset({"dp_random_trees", "dp_laplace_trees"})
+"""Builders whose noise is leafgate's own, and is checked number by number."""
 MAX_LIST_LENGTH = 2_000
 """So many numbers beside the trees are looked at."""
 
@@ -135,6 +137,8 @@ def released_features(release: Release, world: NeighbouringTables) -> dict[str, 
     fields = {"people shown": shown.sum(), "times shown": (shown > 0).sum(), "most shown": shown.max(initial=0)}
     fields |= {"above the others": np.sign(shown - others).sum(), "evidence": _log_odds(shown, others, release)}
     fields |= {"everybody shown": _everybody(release), **_structure(release)}
+    if release.builder.get("use") not in OWN_NOISE:
+        fields |= _beside_the_noise(release, world)
     beside = {"builder": release.builder, "selection": release.selection, "guarantee": release.guarantee}
     return {name: float(value) for name, value in fields.items()} | dict(_numbers(beside, ""))
 
@@ -146,6 +150,31 @@ def _where_counted(release: Release, world: NeighbouringTables) -> tuple[Floats,
     found = [_leaf_of_person(tree, world.person, world.without_person, same) for tree in release.trees]
     shown = [float((leaf.counts or {}).get(label, 0)) for leaf, _ in found]
     return np.array(shown), np.array([float(world.without_person.weight[rows].sum()) for _, rows in found])
+
+
+def _beside_the_noise(release: Release, world: NeighbouringTables) -> dict[str, float]:
+    """What shows the person where numbers share their noise, or labels have none; sums over the trees.
+
+    Noise of leafgate's own builders is drawn for each number, and their labels follow from noisy ones.
+    """
+    names = release.classes
+    mine = int(world.person.codes(release.target)[0])
+    classes, weight = world.without_person.codes(release.target), world.without_person.weight
+    in_leaf = elsewhere = labels = 0.0
+    for tree in release.trees:
+        person, others = route(tree, world.person), route(tree, world.without_person)
+        leaf, reached = int(person.leaf[0]), others.leaf != NOWHERE
+        if leaf == NOWHERE:
+            continue
+        shown = np.array([[float((each.counts or {}).get(name, 0)) for name in names] for each in person.leaves])
+        true = np.zeros_like(shown)
+        np.add.at(true, (others.leaf[reached], classes[reached]), weight[reached])
+        noise = shown - true  # where the person is counted, with the person
+        in_leaf += noise[leaf, mine] - np.delete(noise[leaf], mine).mean()
+        if len(noise) > 1:
+            elsewhere += noise[leaf, mine] - np.delete(noise[:, mine], leaf).mean()
+        labels += person.leaves[leaf].label == names[mine]
+    return {"own class beside the others": in_leaf, "own leaf beside the others": elsewhere, "own labels": labels}
 
 
 def _leaf_of_person(node: Node, person: Table, others: Table, rows: Ids) -> tuple[Leaf, Ids]:

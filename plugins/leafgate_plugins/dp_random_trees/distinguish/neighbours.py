@@ -30,12 +30,13 @@ class NeighbouringTables:
 
 
 def neighbouring_tables(
-    schema: Schema, k: int, beta: float, depth: int, *, replaced: bool
+    schema: Schema, k: int, beta: float, depth: int, *, replaced: bool, tied: bool = False
 ) -> Iterator[NeighbouringTables]:
     """Everybody else is like the person; or is like them in a few columns; or is unlike them.
 
     The first comes twice, with such numbers that a sample of a fixed part would be one larger with the person,
-    rounded down and to the nearest. If `replaced`, somebody unlike them is there while they are not.
+    rounded down and to the nearest. If `replaced`, somebody unlike them is there while they are not. If `tied`, there
+    are also as many of two classes who are all alike, so that the person decides which class is the commonest.
     """
     here, there = _extreme_record(schema, first=True), _extreme_record(schema, first=False)
     n, more = _rounding_sizes(k, beta)
@@ -47,6 +48,7 @@ def neighbouring_tables(
         ("alike in part", [(row, n) for row in subsets], here),
         ("unlike", [(there, n)], last),
     ]
+    stories += [("alike, two classes", [(here, n), (last, n)], last)] if tied else []
     for name, others, person in stories:
         instead = [(there, 1)] if replaced else []
         tables = (_make_table(schema, rows) for rows in ([*others, *instead], [*others, (person, 1)], [(person, 1)]))
