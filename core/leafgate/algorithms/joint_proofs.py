@@ -212,14 +212,14 @@ class _Search:
 
     def _decide_by_relaxation(self) -> Mask:
         """Prove what follows without whole numbers; the pairs for which a solution in fractions has somebody."""
-        maybe = np.zeros_like(self.state, dtype=bool)
+        maybe: Mask = np.zeros_like(self.state, dtype=bool)
         while self.seconds > 0:
-            undecided = (self.state == OPEN) & ~maybe
+            undecided: Mask = np.asarray((self.state == OPEN) & ~maybe)
             if not undecided.any():
                 break
             solution = self.program.relaxed(self._most_pairs(undecided), self.seconds)
             if solution is None:
-                return maybe | undecided
+                return np.asarray(maybe | undecided)
             if solution.infeasible:
                 raise InconclusiveError(CONTRADICTION)
             self._learn(np.rint(solution.people).astype(np.int64))
@@ -228,11 +228,11 @@ class _Search:
             if not new.any():
                 undecided &= self.state == OPEN
                 if undecided.any() and not self._prove(undecided):
-                    return maybe | undecided
+                    return np.asarray(maybe | undecided)
                 continue
             maybe |= new
             maybe &= self.state == OPEN
-        return maybe | (self.state == OPEN)
+        return np.asarray(maybe | (self.state == OPEN))
 
     def _people_by_pair(self, people: Floats) -> Floats:
         sums = np.bincount(self.system.pair_of_cell, weights=people, minlength=self.state.size)
@@ -250,8 +250,8 @@ class _Search:
         return True
 
     def _most_pairs(self, pairs: Mask) -> _Objective:
-        """To have somebody in as many of these pairs as possible: each counts up to one person."""
-        return _Objective.of_pairs(self.system, np.flatnonzero(pairs.reshape(-1)), most=1)
+        """To have somebody in as many of these pairs as possible."""
+        return _Objective.of_pairs(self.system, np.flatnonzero(pairs.reshape(-1)))
 
     def _prove(self, pairs: Mask) -> bool:
         """Find one proof for all these pairs together; for each alone where that is not exact."""
@@ -278,9 +278,9 @@ class _Search:
                 self.proofs.append(proof)
                 self.branched.reshape(-1)[pair] = False
 
-    def _whole(self, objective: _Objective, extra: _Extra | None = None) -> tuple[Ids | None, bool]:
-        """The best assignment found that has somebody where it is asked, and whether the search was complete."""
-        solution = self.program.whole(objective, self.seconds, extra)
+    def _whole(self, objective: _Objective) -> tuple[Ids | None, bool]:
+        """A good assignment, and whether it is certain that none has anything of the objective."""
+        solution = self.program.whole(objective, self.seconds)
         if solution is None:
             return None, False
         if solution.infeasible:
@@ -301,19 +301,14 @@ class _Search:
             value = int(np.flatnonzero(self.state[joint] != IMPOSSIBLE)[0])
             certain[joint], certain[joint, value, value] = IMPOSSIBLE, POSSIBLE
         while self.seconds > 0 and (certain == OPEN).any():
-            joint, own, value = (int(each) for each in np.argwhere(certain == OPEN)[0])
-            self._decide_one(certain, joint, own, value)
+            found, complete = self._whole(_Objective.of_insiders(self.system, np.argwhere(certain == OPEN)))
+            left = int((certain == OPEN).sum())
+            if found is not None:
+                self._exclude(certain, found)
+            if int((certain == OPEN).sum()) == left:
+                certain[certain == OPEN] = POSSIBLE if complete else OPEN
+                break
         return certain
-
-    def _decide_one(self, certain: Ids, joint: int, own: int, value: int) -> None:
-        extra = _Extra.of_insider(self.system, joint, own, value)
-        found, complete = self._whole(_Objective.nothing(self.system), extra)
-        if found is not None:
-            self._exclude(certain, found)
-        elif complete:
-            certain[joint, own, value] = POSSIBLE
-        if certain[joint, own, value] == OPEN:  # the solver gave up, so that it is asked no more
-            self.deadline = -float("inf")
 
     def _exclude(self, certain: Ids, witness: Ids) -> None:
         """Mark what a member of each class cannot be certain of, because this assignment has it otherwise."""
@@ -332,15 +327,23 @@ def _single(pairs: Mask, pair: int) -> Mask:
 
 @dataclass(frozen=True, eq=False)
 class _Objective:
-    """What is to be largest: the sum of some pairs' people, each counted up to `most`."""
+    """To meet as many wishes as possible: each is met where its numbers of people are as large as they need to be.
 
-    pairs: Ids
-    members: csr_array | None
-    most: int
+    Attributes:
+        wishes: how many there are.
+        wish: shape (n_numbers,), the wish that each number is for.
+        members: shape (n_numbers, n_cells), the cells whose people each number counts.
+        needed: shape (n_numbers,), how many people a wish needs there.
+    """
+
+    wishes: int
+    wish: Ids
+    members: csr_array
+    needed: Ids
 
     @classmethod
-    def of_pairs(cls, system: JointSystem, pairs: Ids, most: int) -> _Objective:
-        """Some pairs, by their numbers."""
+    def of_pairs(cls, system: JointSystem, pairs: Ids) -> _Objective:
+        """To have somebody in each of some pairs, given by their numbers."""
         from scipy.sparse import coo_array
 
         position = np.full(system.n_classes * len(system.values), -1)
@@ -348,42 +351,38 @@ class _Objective:
         row = position[system.pair_of_cell]
         cells = np.flatnonzero(row >= 0)
         shape = (len(pairs), len(system.cell_class))
-        return cls(pairs, coo_array((np.ones(len(cells)), (row[cells], cells)), shape=shape).tocsr(), most)
+        members = coo_array((np.ones(len(cells)), (row[cells], cells)), shape=shape).tocsr()
+        return cls(len(pairs), np.arange(len(pairs)), members, np.ones(len(pairs), dtype=np.int64))
 
     @classmethod
-    def nothing(cls, system: JointSystem) -> _Objective:
-        """Any assignment will do."""
-        return cls(np.zeros(0, dtype=np.int64), None, 0)
+    def of_insiders(cls, system: JointSystem, asked: Ids) -> _Objective:
+        """To have a member with her own value, and not all others of the class with another value.
 
+        Args:
+            system: what the releases state.
+            asked: shape (n_wishes, 3): class, own value, and value of the others.
+        """
+        from scipy.sparse import csr_array, vstack
 
-@dataclass(frozen=True, eq=False)
-class _Extra:
-    """Constraints for one question alone: low <= matrix @ assignment."""
-
-    matrix: csr_array
-    low: Floats
-
-    @classmethod
-    def of_insider(cls, system: JointSystem, joint: int, own: int, value: int) -> _Extra:
-        """Somebody of the class has the own value, and not all others the other value."""
-        from scipy.sparse import csr_array
-
-        inside = system.cell_class == joint
-        has_own = inside & (system.cell_value == own)
-        others = inside & (system.cell_value != value)
-        rows = np.stack([has_own, others]).astype(np.float64)
-        return cls(csr_array(rows), np.array([1.0, 1.0 + (own != value)]))
+        joint, own, value = asked.T
+        n_values, n_cells = len(system.values), len(system.cell_class)
+        ones, cells = np.ones(n_cells), np.arange(n_cells)
+        by_pair = csr_array((ones, (system.pair_of_cell, cells)), shape=(system.n_classes * n_values, n_cells))
+        by_class = csr_array((ones, (system.cell_class, cells)), shape=(system.n_classes, n_cells))
+        with_others = by_class[joint] - by_pair[joint * n_values + value]
+        members = vstack([by_pair[joint * n_values + own], with_others], format="csr")
+        wish = np.tile(np.arange(len(asked)), 2)
+        needed = np.concatenate([np.ones(len(asked)), 1 + (own != value)]).astype(np.int64)
+        return cls(len(asked), wish, members, needed)
 
 
 @dataclass(frozen=True, eq=False)
 class _Solution:
-    """Numbers of people in cells; `complete` where the solver proved that there are none better."""
+    """Numbers of people in cells; `complete` where the solver proved that no wish can be met."""
 
     people: Floats
     complete: bool
     infeasible: bool = False
-    equality_duals: Floats | None = None
-    inequality_duals: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -414,44 +413,38 @@ class _Program:
 
     def relaxed(self, objective: _Objective, seconds: float) -> _Solution | None:
         """The best solution in fractions; None where the solver did not finish."""
-        return self._solve(objective, seconds, None, whole=False)
+        return self._solve(objective, seconds, whole=False)
 
-    def whole(self, objective: _Objective, seconds: float, extra: _Extra | None = None) -> _Solution | None:
+    def whole(self, objective: _Objective, seconds: float) -> _Solution | None:
         """An assignment of whole people that is about the best; None where the solver found none in time."""
-        return self._solve(objective, seconds, extra, whole=True)
+        return self._solve(objective, seconds, whole=True)
 
-    def _solve(self, objective: _Objective, seconds: float, extra: _Extra | None, *, whole: bool) -> _Solution | None:
+    def _solve(self, objective: _Objective, seconds: float, *, whole: bool) -> _Solution | None:
         from scipy.optimize import linprog
-        from scipy.sparse import csr_array, eye_array, hstack, vstack
+        from scipy.sparse import coo_array, csr_array, hstack, vstack
 
         equal, wanted, upper, limits = self._parts
-        n, m = len(self.system.cell_class), len(objective.pairs)
-        if extra is not None:
-            upper, limits = vstack([upper, -extra.matrix], format="csr"), np.concatenate([limits, -extra.low])
-        if m:
-            assert objective.members is not None
-            counted = hstack([-objective.members, eye_array(m)], format="csr")
-            upper = vstack([hstack([upper, csr_array((upper.shape[0], m))]), counted], format="csr")
-            limits = np.concatenate([limits, np.zeros(m)])
-            equal = hstack([equal, csr_array((equal.shape[0], m))], format="csr")
+        n, m, k = len(self.system.cell_class), objective.wishes, len(objective.wish)
+        needs = coo_array((objective.needed.astype(float), (np.arange(k), objective.wish)), shape=(k, m))
+        counted = hstack([-objective.members, needs], format="csr")
+        upper = vstack([hstack([upper, csr_array((upper.shape[0], m))]), counted], format="csr")
         limit = {} if seconds == float("inf") else {"time_limit": max(seconds, 0.01)}
         result = linprog(
             np.concatenate([np.zeros(n), -np.ones(m)]),
             A_ub=upper,
-            b_ub=limits,
-            A_eq=equal,
+            b_ub=np.concatenate([limits, np.zeros(k)]),
+            A_eq=hstack([equal, csr_array((equal.shape[0], m))], format="csr"),
             b_eq=wanted,
-            bounds=np.column_stack([np.zeros(n + m), np.concatenate([np.full(n, np.inf), np.full(m, objective.most)])]),
+            bounds=np.column_stack([np.zeros(n + m), np.concatenate([np.full(n, np.inf), np.ones(m)])]),
             method="highs",
-            integrality=np.concatenate([np.ones(n), np.zeros(m)]) if whole else None,
+            integrality=np.ones(n + m) if whole else None,
             options=limit | ({"mip_rel_gap": MIP_GAP} if whole else {}),
         )
         if result.status == INFEASIBLE:
             return _Solution(np.zeros(n), complete=True, infeasible=True)
         if result.x is None:
             return None
-        complete = result.status == OPTIMAL and (not m or -result.fun < SOME_PERSON)
-        return _Solution(np.asarray(result.x[:n]), complete)
+        return _Solution(np.asarray(result.x[:n]), result.status == OPTIMAL and -result.fun < SOME_PERSON)
 
     def proof(self, cells: Ids, seconds: float) -> Proof | None:
         """A proof that nobody is in these cells; None where the linear program has somebody there, or gives none."""

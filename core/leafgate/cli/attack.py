@@ -118,9 +118,14 @@ def _described_rows(belief: Belief, known: AdversaryKnowledge) -> Iterator[pd.Da
         if belief.estimates is not None:
             yield pd.DataFrame({"estimate": belief.estimates})
     elif isinstance(belief, GroupBelief | SecretBelief):
-        yield (known.records if belief.records is None else belief.records).reset_index(drop=True)
-        if belief.records is None:
-            yield pd.DataFrame({"weight": known.weight})
+        if isinstance(belief, SecretBelief) and belief.of_people and known.releases is not None:
+            rows = known.releases.record[: known.releases.in_table]
+            yield known.records.iloc[rows].reset_index(drop=True)
+            yield pd.DataFrame({"weight": known.releases.weight[: len(rows)]})
+        else:
+            yield (known.records if belief.records is None else belief.records).reset_index(drop=True)
+            if belief.records is None:
+                yield pd.DataFrame({"weight": known.weight})
         if belief.equivalence_class is not None:
             yield pd.DataFrame({"group": belief.equivalence_class})
     elif isinstance(belief, AttributeBelief):

@@ -91,6 +91,9 @@ def files_of(policy: Policy, tables: Tables) -> DataFiles:
     fields |= {name: _digest(path, f"build.{name}") for name, path in policy.build.people_files.items()}
     source = {} if policy.data.source is None else policy.data.source.people_files
     fields |= {f"data.source.{name}": _digest(path, f"data.source.{name}") for name, path in source.items()}
+    for i, other in enumerate(policy.releases):
+        if other.data is not None and other.data.is_file():  # one that is gone is inconclusive
+            fields[f"releases[{i}].data"] = _digest(other.data, f"releases[{i}].data")
     for kind, components in (("attacks", policy.attacks), ("metrics", policy.metrics)):
         for component in components:
             places = {f"{kind}.{component.called}.{name}": path for name, path in component.people_files.items()}

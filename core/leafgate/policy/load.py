@@ -186,6 +186,8 @@ def _partial_model(plugins: Plugins) -> type[Policy]:
 
 def _unused(policy: Policy) -> Iterator[Problem]:
     """Knowledge that is granted or withheld though no attack that gets it takes it into account."""
+    if policy.releases and not any("releases" in attack.needs for attack in policy.attacks):
+        yield Problem("releases", "no attack of the policy uses them", "leave them out, or try the attack `joint`")
     by_default = frozenset[str]().union(*(attack.needs for attack in policy.attacks if attack.knows is None))
     for name, needs in _needs_of(policy.knows):
         if not by_default & needs:

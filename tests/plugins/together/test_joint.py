@@ -1,0 +1,272 @@
+"""What several releases of the same people prove together, from policies and files to findings."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from leafgate.errors import PolicyError
+from leafgate.kernel.belief import SecretBelief
+from leafgate.kernel.findings import Finding
+from leafgate.policy.load import load_policy
+from leafgate.session.run import Session, build_release, granted_knowledge, open_session
+
+COLUMNS: Mapping[str, Any] = {
+    "id": {"role": "key"},
+    "age": {"role": "quasi_identifier", "bounds": [0, 9]},
+    "town": {"role": "quasi_identifier", "values": ["a", "b", "c"]},
+    "ill": {"role": ["class", "sensitive"], "values": ["no", "yes"]},
+}
+LIMITS = (
+    {"use": "exposure", "of": "joint", "at_most": 0, "insiders": 1},
+    {"use": "confidence", "of": "joint", "at_most": 0.95},
+)
+Row = tuple[str, int, str, str]
+
+
+def people(n: int, seed: int = 0) -> list[Row]:
+    """Some people whose illness depends a little on age and town."""
+    rng = np.random.default_rng(seed)
+    ages, towns = rng.integers(0, 10, n), rng.integers(0, 3, n)
+    ill = rng.random(n) < 0.25 + 0.04 * ages + 0.1 * (towns == 1)
+    return [(f"p{i:03}", int(ages[i]), "abc"[towns[i]], "yes" if ill[i] else "no") for i in range(n)]
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder with tables, policies and releases."""
+
+    path: Path
+
+    def table(self, name: str, rows: Sequence[Row]) -> str:
+        with (self.path / name).open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(COLUMNS)
+            writer.writerows(rows)
+        return name
+
+    def policy(self, data: str, *, ignored: Sequence[str] = (), **changes: Any) -> Path:
+        columns = {name: {"role": "ignored"} if name in ignored else spec for name, spec in COLUMNS.items()}
+        document = {
+            "leafgate": 1,
+            "name": "together",
+            "data": {"path": data, "columns": columns},
+            "build": {"use": "kadet", "k": 2, "prune": False},
+            "attacks": [{"use": "joint"}],
+            "metrics": list(LIMITS),
+            **changes,
+        }
+        path = self.path / "policy.yaml"
+        path.write_text(yaml.safe_dump(document, sort_keys=False))
+        return path
+
+    def release(self, name: str, data: str, **changes: Any) -> str:
+        session = open_session(self.policy(data, **changes))
+        content = build_release(session.policy, session.plugins, session.table).content
+        (self.path / name).write_bytes(content)
+        return name
+
+    def session(self, data: str, **changes: Any) -> Session:
+        return open_session(self.policy(data, **changes))
+
+    def findings(self, data: str, **changes: Any) -> dict[str, Finding]:
+        return {each.id: each for each in self.session(data, **changes).audit().report.findings}
+
+    def belief(self, data: str, **changes: Any) -> tuple[SecretBelief, Session]:
+        session = self.session(data, **changes)
+        attack = session.policy.attacks[0]
+        artifact = build_release(session.policy, session.plugins, session.table)
+        known = granted_knowledge(session.policy, attack, session.tables, artifact, readers=session.plugins.readers)
+        (belief,) = attack.without_knows.infer(artifact.release, known)
+        assert isinstance(belief, SecretBelief)
+        return belief, session
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+def proved_and_right(belief: SecretBelief, rows: Sequence[Row]) -> int:
+    """How many people are proved; every one of them must be proved to have what is true. People in order of keys."""
+    certain = belief.posterior.to_numpy() >= 1 - 1e-9
+    truth = [["no", "yes"].index(row[3]) for row in sorted(rows)]
+    for row, value in zip(certain, truth, strict=True):
+        assert not row.any() or row[value]
+    return int(certain.any(axis=1).sum())
+
+
+def test_a_joiner_between_two_nightly_trees_with_counts_is_proved(folder: Folder) -> None:
+    rows = people(60)
+    yesterday, today = folder.table("old.csv", rows[:-1]), folder.table("new.csv", rows)
+    frozen = {"use": "published", "path": "new.json"}
+    folder.release("old.json", yesterday, build={"use": "kadet", "k": 40})
+    folder.release("new.json", today, build={"use": "kadet", "k": 40})
+    releases = [{"path": "old.json", "data": yesterday}]
+    belief, _ = folder.belief(today, build=frozen, releases=releases)
+    assert proved_and_right(belief, rows) == 1
+    found = folder.findings(today, build=frozen, releases=releases)
+    assert found["exposure@joint#ill"].passed is False
+    assert found["confidence@joint#ill"].passed is False
+    alone = folder.findings(today, build=frozen)
+    assert alone["exposure@joint#ill"].passed is True
+
+
+def test_nobody_is_proved_by_labels_alone_of_one_leaf(folder: Folder) -> None:
+    rows = people(60)
+    yesterday, today = folder.table("old.csv", rows[:-1]), folder.table("new.csv", rows)
+    build = {"use": "kadet", "k": 40}
+    labels = {"leaves": "labels"}
+    folder.release("old.json", yesterday, build=build, publish=labels)
+    found = folder.findings(today, build=build, publish=labels, releases=[{"path": "old.json", "data": yesterday}])
+    assert found["exposure@joint#ill"].passed is True
+
+
+def test_three_trees_of_one_table_prove_only_what_is_true(folder: Folder) -> None:
+    for seed in range(4):
+        rows = people(40, seed)
+        table = folder.table("people.csv", rows)
+        folder.release("town.json", table, ignored=["age"])
+        folder.release("age.json", table, ignored=["town"])
+        releases = [{"path": "town.json"}, {"path": "age.json"}]
+        belief, _ = folder.belief(table, releases=releases)
+        more = proved_and_right(belief, rows)
+        fewer, _ = folder.belief(table, releases=releases[:1])
+        assert proved_and_right(fewer, rows) <= more
+
+
+def test_limits_on_joint_judge_what_is_derived_whatever_the_policy_says(folder: Folder) -> None:
+    table = folder.table("people.csv", people(40))
+    folder.release("age.json", table, ignored=["town"])
+    for scored in ("worst", "composition", "derived"):
+        metrics = [{"use": "exposure", "of": "joint", "at_most": 0, "scored": scored}]
+        found = folder.findings(table, metrics=metrics, releases=[{"path": "age.json"}])
+        finding = found["exposure@joint#ill"]
+        assert finding.limit is not None
+        assert finding.limit.scored == "derived"
+
+
+def test_a_release_of_bootstraps_leaves_limits_inconclusive(folder: Folder) -> None:
+    table = folder.table("people.csv", people(60))
+    build = {"use": "kadet", "k": 40}
+    name = folder.release("age.json", table, build=build)
+    document = json.loads((folder.path / name).read_text())
+    document["counted"] = "bootstrap"
+    (folder.path / name).write_text(json.dumps(document))
+    found = folder.findings(table, build=build, releases=[{"path": name}])
+    for limit in ("exposure@joint#ill", "confidence@joint#ill"):
+        assert found[limit].passed is None
+        assert "bootstraps" in str(found[limit].evidence["problem"])
+
+
+def test_people_of_another_table_without_keys_leave_limits_inconclusive(folder: Folder) -> None:
+    rows = people(60)
+    yesterday, today = folder.table("old.csv", rows[:-1]), folder.table("new.csv", rows)
+    build = {"use": "kadet", "k": 40}
+    folder.release("old.json", yesterday, build=build, ignored=["id"])
+    releases = [{"path": "old.json", "data": yesterday}]
+    found = folder.findings(today, build=build, ignored=["id"], releases=releases)
+    assert found["exposure@joint#ill"].passed is None
+    assert "key" in str(found["exposure@joint#ill"].evidence["problem"])
+
+
+@pytest.mark.parametrize("fault", ["another secret", "other people", "no table", "no release"])
+def test_a_release_that_is_not_of_its_table_is_inconclusive(folder: Folder, fault: str) -> None:
+    rows = people(60)
+    changed = [(*rows[0][:3], "no" if rows[0][3] == "yes" else "yes"), *rows[1:]]
+    old = folder.table("old.csv", changed if fault == "another secret" else rows)
+    today = folder.table("new.csv", rows)
+    folder.release("old.json", old)
+    if fault == "other people":
+        folder.table("old.csv", people(60, seed=1))
+    if fault == "no table":
+        (folder.path / "old.csv").unlink()
+    if fault == "no release":
+        (folder.path / "old.json").write_text("{")
+    if fault in {"no table"}:
+        releases = [{"path": "old.json", "data": "gone.csv"}]
+    else:
+        releases = [{"path": "old.json", "data": "old.csv"}]
+    found = folder.findings(today, releases=releases)
+    assert found["attack:joint"].passed is None
+    assert "releases[0]" in str(found["attack:joint"].evidence["problem"]) or fault == "another secret"
+    assert found["exposure@joint"].passed is None
+
+
+def test_more_than_one_insider_is_inconclusive(folder: Folder) -> None:
+    table = folder.table("people.csv", people(40))
+    metrics = [{"use": "exposure", "of": "joint", "at_most": 0, "insiders": 2}]
+    (finding,) = [f for f in folder.findings(table, metrics=metrics).values() if f.metric == "exposure"]
+    assert finding.passed is None
+
+
+def test_releases_without_an_attack_that_uses_them_are_refused(folder: Folder) -> None:
+    table = folder.table("people.csv", people(40))
+    (folder.path / "old.json").write_text("{}")
+    metrics = [{"use": "exposure", "at_most": 0}]
+    path = folder.policy(table, attacks=[{"use": "linking"}], metrics=metrics, releases=[{"path": "old.json"}])
+    with pytest.raises(PolicyError, match="no attack of the policy uses them"):
+        load_policy(path)
+
+
+@pytest.mark.parametrize("change", ["yes", True, [["no", "yes"]], {"at_most": 5}])
+def test_secrets_that_may_change_are_refused(folder: Folder, change: Any) -> None:
+    table = folder.table("people.csv", people(40))
+    path = folder.policy(table, secret_may_change=change)
+    with pytest.raises(PolicyError, match="secret_may_change: only `no` is supported"):
+        load_policy(path)
+
+
+def test_secrets_that_may_not_change_are_the_default(folder: Folder) -> None:
+    table = folder.table("people.csv", people(40))
+    plain = load_policy(folder.policy(table)).policy
+    assert load_policy(folder.policy(table, secret_may_change=False)).policy.sha256 == plain.sha256
+
+
+def test_a_child_may_not_drop_or_change_releases(folder: Folder) -> None:
+    table = folder.table("people.csv", people(40))
+    for name in ("old.json", "other.json"):
+        folder.release(name, table)
+    parent = folder.policy(table, releases=[{"path": "old.json"}]).rename(folder.path / "parent.yaml")
+    child = folder.path / "child.yaml"
+    for releases in ([], [{"path": "other.json"}]):
+        document = {"leafgate": 1, "name": "child", "extends": parent.name, "releases": releases}
+        child.write_text(yaml.safe_dump(document))
+        with pytest.raises(PolicyError, match="releases"):
+            load_policy(child)
+    child.write_text(yaml.safe_dump({"leafgate": 1, "name": "child", "extends": parent.name}))
+    assert len(load_policy(child).policy.releases) == 1
+
+
+def test_who_came_and_who_left_are_counted_for_auditors(folder: Folder) -> None:
+    rows = people(60)
+    yesterday, today = folder.table("old.csv", rows[:-2]), folder.table("new.csv", rows[1:])
+    build = {"use": "kadet", "k": 40}
+    folder.release("old.json", yesterday, build=build)
+    session = folder.session(today, build=build, releases=[{"path": "old.json", "data": yesterday}])
+    audit = session.audit()
+    (finding,) = [each for each in audit.report.findings if each.id == "exposure@joint#ill"]
+    groups = finding.evidence["came_and_left"].content.content["releases[0]"]
+    assert {name: int(group["people"].count) for name, group in groups.items()} == {"came": 2, "left": 1, "stayed": 57}
+
+
+def test_an_attack_that_does_not_need_other_releases_gets_none(folder: Folder) -> None:
+    table = folder.table("people.csv", people(40))
+    folder.release("age.json", table, ignored=["town"])
+    attacks = [{"use": "joint"}, {"use": "linking"}]
+    session = folder.session(table, attacks=attacks, releases=[{"path": "age.json"}])
+    artifact = build_release(session.policy, session.plugins, session.table)
+    known = [
+        granted_knowledge(session.policy, attack, session.tables, artifact, readers=session.plugins.readers).releases
+        for attack in session.policy.attacks
+    ]
+    assert known[0] is not None
+    assert known[1] is None
