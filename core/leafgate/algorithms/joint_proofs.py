@@ -45,6 +45,18 @@ SOME_PERSON = 0.5
 MIP_GAP = 0.3
 """A search for assignments that are different for many people ends this near to the best: it is repeated anyway."""
 
+MANY_PAIRS = 2_000
+"""Up to so many pairs are looked for one by one, near an assignment that is known."""
+
+NEAR_SECONDS = 2.0
+"""The search near a known assignment ends after this for each pair: what it does not find is looked for everywhere."""
+
+FEW_NEW = 0.3
+"""Where a solution in fractions has people in a smaller part of the pairs, less is asked of each at once."""
+
+LEAST_SHARE = 1e-4
+"""The least part of a person that is asked of each pair: well above the solver's tolerance."""
+
 CONTRADICTION = "no whole numbers of people agree with everything that these releases state: are they of other people?"
 
 
@@ -201,6 +213,9 @@ class _Search:
             found, complete = self._whole(self._most_pairs(maybe))
             if found is not None and self._learn(found):
                 maybe &= self.state == OPEN
+                if int(maybe.sum()) <= MANY_PAIRS:
+                    self._look_near(found, maybe)
+                    maybe &= self.state == OPEN
             elif not complete:
                 return
             elif not self.witnesses:
@@ -210,14 +225,23 @@ class _Search:
                 self._replace_branches(maybe)
                 return
 
+    def _look_near(self, assignment: Ids, pairs: Mask) -> None:
+        """Look for somebody in each pair among the assignments that differ from one only near the pair's class."""
+        for pair in np.flatnonzero(pairs).tolist():
+            if self.seconds > 0 and self.state.reshape(-1)[pair] == OPEN:
+                found = self.program.near(assignment, pair, self.state == OPEN)
+                if found is not None:
+                    self._learn(found)
+
     def _decide_by_relaxation(self) -> Mask:
         """Prove what follows without whole numbers; the pairs for which a solution in fractions has somebody."""
         maybe: Mask = np.zeros_like(self.state, dtype=bool)
+        most = 1.0
         while self.seconds > 0:
             undecided: Mask = np.asarray((self.state == OPEN) & ~maybe)
             if not undecided.any():
                 break
-            solution = self.program.relaxed(self._most_pairs(undecided), self.seconds)
+            solution = self.program.relaxed(self._most_pairs(undecided), self.seconds, most)
             if solution is None:
                 return np.asarray(maybe | undecided)
             if solution.infeasible:
@@ -230,6 +254,10 @@ class _Search:
                 if undecided.any() and not self._prove(undecided):
                     return np.asarray(maybe | undecided)
                 continue
+            if new.sum() < FEW_NEW * undecided.sum():
+                most = max(
+                    1 / int(undecided.sum()), LEAST_SHARE
+                )  # the mean of solutions for each pair has so much in all
             maybe |= new
             maybe &= self.state == OPEN
         return np.asarray(maybe | (self.state == OPEN))
@@ -411,15 +439,15 @@ class _Program:
         limits = np.concatenate([system.high[self.below], -system.low[self.above]]).astype(np.float64)
         return matrix[self.equal], system.low[self.equal].astype(np.float64), upper, limits
 
-    def relaxed(self, objective: _Objective, seconds: float) -> _Solution | None:
-        """The best solution in fractions; None where the solver did not finish."""
-        return self._solve(objective, seconds, whole=False)
+    def relaxed(self, objective: _Objective, seconds: float, most: float = 1.0) -> _Solution | None:
+        """The best solution in fractions, each wish being met up to `most`; None where the solver did not finish."""
+        return self._solve(objective, seconds, most, whole=False)
 
     def whole(self, objective: _Objective, seconds: float) -> _Solution | None:
         """An assignment of whole people that is about the best; None where the solver found none in time."""
-        return self._solve(objective, seconds, whole=True)
+        return self._solve(objective, seconds, 1.0, whole=True)
 
-    def _solve(self, objective: _Objective, seconds: float, *, whole: bool) -> _Solution | None:
+    def _solve(self, objective: _Objective, seconds: float, most: float, *, whole: bool) -> _Solution | None:
         from scipy.optimize import linprog
         from scipy.sparse import coo_array, csr_array, hstack, vstack
 
@@ -435,7 +463,7 @@ class _Program:
             b_ub=np.concatenate([limits, np.zeros(k)]),
             A_eq=hstack([equal, csr_array((equal.shape[0], m))], format="csr"),
             b_eq=wanted,
-            bounds=np.column_stack([np.zeros(n + m), np.concatenate([np.full(n, np.inf), np.ones(m)])]),
+            bounds=np.column_stack([np.zeros(n + m), np.concatenate([np.full(n, np.inf), np.full(m, most)])]),
             method="highs",
             integrality=np.ones(n + m) if whole else None,
             options=limit | ({"mip_rel_gap": MIP_GAP} if whole else {}),
@@ -445,6 +473,48 @@ class _Program:
         if result.x is None:
             return None
         return _Solution(np.asarray(result.x[:n]), result.status == OPTIMAL and -result.fun < SOME_PERSON)
+
+    def near(self, assignment: Ids, pair: int, wanted: Mask) -> Ids | None:
+        """An assignment with somebody in a pair that differs from a given one only in classes that share its leaves.
+
+        Args:
+            assignment: one that agrees with everything.
+            pair: the number of the pair.
+            wanted: shape (n_classes, n_values), pairs in which it had better have people, too.
+        """
+        from scipy.optimize import Bounds, LinearConstraint, milp
+        from scipy.sparse import csr_array, vstack
+
+        system = self.system
+        inside = system.cell_class == pair // len(system.values)
+        rows = np.unique(self._by_cell[:, inside].indices)
+        classes = np.unique(system.cell_class[np.unique(system.matrix[rows].indices)])
+        free = np.flatnonzero(np.isin(system.cell_class, classes))
+        rows = np.unique(self._by_cell[:, free].indices)
+        part = system.matrix[rows][:, free]
+        rest = system.matrix[rows] @ assignment - part @ assignment[free]
+        low = np.where(system.low[rows] > -NO_LIMIT, (system.low[rows] - rest).astype(float), -np.inf)
+        high = np.where(system.high[rows] < NO_LIMIT, (system.high[rows] - rest).astype(float), np.inf)
+        members = csr_array((system.pair_of_cell[free] == pair).astype(np.float64)[None, :])
+        constraint = LinearConstraint(
+            vstack([part.astype(np.float64), members], format="csr"), np.append(low, 1.0), np.append(high, np.inf)
+        )
+        result = milp(
+            -wanted.reshape(-1)[system.pair_of_cell[free]].astype(np.float64),
+            constraints=constraint,
+            integrality=np.ones(len(free)),
+            bounds=Bounds(0, np.inf),
+            options={"time_limit": NEAR_SECONDS, "mip_rel_gap": MIP_GAP},
+        )
+        if result.x is None:
+            return None
+        found = assignment.copy()
+        found[free] = np.rint(result.x).astype(np.int64)
+        return found
+
+    @cached_property
+    def _by_cell(self) -> Any:
+        return self.system.matrix.tocsc()
 
     def proof(self, cells: Ids, seconds: float) -> Proof | None:
         """A proof that nobody is in these cells; None where the linear program has somebody there, or gives none."""

@@ -42,6 +42,21 @@ def test_proofs_equal_the_enumeration_of_all_tables(kind: str, seed: int) -> Non
     assert_equal_to_enumeration(case)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_proofs_equal_the_enumeration_in_five_thousand_cases(kind: str) -> None:
+    for seed in range(5_000 // len(KINDS) + 1):
+        assert_equal_to_enumeration(random_case(np.random.default_rng(1_000_000 + seed), **KINDS[kind]))  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_proofs_equal_the_enumeration_for_fourteen_people_and_for_seven() -> None:
+    for seed in range(60):
+        assert_equal_to_enumeration(random_case(np.random.default_rng(seed), most_people=14))
+        assert_equal_to_enumeration(random_case(np.random.default_rng(seed), most_people=7, n_labels=3))
+        assert_equal_to_enumeration(random_case(np.random.default_rng(seed), most_people=7, private=True))
+
+
 def assert_equal_to_enumeration(case: Case) -> None:
     found = proofs_of(case)
     keys, joint = case.joint_classes(), found.system.class_of
