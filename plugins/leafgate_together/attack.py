@@ -10,9 +10,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from leafgate.algorithms.equivalence import ResidualTrees
+from leafgate.algorithms.feasible import conditions
 from leafgate.algorithms.joint_classes import JointSystem, ReleasedTable, joint_system
 from leafgate.algorithms.joint_proofs import OPEN, POSSIBLE, JointProofs, joint_proofs
-from leafgate.api import AdversaryKnowledge, AuditorOnly, Column, Floats, Ids, Mask, PeopleCount, Release, SecretBelief
+from leafgate.api import (
+    AdversaryKnowledge,
+    AuditorOnly,
+    Column,
+    Floats,
+    Ids,
+    Mask,
+    Node,
+    PeopleCount,
+    Release,
+    Schema,
+    SecretBelief,
+    columns_asked,
+)
 from leafgate_together.estimate import MAX_GAP, maximum_entropy
 
 ESTIMATE_ERROR = 0.02
@@ -101,6 +116,7 @@ def _belief(world: _World, secret: Column, *, insiders: int, time_limit: float) 
         rows(posterior),
         equivalence_class=row_of,
         evidence=evidence,
+        explain=lambda number: _words(world, system, number),
         alternative_posteriors=others,
         incomplete=bool(unused) or gap > MAX_GAP,
         certainty="certain",
@@ -109,6 +125,41 @@ def _belief(world: _World, secret: Column, *, insiders: int, time_limit: float) 
         of_people=world.known.releases is not None,
         certain_to_insider=None if proofs.to_insider is None else proofs.to_insider == POSSIBLE,
     )
+
+
+MAX_TREES = 4
+"""Trees of each release that the description of a joint class lists."""
+
+
+def _words(world: _World, system: JointSystem, number: int) -> str:
+    """What the leaves of each release publish about the people of a joint class."""
+    person = int(np.flatnonzero(system.class_of == number)[0])
+    return "; ".join(
+        f"{source.label}: {_words_of_release(source, int(source.record[person]), world.known.schema)}"
+        for source in world.sources
+    )
+
+
+def _words_of_release(source: ReleasedTable, record: int, schema: Schema) -> str:
+    if record < 0:
+        return "not among its people"
+    trees = source.release.trees[:MAX_TREES]
+    more = len(source.release.trees) - len(trees)
+    words = [_words_of_tree(source, tree, record, schema) for tree in trees]
+    return " and ".join([*words, f"{more} more trees"] if more else words)
+
+
+def _words_of_tree(source: ReleasedTable, tree: Node, record: int, schema: Schema) -> str:
+    """The path and the numbers of the leaf that a record reaches; the leaf may depend on what nobody knows."""
+    if any(not schema[name].public for name in columns_asked(tree)):
+        return "one of several leaves"
+    residuals = ResidualTrees(tree, source.public, schema)
+    compact = residuals.compact_numbers()
+    reached = residuals.leaves(int(compact.of(np.array([record]))[0]))
+    if not reached:
+        return "no leaf"
+    path = " and ".join(conditions(reached[0].possible, schema)) or "everyone"
+    return f"{path} -> {reached[0].leaf.words}"
 
 
 def _posterior(proofs: JointProofs) -> tuple[Floats, float]:

@@ -135,12 +135,12 @@ class Adversaries:
     def _limited(self, known: AdversaryKnowledge, attack: AttackModel, knows: Knows) -> AdversaryKnowledge:
         candidates = self._draw(knows)[0] if "candidates" in attack.needs else None
         targets = self._draw_targets(knows)[0] if "targets" in attack.needs else {}
-        releases = self._known_releases if "releases" in attack.needs and self.policy.releases else None
+        releases = self._known_releases if "releases" in attack.needs else None
         granted = replace(known, candidates=candidates, targets=targets, releases=releases)
         return limit_knowledge(granted, attack.needs)
 
     @cached_property
-    def _known_releases(self) -> KnownReleases:
+    def _known_releases(self) -> KnownReleases | None:
         """The other releases that the policy names; InconclusiveError where one is of other people, or unreadable."""
         from leafgate.engine.other_releases import known_releases
 

@@ -30,8 +30,10 @@ SAME_SECRETS = "name tables in which everybody has the same secret; a corrected 
 ONE_ROW = "give every person one row, with a key of her own"
 
 
-def known_releases(policy: Policy, table: Table, release: Release, readers: Sequence[ModelReader]) -> KnownReleases:
-    """The other releases that a policy names, and who is who among the people of all of them.
+def known_releases(
+    policy: Policy, table: Table, release: Release, readers: Sequence[ModelReader]
+) -> KnownReleases | None:
+    """The other releases that a policy names, and who is who among the people of all of them; None without any.
 
     What is true of the people must agree with everything that the releases state: otherwise nothing follows from them.
 
@@ -45,12 +47,14 @@ def known_releases(policy: Policy, table: Table, release: Release, readers: Sequ
         InconclusiveError: a release or its table cannot be read, a release is of other people, somebody has another
             secret in another table, people are not told apart by their keys, or weights count no people.
     """
+    if table.weighted:
+        raise InconclusiveError("`joint` counts people, and the weights of the table count none", place="data.columns")
     others = [_read(policy, f"releases[{i}]", each, table, readers) for i, each in enumerate(policy.releases)]
     _require_own_people("build", release, table)
     for other in others:
         _require_own_people(other.label, other.release, other.table)
-    if table.weighted:
-        raise InconclusiveError("`joint` counts people, and the weights of the table count none", place="data.columns")
+    if not others:
+        return None
     if not table.schema.having("key"):
         return _by_records(table, others)
     _require_same_secrets(table, release, others)
@@ -62,9 +66,15 @@ class _Read:
     """A release of the policy, and the people it was learned from; `is_own` where these are the table's."""
 
     label: str
+    name: str
     release: Release
     table: Table
     is_own: bool
+
+    @property
+    def described(self) -> str:
+        """What reports call it: its place in the policy, and the name of its file."""
+        return f"{self.label} ({self.name})"
 
 
 def _read(policy: Policy, place: str, spec: ReleaseSpec, table: Table, readers: Sequence[ModelReader]) -> _Read:
@@ -77,7 +87,7 @@ def _read(policy: Policy, place: str, spec: ReleaseSpec, table: Table, readers: 
         loaded = load_release(spec.path, table.schema, encoding, people.people, readers)
     except LeafgateError as error:
         raise InconclusiveError.listing([Problem(place, each.message, each.hint) for each in error.problems]) from None
-    return _Read(place, loaded.release, people, spec.data is None)
+    return _Read(place, spec.path.name, loaded.release, people, spec.data is None)
 
 
 def _require_own_people(place: str, release: Release, table: Table) -> None:
@@ -93,7 +103,7 @@ def _by_records(table: Table, others: Sequence[_Read]) -> KnownReleases:
     """People without keys: those of the same table have the same records, and nobody knows who the others are."""
     public = table.public[0]
     position = np.arange(len(public))
-    known = [OtherRelease(each.label, each.release, each.table.public[0], None) for each in others]
+    known = [OtherRelease(each.described, each.release, each.table.public[0], None) for each in others]
     same = [
         OtherRelease(each.label, each.release, public, position) if read.is_own else each
         for each, read in zip(known, others, strict=True)
@@ -115,7 +125,7 @@ def _by_keys(table: Table, others: Sequence[_Read]) -> KnownReleases:
     for people, own_keys in ((table, own), *((each.table, k) for each, k in zip(others, of_others, strict=True))):
         weight[index.get_indexer(pd.Index(own_keys, dtype=object))] = people.persons
     known = [
-        OtherRelease(each.label, each.release, each.table.public[0], record)
+        OtherRelease(each.described, each.release, each.table.public[0], record)
         for each, record in zip(others, records[1:], strict=True)
     ]
     return KnownReleases(tuple(known), records[0], weight, index.to_numpy(dtype=object))

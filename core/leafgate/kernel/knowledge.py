@@ -274,7 +274,7 @@ class OtherRelease:
     """A release that the adversary has beside the one that is attacked, and the people it was learned from.
 
     Attributes:
-        label: what reports call it: the key of the policy, such as `releases[0]`.
+        label: what reports call it: the key of the policy and the name of the file, such as `releases[0] (may.json)`.
         release: the release as its file has it.
         public: the distinct public records of its people.
         record: shape (n_people,), the position in `public` of the record that each person of `KnownReleases` had then;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -45,16 +45,17 @@ class Folder:
     """A folder with tables, policies and releases."""
 
     path: Path
+    columns: Mapping[str, Any] = field(default_factory=lambda: COLUMNS)
 
-    def table(self, name: str, rows: Sequence[Row]) -> str:
+    def table(self, name: str, rows: Sequence[Sequence[object]]) -> str:
         with (self.path / name).open("w", newline="") as file:
             writer = csv.writer(file)
-            writer.writerow(COLUMNS)
+            writer.writerow(self.columns)
             writer.writerows(rows)
         return name
 
     def policy(self, data: str, *, ignored: Sequence[str] = (), **changes: Any) -> Path:
-        columns = {name: {"role": "ignored"} if name in ignored else spec for name, spec in COLUMNS.items()}
+        columns = {name: {"role": "ignored"} if name in ignored else spec for name, spec in self.columns.items()}
         document = {
             "leafgate": 1,
             "name": "together",
@@ -95,10 +96,10 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
 
 
-def proved_and_right(belief: SecretBelief, rows: Sequence[Row]) -> int:
+def proved_and_right(belief: SecretBelief, rows: Sequence[Sequence[Any]]) -> int:
     """How many people are proved; every one of them must be proved to have what is true. People in order of keys."""
     certain = belief.posterior.to_numpy() >= 1 - 1e-9
-    truth = [["no", "yes"].index(row[3]) for row in sorted(rows)]
+    truth = [["no", "yes"].index(row[-1]) for row in sorted(rows)]
     for row, value in zip(certain, truth, strict=True):
         assert not row.any() or row[value]
     return int(certain.any(axis=1).sum())
@@ -254,7 +255,7 @@ def test_who_came_and_who_left_are_counted_for_auditors(folder: Folder) -> None:
     session = folder.session(today, build=build, releases=[{"path": "old.json", "data": yesterday}])
     audit = session.audit()
     (finding,) = [each for each in audit.report.findings if each.id == "exposure@joint#ill"]
-    groups = finding.evidence["came_and_left"].content.content["releases[0]"]
+    groups = finding.evidence["came_and_left"].content.content["releases[0] (old.json)"]
     assert {name: int(group["people"].count) for name, group in groups.items()} == {"came": 2, "left": 1, "stayed": 57}
 
 
@@ -270,3 +271,106 @@ def test_an_attack_that_does_not_need_other_releases_gets_none(folder: Folder) -
     ]
     assert known[0] is not None
     assert known[1] is None
+
+
+def test_what_to_do_about_several_releases_is_said(folder: Folder) -> None:
+    rows = people(60)
+    yesterday, today = folder.table("old.csv", rows[:-1]), folder.table("new.csv", rows)
+    build = {"use": "kadet", "k": 40}
+    folder.release("old.json", yesterday, build=build)
+    found = folder.findings(today, build=build, releases=[{"path": "old.json", "data": yesterday}])
+    (remedy,) = found["exposure@joint#ill"].remedies
+    assert remedy.text.startswith("What is out already cannot be taken back")
+
+
+def test_one_tree_proves_what_linking_is_certain_of(folder: Folder) -> None:
+    for seed in range(5):
+        rows = people(40, seed)
+        table = folder.table("people.csv", rows)
+        belief, session = folder.belief(table, attacks=[{"use": "joint"}])
+        linking, _ = folder.belief(table, attacks=[{"use": "linking"}], metrics=[{"use": "exposure", "at_most": 0}])
+        known = session.table.public[0]
+        assert len(belief.posterior) == len(linking.posterior) == len(known)
+        certain = linking.posterior.to_numpy() >= 1 - 1e-9
+        assert ((belief.posterior.to_numpy() >= 1 - 1e-9) == certain).all()
+
+
+def test_labels_that_are_not_those_of_most_people_leave_no_answer(folder: Folder) -> None:
+    table = folder.table("people.csv", people(60))
+    name = folder.release("one.json", table, build={"use": "kadet", "k": 40}, publish={"leaves": "labels"})
+    document = json.loads((folder.path / name).read_text())
+    label = document["trees"][0]["label"]
+    document["trees"][0]["label"] = "no" if label == "yes" else "yes"
+    (folder.path / name).write_text(json.dumps(document))
+    build = {"use": "published", "path": name}
+    found = folder.findings(table, build=build, publish={"leaves": "labels"})
+    assert "labels that are not those of most" in str(found["attack:joint"].evidence["problem"])
+
+
+def test_an_estimate_near_a_limit_is_inconclusive(folder: Folder) -> None:
+    rows = [(f"p{i:03}", 1, "a", "yes" if i < 15 else "no") for i in range(20)]  # one leaf: 75 % are ill
+    table = folder.table("people.csv", rows)
+    for bound, passed in ((0.72, False), (0.74, None), (0.76, None), (0.78, True)):
+        metrics = [{"use": "confidence", "of": "joint", "at_most": bound}]
+        finding = folder.findings(table, metrics=metrics)["confidence@joint#ill"]
+        assert finding.passed is passed, bound
+
+
+def test_limits_on_the_size_of_groups_do_not_mean_joint_classes_unless_they_name_joint(folder: Folder) -> None:
+    table = folder.table("people.csv", people(40))
+    attacks = [{"use": "joint"}, {"use": "linking"}]
+    sizes = [{"use": "k_anonymity", "at_least": 2}]
+    assert "k_anonymity@joint" not in "".join(folder.findings(table, attacks=attacks, metrics=sizes))
+    named = [{"use": "k_anonymity", "of": "joint", "at_least": 2}]
+    assert "k_anonymity@joint#ill" in folder.findings(table, attacks=attacks, metrics=named)
+
+
+MORE_COLUMNS: Mapping[str, Any] = {
+    "id": {"role": "key"},
+    "age": {"role": "quasi_identifier", "bounds": [18, 90]},
+    "district": {"role": "quasi_identifier", "values": [f"d{i}" for i in range(12)]},
+    "education": {"role": "quasi_identifier", "values": [f"e{i}" for i in range(6)]},
+    "job": {"role": "quasi_identifier", "values": [f"j{i}" for i in range(8)]},
+    "children": {"role": "quasi_identifier", "bounds": [0, 5]},
+    "ill": {"role": ["class", "sensitive"], "values": ["no", "yes"]},
+}
+
+
+def two_thousand_people() -> list[tuple[object, ...]]:
+    rng = np.random.default_rng(5)
+    n = 2_000
+    age, district, education = rng.integers(18, 90, n), rng.integers(0, 12, n), rng.integers(0, 6, n)
+    job, children = rng.integers(0, 8, n), rng.integers(0, 5, n)
+    score = (age - 50) / 15 + (district % 3 == 0) - 1.2 * (education > 3) + 1.3 * (job < 2) - 0.7 * (children > 2)
+    ill = score + rng.normal(0, 0.8, n) > 0.9
+    cells = zip(age, district, education, job, children, ill, strict=True)
+    return [
+        (f"p{i:04}", int(a), f"d{d}", f"e{e}", f"j{j}", int(c), "yes" if is_ill else "no")
+        for i, (a, d, e, j, c, is_ill) in enumerate(cells)
+    ]
+
+
+def test_three_trees_that_pass_alone_fail_together(tmp_path: Path) -> None:
+    folder, rows = Folder(tmp_path, MORE_COLUMNS), two_thousand_people()
+    table = folder.table("people.csv", rows)
+    alone = [
+        {"use": "k_anonymity", "at_least": 10},
+        {"use": "confidence", "at_most": 0.95},
+        {"use": "exposure", "at_most": 0},
+    ]
+    require = [{"use": "confidence", "at_most": 0.95}, {"use": "exposure"}]
+    builds = [
+        {"use": "kadet", "k": 10, "prune": False, "measure": measure, "require": require}
+        for measure in ("gain", "gini", "gain_ratio")
+    ]
+    for i, build in enumerate(builds):
+        changes: dict[str, Any] = {"build": build, "attacks": [{"use": "linking"}], "metrics": alone}
+        assert all(each.passed for each in folder.findings(table, **changes).values())
+        folder.release(f"{i}.json", table, **changes)
+    releases = [{"path": "1.json"}, {"path": "2.json"}]
+    two, _ = folder.belief(table, build=builds[0], releases=releases[:1])
+    three, _ = folder.belief(table, build=builds[0], releases=releases)
+    assert 50 < proved_and_right(two, rows) < proved_and_right(three, rows)
+    found = folder.findings(table, build=builds[0], releases=releases)
+    assert found["exposure@joint#ill"].passed is False
+    assert found["confidence@joint#ill"].passed is False
