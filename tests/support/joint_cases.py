@@ -20,6 +20,7 @@ from leafgate.kernel.tree import Branch, CategoricalSplit, Node, NumericSplit
 
 QI, PRIVATE = frozenset({"quasi_identifier"}), frozenset({"private"})
 CLASS = frozenset({"class", "sensitive"})
+PUBLIC_CLASS = frozenset({"class", "quasi_identifier"})
 LEVELS: tuple[Level, ...] = ("labels", "error_rates", "shares", "counts")
 PRIVATE_CELLS = ("m", "w")
 Tables = NDArray[np.int64]
@@ -41,7 +42,8 @@ class Version:
 class Case:
     """Some people, what is true of them, and the releases that were learned from some of them.
 
-    `label` and `private` have each person's class and private cell; `n_private` is 1 without a private column.
+    `label` and `private` have each person's class and private cell; `n_private` is 1 without a private column, and 3
+    where it is a number. Everybody's class may be public.
     """
 
     label: NDArray[np.int64]
@@ -49,17 +51,19 @@ class Case:
     n_labels: int
     n_private: int
     versions: tuple[Version, ...]
+    class_is_public: bool = False
 
     @property
     def schema(self) -> Schema:
-        private = (Column("g", PRIVATE, values=PRIVATE_CELLS),) if self.n_private > 1 else ()
+        number = Column("g", PRIVATE, bounds=(0.0, 2.0))
+        private = {1: (), 2: (Column("g", PRIVATE, values=PRIVATE_CELLS),), 3: (number,)}[self.n_private]
         classes = tuple("abc"[: self.n_labels])
         return Schema(
             (
                 Column("x", QI, bounds=(0.0, 3.0)),
                 Column("z", QI, values=("p", "q")),
                 *private,
-                Column("y", CLASS, values=classes),
+                Column("y", PUBLIC_CLASS if self.class_is_public else CLASS, values=classes),
             )
         )
 
@@ -76,8 +80,12 @@ class Case:
                 "z": pd.Categorical([("p", "q")[code] for code in version.z], categories=["p", "q"]),
             }
         )
+        if self.class_is_public:
+            label = [schema.classes[code] for code in self.label[version.people]]
+            frame["y"] = pd.Categorical(label, categories=list(schema.classes))
         table = make_table(public, frame)
-        _, row = Table(public, frame, np.ones(len(frame), dtype=np.int64)).project(["x", "z"])
+        names = [column.name for column in public.columns]
+        _, row = Table(public, frame, np.ones(len(frame), dtype=np.int64)).project(names)
         record = np.full(len(self.label), -1)
         record[version.people] = row
         truth = (self.label * self.n_private + self.private)[None]
@@ -121,6 +129,8 @@ class Case:
         every = np.array([*itertools.product(range(n_states), repeat=len(self.label))])
         truth = (self.label * self.n_private + self.private)[None]
         agrees = np.ones(len(every), dtype=bool)
+        if self.class_is_public:
+            agrees &= (every // self.n_private == self.label).all(axis=1)
         for version in self.versions:
             for shape in version.shapes:
                 seen = self._counts(version, shape, truth)[0]
@@ -155,7 +165,7 @@ class Case:
 
     def joint_classes(self) -> list[tuple[object, ...]]:
         """For each person where she is, and which leaves she can reach."""
-        keys: list[list[object]] = [[] for _ in self.label]
+        keys: list[list[object]] = [[label] if self.class_is_public else [] for label in self.label.tolist()]
         for version in self.versions:
             at = {person: i for i, person in enumerate(version.people.tolist())}
             for person, key in enumerate(keys):
@@ -173,7 +183,7 @@ def leaf_of(shape: Node, x: int, z: int, g: int) -> int:
     node = shape
     while not isinstance(node, Leaf):
         if isinstance(node, NumericSplit):
-            is_low = x <= node.at
+            is_low = (x if node.column == "x" else g) <= node.at
             number += 0 if is_low else sum(1 for _ in _leaves(node.low))
             node = node.low if is_low else node.high
         else:
@@ -205,11 +215,16 @@ def _filled(node: Node, leaves: Iterator[Leaf]) -> Node:
 
 
 def random_case(
-    rng: np.random.Generator, *, most_people: int = 8, n_labels: int = 2, private: bool = False, releases: int = 3
+    rng: np.random.Generator,
+    *,
+    most_people: int = 8,
+    n_labels: int = 2,
+    n_private: int = 1,
+    class_is_public: bool = False,
+    releases: int = 3,
 ) -> Case:
     """Some people in up to so many releases; some of them join, leave or have another row in a later one."""
     n = int(rng.integers(1, most_people + 1))
-    n_private = 2 if private else 1
     common = rng.random(n_labels) + 0.2
     label = rng.choice(n_labels, n, p=common / common.sum())
     x, z = rng.integers(0, 4, n), rng.integers(0, 2, n)
@@ -221,17 +236,19 @@ def random_case(
         x = np.where(changed, rng.integers(0, 4, n), x)
         level = LEVELS[int(rng.integers(4))]
         units = int(rng.choice([4, 10, 100])) if level == "shares" and rng.random() < 0.5 else None
-        shapes = tuple(_shape(rng, 2, private=private) for _ in range(int(rng.integers(1, 3))))
+        shapes = tuple(_shape(rng, 2, n_private) for _ in range(int(rng.integers(1, 3))))
         versions.append(Version(there, x[there], z[there], shapes, level, units))
-    return Case(label, rng.integers(0, n_private, n), n_labels, n_private, tuple(versions))
+    return Case(label, rng.integers(0, n_private, n), n_labels, n_private, tuple(versions), class_is_public)
 
 
-def _shape(rng: np.random.Generator, depth: int, *, private: bool) -> Node:
+def _shape(rng: np.random.Generator, depth: int, n_private: int) -> Node:
     if depth == 0 or rng.random() < 0.15:
         return Leaf()
-    column = rng.choice(["x", "z", "g"] if private else ["x", "x", "z"])
-    parts = [_shape(rng, depth - 1, private=private) for _ in range(2)]
+    column = rng.choice(["x", "z", "g"] if n_private > 1 else ["x", "x", "z"])
+    parts = [_shape(rng, depth - 1, n_private) for _ in range(2)]
     if column == "x":
         return NumericSplit("x", float(rng.choice([0.5, 1.5, 2.0])), parts[0], parts[1])
+    if column == "g" and n_private == 3:
+        return NumericSplit("g", float(rng.choice([0.5, 1.5])), parts[0], parts[1])
     values = ("p", "q") if column == "z" else PRIVATE_CELLS
     return CategoricalSplit(str(column), tuple(Branch((v,), p) for v, p in zip(values, parts, strict=True)))

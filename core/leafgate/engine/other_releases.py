@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,12 +14,14 @@ import pandas as pd
 
 from leafgate.algorithms.consistency import Consistency
 from leafgate.algorithms.joint_classes import contradicted_leaves, unsupported_reason
-from leafgate.errors import InconclusiveError, LeafgateError, Problem
+from leafgate.errors import InconclusiveError, LeafgateError, Problem, ReleaseError
 from leafgate.io.tables.reader import read_table
 from leafgate.kernel.knowledge import KnownReleases, OtherRelease
+from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.release import Release
+from leafgate.kernel.schema import Schema
 from leafgate.kernel.table import Table
-from leafgate.kernel.tree import columns_asked
+from leafgate.kernel.tree import Branch, CategoricalSplit, Node, columns_asked
 from leafgate.models.load import load_release
 
 if TYPE_CHECKING:
@@ -84,10 +89,65 @@ def _read(policy: Policy, place: str, spec: ReleaseSpec, table: Table, readers: 
     try:
         if spec.data is not None:
             people = read_table(policy.data, table.schema, spec.data, f"{place}.data")
+        if spec.counts is not None:
+            release = frequency_table(spec.path.read_bytes(), spec.counts, table.schema)
+            return _Read(place, spec.path.name, release, people, spec.data is None)
         loaded = load_release(spec.path, table.schema, encoding, people.people, readers)
+    except OSError as error:
+        raise InconclusiveError(f"cannot be read: {error.strerror}", place=place) from None
     except LeafgateError as error:
         raise InconclusiveError.listing([Problem(place, each.message, each.hint) for each in error.problems]) from None
     return _Read(place, spec.path.name, loaded.release, people, spec.data is None)
+
+
+COUNT = "count"
+"""The column of a frequency table that counts people."""
+
+MAX_TABLE_BYTES = 10 * 2**20
+"""A frequency table of more bytes is refused."""
+
+MAX_COMBINATIONS = 1_000_000
+"""Combinations of values that a frequency table may have."""
+
+A_TABLE = "write the columns that `counts` lists, and `count` with whole numbers; each combination of values once"
+
+
+def frequency_table(content: bytes, names: Sequence[str], schema: Schema) -> Release:
+    """A frequency table as a release of one tree, which tests its columns one after the other.
+
+    Args:
+        content: a CSV file in UTF-8 with a header: the columns, in any order, and `count`.
+        names: the columns, each with values, and the class among them.
+        schema: every column.
+
+    Raises:
+        ReleaseError: it is no such table, or has values that the schema does not have.
+    """
+    try:
+        reader = csv.DictReader(io.StringIO(content[: MAX_TABLE_BYTES + 1].decode("utf-8-sig"), newline=""))
+        rows = [*reader]
+        counts = {tuple(row[name] for name in names): int(row[COUNT]) for row in rows}
+    except (UnicodeDecodeError, csv.Error, KeyError, TypeError, ValueError):
+        raise ReleaseError("is no frequency table", remedy=A_TABLE) from None
+    if math.prod(len(schema[name].values or ()) for name in names) > MAX_COMBINATIONS:
+        raise ReleaseError("has columns with too many combinations of values", remedy="count fewer columns")
+    domains = [{*map(str, schema[name].values or ())} for name in names]
+    fits = all(value in domain for cells in counts for value, domain in zip(cells, domains, strict=True))
+    is_listed = sorted(reader.fieldnames or ()) == sorted([*names, COUNT]) and len(counts) == len(rows)
+    if len(content) > MAX_TABLE_BYTES or not fits or not is_listed or min(counts.values(), default=-1) < 0:
+        raise ReleaseError("is no frequency table of these columns", remedy=A_TABLE)
+    target = schema.target.name
+    asked, place = [name for name in names if name != target], list(names).index(target)
+
+    def below(cells: tuple[str, ...]) -> Node:
+        if len(cells) < len(asked):
+            name = asked[len(cells)]
+            branches = (Branch((value,), below((*cells, value))) for value in schema[name].values or ())
+            return CategoricalSplit(name, tuple(branches))
+        own = {label: counts.get((*cells[:place], label, *cells[place:]), 0) for label in schema.classes}
+        return Leaf(counts=own)
+
+    return Release({"use": "frequency_table"}, schema, (below(()),))
 
 
 def _require_own_people(place: str, release: Release, table: Table) -> None:

@@ -263,7 +263,15 @@ def _refuse_change(change: Any) -> Any:
 class ReleaseSpec(Strict):
     """A release that the adversary has beside the one that is audited."""
 
-    path: PolicyFile = Field(description="A release file or a fitted model's file, as it left, beside the policy.")
+    path: PolicyFile = Field(
+        description="A release file or a fitted model's file, as it left, beside the policy; with `counts` a frequency "
+        "table."
+    )
+    counts: Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
+        None,
+        description="For a frequency table, a CSV file: its columns besides `count`, the class among them. Each row "
+        "says how many people have these cells; combinations that no row has are nobody's.",
+    )
     data: PeopleFile | None = Field(
         None, description="The people it was learned from, read as the table is; the table itself when left out."
     )

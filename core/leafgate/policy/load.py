@@ -116,6 +116,7 @@ def policy_of(
         lacking.append((f"attacks[{i}]", attack.without_knows.missing_requirements(granting)))
     lacking += [(f"metrics[{i}]", metric.missing_requirements(policy)) for i, metric in enumerate(policy.metrics)]
     idle = [*(Problem(place, message) for place, message in lacking if message), *_unused(policy)]
+    idle += _miscounted(policy)
     idle += waiver_problems(policy.waivers, policy.metrics, policy.approvals, policy.max_waiver_days)
     if idle:
         raise PolicyError.listing(idle)
@@ -201,6 +202,18 @@ def _unused(policy: Policy) -> Iterator[Problem]:
                 used = ", ".join(_written(each) for each, grant in grants if attack.needs & grant.needs) or "nothing"
                 problem = f"the attack {attack.use} does not use it"
                 yield Problem(f"attacks[{i}].knows.{_written(name)}", problem, f"leave it out; this attack uses {used}")
+
+
+def _miscounted(policy: Policy) -> Iterator[Problem]:
+    """Columns of frequency tables that cannot be counted, or that say nothing of the class."""
+    columns = policy.data.columns
+    for i, each in enumerate(policy.releases):
+        place, names = f"releases[{i}].counts", each.counts or ()
+        wrong = [name for name in names if name not in columns or not columns[name].values]
+        if wrong:
+            yield Problem(place, "a column of it has no declared `values`", "count columns with `values`, each once")
+        elif names and (len(set(names)) < len(names) or not any("class" in columns[name].role for name in names)):
+            yield Problem(place, "the class is not among its columns, or one is there twice", "list each once")
 
 
 def _written(name: str) -> str:

@@ -24,7 +24,8 @@ from leafgate.algorithms.joint_proofs import (
 KINDS = {
     "two values": {"most_people": 9},
     "three values": {"most_people": 6, "n_labels": 3},
-    "a private column": {"most_people": 5, "private": True},
+    "a private column": {"most_people": 5, "n_private": 2},
+    "a private number": {"most_people": 4, "n_private": 3},
 }
 
 
@@ -42,6 +43,22 @@ def test_proofs_equal_the_enumeration_of_all_tables(kind: str, seed: int) -> Non
     assert_equal_to_enumeration(case)
 
 
+@pytest.mark.parametrize("class_is_public", [False, True])
+@pytest.mark.parametrize("seed", seeds(60))
+def test_proofs_about_a_column_that_trees_test_equal_the_enumeration(seed: int, class_is_public: bool) -> None:
+    rng = np.random.default_rng(seed)
+    case = random_case(rng, most_people=5, n_private=2, class_is_public=class_is_public)
+    system = joint_system(case.sources(), np.ones(len(case.label), dtype=np.int64), case.schema, case.schema["g"])
+    found = joint_proofs(system)
+    keys, cells = case.joint_classes(), case.all_tables() % 2
+    assert len(set(zip(keys, system.class_of.tolist(), strict=True))) == len(set(keys)) == system.n_classes
+    for number in range(system.n_classes):
+        members = cells[:, system.class_of == number]
+        possible = [(members == value).any() for value in range(2)]
+        assert ((found.state[number] == POSSIBLE) == possible).all()
+        assert ((found.state[number] == IMPOSSIBLE) == np.logical_not(possible)).all()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_proofs_equal_the_enumeration_in_five_thousand_cases(kind: str) -> None:
@@ -54,7 +71,7 @@ def test_proofs_equal_the_enumeration_for_fourteen_people_and_for_seven() -> Non
     for seed in range(60):
         assert_equal_to_enumeration(random_case(np.random.default_rng(seed), most_people=14))
         assert_equal_to_enumeration(random_case(np.random.default_rng(seed), most_people=7, n_labels=3))
-        assert_equal_to_enumeration(random_case(np.random.default_rng(seed), most_people=7, private=True))
+        assert_equal_to_enumeration(random_case(np.random.default_rng(seed), most_people=7, n_private=2))
 
 
 def assert_equal_to_enumeration(case: Case) -> None:

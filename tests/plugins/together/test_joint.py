@@ -99,7 +99,7 @@ def folder(tmp_path: Path) -> Folder:
 def proved_and_right(belief: SecretBelief, rows: Sequence[Sequence[Any]]) -> int:
     """How many people are proved; every one of them must be proved to have what is true. People in order of keys."""
     certain = belief.posterior.to_numpy() >= 1 - 1e-9
-    truth = [["no", "yes"].index(row[-1]) for row in sorted(rows)]
+    truth = [["no", "yes"].index(row[-1]) for row in sorted(rows, key=lambda row: str(row[0]))]
     for row, value in zip(certain, truth, strict=True):
         assert not row.any() or row[value]
     return int(certain.any(axis=1).sum())
@@ -374,3 +374,52 @@ def test_three_trees_that_pass_alone_fail_together(tmp_path: Path) -> None:
     found = folder.findings(table, build=builds[0], releases=releases)
     assert found["exposure@joint#ill"].passed is False
     assert found["confidence@joint#ill"].passed is False
+
+
+def test_a_frequency_table_is_a_release_too(folder: Folder) -> None:
+    rows = people(60)
+    yesterday, today = folder.table("old.csv", rows[:-1]), folder.table("new.csv", rows)
+    counted = {(town, ill): 0 for town in "abc" for ill in ("no", "yes")}
+    for row in rows[:-1]:
+        counted[row[2], row[3]] += 1
+    lines = ["count,town,ill", *(f"{n},{town},{ill}" for (town, ill), n in counted.items() if n)]
+    (folder.path / "paper.csv").write_text("\n".join(lines))
+    releases = [{"path": "paper.csv", "counts": ["town", "ill"], "data": yesterday}]
+    build = {"use": "kadet", "k": 40}
+    belief, _ = folder.belief(today, build=build, releases=releases)
+    assert proved_and_right(belief, rows) == 1  # by the numbers of everybody, whatever the town
+    found = folder.findings(today, build=build, releases=releases)
+    assert found["exposure@joint#ill"].passed is False
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "town,ill\na,no\n",
+        "count,town,ill\nx,a,no\n",
+        "count,town,ill\n1,a,no\n1,a,no\n",
+        "count,town,ill\n1,z,no\n",
+    ],
+)
+def test_what_is_no_frequency_table_is_inconclusive(folder: Folder, text: str) -> None:
+    table = folder.table("people.csv", people(40))
+    (folder.path / "paper.csv").write_text(text)
+    found = folder.findings(table, releases=[{"path": "paper.csv", "counts": ["town", "ill"]}])
+    assert "frequency table" in str(found["attack:joint"].evidence["problem"])
+
+
+def test_a_frequency_table_of_other_people_is_inconclusive(folder: Folder) -> None:
+    table = folder.table("people.csv", people(40))
+    (folder.path / "paper.csv").write_text("count,town,ill\n40,a,no\n")
+    found = folder.findings(table, releases=[{"path": "paper.csv", "counts": ["town", "ill"]}])
+    assert "is not of its table" in str(found["attack:joint"].evidence["problem"])
+
+
+@pytest.mark.parametrize("counts", [["town"], ["town", "town", "ill"], ["age", "ill"], ["city", "ill"]])
+def test_columns_that_no_frequency_table_can_have_are_refused(folder: Folder, counts: list[str]) -> None:
+    table = folder.table("people.csv", people(40))
+    (folder.path / "paper.csv").write_text("")
+    path = folder.policy(table, releases=[{"path": "paper.csv", "counts": counts}])
+    with pytest.raises(PolicyError, match=r"releases\[0\]\.counts"):
+        load_policy(path)
