@@ -165,7 +165,9 @@ class Case:
 
     def joint_classes(self) -> list[tuple[object, ...]]:
         """For each person where she is, and which leaves she can reach."""
-        keys: list[list[object]] = [[label] if self.class_is_public else [] for label in self.label.tolist()]
+        keys: list[list[object]] = [[] for _ in self.label]
+        for person in {person for version in self.versions for person in version.people.tolist()}:
+            keys[person] += [int(self.label[person])] if self.class_is_public else []
         for version in self.versions:
             at = {person: i for i, person in enumerate(version.people.tolist())}
             for person, key in enumerate(keys):
