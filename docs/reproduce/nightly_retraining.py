@@ -1,6 +1,7 @@
 """How many people pairs of nightly trees prove, with and without remedies: the numbers of nightly-retraining.md.
 
     python docs/reproduce/nightly_retraining.py [NIGHTS]
+    python docs/reproduce/nightly_retraining.py together
 
 A table of 1,000 people who are made up; every night some of them leave and as many join, and a kADET tree is grown
 anew. What two versions prove together is found exactly, and compared with what is true.
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -150,6 +152,36 @@ def run(practice: Practice, nights: int) -> Result:
     return Result(pairs, int(proving), joined, joined_proved, people, float(np.mean(leaves)), float(np.mean(scores)))
 
 
+TOGETHER = (2, 3, 5, 10)
+"""So many versions in a row are taken together."""
+
+SECONDS = 120.0
+"""For all versions that are taken together; what is not decided then is counted as open."""
+
+
+def run_together(practice: Practice, numbers: Sequence[int]) -> list[str]:
+    """How many people of all that were in some version are proved by the first versions, and are open."""
+    everyone = population(PEOPLE + practice.moved * max(numbers))
+    code = (everyone["ill"] == "yes").to_numpy().astype(int)
+    sources = []
+    for night in range(max(numbers)):
+        ids = np.arange(practice.moved * night, practice.moved * night + PEOPLE)
+        release = practice.release(make_table(SCHEMA, everyone.iloc[ids]))
+        sources.append(released(release, everyone, ids))
+    cells = []
+    for number in numbers:
+        ids = np.flatnonzero(np.any([each.record >= 0 for each in sources[:number]], axis=0))
+        used = [replace(each, record=each.record[ids]) for each in sources[:number]]
+        system = joint_system(used, np.ones(len(ids), dtype=np.int64), SCHEMA, SCHEMA["ill"])
+        proofs = joint_proofs(system, time_limit=SECONDS)
+        proved = np.asarray(proofs.proved[system.class_of])
+        is_proved = np.asarray(proved.any(axis=1))
+        assert (proved.argmax(axis=1) == code[ids])[is_proved].all()
+        is_open = np.asarray(proofs.open.any(axis=1))[system.class_of]
+        cells.append(f"{int(is_proved.sum())}" + (f" ({int(is_open.sum())} open)" if is_open.any() else ""))
+    return cells
+
+
 def released(release: Release, everyone: pd.DataFrame, ids: np.ndarray) -> ReleasedTable:
     """The release as somebody has it who knows all people, and who of them was in the table."""
     public = Schema(SCHEMA.public)
@@ -177,6 +209,12 @@ PRACTICES = (
 
 def main() -> None:
     """Print a row of the page's table for each practice."""
+    if sys.argv[1:] == ["together"]:
+        print(f"| published | {' | '.join(f'{number} versions' for number in TOGETHER)} |")
+        print("| --- |" + " --- |" * len(TOGETHER))
+        for practice in PRACTICES:
+            print(f"| {practice.name} | {' | '.join(run_together(practice, TOGETHER))} |", flush=True)
+        return
     nights = int(sys.argv[1]) if len(sys.argv) > 1 else 30
     print("| published | leaves | AUC | pairs that prove somebody | joiners proved | people proved a pair |")
     print("| --- | --- | --- | --- | --- | --- |")

@@ -116,7 +116,7 @@ def policy_of(
         lacking.append((f"attacks[{i}]", attack.without_knows.missing_requirements(granting)))
     lacking += [(f"metrics[{i}]", metric.missing_requirements(policy)) for i, metric in enumerate(policy.metrics)]
     idle = [*(Problem(place, message) for place, message in lacking if message), *_unused(policy)]
-    idle += _miscounted(policy)
+    idle += _unusable_releases(policy)
     idle += waiver_problems(policy.waivers, policy.metrics, policy.approvals, policy.max_waiver_days)
     if idle:
         raise PolicyError.listing(idle)
@@ -204,10 +204,12 @@ def _unused(policy: Policy) -> Iterator[Problem]:
                 yield Problem(f"attacks[{i}].knows.{_written(name)}", problem, f"leave it out; this attack uses {used}")
 
 
-def _miscounted(policy: Policy) -> Iterator[Problem]:
-    """Columns of frequency tables that cannot be counted, or that say nothing of the class."""
+def _unusable_releases(policy: Policy) -> Iterator[Problem]:
+    """Other releases that are not there, and columns of frequency tables that say nothing of the class."""
     columns = policy.data.columns
     for i, each in enumerate(policy.releases):
+        if not each.path.exists():
+            yield Problem(f"releases[{i}].path", "there is no such file", "name the release as it left")
         place, names = f"releases[{i}].counts", each.counts or ()
         wrong = [name for name in names if name not in columns or not columns[name].values]
         if wrong:

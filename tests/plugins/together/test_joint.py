@@ -202,6 +202,14 @@ def test_a_release_that_is_not_of_its_table_is_inconclusive(folder: Folder, faul
     assert found["exposure@joint"].passed is None
 
 
+def test_what_is_not_decided_in_time_leaves_limits_inconclusive(folder: Folder) -> None:
+    table = folder.table("people.csv", people(40))
+    found = folder.findings(table, build={"use": "kadet", "k": 20}, attacks=[{"use": "joint", "time_limit": 1e-9}])
+    for limit in ("exposure@joint#ill", "confidence@joint#ill"):
+        assert found[limit].passed is None
+        assert "not decided in time" in str(found[limit].evidence["problem"])
+
+
 def test_more_than_one_insider_is_inconclusive(folder: Folder) -> None:
     table = folder.table("people.csv", people(40))
     metrics = [{"use": "exposure", "of": "joint", "at_most": 0, "insiders": 2}]
@@ -215,6 +223,13 @@ def test_releases_without_an_attack_that_uses_them_are_refused(folder: Folder) -
     metrics = [{"use": "exposure", "at_most": 0}]
     path = folder.policy(table, attacks=[{"use": "linking"}], metrics=metrics, releases=[{"path": "old.json"}])
     with pytest.raises(PolicyError, match="no attack of the policy uses them"):
+        load_policy(path)
+
+
+def test_a_release_that_is_not_there_is_refused(folder: Folder) -> None:
+    table = folder.table("people.csv", people(40))
+    path = folder.policy(table, releases=[{"path": "old.json"}])
+    with pytest.raises(PolicyError, match=r"releases\[0\]\.path: there is no such file"):
         load_policy(path)
 
 
