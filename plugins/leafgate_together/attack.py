@@ -28,7 +28,7 @@ from leafgate.api import (
     SecretBelief,
     columns_asked,
 )
-from leafgate_together.estimate import MAX_GAP, maximum_entropy
+from leafgate_together.estimate import MAX_GAP, maximum_entropy, stated_people
 
 ESTIMATE_ERROR = 0.02
 """An estimated probability may be off by this much: a limit that lies nearer to it is inconclusive."""
@@ -165,9 +165,12 @@ def _words_of_tree(source: ReleasedTable, tree: Node, record: int, schema: Schem
 def _posterior(proofs: JointProofs) -> tuple[Floats, float]:
     """1 for each proved value, the estimate elsewhere; and by how many people the estimate misses a number."""
     estimate, gap = maximum_entropy(proofs.system, proofs.state)
+    people, is_stated = stated_people(proofs.system)
+    shares = people / np.maximum(proofs.system.size, 1)[:, None]
     proved = proofs.proved
     is_proved = np.asarray(proved.any(axis=1))
-    return np.where(is_proved[:, None], proved.astype(np.float64), _uncertain(estimate)), gap
+    unproved = np.where(is_stated[:, None], shares, _uncertain(estimate))
+    return np.where(is_proved[:, None], proved.astype(np.float64), unproved), gap
 
 
 def _uncertain(estimate: Floats) -> Floats:
@@ -190,7 +193,7 @@ def _undecided(proofs: JointProofs) -> Mask:
 def _alternatives(posterior: Floats, proofs: JointProofs, undecided: Mask) -> Iterator[Floats]:
     """What else may be true: undecided values are certain, and each estimate is off by as much as it may be."""
     n_values = posterior.shape[1]
-    free = np.asarray(~proofs.proved.any(axis=1))
+    free = np.asarray(~proofs.proved.any(axis=1)) & ~stated_people(proofs.system)[1]
     if undecided.any():
         for value in range(n_values):
             certain = np.eye(n_values)[value]

@@ -6,7 +6,7 @@ import numpy as np
 
 from leafgate.algorithms.joint_classes import NO_LIMIT, JointSystem
 from leafgate.algorithms.joint_proofs import IMPOSSIBLE
-from leafgate.api import Floats, Ids
+from leafgate.api import Floats, Ids, Mask
 
 MAX_STEPS = 500
 """Steps of the search for the maximum; two trees of 200 leaves need about 100."""
@@ -16,6 +16,26 @@ MAX_GAP = 0.5
 
 LARGEST_EXPONENT = 700.0
 """Exponents are cut off here, below the overflow of a double."""
+
+
+def stated_people(system: JointSystem) -> tuple[Floats, Mask]:
+    """The people of each class by their value where releases state these numbers, as for a leaf of one class.
+
+    Returns:
+        Shape (n_classes, n_values), people; and shape (n_classes,), for which classes this is what is stated: each
+        cell of these but one at most is alone in an equality.
+    """
+    is_alone = (np.diff(system.matrix.indptr) == 1) & (system.low == system.high)
+    rows = np.flatnonzero(is_alone)
+    place = system.matrix.indptr[rows]
+    cells, coefficients = system.matrix.indices[place], system.matrix.data[place]
+    people = np.full(len(system.cell_class), -1, dtype=np.int64)
+    people[cells] = system.low[rows] // coefficients
+    unstated = np.bincount(system.cell_class, weights=people < 0, minlength=system.n_classes)
+    known = np.bincount(system.cell_class, weights=np.maximum(people, 0), minlength=system.n_classes)
+    people = np.where(people < 0, (system.size - known)[system.cell_class], people)
+    by_value = np.bincount(system.pair_of_cell, weights=people, minlength=system.n_classes * len(system.values))
+    return by_value.astype(np.float64).reshape(system.n_classes, -1), np.asarray(unstated <= 1)
 
 
 def maximum_entropy(system: JointSystem, state: Ids) -> tuple[Floats, float]:
