@@ -87,8 +87,10 @@ if TYPE_CHECKING:
     from leafgate.kernel.inheritance import MORE as MORE
     from leafgate.kernel.knowledge import AdversaryKnowledge as AdversaryKnowledge
     from leafgate.kernel.knowledge import Candidates as Candidates
+    from leafgate.kernel.knowledge import KnownReleases as KnownReleases
     from leafgate.kernel.knowledge import Mechanism as Mechanism
     from leafgate.kernel.knowledge import Membership as Membership
+    from leafgate.kernel.knowledge import OtherRelease as OtherRelease
     from leafgate.kernel.knowledge import Targets as Targets
     from leafgate.kernel.large_table import LargeTable as LargeTable
     from leafgate.kernel.leaf import Leaf as Leaf

@@ -102,14 +102,30 @@ def belief_csv(belief: Belief, known: AdversaryKnowledge) -> bytes:
     """The belief as CSV: the known columns, weight, group, then p(VALUE) for each value of the secret.
 
     Of hidden cells: row (the position among the published records), column, the attack's estimate, then p(VALUE).
-    There is no group where the attack has no equivalence classes. Of candidates: their columns, score, p_value,
-    excluded and exclusion_p_value. Of a table: the reconstructed records.
+    Where people are known by their keys each has a row, with the key. There is no group where the attack has no
+    equivalence classes. Of candidates: their columns, score, p_value, excluded and exclusion_p_value. Of a table: the
+    reconstructed records.
     """
     columns = list(_described_rows(belief, known))
     if isinstance(belief, PosteriorBelief):
         chances = belief.posterior.reset_index(drop=True)
         columns.append(chances.set_axis([f"p({value})" for value in chances.columns], axis=1))
     return pd.concat(columns, axis=1).to_csv(index=False, lineterminator="\n").encode()
+
+
+def _described_people(belief: GroupBelief | SecretBelief, known: AdversaryKnowledge) -> Iterator[pd.DataFrame]:
+    """The columns that say whom each row of a belief about people is about."""
+    if isinstance(belief, SecretBelief) and belief.of_people and known.releases is not None:
+        rows = known.releases.record[: known.releases.in_table]
+        if known.releases.keys is not None:
+            yield pd.DataFrame({"key": known.releases.keys[: len(rows)]})
+        yield known.records.iloc[rows].reset_index(drop=True)
+        yield pd.DataFrame({"weight": known.releases.weight[: len(rows)]})
+    elif belief.records is not None:
+        yield belief.records.reset_index(drop=True)
+    else:
+        yield known.records.reset_index(drop=True)
+        yield pd.DataFrame({"weight": known.weight})
 
 
 def _described_rows(belief: Belief, known: AdversaryKnowledge) -> Iterator[pd.DataFrame]:
@@ -119,9 +135,7 @@ def _described_rows(belief: Belief, known: AdversaryKnowledge) -> Iterator[pd.Da
         if belief.estimates is not None:
             yield pd.DataFrame({"estimate": belief.estimates})
     elif isinstance(belief, GroupBelief | SecretBelief):
-        yield (known.records if belief.records is None else belief.records).reset_index(drop=True)
-        if belief.records is None:
-            yield pd.DataFrame({"weight": known.weight})
+        yield from _described_people(belief, known)
         if belief.equivalence_class is not None:
             yield pd.DataFrame({"group": belief.equivalence_class})
     elif isinstance(belief, AttributeBelief):

@@ -22,7 +22,15 @@ from leafgate.errors import DataError, InconclusiveError
 from leafgate.io.release_codec import SealedRelease
 from leafgate.io.tables.reader import read_columns_there
 from leafgate.kernel.components import AttackModel
-from leafgate.kernel.knowledge import AdversaryKnowledge, Candidates, Knows, Membership, Targets, limit_knowledge
+from leafgate.kernel.knowledge import (
+    AdversaryKnowledge,
+    Candidates,
+    KnownReleases,
+    Knows,
+    Membership,
+    Targets,
+    limit_knowledge,
+)
 from leafgate.kernel.options import UNREAD
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import BuildResult, Release
@@ -127,7 +135,16 @@ class Adversaries:
     def _limited(self, known: AdversaryKnowledge, attack: AttackModel, knows: Knows) -> AdversaryKnowledge:
         candidates = self._draw(knows)[0] if "candidates" in attack.needs else None
         targets = self._draw_targets(knows)[0] if "targets" in attack.needs else {}
-        return limit_knowledge(replace(known, candidates=candidates, targets=targets), attack.needs)
+        releases = self._known_releases if "releases" in attack.needs else None
+        granted = replace(known, candidates=candidates, targets=targets, releases=releases)
+        return limit_knowledge(granted, attack.needs)
+
+    @cached_property
+    def _known_releases(self) -> KnownReleases | None:
+        """The other releases that the policy names; InconclusiveError where one is of other people, or unreadable."""
+        from leafgate.engine.other_releases import known_releases
+
+        return known_releases(self.policy, self.table, self.artifact.release, self.readers)
 
     def _draw(self, knows: Knows) -> tuple[Candidates, Membership]:
         """The candidates that a grant allows; they are the same for every attack that is granted as many."""

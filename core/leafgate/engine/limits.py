@@ -26,7 +26,7 @@ from leafgate.engine.scores import (
 )
 from leafgate.engine.state import AuditState
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
-from leafgate.kernel.belief import Belief, CellBelief, PosteriorBelief, secret_of
+from leafgate.kernel.belief import Belief, CellBelief, PosteriorBelief, SecretBelief, secret_of
 from leafgate.kernel.context import ScoringContext
 from leafgate.kernel.evidence import AuditorOnly, PeopleCount
 from leafgate.kernel.findings import (
@@ -117,11 +117,18 @@ def score_beliefs(metric: Metric, state: AuditState, result: AttackResult, *, na
         secret = metric.secret if isinstance(metric, PersonMetric) else None
         if type(belief) not in metric.judges or secret not in {None, secret_of(belief)}:
             continue
+        if _judges_only_sizes(metric) and isinstance(belief, SecretBelief) and belief.derived_alone:
+            continue  # unless the policy names the attack, it does not mean the sizes of such classes
         try:
             finding = score_one(metric, state, _id(metric, result, belief) if named else "", result, belief)
             yield _for_every_belief(metric, state, result, belief, finding)
         except UnreadableError:
             continue
+
+
+def _judges_only_sizes(metric: Metric) -> bool:
+    """Is it a limit on the sizes of groups, of no attack in particular?"""
+    return isinstance(metric, PersonMetric) and metric.groups_only and metric.of is None
 
 
 UNREAD_SCORES = InconclusiveError(
@@ -154,6 +161,8 @@ def _for_every_belief(
         twin = replace(belief, posterior=alternative, alternative_posteriors=())
         if score_one(metric, state, "", result, twin).passed != finding.passed:
             problem = UNREAD_SCORES if belief.incomplete else EQUAL_BELIEFS
+            if belief.undecided_because:
+                problem = InconclusiveError(belief.undecided_because)
             evidence = {**finding.evidence, "problem": str(problem)}
             return replace(finding, passed=None, evidence=evidence, remedies=from_error(problem))
     return finding

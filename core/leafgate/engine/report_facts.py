@@ -91,6 +91,9 @@ def files_of(policy: Policy, tables: Tables) -> DataFiles:
     fields |= {name: _digest(path, f"build.{name}") for name, path in policy.build.people_files.items()}
     source = {} if policy.data.source is None else policy.data.source.people_files
     fields |= {f"data.source.{name}": _digest(path, f"data.source.{name}") for name, path in source.items()}
+    for i, other in enumerate(policy.releases):
+        if other.data is not None and other.data.is_file():  # one that is gone is inconclusive
+            fields[f"releases[{i}].data"] = _digest(other.data, f"releases[{i}].data")
     for kind, components in (("attacks", policy.attacks), ("metrics", policy.metrics)):
         for component in components:
             places = {f"{kind}.{component.called}.{name}": path for name, path in component.people_files.items()}
@@ -155,7 +158,7 @@ def describe_threat_model(policy: Policy, release: Release | None, schema: Schem
         "known": known,
         "secret": secrets,
         "unknown": [column.name for column in schema.columns if _unknown(column.roles, column.name, known, secrets)],
-        "granted": [*policy.knows.granted, *_population_known(policy)],
+        "granted": [*policy.knows.granted, *_other_sources(policy)],
         **_withheld(policy.knows),
         "attacks": [_describe_attack(policy, attack) for attack in policy.attacks],
     }
@@ -172,7 +175,7 @@ def _describe_attack(policy: Policy, attack: AttackModel) -> dict[str, Any]:
     granted: dict[str, Any] = {}
     if policy.has_own_knowledge(attack):
         regained = [words for words in policy.knows.withheld if words not in knows.withheld]
-        granted = {"granted": [*knows.granted, *_population_known(policy), *regained], **_withheld(knows)}
+        granted = {"granted": [*knows.granted, *_other_sources(policy), *regained], **_withheld(knows)}
     handed = {} if attack.chosen_access == "file" else {"access": attack.chosen_access}
     guessed = {} if {"candidates", "targets"}.isdisjoint(attack.needs) else {"candidates": knows.most_candidates}
     return {"name": attack.called, "assumes": attack.threat_model, **granted, **handed, **guessed}
@@ -188,9 +191,13 @@ def _withheld(knows: Knows) -> dict[str, list[str]]:
     return {"withheld": knows.withheld} if knows.withheld else {}
 
 
-def _population_known(policy: Policy) -> Iterator[str]:
+def _other_sources(policy: Policy) -> Iterator[str]:
+    """What the policy grants besides its `knows`."""
     if policy.data.population is not None:
         yield "the public columns of the population that the people come from"
+    if policy.releases:
+        others = "release" if len(policy.releases) == 1 else "releases"
+        yield f"{len(policy.releases)} other {others} of these people, and who was in the table of each"
 
 
 OPEN_DOMAIN = "was taken from the data, and the release tells it."

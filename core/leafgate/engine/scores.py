@@ -37,6 +37,7 @@ from leafgate.kernel.findings import (
     DERIVED_ALONE,
     GROUPS_ALONE,
     HIDDEN_CELLS,
+    JOINT_CLASSES,
     NO_CLASSES,
     NOT_SPOKEN_OF,
     VERIFIED_PRIVACY,
@@ -227,6 +228,8 @@ def choose_distribution(metric: PersonMetric, state: AuditState, belief: Belief)
     """
     if metric.groups_only:
         return "derived", GROUPS_ALONE
+    if isinstance(belief, SecretBelief) and belief.derived_alone:
+        return "derived", JOINT_CLASSES
     if metric.scored != "worst":
         only_derived = metric.scored == "derived" and not metric.can_score("worst")
         return metric.scored, DERIVED_ALONE if only_derived else ""

@@ -88,9 +88,23 @@ def _validated_secret(belief: SecretBelief, known: AdversaryKnowledge) -> Secret
     if "sensitive" not in known.schema[belief.secret].roles:
         raise InconclusiveError("its belief is about a column that is no secret")
     belief = replace(_with_checked_posteriors(belief, rows, known), **classes)
+    if belief.certain_to_insider is not None:
+        belief = replace(belief, certain_to_insider=_certain_to_insider(belief, groups))
     if groups is not None and belief.prior is None:
         _check_equal_within_classes(groups, [belief.posterior, *belief.alternative_posteriors])
     return belief
+
+
+def _certain_to_insider(belief: SecretBelief, groups: NDArray[Any] | None) -> NDArray[Any]:
+    """What members of each class are certain of, as an array that cannot be written to."""
+    import numpy as np
+
+    certain, size = np.array(belief.certain_to_insider), belief.posterior.shape[1]
+    is_numbered = groups is not None and (not len(groups) or (groups.min() >= 0 and groups.max() < len(certain)))
+    if certain.dtype.kind != "b" or certain.shape[1:] != (size, size) or not is_numbered:
+        raise InconclusiveError("its belief needs True or False for each class and two values in `certain_to_insider`")
+    certain.setflags(write=False)
+    return certain
 
 
 def _validated_cells(belief: CellBelief, known: AdversaryKnowledge, release: Release | None) -> CellBelief:
@@ -210,6 +224,10 @@ def _rows_of_people(belief: GroupBelief | SecretBelief, known: AdversaryKnowledg
     """
     import pandas as pd
 
+    if isinstance(belief, SecretBelief) and belief.of_people:
+        if known.releases is None:
+            raise InconclusiveError("its belief is about people whom it is not granted: declare `releases` in `needs`")
+        return known.releases.in_table
     if belief.records is not None:
         rows_for(known, belief.records)
         return len(belief.records)

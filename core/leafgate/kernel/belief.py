@@ -74,6 +74,8 @@ class PosteriorBelief(Belief):
         certainty: how much of `posterior` is true of all people whom the release counts. `certain`: each value with
             probability 1. `shares`: moreover each row is the true composition of its equivalence class. `guess`:
             nothing.
+        undecided_because: why there are alternatives, or why the belief is incomplete: a limit that is inconclusive for
+            that says so. Empty for what is said of all attacks.
     """
 
     secret: str
@@ -82,6 +84,7 @@ class PosteriorBelief(Belief):
     alternative_posteriors: Sequence[pd.DataFrame] = field(default=(), kw_only=True)
     incomplete: bool = field(default=False, kw_only=True)
     certainty: Certainty = field(default="guess", kw_only=True)
+    undecided_because: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -95,12 +98,22 @@ class SecretBelief(PosteriorBelief):
         explain: describes in words what the release discloses about one equivalence class; only auditors see it.
         population_groups: shape (n_population,), the equivalence class of each row of `AdversaryKnowledge.population`,
             numbered as `equivalence_class` is.
+        of_people: each row is about one of the people of `AdversaryKnowledge.releases` who are in the table, in their
+            order, and not about a record.
+        derived_alone: the equivalence classes are no disclosure by themselves, so that limits judge what is derived,
+            and never the true composition of a class.
+        certain_to_insider: shape (n_classes, n_values, n_values), by the numbers of the equivalence classes: whether
+            somebody of the class who has the first value is certain, by knowing that, that all others have the second.
+            None where the attack does not say what members of a class know.
     """
 
     equivalence_class: NDArray[Any] | None = field(default=None, kw_only=True)
     records: pd.DataFrame | None = field(default=None, kw_only=True)
     explain: Callable[[int], str] | None = field(default=None, kw_only=True)
     population_groups: NDArray[Any] | None = field(default=None, kw_only=True)
+    of_people: bool = field(default=False, kw_only=True)
+    derived_alone: bool = field(default=False, kw_only=True)
+    certain_to_insider: NDArray[np.bool_] | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)

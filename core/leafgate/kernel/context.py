@@ -133,6 +133,42 @@ class ScoringContext:
         return result.iloc[self._position].reset_index(drop=True)
 
     @property
+    def _person(self) -> NDArray[np.int64]:
+        """For each row of the table, which of the people whom the adversary knows by their keys it is."""
+        import numpy as np
+        import pandas as pd
+
+        releases, keys = self.known.releases, self.table.schema.having("key")
+        if releases is None or releases.keys is None or not keys:
+            return self.table.public[1]
+        person = pd.Index(releases.keys).get_indexer(pd.Index(self.table.frame[keys[0].name].astype(object)))
+        if (person < 0).any():
+            raise InconclusiveError(
+                "somebody in the table is none of the people whom the adversary knows by their keys"
+            )
+        return np.asarray(person, dtype=np.int64)
+
+    @property
+    def certain_to_insider(self) -> NDArray[np.bool_] | None:
+        """For each row and value whether a member of its equivalence class is certain that the others have this value.
+
+        Members know their own values, and there must be one beside the person of the row. None where the attack does
+        not say what members know; shape (n_rows, n_values).
+        """
+        import numpy as np
+
+        belief = self._belief
+        if not isinstance(belief, SecretBelief) or belief.certain_to_insider is None or self.scored != "derived":
+            return None
+        self.observed.add(Observation.COMPOSITION)
+        size, number = len(self.secret.domain), self.equivalence_class.to_numpy()
+        people = np.zeros((len(belief.certain_to_insider), size))
+        np.add.at(people, (number, self.table.codes(self.secret.name)), self.table.persons)
+        others = people[:, :, None] - np.eye(size)[None] >= 1
+        certain = np.asarray((belief.certain_to_insider & others).any(axis=1))
+        return np.asarray(certain[number])
+
+    @property
     def certain_is_true(self) -> bool:
         """Is each value of probability 1 in `posterior` also true, because it follows from what the release counts?"""
         return self._about_secret.certainty != "guess" and self.scored == "derived" and not self.inconsistency
@@ -330,5 +366,7 @@ class ScoringContext:
             return np.arange(len(self.table))
         if not isinstance(belief, GroupBelief | SecretBelief):
             raise UnreadableError("the attack's belief is not about the people of the table")
+        if isinstance(belief, SecretBelief) and belief.of_people:
+            return self._person
         own, public = belief.records, self.table.public[1]
         return public if own is None else rows_for(self.known, own)[public]

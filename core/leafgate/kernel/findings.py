@@ -130,7 +130,8 @@ HIDDEN_CELLS = "the belief is about hidden cells of published records"
 NO_CLASSES = "the attack divides people into no equivalence classes"
 VERIFIED_PRIVACY = "the release's claim of differential privacy was verified"
 NOT_SPOKEN_OF = "the release neither predicts nor tests nor publishes this column"
-# The six texts above say why a limit is judged by what is derived and not by the worse of two distributions.
+JOINT_CLASSES = "a joint class that is small, or pure, discloses nothing by itself"
+# The seven texts above say why a limit is judged by what is derived and not by the worse of two distributions.
 EXIT_CODES: Mapping[Verdict, ExitCode] = {
     "pass": ExitCode.PASS,
     "fail": ExitCode.FAIL,

@@ -28,7 +28,15 @@ Mechanism: TypeAlias = "Callable[[Table, np.random.Generator], Release]"
 """Runs the builder on a table, for attacks on the mechanism."""
 Retrain: TypeAlias = "Callable[[Table, Table, int], NDArray[np.float64]]"
 Need = Literal[
-    "distribution", "people", "facts", "label_accuracies", "population", "mechanism", "candidates", "targets"
+    "distribution",
+    "people",
+    "facts",
+    "label_accuracies",
+    "population",
+    "mechanism",
+    "candidates",
+    "targets",
+    "releases",
 ]
 """The optional parts of an adversary's knowledge, as attacks declare them in `needs`."""
 NEEDS: frozenset[str] = frozenset(get_args(Need))
@@ -262,6 +270,62 @@ class Targets:
 
 
 @dataclass(frozen=True)
+class OtherRelease:
+    """A release that the adversary has beside the one that is attacked, and the people it was learned from.
+
+    Attributes:
+        label: what reports call it: the key of the policy and the name of the file, such as `releases[0] (may.json)`.
+        release: the release as its file has it.
+        public: the distinct public records of its people.
+        record: shape (n_people,), the position in `public` of the record that each person of `KnownReleases` had then;
+            -1 for people it was not learned from. None where nobody knows which of its people is who.
+    """
+
+    label: str
+    release: Release
+    public: Table
+    record: NDArray[np.int64] | None
+
+    def defensive_copy(self) -> OtherRelease:
+        """The same release for a plugin."""
+        record = None if self.record is None else self.record.copy()
+        return replace(self, public=self.public.defensive_copy(), record=record)
+
+
+@dataclass(frozen=True)
+class KnownReleases:
+    """What the adversary has beside the release: other releases, and who is who among the people of all of them.
+
+    People are those of the table, first, and those whom another release was learned from and who are not in the table.
+    Nothing here depends on anybody's secret, the order of the people neither.
+
+    Attributes:
+        others: the other releases.
+        record: shape (n_people,), the position of each person in `AdversaryKnowledge.records`; -1 for people who are
+            not in the table.
+        weight: shape (n_people,), the persons whom each of these stands for.
+        keys: shape (n_people,), the key of each person; None where people are known by their public records alone, and
+            there is one person for each of these.
+    """
+
+    others: tuple[OtherRelease, ...]
+    record: NDArray[np.int64]
+    weight: NDArray[np.int64]
+    keys: NDArray[Any] | None = field(default=None, repr=False)
+
+    @property
+    def in_table(self) -> int:
+        """How many of the people are in the table: the first ones."""
+        return int((self.record >= 0).sum())
+
+    def defensive_copy(self) -> KnownReleases:
+        """The same for a plugin."""
+        others = tuple(each.defensive_copy() for each in self.others)
+        keys = None if self.keys is None else self.keys.copy()
+        return KnownReleases(others, self.record.copy(), self.weight.copy(), keys)
+
+
+@dataclass(frozen=True)
 class Membership:
     """Who of the candidates or targets is in the table: the engine and metrics know it, and no attack.
 
@@ -322,6 +386,7 @@ class AdversaryKnowledge:
             trees test, and for those that an attack of the policy names in its option `secret`, the people of whom it
             is asked. Empty where there is no such column.
         reader: reads a file about people that an option of the policy's components names; None outside an audit.
+        releases: other releases of these people, and who is who; None where the policy names none.
     """
 
     schema: Schema
@@ -369,6 +434,11 @@ class AdversaryKnowledge:
         ),
     )
     reader: Callable[[Path], Table] | None = field(default=None, repr=False)
+    releases: KnownReleases | None = field(
+        default=None,
+        kw_only=True,
+        metadata=_part("releases", "other releases of these people, and who is who among them (`releases`)"),
+    )
 
     def read(self, path: Path) -> Table:
         """The people in a file that an option of a component names, with those of the policy's columns that it has.

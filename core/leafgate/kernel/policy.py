@@ -24,6 +24,7 @@ from leafgate.kernel.facts import Asked
 from leafgate.kernel.inheritance import (
     COLUMNS,
     COMPLETED,
+    FIXED,
     FREE,
     GRANTED,
     LESS,
@@ -41,7 +42,7 @@ from leafgate.kernel.inheritance import (
 )
 from leafgate.kernel.knowledge import Knows
 from leafgate.kernel.metrics import Metric
-from leafgate.kernel.options import PeopleFile, PositiveFloat, Strict
+from leafgate.kernel.options import PeopleFile, PolicyFile, PositiveFloat, Strict
 from leafgate.kernel.origin import IN_MEMORY, PolicyOrigin
 from leafgate.kernel.paths import DocumentPath, canonical
 from leafgate.kernel.release import Publish
@@ -248,6 +249,34 @@ class Data(Strict):
         return Schema(tuple(column_of(name, spec, self.on_missing) for name, spec in kept), dropped=dropped)
 
 
+def _as_word(change: Any) -> Any:
+    """What YAML reads as a switch, as the word that was written."""
+    return "no" if change is False else "yes" if change is True else change
+
+
+def _refuse_change(change: Any) -> Any:
+    if change != "no":
+        raise ValueError("only `no` is supported: everybody has the same secret in all tables")
+    return change
+
+
+class ReleaseSpec(Strict):
+    """A release that the adversary has beside the one that is audited."""
+
+    path: PolicyFile = Field(
+        description="A release file or a fitted model's file, as it left, beside the policy; with `counts` a frequency "
+        "table."
+    )
+    counts: Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
+        None,
+        description="For a frequency table, a CSV file: its columns besides `count`, the class among them. Each row "
+        "says how many people have these cells; combinations that no row has are nobody's.",
+    )
+    data: PeopleFile | None = Field(
+        None, description="The people it was learned from, read as the table is; the table itself when left out."
+    )
+
+
 class ReportSpec(Strict):
     """How careful the public report is."""
 
@@ -277,6 +306,14 @@ class Policy(Strict):
         None, description="What will be published; counts and measure by default."
     )
     knows: Annotated[Knows, SECTION] = Field(Knows(), description="What the adversary has besides the public columns.")
+    releases: Annotated[tuple[ReleaseSpec, ...], GRANTED] = Field(
+        (),
+        description="Other releases of these people, which the adversary has, too: `joint` derives what all of them "
+        "prove together. People of two tables are the same by the column with the role `key`.",
+    )
+    secret_may_change: Annotated[Literal["no"], FIXED, BeforeValidator(_refuse_change), BeforeValidator(_as_word)] = (
+        Field("no", description="May somebody's secret differ between the tables of two releases? Only `no` so far.")
+    )
     attacks: Annotated[tuple[AttackModel, ...], NAMED] = Field(
         description="The attacks that are run; each names one with `use:`."
     )
@@ -363,6 +400,8 @@ class Policy(Strict):
         data = {"path", "unlisted", "reading"}
         exclude: Any = {"data": data, "report": {"digest_key"}, "waivers": True, "extends": True}
         document = self.model_dump(mode="json", exclude=exclude, context=context)
+        if not self.releases:  # digests of older policies stay what they are
+            del document["releases"], document["secret_may_change"]
         document["publish"] = document["publish"] or Publish().model_dump()
         for attack, options in zip(self.attacks, document["attacks"], strict=True):
             if not attack.limits_itself():

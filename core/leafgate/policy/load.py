@@ -116,6 +116,7 @@ def policy_of(
         lacking.append((f"attacks[{i}]", attack.without_knows.missing_requirements(granting)))
     lacking += [(f"metrics[{i}]", metric.missing_requirements(policy)) for i, metric in enumerate(policy.metrics)]
     idle = [*(Problem(place, message) for place, message in lacking if message), *_unused(policy)]
+    idle += _unusable_releases(policy)
     idle += waiver_problems(policy.waivers, policy.metrics, policy.approvals, policy.max_waiver_days)
     if idle:
         raise PolicyError.listing(idle)
@@ -186,6 +187,8 @@ def _partial_model(plugins: Plugins) -> type[Policy]:
 
 def _unused(policy: Policy) -> Iterator[Problem]:
     """Knowledge that is granted or withheld though no attack that gets it takes it into account."""
+    if policy.releases and not any("releases" in attack.needs for attack in policy.attacks):
+        yield Problem("releases", "no attack of the policy uses them", "leave them out, or try the attack `joint`")
     by_default = frozenset[str]().union(*(attack.needs for attack in policy.attacks if attack.knows is None))
     for name, needs in _needs_of(policy.knows):
         if not by_default & needs:
@@ -199,6 +202,20 @@ def _unused(policy: Policy) -> Iterator[Problem]:
                 used = ", ".join(_written(each) for each, grant in grants if attack.needs & grant.needs) or "nothing"
                 problem = f"the attack {attack.use} does not use it"
                 yield Problem(f"attacks[{i}].knows.{_written(name)}", problem, f"leave it out; this attack uses {used}")
+
+
+def _unusable_releases(policy: Policy) -> Iterator[Problem]:
+    """Other releases that are not there, and columns of frequency tables that say nothing of the class."""
+    columns = policy.data.columns
+    for i, each in enumerate(policy.releases):
+        if not each.path.exists():
+            yield Problem(f"releases[{i}].path", "there is no such file", "name the release as it left")
+        place, names = f"releases[{i}].counts", each.counts or ()
+        wrong = [name for name in names if name not in columns or not columns[name].values]
+        if wrong:
+            yield Problem(place, "a column of it has no declared `values`", "count columns with `values`, each once")
+        elif names and (len(set(names)) < len(names) or not any("class" in columns[name].role for name in names)):
+            yield Problem(place, "the class is not among its columns, or one is there twice", "list each once")
 
 
 def _written(name: str) -> str:

@@ -176,6 +176,11 @@ class Exposure(ValueMetric, AtMost):
     def _certain_values(self, case: ScoringContext) -> Mask:
         """For each record and value whether the adversary, with insiders, is certain of it; shape of the posterior."""
         posterior = case.posterior.to_numpy()
+        to_insider = case.certain_to_insider if self.insiders else None
+        if to_insider is not None:
+            if self.insiders > 1:
+                raise InconclusiveError("the attack says what one insider is certain of, and not what several are")
+            return np.asarray((posterior >= certainty.CERTAIN) | to_insider)
         people = case.people_by_value if self.insiders else None
         if people is None and self.insiders and case.is_composition_derived:
             people = posterior * case.sizes.to_numpy()[:, None]

@@ -257,9 +257,7 @@ def test_where_weights_count_no_people_no_account_is_believed(tmp_path: Path, mo
     }
     path = survey(tmp_path, changes)
     lines = (tmp_path / "people.csv").read_text().splitlines()
-    (tmp_path / "people.csv").write_text(
-        "\n".join([lines[0] + ",times", *(line + ",3" for line in lines[1:])]) + "\n"
-    )
+    (tmp_path / "people.csv").write_text("\n".join([lines[0] + ",times", *(line + ",3" for line in lines[1:])]) + "\n")
     ended = leafgate("audit", path, "--out", tmp_path / "out", "--audience", "auditor")
     assert ended.code == 3
     assert "the policy's weights count no people" in (tmp_path / "out" / "report.json").read_text()

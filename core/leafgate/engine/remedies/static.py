@@ -13,7 +13,7 @@ from leafgate.api.registry import Plugins, use_of
 from leafgate.errors import InconclusiveError, LeafgateError, Problem
 from leafgate.kernel.belief import AttributeBelief, CellBelief, MechanismBelief, MembershipBelief, TableBelief
 from leafgate.kernel.components import AttackModel
-from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, Finding, Remedy, VisibleTo
+from leafgate.kernel.findings import JOINT_CLASSES, REPAIR, REPAIR_CLAUSE, Finding, Remedy, VisibleTo
 from leafgate.kernel.inheritance import LESS, MORE
 from leafgate.kernel.metrics import Metric
 from leafgate.kernel.policy import Policy
@@ -97,6 +97,8 @@ def _remedies_of(
         yield Remedy(action="advise", text=text)
     elif finding.passed is None:
         yield from _about_doubt(finding, metric, policy, plugins, failed)
+    elif policy.releases and finding.evidence.get("scored_because") == JOINT_CLASSES:
+        yield Remedy(action="advise", text=SEVERAL_RELEASES)
     elif release is not None and release.claims_differential_privacy and metric is not None:
         yield from _about_private_release(metric, policy, plugins, release)
     elif finding.metric and release is not None and release.trees and release.file is not None:
@@ -104,6 +106,14 @@ def _remedies_of(
         yield Remedy.running(REPAIR_CLAUSE, REPAIR, f". {untried}")
     else:
         yield _larger_groups(policy)
+
+
+SEVERAL_RELEASES = (
+    "What is out already cannot be taken back, so release less beside it, in this order: labels alone; later, when "
+    "more people have come or gone in each leaf; fewer leaves with shares that are rounded so that one person moves "
+    "none; the same people again; a private forest."
+)
+"""What to do where several releases together break a limit that each may keep alone."""
 
 
 def _larger_groups(policy: Policy) -> Remedy:

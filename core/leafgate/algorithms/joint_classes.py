@@ -1,0 +1,557 @@
+"""Joint classes: people whom several releases together treat alike, and what these releases state of them in numbers.
+
+Two people are in one joint class where they are among the people of the same releases and can reach the same leaves of
+every tree of these. What leaves publish is then a system of linear constraints on whole numbers of people: how many
+people of each class have which value of the secret. `joint_proofs` derives from the system what is certain.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from leafgate.algorithms.consistency import share_units
+from leafgate.algorithms.equivalence import group_by_keys
+from leafgate.algorithms.feasible import largest_value_going_low
+from leafgate.algorithms.routing import leaf_numbers, route
+from leafgate.errors import InconclusiveError
+from leafgate.kernel.arrays import CompactIds, Ids, Mask
+from leafgate.kernel.leaf import Leaf
+from leafgate.kernel.release import Release
+from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import Node, NumericSplit, columns_asked, leaves, tree_arrays
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+NO_LIMIT = 2**62
+"""A bound of a constraint that has none; larger than any sum of people and coefficients that is used."""
+
+ABSENT = -2
+"""In place of a leaf, for people whom the release was not learned from; those who reach no leaf have -1."""
+
+SHARE_ERROR = 1e-9
+"""An unrounded share differs from the fraction of whole numbers that it is by less than this."""
+
+MAX_CELLS = 5_000_000
+"""Combinations of people's records with cells that nobody knows; more of them do not fit into memory."""
+
+FEW_PEOPLE = "let the trees test fewer columns that the adversary does not know"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReleasedTable:
+    """A release, and which people it was learned from, as an adversary knows them.
+
+    Attributes:
+        release: its trees test columns of the schema.
+        public: the distinct public records of its people.
+        record: shape (n_people,), the position in `public` of each person's record; -1 for people it was not learned
+            from.
+        label: what reports call it.
+    """
+
+    release: Release
+    public: Table
+    record: Ids
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a leaf states of its people: low <= sum of coefficients times the people of each class label <= high.
+
+    Attributes:
+        coefficients: one whole number for each class label.
+        low: the least that the sum can be; -NO_LIMIT for no limit.
+        high: the most; NO_LIMIT for no limit.
+        of_people: it holds only where somebody is in the leaf; the sum is then a difference of at least 1.
+    """
+
+    coefficients: tuple[int, ...]
+    low: int
+    high: int
+    of_people: bool = False
+
+    def holds(self, people: Sequence[int]) -> bool:
+        """Does it hold for these whole numbers of people of each class label?"""
+        if self.of_people and not any(people):
+            return True
+        total = sum(a * n for a, n in zip(self.coefficients, people, strict=True))
+        return self.low <= total <= self.high
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class JointSystem:
+    """What several releases state together: low <= matrix @ assignment <= high for whole numbers of people from 0.
+
+    An assignment has for each cell, which is a joint class and one combination of what nobody knows of its people, how
+    many people of the class have this combination. The first `n_classes` constraints state the sizes of the classes.
+
+    Attributes:
+        class_of: shape (n_people,), the joint class of each person.
+        size: shape (n_classes,), the people of each class.
+        present: shape (n_classes, n_releases), whether the people of a class are among those of each release.
+        cell_class: shape (n_cells,), rising.
+        cell_value: shape (n_cells,), the position of the secret's value in its domain.
+        values: the domain of the secret.
+        matrix: shape (n_constraints, n_cells), whole numbers.
+        low: shape (n_constraints,), whole numbers; -NO_LIMIT for no limit.
+        high: shape (n_constraints,), whole numbers; NO_LIMIT for no limit.
+        unsupported: for each release of whose numbers nothing is used, its position and why.
+    """
+
+    class_of: Ids
+    size: Ids
+    present: Mask
+    cell_class: Ids
+    cell_value: Ids
+    values: tuple[Any, ...]
+    matrix: csr_array
+    low: Ids
+    high: Ids
+    unsupported: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def n_classes(self) -> int:
+        """How many joint classes there are."""
+        return len(self.size)
+
+    @cached_property
+    def pair_of_cell(self) -> Ids:
+        """For each cell the number of its pair of a class and a value: class * n_values + value."""
+        return self.cell_class * len(self.values) + self.cell_value
+
+    def people_by_value(self, assignment: Ids) -> Ids:
+        """The people of each class by their value in an assignment: shape (n_classes, n_values)."""
+        pairs = np.bincount(self.pair_of_cell, weights=assignment, minlength=self.n_classes * len(self.values))
+        return pairs.astype(np.int64).reshape(self.n_classes, len(self.values))
+
+
+def unsupported_reason(release: Release) -> str:
+    """Why the numbers on the leaves of a release give no constraint on whole people; empty where they do."""
+    if release.model != "trees" or not release.trees:
+        return "it has no trees"
+    if release.predicts_numbers or release.discloses_numbers:
+        return "its leaves predict numbers"
+    if release.records is not None:
+        return "it publishes records"
+    if release.count_semantics != "exact":
+        words = {"sampled": "of a sample", "bootstrap": "of bootstraps", "noisy": "under noise"}
+        kind = release.count_semantics
+        return f"its numbers are {words.get(kind, kind)}, so that they state nothing of whole people"
+    if release.combine in {"sum", "boost"} or release.discloses_scores:
+        return "its leaves have scores that are added up"
+    return ""
+
+
+def leaf_statements(release: Release, tree: Node, people: int) -> list[list[Statement]]:
+    """What each leaf of a tree states of the people who reach it, as constraints on whole numbers.
+
+    Exact counts are equalities. A share that was not rounded is the fraction of whole numbers that it is; one of a
+    model's file that was rounded is the interval of numbers that round to it. A label is the class that most people of
+    the leaf have; where leafgate made the tree, of two classes with as many people it is the first one.
+
+    Args:
+        release: one of which `unsupported_reason` has nothing to say.
+        tree: one of its trees.
+        people: how many people the release was learned from, from 1.
+
+    Raises:
+        InconclusiveError: a count is no whole number, or an unrounded share is no fraction of so many people.
+    """
+    units = _share_units(release)
+    return [_statements(leaf, release, people, units) for leaf in tree_arrays(tree).leaves]
+
+
+def _share_units(release: Release) -> int | None:
+    """To how many equal parts of 1 the shares of a model's file are rounded; None where they are not."""
+    rows = [[*leaf.shares.values()] for tree in release.trees for leaf in leaves(tree) if leaf.shares is not None]
+    return share_units(np.array(rows), release.file.discloses) if release.file is not None and rows else None
+
+
+def _statements(leaf: Leaf, release: Release, people: int, units: int | None) -> list[Statement]:
+    classes = release.classes
+    one = [tuple(int(i == k) for i in range(len(classes))) for k in range(len(classes))]
+    if leaf.counts is not None:
+        counts = [leaf.counts.get(name, 0) for name in classes]
+        if any(count != int(count) for count in counts):
+            raise InconclusiveError("some counts on its leaves are no whole numbers")
+        return [Statement(one[k], int(count), int(count)) for k, count in enumerate(counts)]
+    if release.is_empty(leaf):
+        return [Statement((1,) * len(classes), 0, 0)]
+    found: list[Statement] = []
+    if leaf.shares is not None:
+        found += [Statement((1,) * len(classes), 1, NO_LIMIT)]
+        for k, name in enumerate(classes):
+            found += _of_share(leaf.shares.get(name, 0.0), one[k], people, units)
+    elif leaf.error_rate is not None and leaf.label is not None:
+        wrong = tuple(int(name != leaf.label) for name in classes)
+        found += [Statement((1,) * len(classes), 1, NO_LIMIT), *_of_share(leaf.error_rate, wrong, people, None)]
+    if leaf.label is not None and leaf.label in classes:
+        found += _of_label(classes.index(leaf.label), len(classes), first_wins=release.file is None)
+    return found
+
+
+def _of_share(share: float, counted: tuple[int, ...], people: int, units: int | None) -> list[Statement]:
+    """That this share of a leaf's people are counted by these coefficients, which are 0 and 1."""
+    if units is not None:
+        half = 2 * round(share * units)
+        above = tuple(2 * units * a - (half - 1) for a in counted)
+        below = tuple(2 * units * a - (half + 1) for a in counted)
+        return [Statement(above, 0, NO_LIMIT), Statement(below, -NO_LIMIT, 0)]
+    exact = Fraction(share).limit_denominator(people)
+    if abs(float(exact) - share) > SHARE_ERROR:
+        raise InconclusiveError("some shares on its leaves are no fractions of whole people")
+    return [Statement(tuple(exact.denominator * a - exact.numerator for a in counted), 0, 0)]
+
+
+def _of_label(label: int, n_classes: int, *, first_wins: bool) -> list[Statement]:
+    """That no other class has more people, nor as many where the first of them is the label."""
+    found = []
+    for k in range(n_classes):
+        if k != label:
+            coefficients = tuple((i == label) - (i == k) for i in range(n_classes))
+            is_strict = first_wins and k < label
+            found.append(Statement(coefficients, int(is_strict), NO_LIMIT, of_people=is_strict))
+    return found
+
+
+def contradicted_leaves(release: Release, table: Table) -> int:
+    """How many leaves of a release state something that is not true of the people of a table.
+
+    Args:
+        release: one of which `unsupported_reason` has nothing to say.
+        table: its people, with every column that its trees test, and the class.
+    """
+    wrong, n_values = 0, len(table.schema[release.target].domain)
+    order = [table.schema[release.target].domain.index(name) for name in release.classes]
+    for tree in release.trees:
+        routed = route(tree, table)
+        cells = (routed.leaf + 1) * n_values + table.codes(release.target)
+        counts = np.bincount(cells, weights=table.weight, minlength=(routed.n_leaves + 1) * n_values)
+        people = counts.astype(np.int64).reshape(-1, n_values)[1:, order].tolist()
+        stated = leaf_statements(release, tree, max(table.people, 1))
+        wrong += sum(not all(each.holds(row) for each in own) for own, row in zip(stated, people, strict=True))
+    return wrong
+
+
+def joint_system(sources: Sequence[ReleasedTable], weight: Ids, schema: Schema, secret: Column) -> JointSystem:
+    """The joint classes of some people, and what all releases together state of a secret of theirs.
+
+    Each person has the same class and the same other cells that nobody knows in all tables. Of a release whose numbers
+    are not supported nothing is used, and its people are told apart by no leaf of it.
+
+    Args:
+        sources: the releases, from one.
+        weight: shape (n_people,), how many persons each person stands for, from 1.
+        schema: the columns of all tables.
+        secret: the class, or another column that is not public and has values or bins.
+
+    Raises:
+        InconclusiveError: there are too many combinations of cells that nobody knows, or a release has numbers that
+            whole people cannot have.
+    """
+    unsupported = [(i, unsupported_reason(each.release)) for i, each in enumerate(sources)]
+    unsupported = [(i, reason) for i, reason in unsupported if reason]
+    ignored = {i for i, _ in unsupported}
+    used = [each for i, each in enumerate(sources) if i not in ignored]
+    unknown = _Unknown.of(used, schema, secret)
+    leaf_of = [(source, tree, unknown.leaves(source, tree)) for source in used for tree in source.release.trees]
+    keys: list[CompactIds] = [(each.record >= 0).astype(np.int8) for each in sources]
+    if unknown.class_is_public:
+        keys += [_class_codes(source, schema) for source in used]
+    for source, _, found in leaf_of:
+        keys += [_of_people(column, source.record) for column in found.T]
+    class_of, first = group_by_keys(keys)
+    size = np.bincount(class_of, weights=weight, minlength=len(first)).astype(np.int64)
+    leaf = [np.stack([_of_people(column, source.record[first]) for column in each.T]) for source, _, each in leaf_of]
+    public_label = _public_labels(used, schema, first) if unknown.class_is_public else None
+    cells = _Cells.of(leaf, unknown, len(first), public_label)
+    constraints = _Constraints(cells, size)
+    for number, (source, tree, _) in enumerate(leaf_of):
+        persons = int(weight[source.record >= 0].sum())
+        constraints.add_tree(number, leaf_statements(source.release, tree, max(persons, 1)), source.release, schema)
+    matrix, low, high = constraints.result()
+    return JointSystem(
+        class_of=class_of,
+        size=size,
+        present=np.stack([each.record[first] >= 0 for each in sources], axis=1),
+        cell_class=cells.joint_class,
+        cell_value=cells.value,
+        values=tuple(secret.domain),
+        matrix=matrix,
+        low=low,
+        high=high,
+        unsupported=tuple(unsupported),
+    )
+
+
+def _of_people(leaf: CompactIds, record: Ids) -> Ids:
+    """The leaf of each person by the leaf of each record; ABSENT for people who have none."""
+    return np.where(record >= 0, np.append(leaf, ABSENT)[record], ABSENT).astype(np.int64)
+
+
+def _class_codes(source: ReleasedTable, schema: Schema) -> Ids:
+    return _of_people(source.public.codes(schema.target.name), source.record)
+
+
+def _public_labels(used: Sequence[ReleasedTable], schema: Schema, first: Ids) -> Ids:
+    """The class of each joint class where everybody knows it; people of no supported release have -1."""
+    label = np.full(len(first), -1, dtype=np.int64)
+    for source in used:
+        own = _class_codes(source, schema)[first]
+        label = np.where(own >= 0, own, label)
+    return label
+
+
+@dataclass(frozen=True, eq=False)
+class _Unknown:
+    """What nobody knows of people: combinations of cells of the columns that trees test and that are not public.
+
+    Attributes:
+        schema: every column.
+        cells: for each tested column that is not public one cell of each part of its domain that trees tell apart.
+        combinations: shape (n_combinations, n_columns), positions in `cells`.
+        secret_value: shape (n_combinations,), the secret's value; None where the secret is the class, or untested.
+        n_values: of the secret.
+        n_labels: classes that people can have.
+        class_is_public: whether everybody's class is known.
+        secret_is_class: whether the secret is the class.
+    """
+
+    schema: Schema
+    cells: dict[str, list[Any]]
+    combinations: Ids
+    secret_value: Ids | None
+    n_values: int
+    n_labels: int
+    class_is_public: bool
+    secret_is_class: bool
+
+    @classmethod
+    def of(cls, sources: Sequence[ReleasedTable], schema: Schema, secret: Column) -> _Unknown:
+        trees = [tree for source in sources for tree in source.release.trees]
+        asked = frozenset[str]().union(*map(columns_asked, trees))
+        target = schema.target.name
+        names = [c.name for c in schema.columns if c.name in asked and not c.public and c.name != target]
+        cells = {name: _parts_of_domain(schema[name], trees) for name in names}
+        if math.prod(map(len, cells.values())) > MAX_CELLS:
+            raise InconclusiveError("has too many combinations of cells that nobody knows", remedy=FEW_PEOPLE)
+        grid = [*itertools.product(*(range(len(each)) for each in cells.values()))]
+        combinations = np.array(grid, dtype=np.int64).reshape(len(grid), len(names))
+        value = None
+        if secret.name in cells:
+            value = _codes_of(secret, cells[secret.name])[combinations[:, names.index(secret.name)]]
+        return cls(
+            schema,
+            cells,
+            combinations,
+            value,
+            len(secret.domain),
+            len(schema.target.domain),
+            schema.target.public,
+            secret.name == target,
+        )
+
+    def leaves(self, source: ReleasedTable, tree: Node) -> Ids:
+        """The leaf of each public record with each combination: shape (n_records, n_combinations), -1 for no leaf."""
+        n, m = len(source.public), len(self.combinations)
+        asked = [name for name in self.cells if name in columns_asked(tree)]
+        if not asked or not n:
+            return np.repeat(leaf_numbers(tree, source.public).astype(np.int64)[:, None], m, axis=1)
+        if n * m > MAX_CELLS:
+            raise InconclusiveError("has too many combinations of cells that nobody knows", remedy=FEW_PEOPLE)
+        places = [list(self.cells).index(name) for name in asked]
+        kinds, kind_of = np.unique(self.combinations[:, places], axis=0, return_inverse=True)
+        frame = source.public.frame.iloc[np.repeat(np.arange(n), len(kinds))].reset_index(drop=True)
+        for i, name in enumerate(asked):
+            column, chosen = self.schema[name], np.tile(kinds[:, i], n).tolist()
+            frame[name] = _typed(column, [self.cells[name][code] for code in chosen])
+        columns = tuple(c for c in self.schema.columns if c.name in source.public.schema or c.name in asked)
+        everyone = Table(Schema(columns), frame, np.ones(len(frame), dtype=np.int64))
+        found = leaf_numbers(tree, everyone).astype(np.int64).reshape(n, len(kinds))
+        return np.asarray(found[:, kind_of.reshape(-1)])
+
+
+def _typed(column: Column, cells: list[Any]) -> Any:
+    if column.numeric:
+        return np.array(cells, dtype=np.float64)
+    return pd.Categorical(cells, categories=list(column.values or ()))
+
+
+def _parts_of_domain(column: Column, trees: Sequence[Node]) -> list[Any]:
+    """One cell of each part of a column's domain that the trees, or the bins of a secret, tell apart.
+
+    The parts of numbers lie between thresholds, rounded as each test rounds: each has its largest number or its least.
+    """
+    if not column.numeric:
+        return list(column.domain)
+    low, high = column.bounds or (-math.inf, math.inf)
+    if column.bins is not None:
+        low, high = max(low, column.bins[0]), min(high, column.bins[-1])
+    tops = {largest_value_going_low(cut) for tree in trees for cut in _cuts(tree, column.name)}
+    tops |= {math.nextafter(edge, -math.inf) for edge in (column.bins or ())[1:-1]}
+    ends = {low, high, *tops, *(math.nextafter(top, math.inf) for top in tops)}
+    finite = sorted(number for number in ends if low <= number <= high and math.isfinite(number))
+    return [*finite, *([math.nan] if column.missing else [])]
+
+
+def _cuts(tree: Node, name: str) -> Iterator[NumericSplit]:
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Leaf):
+            continue
+        if isinstance(node, NumericSplit):
+            waiting += [node.low, node.high]
+            if node.column == name:
+                yield node
+            continue
+        waiting += [branch.node for branch in node.branches]
+        waiting += [] if node.default is None else [node.default]
+
+
+def _codes_of(secret: Column, cells: list[Any]) -> Ids:
+    frame = pd.DataFrame({secret.name: _typed(secret, cells)})
+    return Table(Schema((secret,)), frame, np.ones(len(frame), dtype=np.int64)).codes(secret.name)
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """Each joint class with each combination of what nobody knows of its people, those alike in everything once.
+
+    Attributes:
+        joint_class: shape (n_cells,), rising.
+        label: shape (n_cells,), the class label.
+        value: shape (n_cells,), the secret's value.
+        leaf: for each tree, shape (n_cells,), the leaf.
+    """
+
+    joint_class: Ids
+    label: Ids
+    value: Ids
+    leaf: list[Ids]
+
+    @classmethod
+    def of(cls, leaf: list[Ids], unknown: _Unknown, n_classes: int, public_label: Ids | None) -> _Cells:
+        """The cells; `leaf` has for each tree the leaf of each combination and joint class."""
+        n_combinations = len(unknown.combinations)
+        joint, combination = np.divmod(np.arange(n_classes * n_combinations), n_combinations)
+        leaves_of = [each.T.reshape(-1) for each in leaf]
+        if unknown.secret_value is not None:
+            value = unknown.secret_value[combination]
+        else:
+            value = np.zeros(len(joint), dtype=np.int64)
+        if n_combinations > 1:
+            _, first = group_by_keys([joint, value, *leaves_of])
+            first = np.sort(first)
+            joint, value, leaves_of = joint[first], value[first], [each[first] for each in leaves_of]
+        n_labels = unknown.n_labels
+        if public_label is None:
+            repeat = np.repeat(np.arange(len(joint)), n_labels)
+            label = np.tile(np.arange(n_labels), len(joint))
+        else:
+            repeat, label = np.arange(len(joint)), public_label[joint]
+        joint, value, leaves_of = joint[repeat], value[repeat], [each[repeat] for each in leaves_of]
+        if unknown.secret_is_class:
+            return cls(joint, label, label, leaves_of)
+        if unknown.secret_value is not None:
+            return cls(joint, label, value, leaves_of)
+        # nothing is published of the secret, so that each of its values is possible for everybody
+        again, n = np.repeat(np.arange(len(joint)), unknown.n_values), len(joint)
+        value = np.tile(np.arange(unknown.n_values), n)
+        return cls(joint[again], label[again], value, [each[again] for each in leaves_of])
+
+
+class _Constraints:
+    """The rows of a system, as they are added."""
+
+    def __init__(self, cells: _Cells, size: Ids) -> None:
+        self.cells, self.size = cells, size
+        self.rows = [cells.joint_class]
+        self.columns = [np.arange(len(cells.joint_class))]
+        self.coefficients = [np.ones(len(cells.joint_class), dtype=np.int64)]
+        self.low, self.high = [*size.tolist()], [*size.tolist()]
+
+    def add_tree(self, number: int, stated: list[list[Statement]], release: Release, schema: Schema) -> None:
+        """Add what the leaves of a tree state; `number` is its position among the trees of the cells."""
+        leaf, label = self.cells.leaf[number], self.cells.label
+        position = {name: i for i, name in enumerate(schema.target.domain)}
+        order = np.array([position[name] for name in release.classes])
+        by_leaf = np.argsort(leaf, kind="stable")
+        ends = np.searchsorted(leaf[by_leaf], np.arange(len(stated) + 1))
+        is_whole = self._whole_classes(leaf)
+        label_of = np.full(len(schema.target.domain), -1)
+        label_of[order] = np.arange(len(order))
+        for i, own in enumerate(stated):
+            cells = by_leaf[ends[i] : ends[i + 1]]
+            inside = np.unique(self.cells.joint_class[cells])
+            most = int(self.size[inside].sum())
+            people = most if is_whole[inside].all() else None
+            column_of = label_of[label[cells]]
+            for each in _tightened(own, people, max(most, 1)):
+                coefficients = np.where(column_of >= 0, np.append(each.coefficients, 0)[column_of], 0)
+                self._add(cells, coefficients.astype(np.int64), each.low, each.high)
+
+    def _whole_classes(self, leaf: Ids) -> Mask:
+        """Which joint classes are in one leaf with all their cells."""
+        n = len(self.size)
+        least, most = np.full(n, 2**31), np.full(n, -(2**31))
+        np.minimum.at(least, self.cells.joint_class, leaf)
+        np.maximum.at(most, self.cells.joint_class, leaf)
+        return np.asarray(least == most)
+
+    def _add(self, cells: Ids, coefficients: Ids, low: int, high: int) -> None:
+        used = coefficients != 0
+        if not used.any() and low <= 0 <= high:
+            return
+        self.rows.append(np.full(int(used.sum()), len(self.low)))
+        self.columns.append(cells[used])
+        self.coefficients.append(coefficients[used])
+        self.low.append(low)
+        self.high.append(high)
+
+    def result(self) -> tuple[csr_array, Ids, Ids]:
+        """The matrix and the bounds of its rows."""
+        from scipy.sparse import coo_array
+
+        places = (np.concatenate(self.rows), np.concatenate(self.columns))
+        shape = (len(self.low), len(self.cells.joint_class))
+        matrix = coo_array((np.concatenate(self.coefficients), places), shape=shape).tocsr()
+        return matrix, np.array(self.low, dtype=np.int64), np.array(self.high, dtype=np.int64)
+
+
+def _tightened(stated: list[Statement], people: int | None, most: int) -> Iterator[Statement]:
+    """The same statements for a leaf of so many people; None where that is not known, and at most `most`.
+
+    A coefficient of everybody is a constant where the number of people is known; what is left is an interval. Where it
+    is not, "d >= 1 if somebody is there", for a difference d >= 0 of whole numbers of people, is most * d >= people.
+    """
+    for each in stated:
+        if people is None:
+            if each.of_people:
+                yield Statement(tuple(most * a - 1 for a in each.coefficients), 0, NO_LIMIT)
+            else:
+                yield each
+            continue
+        if each.of_people and people == 0:
+            continue
+        common = max(set(each.coefficients), key=each.coefficients.count)
+        rest = tuple(a - common for a in each.coefficients)
+        step = math.gcd(*rest)
+        if step == 0:
+            yield each
+            continue
+        low = each.low if each.low == -NO_LIMIT else -((common * people - each.low) // step)
+        high = each.high if each.high == NO_LIMIT else (each.high - common * people) // step
+        yield Statement(tuple(a // step for a in rest), low, high)

@@ -1,0 +1,236 @@
+"""Other releases of the same people: read as a policy names them, and compared with the tables they are of."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from leafgate.algorithms.consistency import Consistency
+from leafgate.algorithms.joint_classes import contradicted_leaves, unsupported_reason
+from leafgate.errors import InconclusiveError, LeafgateError, Problem, ReleaseError
+from leafgate.io.tables.reader import read_table
+from leafgate.kernel.knowledge import KnownReleases, OtherRelease
+from leafgate.kernel.leaf import Leaf
+from leafgate.kernel.release import Release
+from leafgate.kernel.schema import Schema
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import Branch, CategoricalSplit, Node, columns_asked
+from leafgate.models.load import load_release
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from leafgate.ir.model_readers import ModelReader
+    from leafgate.kernel.policy import Policy, ReleaseSpec
+
+OTHER_PEOPLE = "name the table that it was learned from in `data`, as it was then"
+SAME_SECRETS = "name tables in which everybody has the same secret; a corrected table is another one"
+ONE_ROW = "give every person one row, with a key of her own"
+
+
+def known_releases(
+    policy: Policy, table: Table, release: Release, readers: Sequence[ModelReader]
+) -> KnownReleases | None:
+    """The other releases that a policy names, and who is who among the people of all of them; None without any.
+
+    What is true of the people must agree with everything that the releases state: otherwise nothing follows from them.
+
+    Args:
+        policy: with the releases.
+        table: the people of the release that is audited.
+        release: this release.
+        readers: those of model files.
+
+    Raises:
+        InconclusiveError: a release or its table cannot be read, a release is of other people, somebody has another
+            secret in another table, people are not told apart by their keys, or weights count no people.
+    """
+    if table.weighted:
+        raise InconclusiveError("`joint` counts people, and the weights of the table count none", place="data.columns")
+    others = [_read(policy, f"releases[{i}]", each, table, readers) for i, each in enumerate(policy.releases)]
+    _require_own_people("build", release, table)
+    for other in others:
+        _require_own_people(other.label, other.release, other.table)
+    if not others:
+        return None
+    if not table.schema.having("key"):
+        return _by_records(table, others)
+    _require_same_secrets(table, release, others)
+    return _by_keys(table, others)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A release of the policy, and the people it was learned from; `is_own` where these are the table's."""
+
+    label: str
+    name: str
+    release: Release
+    table: Table
+    is_own: bool
+
+    @property
+    def described(self) -> str:
+        """What reports call it: its place in the policy, and the name of its file."""
+        return f"{self.label} ({self.name})"
+
+
+def _read(policy: Policy, place: str, spec: ReleaseSpec, table: Table, readers: Sequence[ModelReader]) -> _Read:
+    """Read a release and its table; InconclusiveError where that is not possible."""
+    encoding = getattr(policy.build, "encoding", None) or None
+    people = table
+    try:
+        if spec.data is not None:
+            people = read_table(policy.data, table.schema, spec.data, f"{place}.data")
+        if spec.counts is not None:
+            release = frequency_table(spec.path.read_bytes(), spec.counts, table.schema)
+            return _Read(place, spec.path.name, release, people, spec.data is None)
+        loaded = load_release(spec.path, table.schema, encoding, people.people, readers)
+    except OSError as error:
+        raise InconclusiveError(f"cannot be read: {error.strerror}", place=place) from None
+    except LeafgateError as error:
+        raise InconclusiveError.listing([Problem(place, each.message, each.hint) for each in error.problems]) from None
+    return _Read(place, spec.path.name, loaded.release, people, spec.data is None)
+
+
+COUNT = "count"
+"""The column of a frequency table that counts people."""
+
+MAX_TABLE_BYTES = 10 * 2**20
+"""A frequency table of more bytes is refused."""
+
+MAX_COMBINATIONS = 1_000_000
+"""Combinations of values that a frequency table may have."""
+
+A_TABLE = "write the columns that `counts` lists, and `count` with whole numbers; each combination of values once"
+
+
+def frequency_table(content: bytes, names: Sequence[str], schema: Schema) -> Release:
+    """A frequency table as a release of one tree, which tests its columns one after the other.
+
+    Args:
+        content: a CSV file in UTF-8 with a header: the columns, in any order, and `count`.
+        names: the columns, each with values, and the class among them.
+        schema: every column.
+
+    Raises:
+        ReleaseError: it is no such table, or has values that the schema does not have.
+    """
+    try:
+        reader = csv.DictReader(io.StringIO(content[: MAX_TABLE_BYTES + 1].decode("utf-8-sig"), newline=""))
+        rows = [*reader]
+        counts = {tuple(row[name] for name in names): int(row[COUNT]) for row in rows}
+    except (UnicodeDecodeError, csv.Error, KeyError, TypeError, ValueError):
+        raise ReleaseError("is no frequency table", remedy=A_TABLE) from None
+    if math.prod(len(schema[name].values or ()) for name in names) > MAX_COMBINATIONS:
+        raise ReleaseError("has columns with too many combinations of values", remedy="count fewer columns")
+    domains = [{*map(str, schema[name].values or ())} for name in names]
+    fits = all(value in domain for cells in counts for value, domain in zip(cells, domains, strict=True))
+    is_listed = sorted(reader.fieldnames or ()) == sorted([*names, COUNT]) and len(counts) == len(rows)
+    if len(content) > MAX_TABLE_BYTES or not fits or not is_listed or min(counts.values(), default=-1) < 0:
+        raise ReleaseError("is no frequency table of these columns", remedy=A_TABLE)
+    target = schema.target.name
+    asked, place = [name for name in names if name != target], list(names).index(target)
+
+    def below(cells: tuple[str, ...]) -> Node:
+        if len(cells) < len(asked):
+            name = asked[len(cells)]
+            branches = (Branch((value,), below((*cells, value))) for value in schema[name].values or ())
+            return CategoricalSplit(name, tuple(branches))
+        own = {label: counts.get((*cells[:place], label, *cells[place:]), 0) for label in schema.classes}
+        return Leaf(counts=own)
+
+    return Release({"use": "frequency_table"}, schema, (below(()),))
+
+
+def _require_own_people(place: str, release: Release, table: Table) -> None:
+    """Raise InconclusiveError where a release states something that is not true of the people it was learned from."""
+    mismatch = Consistency(table, release).release_mismatch
+    if not mismatch and not unsupported_reason(release) and contradicted_leaves(release, table):
+        mismatch = "some leaves have labels that are not those of most of their people"
+    if mismatch:
+        raise InconclusiveError(f"is not of its table: {mismatch}", place=place, remedy=OTHER_PEOPLE)
+
+
+def _by_records(table: Table, others: Sequence[_Read]) -> KnownReleases:
+    """People without keys: those of the same table have the same records, and nobody knows who the others are."""
+    public = table.public[0]
+    position = np.arange(len(public))
+    known = [OtherRelease(each.described, each.release, each.table.public[0], None) for each in others]
+    same = [
+        OtherRelease(each.label, each.release, public, position) if read.is_own else each
+        for each, read in zip(known, others, strict=True)
+    ]
+    return KnownReleases(tuple(same), position, public.weight)
+
+
+def _by_keys(table: Table, others: Sequence[_Read]) -> KnownReleases:
+    """People of all tables by their keys: those of the table first, each part in the order of the keys' texts."""
+    own = _keys(table, "data.path")
+    keys = sorted(own, key=_order)
+    listed = set(keys)
+    of_others = [own if each.is_own else _keys(each.table, f"{each.label}.data") for each in others]
+    keys += sorted({key for each in of_others for key in each if key not in listed}, key=_order)
+    index = pd.Index(pd.Series(keys, dtype=object))
+    records = [_records(table, own, index)]
+    records += [_records(each.table, own_keys, index) for each, own_keys in zip(others, of_others, strict=True)]
+    weight = np.zeros(len(index), dtype=np.int64)
+    for people, own_keys in ((table, own), *((each.table, k) for each, k in zip(others, of_others, strict=True))):
+        weight[index.get_indexer(pd.Index(own_keys, dtype=object))] = people.persons
+    known = [
+        OtherRelease(each.described, each.release, each.table.public[0], record)
+        for each, record in zip(others, records[1:], strict=True)
+    ]
+    return KnownReleases(tuple(known), records[0], weight, index.to_numpy(dtype=object))
+
+
+def _order(key: Any) -> tuple[str, str]:
+    return type(key).__name__, str(key)
+
+
+def _keys(people: Table, place: str) -> list[Any]:
+    """The key of each row of a table; InconclusiveError where two rows have the same, or one has none."""
+    cells = people.frame[people.schema.having("key")[0].name].astype(object)
+    if cells.isna().any() or cells.duplicated().any():
+        raise InconclusiveError("two rows have the same key, or one has none", place=place, remedy=ONE_ROW)
+    return [*cells]
+
+
+def _records(people: Table, keys: list[Any], index: pd.Index[Any]) -> NDArray[np.int64]:
+    """The position of each person's public record in a table, -1 for those who are not in it."""
+    record = np.full(len(index), -1, dtype=np.int64)
+    record[index.get_indexer(pd.Index(keys, dtype=object))] = people.public[1]
+    return record
+
+
+def _require_same_secrets(table: Table, release: Release, others: Sequence[_Read]) -> None:
+    """Raise InconclusiveError where somebody's secret, or another cell that nobody knows, differs between tables."""
+    asked = [columns_asked(tree) for each in (release, *(o.release for o in others)) for tree in each.fitted_trees]
+    names = {column.name for column in table.schema.columns if not column.public and "key" not in column.roles}
+    compared = sorted(names & {table.schema.target.name, *_secret_names(table), *frozenset[str]().union(*asked)})
+    key = table.schema.having("key")[0].name
+    tables = [(each.label, each.table) for each in others if not each.is_own]
+    seen: dict[Any, tuple[Any, ...]] = {}
+    for label, people in (("data.path", table), *tables):
+        columns = [_cells(people, name) for name in compared]
+        for row, person in enumerate(people.frame[key].astype(object)):
+            cells = (*(column[row] for column in columns), int(people.persons[row]))
+            if seen.setdefault(person, cells) != cells:
+                problem = "somebody has another secret in it, or another cell that nobody knows (`secret_may_change`)"
+                raise InconclusiveError(problem, place=label, remedy=SAME_SECRETS)
+
+
+def _secret_names(table: Table) -> Iterator[str]:
+    return (column.name for column in table.schema.secrets)
+
+
+def _cells(people: Table, name: str) -> list[Any]:
+    """A column's cells, None for a missing one, so that they can be compared."""
+    return [None if pd.isna(cell) else cell for cell in people.frame[name].astype(object)]

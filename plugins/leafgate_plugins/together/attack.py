@@ -1,0 +1,271 @@
+"""From several releases to one belief for each secret: proofs, and an estimate of what they leave open."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leafgate.algorithms.equivalence import ResidualTrees
+from leafgate.algorithms.feasible import conditions
+from leafgate.algorithms.joint_classes import JointSystem, ReleasedTable, joint_system
+from leafgate.algorithms.joint_proofs import OPEN, POSSIBLE, JointProofs, joint_proofs
+from leafgate.api import (
+    AdversaryKnowledge,
+    AuditorOnly,
+    Column,
+    Floats,
+    Ids,
+    Mask,
+    Node,
+    PeopleCount,
+    Release,
+    Schema,
+    SecretBelief,
+    columns_asked,
+)
+from leafgate_plugins.together.estimate import MAX_GAP, maximum_entropy, stated_people
+
+ESTIMATE_ERROR = 0.02
+"""An estimated probability may be off by this much: a limit that lies nearer to it is inconclusive."""
+
+LARGEST_ESTIMATE = 1 - 1e-6
+"""An estimate is never certain: only a proof is."""
+
+SMALL_CLASS = 10
+"""Joint classes of fewer people are counted; limits on their size are not proposed, for nearly every pair has some."""
+
+OWN = "this release"
+NOT_DECIDED = (
+    "for some people it was not decided in time what all releases together prove of them; raise the `time_limit` of "
+    "the attack, or publish fewer leaves"
+)
+NEAR_LIMIT = (
+    "what is believed of people of whom nothing is proved is an estimate, and the limit lies within .02 of it; publish "
+    "less, or set a limit farther from it"
+)
+NOT_NEAR = (
+    "the estimate of what people of whom nothing is proved may have did not come near enough to what is published"
+)
+NO_KEY = "nobody knows which of its people are in the table: give a column the role `key`"
+
+
+def infer(release: Release, known: AdversaryKnowledge, *, insiders: int, time_limit: float) -> list[SecretBelief]:
+    """One belief for each secret that has values or bins."""
+    world = _World.of(release, known)
+    secrets = [column for column in known.schema.secrets if column.countable]
+    return [_belief(world, secret, insiders=insiders, time_limit=time_limit) for secret in secrets]
+
+
+@dataclass(frozen=True, eq=False)
+class _World:
+    """The releases that people can be told apart by, who is who, and those that are not used."""
+
+    known: AdversaryKnowledge
+    sources: list[ReleasedTable]
+    weight: Ids
+    in_table: int
+    unused: tuple[str, ...]
+
+    @classmethod
+    def of(cls, release: Release, known: AdversaryKnowledge) -> _World:
+        """The release that is attacked comes first."""
+        releases = known.releases
+        if releases is None:
+            record = np.arange(len(known.records))
+            own = ReleasedTable(release=release, public=known.public, record=record, label=OWN)
+            return cls(known, [own], known.weight, len(record), ())
+        own = ReleasedTable(release=release, public=known.public, record=releases.record, label=OWN)
+        others = [
+            ReleasedTable(release=each.release, public=each.public, record=each.record, label=each.label)
+            for each in releases.others
+            if each.record is not None
+        ]
+        unused = tuple(f"{each.label}: {NO_KEY}" for each in releases.others if each.record is None)
+        return cls(known, [own, *others], releases.weight, releases.in_table, unused)
+
+
+def _belief(world: _World, secret: Column, *, insiders: int, time_limit: float) -> SecretBelief:
+    start = time.monotonic()
+    system = joint_system(world.sources, world.weight, world.known.schema, secret)
+    proofs = joint_proofs(system, insiders=insiders, time_limit=time_limit)
+    unused = [*world.unused, *(f"{world.sources[i].label}: {reason}" for i, reason in system.unsupported)]
+    unused += [f"{each.label}: it has trees beside its model" for each in world.sources if each.release.alternatives]
+    posterior, gap = _posterior(proofs)
+    row_of = system.class_of[: world.in_table]
+
+    def rows(of_classes: Floats) -> pd.DataFrame:
+        return pd.DataFrame(of_classes[row_of], columns=pd.Index(list(secret.domain), dtype=object))
+
+    undecided = _undecided(proofs)
+    others = [rows(each) for each in _alternatives(posterior, proofs, undecided)]
+    because = "; ".join(unused) or (NOT_NEAR if gap > MAX_GAP else NOT_DECIDED if undecided.any() else NEAR_LIMIT)
+    people = _people_of_classes(world, system)
+    evidence = _counts(proofs, people, undecided)
+    if world.known.releases is not None:
+        left = max(time_limit - (time.monotonic() - start), 1.0)
+        evidence |= {"together": [each.label for each in world.sources], **_versions(world, proofs, secret, left)}
+    if unused:
+        evidence["unused"] = unused
+    return SecretBelief(
+        secret.name,
+        rows(posterior),
+        equivalence_class=row_of,
+        evidence=evidence,
+        explain=lambda number: _words(world, system, number),
+        alternative_posteriors=others,
+        incomplete=bool(unused) or gap > MAX_GAP,
+        certainty="certain",
+        undecided_because=because,
+        derived_alone=True,
+        of_people=world.known.releases is not None,
+        certain_to_insider=None if proofs.to_insider is None else proofs.to_insider == POSSIBLE,
+    )
+
+
+MAX_TREES = 4
+"""Trees of each release that the description of a joint class lists."""
+
+
+def _words(world: _World, system: JointSystem, number: int) -> str:
+    """What the leaves of each release publish about the people of a joint class."""
+    person = int(np.flatnonzero(system.class_of == number)[0])
+    return "; ".join(
+        f"{source.label}: {_words_of_release(source, int(source.record[person]), world.known.schema)}"
+        for source in world.sources
+    )
+
+
+def _words_of_release(source: ReleasedTable, record: int, schema: Schema) -> str:
+    if record < 0:
+        return "not among its people"
+    trees = source.release.trees[:MAX_TREES]
+    more = len(source.release.trees) - len(trees)
+    words = [_words_of_tree(source, tree, record, schema) for tree in trees]
+    return " and ".join([*words, f"{more} more trees"] if more else words)
+
+
+def _words_of_tree(source: ReleasedTable, tree: Node, record: int, schema: Schema) -> str:
+    """The path and the numbers of the leaf that a record reaches; the leaf may depend on what nobody knows."""
+    if any(not schema[name].public for name in columns_asked(tree)):
+        return "one of several leaves"
+    residuals = ResidualTrees(tree, source.public, schema)
+    compact = residuals.compact_numbers()
+    reached = residuals.leaves(int(compact.of(np.array([record]))[0]))
+    if not reached:
+        return "no leaf"
+    path = " and ".join(conditions(reached[0].possible, schema)) or "everyone"
+    return f"{path} -> {reached[0].leaf.words}"
+
+
+def _posterior(proofs: JointProofs) -> tuple[Floats, float]:
+    """1 for each proved value, the estimate elsewhere; and by how many people the estimate misses a number."""
+    estimate, gap = maximum_entropy(proofs.system, proofs.state)
+    people, is_stated = stated_people(proofs.system)
+    shares = people / np.maximum(proofs.system.size, 1)[:, None]
+    proved = proofs.proved
+    is_proved = np.asarray(proved.any(axis=1))
+    unproved = np.where(is_stated[:, None], shares, _uncertain(estimate))
+    return np.where(is_proved[:, None], proved.astype(np.float64), unproved), gap
+
+
+def _uncertain(estimate: Floats) -> Floats:
+    """The rows with no probability that counts as certain; what is taken away goes to the other values."""
+    n_values = estimate.shape[1]
+    if n_values == 1:
+        return estimate
+    excess = np.maximum(estimate - LARGEST_ESTIMATE, 0.0)
+    return np.asarray(estimate - excess + (excess.sum(axis=1, keepdims=True) - excess) / (n_values - 1))
+
+
+def _undecided(proofs: JointProofs) -> Mask:
+    """For each class the values that may be certain, to outsiders or to an insider, as far as was found out in time."""
+    undecided: Mask = np.asarray(proofs.open)
+    if proofs.to_insider is not None:
+        undecided = undecided | (proofs.to_insider == OPEN).any(axis=1)
+    return np.asarray(undecided & ~proofs.proved.any(axis=1, keepdims=True))
+
+
+def _alternatives(posterior: Floats, proofs: JointProofs, undecided: Mask) -> Iterator[Floats]:
+    """What else may be true: undecided values are certain, and each estimate is off by as much as it may be."""
+    n_values = posterior.shape[1]
+    free = np.asarray(~proofs.proved.any(axis=1)) & ~stated_people(proofs.system)[1]
+    if undecided.any():
+        for value in range(n_values):
+            certain = np.eye(n_values)[value]
+            yield np.where((undecided[:, value])[:, None], certain, posterior)
+    for value in range(n_values) if free.any() and n_values > 1 else ():
+        for step in (ESTIMATE_ERROR, -ESTIMATE_ERROR) if n_values > 2 else (ESTIMATE_ERROR,):
+            yield np.where(free[:, None], _moved(posterior, value, step), posterior)
+
+
+def _moved(posterior: Floats, value: int, step: float) -> Floats:
+    """The rows with the probability of one value changed by a step, and the others in their proportions."""
+    old = posterior[:, value]
+    new = np.clip(old + step, 1 - LARGEST_ESTIMATE, LARGEST_ESTIMATE)
+    rest = np.maximum(1 - old, 1e-12)
+    moved = posterior * ((1 - new) / rest)[:, None]
+    moved[:, value] = new
+    return np.asarray(moved / moved.sum(axis=1, keepdims=True))
+
+
+def _people_of_classes(world: _World, system: JointSystem) -> Ids:
+    """The people of the table in each joint class."""
+    weight = world.weight[: world.in_table]
+    row_of = system.class_of[: world.in_table]
+    return np.bincount(row_of, weights=weight, minlength=system.n_classes).astype(np.int64)
+
+
+def _counts(proofs: JointProofs, people: Ids, undecided: Mask) -> dict[str, Any]:
+    """How many joint classes there are, and how many people of the table are proved, or not decided."""
+    there = people > 0
+    proved = np.asarray(proofs.proved.any(axis=1))
+    small = there & (people < SMALL_CLASS)
+    return {
+        "groups": int(there.sum()),
+        "people_in_small_classes": PeopleCount(int(people[small].sum())),
+        "people_proved": PeopleCount(int(people[proved].sum())),
+        "people_open": PeopleCount(int(people[undecided.any(axis=1)].sum())),
+        "proofs_by_branching": AuditorOnly(int(proofs.branched.sum())),
+    }
+
+
+def _versions(world: _World, proofs: JointProofs, secret: Column, time_limit: float) -> dict[str, Any]:
+    """For each other release who came and who left since, what is proved of them, and what either alone proves."""
+    proved = np.asarray(proofs.proved.any(axis=1))[proofs.system.class_of]
+    alone = [_proved_alone(world, i, secret, time_limit / len(world.sources)) for i in range(len(world.sources))]
+    own = world.sources[0].record >= 0
+    groups: dict[str, Any] = {}
+    for i, source in enumerate(world.sources[1:], 1):
+        there = source.record >= 0
+        parts = {"came": own & ~there, "left": there & ~own, "stayed": own & there}
+        groups[source.label] = {
+            name: {
+                "people": _people(world, part),
+                "proved_together": _people(world, part & proved),
+                "proved_by_this_release_alone": _people(world, part & alone[0]),
+                "proved_by_the_other_alone": _people(world, part & alone[i]),
+            }
+            for name, part in parts.items()
+        }
+    return {"came_and_left": AuditorOnly(groups)} if groups else {}
+
+
+def _people(world: _World, part: Mask) -> PeopleCount:
+    return PeopleCount(int(world.weight[part].sum()))
+
+
+def _proved_alone(world: _World, number: int, secret: Column, time_limit: float) -> Mask:
+    """Whose secret one release alone proves: shape (n_people,)."""
+    source = world.sources[number]
+    people = np.flatnonzero(source.record >= 0)
+    one = replace(source, record=source.record[people])
+    system = joint_system([one], world.weight[people], world.known.schema, secret)
+    found = np.asarray(joint_proofs(system, time_limit=time_limit).proved.any(axis=1))
+    proved = np.zeros(len(source.record), dtype=bool)
+    proved[people] = found[system.class_of]
+    return proved

@@ -1,0 +1,158 @@
+"""Joint proofs equal the enumeration of all tables that agree with the releases."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from example_counts import seeds
+from joint_cases import Case, random_case
+from leafgate.algorithms.joint_classes import JointSystem, joint_system
+from leafgate.algorithms.joint_proofs import (
+    IMPOSSIBLE,
+    OPEN,
+    POSSIBLE,
+    JointProofs,
+    Proof,
+    check_proof,
+    check_witness,
+    joint_proofs,
+)
+
+KINDS = {
+    "two values": {"most_people": 9},
+    "three values": {"most_people": 6, "n_labels": 3},
+    "a private column": {"most_people": 5, "n_private": 2},
+    "a private number": {"most_people": 4, "n_private": 3},
+}
+
+
+def proofs_of(case: Case) -> JointProofs:
+    sources = case.sources()
+    system = joint_system(sources, np.ones(len(case.label), dtype=np.int64), case.schema, case.schema["y"])
+    assert system.unsupported == ()
+    return joint_proofs(system, insiders=1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", seeds(60))
+def test_proofs_equal_the_enumeration_of_all_tables(kind: str, seed: int) -> None:
+    case = random_case(np.random.default_rng(seed), **KINDS[kind])  # type: ignore[arg-type]
+    assert_equal_to_enumeration(case)
+
+
+@pytest.mark.parametrize("class_is_public", [False, True])
+@pytest.mark.parametrize("seed", seeds(60))
+def test_proofs_about_a_column_that_trees_test_equal_the_enumeration(seed: int, class_is_public: bool) -> None:
+    rng = np.random.default_rng(seed)
+    case = random_case(rng, most_people=5, n_private=2, class_is_public=class_is_public)
+    system = joint_system(case.sources(), np.ones(len(case.label), dtype=np.int64), case.schema, case.schema["g"])
+    found = joint_proofs(system)
+    keys, cells = case.joint_classes(), case.all_tables() % 2
+    assert len(set(zip(keys, system.class_of.tolist(), strict=True))) == len(set(keys)) == system.n_classes
+    for number in range(system.n_classes):
+        members = cells[:, system.class_of == number]
+        possible = [(members == value).any() for value in range(2)]
+        assert ((found.state[number] == POSSIBLE) == possible).all()
+        assert ((found.state[number] == IMPOSSIBLE) == np.logical_not(possible)).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_proofs_equal_the_enumeration_in_five_thousand_cases(kind: str) -> None:
+    for seed in range(5_000 // len(KINDS) + 1):
+        assert_equal_to_enumeration(random_case(np.random.default_rng(1_000_000 + seed), **KINDS[kind]))  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_proofs_equal_the_enumeration_for_fourteen_people_and_for_seven() -> None:
+    for seed in range(60):
+        assert_equal_to_enumeration(random_case(np.random.default_rng(seed), most_people=14))
+        assert_equal_to_enumeration(random_case(np.random.default_rng(seed), most_people=7, n_labels=3))
+        assert_equal_to_enumeration(random_case(np.random.default_rng(seed), most_people=7, n_private=2))
+
+
+def assert_equal_to_enumeration(case: Case) -> None:
+    found = proofs_of(case)
+    keys, joint = case.joint_classes(), found.system.class_of
+    assert len(set(zip(keys, joint.tolist(), strict=True))) == len(set(keys)) == found.system.n_classes
+    label = case.all_tables() // case.n_private
+    assert len(label)
+    assert found.to_insider is not None
+    for number in range(found.system.n_classes):
+        members = label[:, joint == number]
+        people = np.stack([(members == value).sum(axis=1) for value in range(case.n_labels)], axis=1)
+        possible = (people > 0).any(axis=0)
+        assert ((found.state[number] == POSSIBLE) == possible).all()
+        assert ((found.state[number] == IMPOSSIBLE) == ~possible).all()
+        true = np.unique(case.label[joint == number])
+        for value in np.flatnonzero(found.proved[number]).tolist():
+            assert true.tolist() == [value]
+        for own in range(case.n_labels):
+            some = people[people[:, own] > 0]
+            for value in range(case.n_labels):
+                others = some[:, value] - (own == value)
+                expected = members.shape[1] > 1 and len(some) > 0 and (others == members.shape[1] - 1).all()
+                assert found.to_insider[number, own, value] == (POSSIBLE if expected else IMPOSSIBLE)
+    assert all(check_witness(found.system, witness) for witness in found.witnesses)
+    assert all(check_proof(found.system, proof) for proof in found.proofs)
+
+
+def test_more_releases_never_prove_less() -> None:
+    for seed in seeds(40):
+        case = random_case(np.random.default_rng(seed), most_people=9)
+        n = len(case.label)
+        proved = np.zeros((n, 2), dtype=bool)
+        for k in range(1, len(case.versions) + 1):
+            part = Case(case.label, case.private, case.n_labels, case.n_private, case.versions[:k])
+            found = proofs_of(part)
+            now = found.proved[found.system.class_of]
+            assert (now | ~proved).all()
+            proved = now
+
+
+def system_of(case_seed: int = 3) -> JointSystem:
+    case = random_case(np.random.default_rng(case_seed), most_people=9)
+    return joint_system(case.sources(), np.ones(len(case.label), dtype=np.int64), case.schema, case.schema["y"])
+
+
+def test_a_proof_with_one_multiplier_less_is_none() -> None:
+    checked = 0
+    for seed in range(40):
+        found = joint_proofs(system_of(seed))
+        for proof in found.proofs:
+            for row in proof.multipliers:
+                rest = {key: value for key, value in proof.multipliers.items() if key != row}
+                other = check_proof(found.system, Proof(cells=proof.cells, multipliers=rest))
+                checked += not other
+            wider = np.arange(len(found.system.cell_class))
+            possible = found.state.reshape(-1)[found.system.pair_of_cell] == POSSIBLE
+            assert not possible.any() or not check_proof(
+                found.system, Proof(cells=wider, multipliers=dict(proof.multipliers))
+            )
+    assert checked
+
+
+def test_an_assignment_of_one_person_more_is_no_witness() -> None:
+    found = joint_proofs(system_of())
+    more = found.witnesses[0].copy()
+    more[0] += 1
+    assert not check_witness(found.system, more)
+    assert not check_witness(found.system, more[1:])
+    assert not check_witness(found.system, -more)
+
+
+def test_a_multiplier_of_a_constraint_without_that_limit_proves_nothing() -> None:
+    system = system_of()
+    cells = np.flatnonzero(system.cell_class == 0)
+    assert not check_proof(system, Proof(cells=cells, multipliers={}))
+    assert not check_proof(system, Proof(cells=cells, multipliers={0: Fraction(1)}))
+
+
+def test_nothing_is_proved_without_time() -> None:
+    found = joint_proofs(system_of(), insiders=1, time_limit=0.0)
+    assert (found.state[found.state != IMPOSSIBLE] == OPEN).all()
+    assert not found.witnesses
+    assert found.open.any() or not found.proved.all()

@@ -1,0 +1,456 @@
+"""What several releases of the same people prove together, from policies and files to findings."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from leafgate.errors import PolicyError
+from leafgate.kernel.belief import SecretBelief
+from leafgate.kernel.findings import Finding
+from leafgate.policy.load import load_policy
+from leafgate.session.run import Session, build_release, granted_knowledge, open_session
+
+COLUMNS: Mapping[str, Any] = {
+    "id": {"role": "key"},
+    "age": {"role": "quasi_identifier", "bounds": [0, 9]},
+    "town": {"role": "quasi_identifier", "values": ["a", "b", "c"]},
+    "ill": {"role": ["class", "sensitive"], "values": ["no", "yes"]},
+}
+LIMITS = (
+    {"use": "exposure", "of": "joint", "at_most": 0, "insiders": 1},
+    {"use": "confidence", "of": "joint", "at_most": 0.95},
+)
+Row = tuple[str, int, str, str]
+
+
+def people(n: int, seed: int = 0) -> list[Row]:
+    """Some people whose illness depends a little on age and town."""
+    rng = np.random.default_rng(seed)
+    ages, towns = rng.integers(0, 10, n), rng.integers(0, 3, n)
+    ill = rng.random(n) < 0.25 + 0.04 * ages + 0.1 * (towns == 1)
+    return [(f"p{i:03}", int(ages[i]), "abc"[towns[i]], "yes" if ill[i] else "no") for i in range(n)]
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder with tables, policies and releases."""
+
+    path: Path
+    columns: Mapping[str, Any] = field(default_factory=lambda: COLUMNS)
+
+    def table(self, name: str, rows: Sequence[Sequence[object]]) -> str:
+        with (self.path / name).open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(self.columns)
+            writer.writerows(rows)
+        return name
+
+    def policy(self, data: str, *, ignored: Sequence[str] = (), **changes: Any) -> Path:
+        columns = {name: {"role": "ignored"} if name in ignored else spec for name, spec in self.columns.items()}
+        document = {
+            "leafgate": 1,
+            "name": "together",
+            "data": {"path": data, "columns": columns},
+            "build": {"use": "kadet", "k": 2, "prune": False},
+            "attacks": [{"use": "joint"}],
+            "metrics": list(LIMITS),
+            **changes,
+        }
+        path = self.path / "policy.yaml"
+        path.write_text(yaml.safe_dump(document, sort_keys=False))
+        return path
+
+    def release(self, name: str, data: str, **changes: Any) -> str:
+        session = open_session(self.policy(data, **changes))
+        content = build_release(session.policy, session.plugins, session.table).content
+        (self.path / name).write_bytes(content)
+        return name
+
+    def session(self, data: str, **changes: Any) -> Session:
+        return open_session(self.policy(data, **changes))
+
+    def findings(self, data: str, **changes: Any) -> dict[str, Finding]:
+        return {each.id: each for each in self.session(data, **changes).audit().report.findings}
+
+    def belief(self, data: str, **changes: Any) -> tuple[SecretBelief, Session]:
+        session = self.session(data, **changes)
+        attack = session.policy.attacks[0]
+        artifact = build_release(session.policy, session.plugins, session.table)
+        known = granted_knowledge(session.policy, attack, session.tables, artifact, readers=session.plugins.readers)
+        (belief,) = attack.without_knows.infer(artifact.release, known)
+        assert isinstance(belief, SecretBelief)
+        return belief, session
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+def proved_and_right(belief: SecretBelief, rows: Sequence[Sequence[Any]]) -> int:
+    """How many people are proved; every one of them must be proved to have what is true. People in order of keys."""
+    certain = belief.posterior.to_numpy() >= 1 - 1e-9
+    truth = [["no", "yes"].index(row[-1]) for row in sorted(rows, key=lambda row: str(row[0]))]
+    for row, value in zip(certain, truth, strict=True):
+        assert not row.any() or row[value]
+    return int(certain.any(axis=1).sum())
+
+
+def test_a_joiner_between_two_nightly_trees_with_counts_is_proved(folder: Folder) -> None:
+    rows = people(60)
+    yesterday, today = folder.table("old.csv", rows[:-1]), folder.table("new.csv", rows)
+    frozen = {"use": "published", "path": "new.json"}
+    folder.release("old.json", yesterday, build={"use": "kadet", "k": 40})
+    folder.release("new.json", today, build={"use": "kadet", "k": 40})
+    releases = [{"path": "old.json", "data": yesterday}]
+    belief, _ = folder.belief(today, build=frozen, releases=releases)
+    assert proved_and_right(belief, rows) == 1
+    found = folder.findings(today, build=frozen, releases=releases)
+    assert found["exposure@joint#ill"].passed is False
+    assert found["confidence@joint#ill"].passed is False
+    alone = folder.findings(today, build=frozen)
+    assert alone["exposure@joint#ill"].passed is True
+
+
+def test_nobody_is_proved_by_labels_alone_of_one_leaf(folder: Folder) -> None:
+    rows = people(60)
+    yesterday, today = folder.table("old.csv", rows[:-1]), folder.table("new.csv", rows)
+    build = {"use": "kadet", "k": 40}
+    labels = {"leaves": "labels"}
+    folder.release("old.json", yesterday, build=build, publish=labels)
+    found = folder.findings(today, build=build, publish=labels, releases=[{"path": "old.json", "data": yesterday}])
+    assert found["exposure@joint#ill"].passed is True
+
+
+def test_three_trees_of_one_table_prove_only_what_is_true(folder: Folder) -> None:
+    for seed in range(4):
+        rows = people(40, seed)
+        table = folder.table("people.csv", rows)
+        folder.release("town.json", table, ignored=["age"])
+        folder.release("age.json", table, ignored=["town"])
+        releases = [{"path": "town.json"}, {"path": "age.json"}]
+        belief, _ = folder.belief(table, releases=releases)
+        more = proved_and_right(belief, rows)
+        fewer, _ = folder.belief(table, releases=releases[:1])
+        assert proved_and_right(fewer, rows) <= more
+
+
+def test_limits_on_joint_judge_what_is_derived_whatever_the_policy_says(folder: Folder) -> None:
+    table = folder.table("people.csv", people(40))
+    folder.release("age.json", table, ignored=["town"])
+    for scored in ("worst", "composition", "derived"):
+        metrics = [{"use": "exposure", "of": "joint", "at_most": 0, "scored": scored}]
+        found = folder.findings(table, metrics=metrics, releases=[{"path": "age.json"}])
+        finding = found["exposure@joint#ill"]
+        assert finding.limit is not None
+        assert finding.limit.scored == "derived"
+
+
+def test_a_release_of_bootstraps_leaves_limits_inconclusive(folder: Folder) -> None:
+    table = folder.table("people.csv", people(60))
+    build = {"use": "kadet", "k": 40}
+    name = folder.release("age.json", table, build=build)
+    document = json.loads((folder.path / name).read_text())
+    document["counted"] = "bootstrap"
+    (folder.path / name).write_text(json.dumps(document))
+    found = folder.findings(table, build=build, releases=[{"path": name}])
+    for limit in ("exposure@joint#ill", "confidence@joint#ill"):
+        assert found[limit].passed is None
+        assert "bootstraps" in str(found[limit].evidence["problem"])
+
+
+def test_people_of_another_table_without_keys_leave_limits_inconclusive(folder: Folder) -> None:
+    rows = people(60)
+    yesterday, today = folder.table("old.csv", rows[:-1]), folder.table("new.csv", rows)
+    build = {"use": "kadet", "k": 40}
+    folder.release("old.json", yesterday, build=build, ignored=["id"])
+    releases = [{"path": "old.json", "data": yesterday}]
+    found = folder.findings(today, build=build, ignored=["id"], releases=releases)
+    assert found["exposure@joint#ill"].passed is None
+    assert "key" in str(found["exposure@joint#ill"].evidence["problem"])
+
+
+@pytest.mark.parametrize("fault", ["another secret", "other people", "no table", "no release"])
+def test_a_release_that_is_not_of_its_table_is_inconclusive(folder: Folder, fault: str) -> None:
+    rows = people(60)
+    changed = [(*rows[0][:3], "no" if rows[0][3] == "yes" else "yes"), *rows[1:]]
+    old = folder.table("old.csv", changed if fault == "another secret" else rows)
+    today = folder.table("new.csv", rows)
+    folder.release("old.json", old)
+    if fault == "other people":
+        folder.table("old.csv", people(60, seed=1))
+    if fault == "no table":
+        (folder.path / "old.csv").unlink()
+    if fault == "no release":
+        (folder.path / "old.json").write_text("{")
+    if fault in {"no table"}:
+        releases = [{"path": "old.json", "data": "gone.csv"}]
+    else:
+        releases = [{"path": "old.json", "data": "old.csv"}]
+    found = folder.findings(today, releases=releases)
+    assert found["attack:joint"].passed is None
+    assert "releases[0]" in str(found["attack:joint"].evidence["problem"]) or fault == "another secret"
+    assert found["exposure@joint"].passed is None
+
+
+def test_what_is_not_decided_in_time_leaves_limits_inconclusive(folder: Folder) -> None:
+    table = folder.table("people.csv", people(40))
+    found = folder.findings(table, build={"use": "kadet", "k": 20}, attacks=[{"use": "joint", "time_limit": 1e-9}])
+    for limit in ("exposure@joint#ill", "confidence@joint#ill"):
+        assert found[limit].passed is None
+        assert "not decided in time" in str(found[limit].evidence["problem"])
+
+
+def test_more_than_one_insider_is_inconclusive(folder: Folder) -> None:
+    table = folder.table("people.csv", people(40))
+    metrics = [{"use": "exposure", "of": "joint", "at_most": 0, "insiders": 2}]
+    (finding,) = [f for f in folder.findings(table, metrics=metrics).values() if f.metric == "exposure"]
+    assert finding.passed is None
+
+
+def test_releases_without_an_attack_that_uses_them_are_refused(folder: Folder) -> None:
+    table = folder.table("people.csv", people(40))
+    (folder.path / "old.json").write_text("{}")
+    metrics = [{"use": "exposure", "at_most": 0}]
+    path = folder.policy(table, attacks=[{"use": "linking"}], metrics=metrics, releases=[{"path": "old.json"}])
+    with pytest.raises(PolicyError, match="no attack of the policy uses them"):
+        load_policy(path)
+
+
+def test_a_release_that_is_not_there_is_refused(folder: Folder) -> None:
+    table = folder.table("people.csv", people(40))
+    path = folder.policy(table, releases=[{"path": "old.json"}])
+    with pytest.raises(PolicyError, match=r"releases\[0\]\.path: there is no such file"):
+        load_policy(path)
+
+
+@pytest.mark.parametrize("change", ["yes", True, [["no", "yes"]], {"at_most": 5}])
+def test_secrets_that_may_change_are_refused(folder: Folder, change: Any) -> None:
+    table = folder.table("people.csv", people(40))
+    path = folder.policy(table, secret_may_change=change)
+    with pytest.raises(PolicyError, match="secret_may_change: only `no` is supported"):
+        load_policy(path)
+
+
+def test_secrets_that_may_not_change_are_the_default(folder: Folder) -> None:
+    table = folder.table("people.csv", people(40))
+    plain = load_policy(folder.policy(table)).policy
+    assert load_policy(folder.policy(table, secret_may_change=False)).policy.sha256 == plain.sha256
+
+
+def test_a_child_may_not_drop_or_change_releases(folder: Folder) -> None:
+    table = folder.table("people.csv", people(40))
+    for name in ("old.json", "other.json"):
+        folder.release(name, table)
+    parent = folder.policy(table, releases=[{"path": "old.json"}]).rename(folder.path / "parent.yaml")
+    child = folder.path / "child.yaml"
+    for releases in ([], [{"path": "other.json"}]):
+        document = {"leafgate": 1, "name": "child", "extends": parent.name, "releases": releases}
+        child.write_text(yaml.safe_dump(document))
+        with pytest.raises(PolicyError, match="releases"):
+            load_policy(child)
+    child.write_text(yaml.safe_dump({"leafgate": 1, "name": "child", "extends": parent.name}))
+    assert len(load_policy(child).policy.releases) == 1
+
+
+def test_who_came_and_who_left_are_counted_for_auditors(folder: Folder) -> None:
+    rows = people(60)
+    yesterday, today = folder.table("old.csv", rows[:-2]), folder.table("new.csv", rows[1:])
+    build = {"use": "kadet", "k": 40}
+    folder.release("old.json", yesterday, build=build)
+    session = folder.session(today, build=build, releases=[{"path": "old.json", "data": yesterday}])
+    audit = session.audit()
+    (finding,) = [each for each in audit.report.findings if each.id == "exposure@joint#ill"]
+    groups = finding.evidence["came_and_left"].content.content["releases[0] (old.json)"]
+    assert {name: int(group["people"].count) for name, group in groups.items()} == {"came": 2, "left": 1, "stayed": 57}
+
+
+def test_an_attack_that_does_not_need_other_releases_gets_none(folder: Folder) -> None:
+    table = folder.table("people.csv", people(40))
+    folder.release("age.json", table, ignored=["town"])
+    attacks = [{"use": "joint"}, {"use": "linking"}]
+    session = folder.session(table, attacks=attacks, releases=[{"path": "age.json"}])
+    artifact = build_release(session.policy, session.plugins, session.table)
+    known = [
+        granted_knowledge(session.policy, attack, session.tables, artifact, readers=session.plugins.readers).releases
+        for attack in session.policy.attacks
+    ]
+    assert known[0] is not None
+    assert known[1] is None
+
+
+def test_what_to_do_about_several_releases_is_said(folder: Folder) -> None:
+    rows = people(60)
+    yesterday, today = folder.table("old.csv", rows[:-1]), folder.table("new.csv", rows)
+    build = {"use": "kadet", "k": 40}
+    folder.release("old.json", yesterday, build=build)
+    found = folder.findings(today, build=build, releases=[{"path": "old.json", "data": yesterday}])
+    (remedy,) = found["exposure@joint#ill"].remedies
+    assert remedy.text.startswith("What is out already cannot be taken back")
+
+
+def test_one_tree_proves_what_linking_is_certain_of(folder: Folder) -> None:
+    for seed in range(5):
+        rows = people(40, seed)
+        table = folder.table("people.csv", rows)
+        belief, session = folder.belief(table, attacks=[{"use": "joint"}])
+        linking, _ = folder.belief(table, attacks=[{"use": "linking"}], metrics=[{"use": "exposure", "at_most": 0}])
+        known = session.table.public[0]
+        assert len(belief.posterior) == len(linking.posterior) == len(known)
+        certain = linking.posterior.to_numpy() >= 1 - 1e-9
+        assert ((belief.posterior.to_numpy() >= 1 - 1e-9) == certain).all()
+
+
+def test_labels_that_are_not_those_of_most_people_leave_no_answer(folder: Folder) -> None:
+    table = folder.table("people.csv", people(60))
+    name = folder.release("one.json", table, build={"use": "kadet", "k": 40}, publish={"leaves": "labels"})
+    document = json.loads((folder.path / name).read_text())
+    label = document["trees"][0]["label"]
+    document["trees"][0]["label"] = "no" if label == "yes" else "yes"
+    (folder.path / name).write_text(json.dumps(document))
+    build = {"use": "published", "path": name}
+    found = folder.findings(table, build=build, publish={"leaves": "labels"})
+    assert "labels that are not those of most" in str(found["attack:joint"].evidence["problem"])
+
+
+def test_a_share_that_a_leaf_states_is_no_estimate(folder: Folder) -> None:
+    rows = [(f"p{i:03}", 1, "a", "yes" if i < 15 else "no") for i in range(20)]  # one leaf: 75 % are ill
+    table = folder.table("people.csv", rows)
+    for bound, passed in ((0.74, False), (0.75, True)):
+        metrics = [{"use": "confidence", "of": "joint", "at_most": bound}]
+        finding = folder.findings(table, metrics=metrics)["confidence@joint#ill"]
+        assert finding.passed is passed, bound
+
+
+def test_an_estimate_near_a_limit_is_inconclusive(folder: Folder) -> None:
+    rows = people(40, seed=1)
+    table = folder.table("people.csv", rows)
+    build = {"use": "kadet", "k": 10, "prune": False}
+    folder.release("town.json", table, build=build, ignored=["age"])
+    folder.release("age.json", table, build=build, ignored=["town"])
+    changes: dict[str, Any] = {"build": {"use": "published", "path": "age.json"}, "releases": [{"path": "town.json"}]}
+    belief, _ = folder.belief(table, **changes)
+    largest = float(belief.posterior.to_numpy().max())
+    assert 0.6 < largest < 0.97
+    for change, passed in ((-0.03, False), (-0.01, None), (0.01, None), (0.03, True)):
+        metrics = [{"use": "confidence", "of": "joint", "at_most": round(largest + change, 4)}]
+        finding = folder.findings(table, metrics=metrics, **changes)["confidence@joint#ill"]
+        assert finding.passed is passed, change
+
+
+def test_limits_on_the_size_of_groups_do_not_mean_joint_classes_unless_they_name_joint(folder: Folder) -> None:
+    table = folder.table("people.csv", people(40))
+    attacks = [{"use": "joint"}, {"use": "linking"}]
+    sizes = [{"use": "k_anonymity", "at_least": 2}]
+    assert "k_anonymity@joint" not in "".join(folder.findings(table, attacks=attacks, metrics=sizes))
+    named = [{"use": "k_anonymity", "of": "joint", "at_least": 2}]
+    assert "k_anonymity@joint#ill" in folder.findings(table, attacks=attacks, metrics=named)
+
+
+MORE_COLUMNS: Mapping[str, Any] = {
+    "id": {"role": "key"},
+    "age": {"role": "quasi_identifier", "bounds": [18, 90]},
+    "district": {"role": "quasi_identifier", "values": [f"d{i}" for i in range(12)]},
+    "education": {"role": "quasi_identifier", "values": [f"e{i}" for i in range(6)]},
+    "job": {"role": "quasi_identifier", "values": [f"j{i}" for i in range(8)]},
+    "children": {"role": "quasi_identifier", "bounds": [0, 5]},
+    "ill": {"role": ["class", "sensitive"], "values": ["no", "yes"]},
+}
+
+
+def two_thousand_people() -> list[tuple[object, ...]]:
+    rng = np.random.default_rng(5)
+    n = 2_000
+    age, district, education = rng.integers(18, 90, n), rng.integers(0, 12, n), rng.integers(0, 6, n)
+    job, children = rng.integers(0, 8, n), rng.integers(0, 5, n)
+    score = (age - 50) / 15 + (district % 3 == 0) - 1.2 * (education > 3) + 1.3 * (job < 2) - 0.7 * (children > 2)
+    ill = score + rng.normal(0, 0.8, n) > 0.9
+    cells = zip(age, district, education, job, children, ill, strict=True)
+    return [
+        (f"p{i:04}", int(a), f"d{d}", f"e{e}", f"j{j}", int(c), "yes" if is_ill else "no")
+        for i, (a, d, e, j, c, is_ill) in enumerate(cells)
+    ]
+
+
+def test_three_trees_that_pass_alone_fail_together(tmp_path: Path) -> None:
+    folder, rows = Folder(tmp_path, MORE_COLUMNS), two_thousand_people()
+    table = folder.table("people.csv", rows)
+    alone = [
+        {"use": "k_anonymity", "at_least": 10},
+        {"use": "confidence", "at_most": 0.95},
+        {"use": "exposure", "at_most": 0},
+    ]
+    require = [{"use": "confidence", "at_most": 0.95}, {"use": "exposure"}]
+    builds = [
+        {"use": "kadet", "k": 10, "prune": False, "measure": measure, "require": require}
+        for measure in ("gain", "gini", "gain_ratio")
+    ]
+    for i, build in enumerate(builds):
+        changes: dict[str, Any] = {"build": build, "attacks": [{"use": "linking"}], "metrics": alone}
+        assert all(each.passed for each in folder.findings(table, **changes).values())
+        folder.release(f"{i}.json", table, **changes)
+    releases = [{"path": "1.json"}, {"path": "2.json"}]
+    two, _ = folder.belief(table, build=builds[0], releases=releases[:1])
+    three, _ = folder.belief(table, build=builds[0], releases=releases)
+    assert 50 < proved_and_right(two, rows) < proved_and_right(three, rows)
+    found = folder.findings(table, build=builds[0], releases=releases)
+    assert found["exposure@joint#ill"].passed is False
+    assert found["confidence@joint#ill"].passed is False
+
+
+def test_a_frequency_table_is_a_release_too(folder: Folder) -> None:
+    rows = people(60)
+    yesterday, today = folder.table("old.csv", rows[:-1]), folder.table("new.csv", rows)
+    counted = {(town, ill): 0 for town in "abc" for ill in ("no", "yes")}
+    for row in rows[:-1]:
+        counted[row[2], row[3]] += 1
+    lines = ["count,town,ill", *(f"{n},{town},{ill}" for (town, ill), n in counted.items() if n)]
+    (folder.path / "paper.csv").write_text("\n".join(lines))
+    releases = [{"path": "paper.csv", "counts": ["town", "ill"], "data": yesterday}]
+    build = {"use": "kadet", "k": 40}
+    belief, _ = folder.belief(today, build=build, releases=releases)
+    assert proved_and_right(belief, rows) == 1  # by the numbers of everybody, whatever the town
+    found = folder.findings(today, build=build, releases=releases)
+    assert found["exposure@joint#ill"].passed is False
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "town,ill\na,no\n",
+        "count,town,ill\nx,a,no\n",
+        "count,town,ill\n1,a,no\n1,a,no\n",
+        "count,town,ill\n1,z,no\n",
+    ],
+)
+def test_what_is_no_frequency_table_is_inconclusive(folder: Folder, text: str) -> None:
+    table = folder.table("people.csv", people(40))
+    (folder.path / "paper.csv").write_text(text)
+    found = folder.findings(table, releases=[{"path": "paper.csv", "counts": ["town", "ill"]}])
+    assert "frequency table" in str(found["attack:joint"].evidence["problem"])
+
+
+def test_a_frequency_table_of_other_people_is_inconclusive(folder: Folder) -> None:
+    table = folder.table("people.csv", people(40))
+    (folder.path / "paper.csv").write_text("count,town,ill\n40,a,no\n")
+    found = folder.findings(table, releases=[{"path": "paper.csv", "counts": ["town", "ill"]}])
+    assert "is not of its table" in str(found["attack:joint"].evidence["problem"])
+
+
+@pytest.mark.parametrize("counts", [["town"], ["town", "town", "ill"], ["age", "ill"], ["city", "ill"]])
+def test_columns_that_no_frequency_table_can_have_are_refused(folder: Folder, counts: list[str]) -> None:
+    table = folder.table("people.csv", people(40))
+    (folder.path / "paper.csv").write_text("")
+    path = folder.policy(table, releases=[{"path": "paper.csv", "counts": counts}])
+    with pytest.raises(PolicyError, match=r"releases\[0\]\.counts"):
+        load_policy(path)

@@ -1,0 +1,256 @@
+"""Random releases of the same few people, and all tables that agree with them, found by trying every table."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leafgate.algorithms.joint_classes import ReleasedTable
+from leafgate.algorithms.publication import at_level
+from leafgate.kernel.leaf import Leaf
+from leafgate.kernel.release import FileDisclosure, Level, ModelFile, Publish, Release
+from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.table import Table, make_table
+from leafgate.kernel.tree import Branch, CategoricalSplit, Node, NumericSplit
+
+QI, PRIVATE = frozenset({"quasi_identifier"}), frozenset({"private"})
+CLASS = frozenset({"class", "sensitive"})
+PUBLIC_CLASS = frozenset({"class", "quasi_identifier"})
+LEVELS: tuple[Level, ...] = ("labels", "error_rates", "shares", "counts")
+PRIVATE_CELLS = ("m", "w")
+Tables = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Version:
+    """One release: its people (positions), their public cells, its trees without numbers, and how it is published."""
+
+    people: NDArray[np.int64]
+    x: NDArray[np.int64]
+    z: NDArray[np.int64]
+    shapes: tuple[Node, ...]
+    level: Level
+    units: int | None
+
+
+@dataclass(frozen=True)
+class Case:
+    """Some people, what is true of them, and the releases that were learned from some of them.
+
+    `label` and `private` have each person's class and private cell; `n_private` is 1 without a private column, and 3
+    where it is a number. Everybody's class may be public.
+    """
+
+    label: NDArray[np.int64]
+    private: NDArray[np.int64]
+    n_labels: int
+    n_private: int
+    versions: tuple[Version, ...]
+    class_is_public: bool = False
+
+    @property
+    def schema(self) -> Schema:
+        number = Column("g", PRIVATE, bounds=(0.0, 2.0))
+        private = {1: (), 2: (Column("g", PRIVATE, values=PRIVATE_CELLS),), 3: (number,)}[self.n_private]
+        classes = tuple("abc"[: self.n_labels])
+        return Schema(
+            (
+                Column("x", QI, bounds=(0.0, 3.0)),
+                Column("z", QI, values=("p", "q")),
+                *private,
+                Column("y", PUBLIC_CLASS if self.class_is_public else CLASS, values=classes),
+            )
+        )
+
+    def sources(self) -> list[ReleasedTable]:
+        """The releases as an adversary has them, made from the true table."""
+        return [self._source(version) for version in self.versions]
+
+    def _source(self, version: Version) -> ReleasedTable:
+        schema = self.schema
+        public = Schema(schema.public)
+        frame = pd.DataFrame(
+            {
+                "x": version.x.astype(float),
+                "z": pd.Categorical([("p", "q")[code] for code in version.z], categories=["p", "q"]),
+            }
+        )
+        if self.class_is_public:
+            label = [schema.classes[code] for code in self.label[version.people]]
+            frame["y"] = pd.Categorical(label, categories=list(schema.classes))
+        table = make_table(public, frame)
+        names = [column.name for column in public.columns]
+        _, row = Table(public, frame, np.ones(len(frame), dtype=np.int64)).project(names)
+        record = np.full(len(self.label), -1)
+        record[version.people] = row
+        truth = (self.label * self.n_private + self.private)[None]
+        trees = tuple(self._published(version, shape, truth) for shape in version.shapes)
+        file = None
+        if version.units is not None:
+            words = f"shares of classes, rounded to steps of {1 / version.units:g}"
+            file = ModelFile("test", "", (FileDisclosure("ratios", "medium", words),))
+        combine = "one" if len(trees) == 1 else "vote"
+        publish = Publish(leaves=version.level)
+        release = Release({"use": "test"}, schema, trees, publish, combine=combine, file=file)  # type: ignore[arg-type]
+        return ReleasedTable(release=release, public=table, record=record)
+
+    def _published(self, version: Version, shape: Node, truth: Tables) -> Node:
+        counts = self._counts(version, shape, truth)[0]
+        leaf = iter([self._leaf(version, row) for row in counts])
+        return _filled(shape, leaf)
+
+    def _leaf(self, version: Version, row: NDArray[np.int64]) -> Leaf:
+        classes = self.schema.classes
+        full = Leaf(classes[int(row.argmax())], {name: int(n) for name, n in zip(classes, row, strict=True)})
+        leaf = at_level(full, version.level)
+        if leaf.shares is not None and version.units is not None:
+            units = version.units
+            return replace(leaf, shares={name: round(share * units) / units for name, share in leaf.shares.items()})
+        return leaf
+
+    def _counts(self, version: Version, shape: Node, tables: Tables) -> NDArray[np.int64]:
+        """People of each leaf and label for each table: shape (n_tables, n_leaves, n_labels)."""
+        label, private = np.divmod(tables[:, version.people], self.n_private)
+        n_leaves = sum(1 for _ in _leaves(shape))
+        counts = np.zeros((len(tables), n_leaves, self.n_labels), dtype=np.int64)
+        for i, (x, z) in enumerate(zip(version.x.tolist(), version.z.tolist(), strict=True)):
+            reached = np.array([leaf_of(shape, x, z, g) for g in range(self.n_private)])
+            np.add.at(counts, (np.arange(len(tables)), reached[private[:, i]], label[:, i]), 1)
+        return counts
+
+    def all_tables(self) -> Tables:
+        """Every table that agrees with all releases: shape (n_tables, n_people), label * n_private + private cell."""
+        n_states = self.n_labels * self.n_private
+        every = np.array([*itertools.product(range(n_states), repeat=len(self.label))])
+        truth = (self.label * self.n_private + self.private)[None]
+        agrees = np.ones(len(every), dtype=bool)
+        if self.class_is_public:
+            agrees &= (every // self.n_private == self.label).all(axis=1)
+        for version in self.versions:
+            for shape in version.shapes:
+                seen = self._counts(version, shape, truth)[0]
+                agrees &= self._agree(version, seen, self._counts(version, shape, every))
+        return every[agrees]
+
+    def _agree(self, version: Version, seen: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which tables' leaves are published as those that were seen, with the label of most of their people."""
+        same = np.ones(len(counts), dtype=bool)
+        for leaf, row in enumerate(seen):
+            there, size = counts[:, leaf], counts[:, leaf].sum(axis=1)
+            people = np.maximum(size, 1)
+            label = int(row.argmax())
+            if version.units is None:
+                same &= (size == 0) | (there.argmax(axis=1) == label)
+            else:
+                same &= (size == 0) | (there[:, label] == there.max(axis=1))
+            if version.level == "counts":
+                same &= (there == row).all(axis=1)
+            elif version.level != "labels":
+                same &= (size > 0) == (row.sum() > 0)
+                own = row / max(row.sum(), 1)
+                if version.level == "error_rates":
+                    same &= np.abs(there[:, label] / people - own[label]) < 1e-9
+                elif version.units is None:
+                    same &= (np.abs(there / people[:, None] - own) < 1e-9).all(axis=1)
+                else:
+                    shown = np.array([round(share * version.units) for share in own]) / version.units
+                    half = 0.5 / version.units + 1e-12
+                    same &= (size == 0) | (np.abs(there / people[:, None] - shown) <= half).all(axis=1)
+        return same
+
+    def joint_classes(self) -> list[tuple[object, ...]]:
+        """For each person where she is, and which leaves she can reach."""
+        keys: list[list[object]] = [[] for _ in self.label]
+        for person in {person for version in self.versions for person in version.people.tolist()}:
+            keys[person] += [int(self.label[person])] if self.class_is_public else []
+        for version in self.versions:
+            at = {person: i for i, person in enumerate(version.people.tolist())}
+            for person, key in enumerate(keys):
+                if person not in at:
+                    key.append(None)
+                    continue
+                x, z = int(version.x[at[person]]), int(version.z[at[person]])
+                key.append(tuple(leaf_of(shape, x, z, g) for shape in version.shapes for g in range(self.n_private)))
+        return [tuple(key) for key in keys]
+
+
+def leaf_of(shape: Node, x: int, z: int, g: int) -> int:
+    """The leaf, counted from the left, that somebody with these cells reaches."""
+    number = 0
+    node = shape
+    while not isinstance(node, Leaf):
+        if isinstance(node, NumericSplit):
+            is_low = (x if node.column == "x" else g) <= node.at
+            number += 0 if is_low else sum(1 for _ in _leaves(node.low))
+            node = node.low if is_low else node.high
+        else:
+            second = (z if node.column == "z" else g) == 1
+            number += sum(1 for _ in _leaves(node.branches[0].node)) if second else 0
+            node = node.branches[int(second)].node
+    return number
+
+
+def _leaves(node: Node) -> Iterator[Leaf]:
+    if isinstance(node, Leaf):
+        yield node
+    elif isinstance(node, NumericSplit):
+        yield from (*_leaves(node.low), *_leaves(node.high))
+    else:
+        for branch in node.branches:
+            yield from _leaves(branch.node)
+
+
+def _filled(node: Node, leaves: Iterator[Leaf]) -> Node:
+    if isinstance(node, Leaf):
+        return next(leaves)
+    if isinstance(node, NumericSplit):
+        low = _filled(node.low, leaves)
+        return NumericSplit(node.column, node.at, low, _filled(node.high, leaves))
+    return CategoricalSplit(
+        node.column, tuple(Branch(branch.values, _filled(branch.node, leaves)) for branch in node.branches)
+    )
+
+
+def random_case(
+    rng: np.random.Generator,
+    *,
+    most_people: int = 8,
+    n_labels: int = 2,
+    n_private: int = 1,
+    class_is_public: bool = False,
+    releases: int = 3,
+) -> Case:
+    """Some people in up to so many releases; some of them join, leave or have another row in a later one."""
+    n = int(rng.integers(1, most_people + 1))
+    common = rng.random(n_labels) + 0.2
+    label = rng.choice(n_labels, n, p=common / common.sum())
+    x, z = rng.integers(0, 4, n), rng.integers(0, 2, n)
+    versions, moves = [], rng.random() < 0.5
+    for _ in range(int(rng.integers(1, releases + 1))):
+        there = np.flatnonzero(rng.random(n) < (0.8 if moves else 1.1))
+        there = np.array([0]) if not len(there) else there
+        changed = rng.random(n) < (0.2 if moves else 0)
+        x = np.where(changed, rng.integers(0, 4, n), x)
+        level = LEVELS[int(rng.integers(4))]
+        units = int(rng.choice([4, 10, 100])) if level == "shares" and rng.random() < 0.5 else None
+        shapes = tuple(_shape(rng, 2, n_private) for _ in range(int(rng.integers(1, 3))))
+        versions.append(Version(there, x[there], z[there], shapes, level, units))
+    return Case(label, rng.integers(0, n_private, n), n_labels, n_private, tuple(versions), class_is_public)
+
+
+def _shape(rng: np.random.Generator, depth: int, n_private: int) -> Node:
+    if depth == 0 or rng.random() < 0.15:
+        return Leaf()
+    column = rng.choice(["x", "z", "g"] if n_private > 1 else ["x", "x", "z"])
+    parts = [_shape(rng, depth - 1, n_private) for _ in range(2)]
+    if column == "x":
+        return NumericSplit("x", float(rng.choice([0.5, 1.5, 2.0])), parts[0], parts[1])
+    if column == "g" and n_private == 3:
+        return NumericSplit("g", float(rng.choice([0.5, 1.5])), parts[0], parts[1])
+    values = ("p", "q") if column == "z" else PRIVATE_CELLS
+    return CategoricalSplit(str(column), tuple(Branch((v,), p) for v, p in zip(values, parts, strict=True)))
