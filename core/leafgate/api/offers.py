@@ -44,7 +44,7 @@ def component_hooks() -> dict[str, type[Component]]:
 
 def may_check(module: ModuleType) -> bool:
     """Has the module a hook for checks, whether or not it can be called?"""
-    marks = (_mark(each) or {} for each in vars(module).values())
+    marks = (getattr(each, "__dict__", {}).get(MARK) or {} for each in vars(module).values())
     return "audit_checks" in vars(module) or any(mark.get("specname") == "audit_checks" for mark in marks)
 
 
@@ -57,11 +57,20 @@ def check_module(module: ModuleType) -> None:
             _check_hook(name, function, mark)
         elif name in HOOKS and isinstance(function, FunctionType) and function.__module__ == module.__name__:
             raise TypeError(f"{name}() has no `@hookimpl`, so that nobody calls it")
+        elif _is_other_callable(function) and (name in HOOKS or MARK in getattr(function, "__dict__", {})):
+            raise TypeError(
+                f"{name} is no plain function, so that nobody calls it: write `@hookimpl` above a `def` alone"
+            )
 
 
 def _mark(function: object) -> Mapping[str, Any] | None:
     """What `hookimpl` says of a function; other objects are not asked, because a lazy module would be imported."""
     return getattr(function, MARK, None) if isinstance(function, FunctionType) else None
+
+
+def _is_other_callable(thing: object) -> bool:
+    """Can it be called, and is neither a function nor a class? A module that is imported later cannot."""
+    return callable(thing) and not isinstance(thing, FunctionType | type)
 
 
 def _check_hook(name: str, function: FunctionType, mark: Mapping[str, Any]) -> None:
@@ -164,6 +173,9 @@ def _check_metric(metric: type[metrics.Metric]) -> None:
         raise TypeError(
             f"{metric.__name__} has a unit that is none of {', '.join(repr(str(unit)) for unit in findings.Unit)}"
         )
+    for name in ("bound", "called", "can_be_broken", "limit"):
+        if not isinstance(inspect.getattr_static(metric, name), property):
+            raise TypeError(f"{metric.__name__} needs `{name}` to be a property: write `@property` above it")
     ends: object = metric.score_range
     if not (isinstance(ends, tuple) and len(ends) == 2 and all(map(_is_number, ends)) and ends[0] < ends[1]):
         raise TypeError(f"{metric.__name__} needs `score_range`, its lowest and its highest score: (0.0, 1.0)")

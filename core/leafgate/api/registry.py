@@ -171,7 +171,9 @@ class Plugins:
             try:
                 with plugin_output_dropped():
                     self._imported_later[offer.use] = offer.component()
-            except (Exception, SystemExit):
+            except KeyboardInterrupt:
+                raise
+            except BaseException:
                 return None
         return self._imported_later[offer.use]
 
@@ -353,13 +355,19 @@ def plugin_of_file(path: Path) -> Plugin:
         if not any(offered.values()):
             raise TypeError("it offers nothing: mark its hooks with `@hookimpl`, or its functions with `@attack(...)`")
         return replace(plugin, **offered)
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         where, _, line = raising_frame(error, module.__name__)
-        said = f", line {line}" if where == module.__name__ else ""
-        if isinstance(error, ERRORS_OF_CODE) or type(error).__module__.startswith("pydantic"):
-            said = f": {' '.join(str(error).split())}"
+        said = said_of_code(error) or (f", line {line}" if where == module.__name__ else "")
         message = f"is no plugin that can be used: {type(error).__name__}{said}"
         raise InvalidError(message, place=path.name, remedy="see docs/reference/plugins.md") from None
+
+
+def said_of_code(error: BaseException) -> str:
+    """The text of an error that speaks of code, behind a colon; empty for others, whose text may hold a cell."""
+    of_code = isinstance(error, ERRORS_OF_CODE) or type(error).__module__.startswith("pydantic")
+    return f": {' '.join(str(error).split())}" if of_code else ""
 
 
 ERRORS_OF_CODE = (AttributeError, ImportError, NameError, SyntaxError, TypeError)
@@ -441,9 +449,13 @@ def _load(
         with plugin_output_dropped():
             module = point.load()
             return replace(plugin, **offered_by(module, only, manager, f"{plugin.origin} ({plugin.name})"))
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         has_checks = module is None or may_check(module)  # nobody knows what cannot be imported
-        return replace(plugin, problem=" ".join(f"{type(error).__name__}: {error}".split()), may_check=has_checks)
+        place, _, line = raising_frame(error, "" if module is None else module.__name__.partition(".")[0])
+        where = f", line {line} of {place}" if place else ""
+        return replace(plugin, problem=f"{type(error).__name__}{said_of_code(error) or where}", may_check=has_checks)
 
 
 def offered_by(

@@ -63,6 +63,10 @@ def exit_code_of(command: Callable[[], object], *, as_json: bool) -> int:
         return print_problems(
             [Problem("", _internal(error), "please report it")], as_json=as_json, code=ExitCode.INTERNAL
         )
+    except BaseException as error:  # a library's, or a plugin's, which no other line expects
+        return print_problems(
+            [Problem("", _internal(error), "please report it")], as_json=as_json, code=ExitCode.INTERNAL
+        )
     return code if isinstance(code, int) else ExitCode.PASS
 
 

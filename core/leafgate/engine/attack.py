@@ -264,7 +264,9 @@ def isolate_plugin_errors(component: Component | type[Component], plugins: Plugi
             yield
     except (PolicyError, ReleaseError, InconclusiveError, NoReleaseError):
         raise
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         if is_output_shown():
             traceback.print_exc()
         module, function, line = raising_frame(error, kind.__module__.partition(".")[0])

@@ -26,8 +26,8 @@ from leafgate.kernel.belief import CellBelief, MechanismBelief, MembershipBelief
 from leafgate.kernel.checks import AuditCheck, CheckContext, CheckedData, CheckFinding
 from leafgate.kernel.components import AttackModel
 from leafgate.kernel.evidence import OWN_ACCOUNT, RESERVED, AuditorOnly, PeopleCount
-from leafgate.kernel.findings import CHECK_PREFIX, Finding, Remedy, VisibleTo
-from leafgate.kernel.metrics import Metric, PersonMetric
+from leafgate.kernel.findings import CHECK_PREFIX, UNLIMITED, Finding, Remedy, VisibleTo
+from leafgate.kernel.metrics import Metric, PersonMetric, can_break_protection
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import Claim
 
@@ -232,7 +232,7 @@ def _remedies(name: str, problem: str, policy: Policy, plugins: Plugins, *, drop
             "why it is a rehearsal."
         ),
         "unread": "Take the alternative tree out of the release, or publish the records it was learned from.",
-        "unlimited": "Set a limit that says what is too much, such as `{use: k_anonymity, at_least: 10}`.",
+        UNLIMITED: "Set a limit that says what is too much, such as `{use: k_anonymity, at_least: 10}`.",
         UNATTACKED: "Add a limit such as `{use: exposure, at_most: 0, insiders: 1}`, or one on membership.",
         "records": "Add an attack that sees through the noise on the records' cells of this secret, or withhold these.",
         "protected": "Withhold the protected cells, and add an attack that speaks of hidden cells.",
@@ -381,14 +381,13 @@ def _unlimited(policy: Policy) -> Iterator[SoundnessProblem]:
 
     No policy is without limits; a search may audit its candidates by the part of a policy that has none.
     """
-    on_protection = [metric for metric in policy.metrics if metric.measures == "protection"]
-    if any(metric.can_be_broken for metric in on_protection) or not policy.metrics:
+    if not policy.metrics or can_break_protection(policy.metrics):
         return
-    if on_protection:
+    if any(metric.measures == "protection" for metric in policy.metrics):
         problem = "no release could break a limit of this policy on people's protection: every score keeps each of them"
     else:
         problem = "no limit of this policy is on how well people are protected"
-    yield "unlimited", None, problem
+    yield UNLIMITED, None, problem
 
 
 UNATTACKED = "unattacked"

@@ -228,7 +228,7 @@ class Adversaries:
             release=self.artifact.release,
         )
         retrain, name = self._retrain(known.mechanism)
-        return replace(known, reader=_reader_of(self.policy, self.table.schema), retrain=retrain, retrain_id=name)
+        return replace(known, reader=_PeopleFiles(self.policy, self.table.schema), retrain=retrain, retrain_id=name)
 
     def _retrain(self, mechanism: Mechanism | None) -> tuple[Retrain | None, str]:
         """Trains a model of the same kind on other people, and what it trains.
@@ -470,24 +470,38 @@ def _content_words(*tables: Table) -> list[int]:
     return [int(word) for word in np.frombuffer(digest.digest(), dtype="<u4")]
 
 
-def _reader_of(policy: Policy, schema: Schema) -> Callable[[Path], Table]:
-    """Reads the files about people that options of the policy's attacks and metrics name, each once."""
-    components: list[AttackModel | Metric] = [*policy.attacks, *policy.metrics]
-    options = {file: name for component in components for name, file in component.people_files.items()}
-    tables: dict[Path, Table] = {}
+class _PeopleFiles:
+    """Reads the files about people that options of the policy's attacks and metrics name, each once.
 
-    def read(path: Path) -> Table:
-        if path not in options:
+    A belief that encloses what its attack knew reads none in another process: the policy's classes are not there.
+    """
+
+    def __init__(self, policy: Policy, schema: Schema) -> None:
+        components: list[AttackModel | Metric] = [*policy.attacks, *policy.metrics]
+        self._options = {file: name for component in components for name, file in component.people_files.items()}
+        self._data, self._schema = policy.data, schema
+        self._tables: dict[Path, Table] = {}
+
+    def __call__(self, path: Path) -> Table:
+        if path not in self._options:
             hint = "read what an option of type PeopleFile or OwnersFile names"
             raise InconclusiveError("no attack or metric of the policy names this file in an option", remedy=hint)
-        if path not in tables:
+        if path not in self._tables:
             try:
-                tables[path] = read_columns_there(policy.data, schema, path, options[path])
+                self._tables[path] = read_columns_there(self._data, self._schema, path, self._options[path])
             except DataError as error:
                 raise InconclusiveError.listing(error.problems) from error
-        return tables[path].defensive_copy()
+        return self._tables[path].defensive_copy()
 
-    return read
+    def __deepcopy__(self, memo: dict[int, object]) -> _PeopleFiles:
+        return self
+
+    def __reduce__(self) -> tuple[Callable[[], None], tuple[()]]:
+        return _no_reader, ()
+
+
+def _no_reader() -> None:
+    """In place of a reader in another process."""
 
 
 def _distribution(table: Table) -> dict[str, dict[str, float]]:

@@ -50,6 +50,7 @@ from leafgate.kernel.findings import (
 from leafgate.kernel.metrics import Metric, PersonMetric, Score
 from leafgate.kernel.release import covers_data
 from leafgate.kernel.table import Table
+from leafgate.plugin_output import plugin_output_dropped
 
 ROUNDING = 1e-9
 """By this share of its larger end a score may lie outside of the metric's `score_range`."""
@@ -428,8 +429,11 @@ def _explanation(belief: Belief | None, group: int) -> str:
     if not isinstance(belief, GroupBelief | SecretBelief) or belief.equivalence_class is None:
         return ""
     try:
-        words = belief.explain(group) if belief.explain is not None else ""
-    except Exception:
+        with plugin_output_dropped():
+            words = belief.explain(group) if belief.explain is not None else ""
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         return ""
     return words if isinstance(words, str) else ""
 

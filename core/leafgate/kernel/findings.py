@@ -123,6 +123,8 @@ class Limit:
 FORMAT = "leafgate/report/1"
 CHECK_PREFIX = "check:"
 """How the id of an audit check's finding begins; its `metric` is empty."""
+UNLIMITED = "unlimited"
+"""The finding about a policy whose limits protect nobody."""
 Verdict = Literal["pass", "fail", "inconclusive"]
 GROUPS_ALONE = "the metric scores groups of people, and no distribution of a secret"
 DERIVED_ALONE = "the metric can only score what is derived"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
@@ -212,6 +212,11 @@ class Metric(Component):
             return cls.model_validate_json(json.dumps({**options, "use": cls.model_fields["use"].default}))
         except (ValidationError, TypeError, ValueError):
             raise InconclusiveError("the claim cannot be read") from None
+
+
+def can_break_protection(metrics: Iterable[Metric]) -> bool:
+    """Is one of these limits on people's protection, and could some release break it?"""
+    return any(metric.measures == "protection" and metric.can_be_broken for metric in metrics)
 
 
 class PersonMetric(Metric):

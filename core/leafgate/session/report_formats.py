@@ -88,7 +88,9 @@ def _content(offered: OfferedFormat, draw: Callable[[], object]) -> bytes:
     try:
         with plugin_output_dropped():
             content = draw()
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         _fail(offered, f"raised {type(error).__name__}{raising_line(error)}", error)
     if not isinstance(content, bytes):
         _fail(offered, f"returned {type(content).__name__}, not bytes")

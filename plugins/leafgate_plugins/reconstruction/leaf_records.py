@@ -61,7 +61,8 @@ class TableReconstruction(AttackModel):
     formula = (
         "for each leaf its people by class; each tested column, divided by the tree's tests into values or intervals, "
         "has in these the shares of maximum likelihood (EM over the regions of the leaves); the cells of a leaf follow "
-        "these shares within its region, at even distances within an interval, in random order"
+        "these shares within its region, at even distances within an interval (whole numbers where every test lies at "
+        "or between whole ones), in random order"
     )
     source = f"counting the records of one tree; {FERRY}, combine the trees of a forest, which is left out here"
 
@@ -246,10 +247,21 @@ def spread_cells(parts: Parts, people: Ids, rng: np.random.Generator) -> Any:
     chosen, place = np.concatenate(which), np.concatenate(places)
     if parts.values:
         return np.array(parts.values, dtype=object)[chosen]
-    starts, ends = parts.starts[chosen], parts.ends[chosen]
-    numbers = np.clip(starts + place * (ends - starts), np.nextafter(starts, np.inf), ends)
+    numbers = _numbers_within(parts, chosen, place)
     bins = parts.column.bins
     return numbers if bins is None else np.array(parts.column.domain, dtype=object)[bin_of(numbers, bins)]
+
+
+def _numbers_within(parts: Parts, chosen: Ids, place: Floats) -> Floats:
+    """Numbers at these shares of the way through their parts; whole ones where every test lies at or between them."""
+    starts, ends = parts.starts[chosen], parts.ends[chosen]
+    numbers = np.clip(starts + place * (ends - starts), np.nextafter(starts, np.inf), ends)
+    if (2 * parts.ends[np.isfinite(parts.ends)] % 1).any():
+        return np.asarray(numbers)
+    first = np.floor(starts) + 1
+    there = np.floor(ends) - first + 1  # whole numbers in the part
+    whole = first + np.minimum(np.floor(place * np.maximum(there, 1)), there - 1)
+    return np.asarray(np.where(there >= 1, whole, numbers))
 
 
 def _apportioned(share: Floats, count: int, carried: Floats) -> Ids:

@@ -13,6 +13,7 @@ from leafgate.api import (
     Score,
     ScoringContext,
     TableBelief,
+    columns_asked,
     lazy,
 )
 from leafgate_plugins.reconstruction.leaf_records import FERRY
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
 else:
     table_matching = lazy("leafgate.algorithms.table_matching")
 
-UNBREAKABLE = "the whole table, reconstructed without an error, would keep this limit: nothing could break it"
+UNBREAKABLE = "a table half of whose cells beyond the baseline are reconstructed would keep this limit"
+WORSE = "fewer cells of the reconstructed records are right than of records made up without the release"
+STRONGER = "Add a stronger attack: one that returns a `TableBelief` (docs/reference/plugin-components.md)."
 LOWER_LIMIT = "Set a lower `at_most`: auditors read in the finding the largest score that any release could have."
 LESS_DETAIL = "Let each leaf count more people, let the tree test fewer columns, or publish labels without counts."
 
@@ -84,7 +87,7 @@ class ReconstructedCells(ReleaseAtMost):
         baseline = table_matching.baseline(columns, len(records), case.known.seed, self.baseline)
         score, highest = right - baseline.value, right - baseline.low
         largest = 1 - baseline.value
-        if self.holds(highest) and self.holds(largest):
+        if not any(map(columns_asked, case.release.trees)):  # nothing but the class can be reconstructed of it
             largest = max(largest, 1 - self._baseline_of_all(case).value)
         says = (
             f"{right:.1%} of the cells of {len(records):,} reconstructed records ({', '.join(names)}) are right, and "
@@ -92,13 +95,17 @@ class ReconstructedCells(ReleaseAtMost):
         )
         facts = {"records": len(records), "columns": names, "right": round(right, 6)}
         facts["baseline"] = {"commonest": round(baseline.commonest, 6), "drawn": [round(b, 6) for b in baseline.drawn]}
-        unbreakable = self.holds(largest)
+        insufficient, remedy = "", LESS_DETAIL
+        if self.holds(largest / 2):
+            insufficient, remedy = UNBREAKABLE, LOWER_LIMIT
+        elif right < baseline.low:
+            insufficient, remedy = WORSE, STRONGER
         return Score(
             score,
             interval=(right - baseline.high, highest),
-            insufficient=UNBREAKABLE if unbreakable else "",
+            insufficient=insufficient,
             largest=largest,
-            remedy=LOWER_LIMIT if unbreakable else LESS_DETAIL,
+            remedy=remedy,
             evidence={"reconstruction": AuditorOnly(facts), "says": AuditorOnly(says)},
         )
 

@@ -112,7 +112,7 @@ def test_the_table_itself_scores_one_less_the_baseline(table: Table) -> None:
 def test_a_tree_of_one_leaf_gives_no_more_than_the_distribution_of_the_class() -> None:
     records = reconstructed(PEOPLE, counted(Leaf(), PEOPLE))
     assert list(records.columns) == ["risk"]
-    score = scored(PEOPLE, records)
+    score = scored(PEOPLE, records, at_most=0.01)
     assert (score.value, score.interval, score.insufficient) == (0, (0, 0), "")
 
 
@@ -123,16 +123,29 @@ def test_compared_with_domains_alone_the_counts_of_one_leaf_say_something() -> N
     assert scored(skewed, records).value == 0
 
 
-def test_wrong_records_score_below_0() -> None:
-    frame = written_out(PEOPLE).frame[["town", "risk"]].assign(town="Port")
-    assert scored(PEOPLE, frame).value < 0
+def test_wrong_records_score_below_0_and_show_nothing() -> None:
+    frame = written_out(PEOPLE).frame[["age", "risk"]].assign(age=99.0)
+    score = scored(PEOPLE, frame, at_most=0.01)
+    assert score.value < 0
+    assert (score.insufficient, score.remedy) == (table_metric.WORSE, table_metric.STRONGER)
+
+
+def test_whole_numbers_are_written_down_where_every_test_lies_between_them() -> None:
+    """The cells of a table of bits, which even distances would miss by a quarter."""
+    bit = numeric("age", "quasi_identifier", bounds=(0, 1))
+    people = table_of((bit, RISK), [(0.0, "low"), (1.0, "high")], [3, 2])
+    tree = counted(NumericSplit("age", 0.5, Leaf(), Leaf()), people)
+    records = reconstructed(people, tree)
+    assert sorted(zip(records["age"], records["risk"], strict=True)) == [(0, "low")] * 3 + [(1, "high")] * 2
 
 
 def test_a_limit_that_the_whole_table_would_keep_is_no_limit() -> None:
     frame = written_out(PEOPLE).frame
     vacuous = scored(PEOPLE, frame, at_most=0.6)
     assert (vacuous.insufficient, vacuous.remedy) == (table_metric.UNBREAKABLE, table_metric.LOWER_LIMIT)
-    assert scored(PEOPLE, frame, at_most=0.1).insufficient == ""
+    largest = vacuous.largest
+    assert scored(PEOPLE, frame, at_most=largest * 0.51).insufficient == table_metric.UNBREAKABLE
+    assert scored(PEOPLE, frame, at_most=largest * 0.49).insufficient == ""
 
 
 def test_a_narrower_tolerance_has_fewer_numbers_right() -> None:
@@ -191,9 +204,9 @@ def test_a_leaf_for_a_bound_alone_has_the_bound() -> None:
 
 def test_numbers_without_bounds_end_a_mean_distance_beyond_the_thresholds() -> None:
     table = table_of((Column("age", frozenset({"private"})), RISK), [(float(age), "low") for age in range(8)])
-    tree = counted(NumericSplit("age", 2.0, Leaf(), NumericSplit("age", 5.0, Leaf(), Leaf())), table)
+    tree = counted(NumericSplit("age", 2.2, Leaf(), NumericSplit("age", 5.2, Leaf(), Leaf())), table)
     ages = sorted(reconstructed(table, tree)["age"].tolist())
-    assert ages == pytest.approx([-0.5, 0.5, 1.5, 2.5, 3.5, 4.5, 5.75, 7.25])
+    assert ages == pytest.approx([-0.3, 0.7, 1.7, 2.7, 3.7, 4.7, 5.95, 7.45])
 
 
 def test_secret_numbers_are_reconstructed_in_their_bins() -> None:

@@ -21,6 +21,7 @@ from leafgate.engine.remedies.search import UNSEARCHED
 from leafgate.io.files import OWNER_ONLY, write_file
 from leafgate.io.release_codec import SealedRelease
 from leafgate.kernel.findings import Finding, Report
+from leafgate.kernel.metrics import can_break_protection
 from leafgate.kernel.policy import Policy
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
@@ -174,7 +175,7 @@ class Workbench:
             return policy
         called = {attack.called for attack in attacks}
         metrics = tuple(one for one in policy.metrics if self._is_judged_by(one, called))
-        limits = metrics if any(one.can_be_broken for one in metrics) else ()
+        limits = metrics if can_break_protection(metrics) else ()
         return policy.model_copy(update={"attacks": attacks, "metrics": limits, "waivers": ()})
 
     def _is_judged_by(self, metric: Metric, attacks: Collection[str]) -> bool:

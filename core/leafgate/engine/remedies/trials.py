@@ -11,7 +11,7 @@ from leafgate.algorithms.usefulness import Goal, usefulness
 from leafgate.engine.remedies.static import has_own_command
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.release_codec import SealedRelease
-from leafgate.kernel.findings import Finding, Report
+from leafgate.kernel.findings import UNLIMITED, Finding, Report
 from leafgate.kernel.policy import Policy
 
 if TYPE_CHECKING:
@@ -88,11 +88,15 @@ class Trials:
             return None
 
     def keeps(self, trial: Trial | None) -> bool:
-        """Does every limit hold, but for what could not be determined before either?"""
+        """Does every limit hold, but for what could not be determined before either?
+
+        The limits of a restricted policy may all be on use, which is no doubt about the whole one (`unlimited`).
+        """
         if trial is None or trial.artifact is None:
             return False
         findings = self.report.findings
         aside = {each.id for each in findings if each.passed is None or each.waiver or has_own_command(each)}
+        aside.add(UNLIMITED)
         return all(finding.passed or finding.id in aside for finding in trial.report.findings)
 
     def smallest(self, values: Sequence[int], trial_of: Callable[[int], Trial | None]) -> int | None:

@@ -271,7 +271,9 @@ class EngineTable:
                 yield nw.from_native(native).lazy()
         except LeafgateError:
             raise
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             raise EngineError(type(error).__name__) from error
 
 

@@ -414,7 +414,9 @@ def read_source(source: DataSource, content: bytes, name: str) -> pd.DataFrame:
     except LeafgateError as error:
         problems = [problem if problem.location else replace(problem, location=name) for problem in error.problems]
         raise type(error).listing(problems) from None
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise _failed(source, f"raised {type(error).__name__}{raising_line(error)}") from None
     return source_cells(frame, source, name)
 
