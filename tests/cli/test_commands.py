@@ -149,7 +149,7 @@ def test_schema_is_one_json_document_that_accepts_a_policy() -> None:
     assert not Draft7Validator(schema).is_valid(policy({"build.k": 0}))
 
 
-OTHER_KINDS = {"format", "attachment", "reader", "command", "function"}
+OTHER_KINDS = {"format", "reader", "command"}
 
 
 @pytest.mark.thorough
@@ -158,8 +158,6 @@ def test_plugins_lists_all_that_is_installed() -> None:
     assert document["format"] == "leafgate/plugins/1"
     offers = [offer for plugin in document["plugins"] for offer in plugin["offers"]]
     assert {offer["use"] for offer in offers if offer["kind"] not in OTHER_KINDS} == set(OFFERED)
-    assert [offer["use"] for offer in offers if offer["kind"] == "attachment"] == ["sweep.svg"]
-    assert [offer["use"] for offer in offers if offer["kind"] == "function"] == ["repair"]
     assert [offer["use"] for offer in offers if offer["kind"] == "format"] == ["html", "markdown", "sarif", "junit"]
     readers = {offer["use"] for offer in offers if offer["kind"] == "reader"}
     assert readers == {"catboost", "j48", "lightgbm", "mlflow", "neutral", "onnx", "pmml", "rpart", "skops", "xgboost"}
