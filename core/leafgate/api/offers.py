@@ -162,6 +162,8 @@ def check_component(component: object, hook: str) -> None:
         _check_audit_check(component)
     if issubclass(component, components.AttackModel):
         _check_attack(component)
+    if issubclass(component, components.TreeBuilder):
+        _check_builder(component)
     if issubclass(component, metrics.Metric):
         _check_metric(component)
     if issubclass(component, components.DataSource) and (problems := data_engines.suffix_mistakes(component)):
@@ -209,6 +211,13 @@ def _check_attack(attack: type[AttackModel]) -> None:
             raise TypeError(f"{attack.__name__} needs `{drawn}`, so it cannot need `people`, who are in the table")
     if {"candidates", "targets"} <= set(attack.needs):
         raise TypeError(f"{attack.__name__} needs `candidates` and `targets`, and an attack has one of both")
+
+
+def _check_builder(builder: type[components.TreeBuilder]) -> None:
+    if isinstance(builder.guarantees, str) or not isinstance(builder.guarantees, Collection):
+        raise TypeError(f"{builder.__name__}: `guarantees` is a set of words, such as frozenset({{'epsilon'}})")
+    if builder.randomness not in {"none", "seed", "system"}:
+        raise TypeError(f"{builder.__name__}: `randomness` is none, seed or system")
 
 
 def _check_words(component: type[Component], variable: str, known: Iterable[str]) -> None:

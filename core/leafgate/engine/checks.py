@@ -63,12 +63,14 @@ def check_claims(state: AuditState, attack: Attack) -> Iterator[Finding]:
         worst = min(findings or [nobody], key=lambda finding: (WORST_FIRST.index(finding.passed), _margin(finding)))
         tried = _tried(claim, state)
         if worst.passed and OWN_ACCOUNT in worst.evidence and not tried:
-            worst = replace(worst, passed=None, evidence={"problem": UNTRIED}, remedies=(TRY,))
+            remedy = TRY_LONGER if any(each.attack.use == "distinguish" for each in state.attack_results) else TRY
+            worst = replace(worst, passed=None, evidence={"problem": UNTRIED}, remedies=(remedy,))
         evidence = {"claim": promised} | tried | dict(worst.evidence)
         yield replace(worst, id=f"guarantee:{claim}", evidence=evidence, plain_failure=BROKEN.format(claim))
 
 
 UNTRIED = "nothing but the builder's own account says so, and no attack that runs the builder tried to refute it"
+TRY_LONGER = Remedy(action="advise", text="Give `distinguish` the `runs` and `seconds` that its own finding asks for.")
 TRY = Remedy(action="add", text="Add the attack `distinguish`.", place="attacks", value={"use": "distinguish"})
 
 

@@ -16,7 +16,7 @@ from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.release_codec import release_bytes
 from leafgate.kernel.belief import MechanismBelief
-from leafgate.kernel.components import AttackModel
+from leafgate.kernel.components import AttackModel, Neighbours
 from leafgate.kernel.findings import lenient
 from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.release import BuildResult, Release
@@ -118,6 +118,11 @@ def accounts(subject: BuilderSubject) -> None:
             "its releases claim differential privacy, and their random numbers follow from a seed",
             'state `randomness = "system"`, and draw from the generator that `build` is given',
         )
+    if "epsilon" not in component.guarantees:
+        raise NonConformance(
+            "its releases claim an epsilon, and a sweep or a search may choose among them by the data",
+            'state `guarantees = frozenset({"epsilon"})`',
+        )
     for _, release in claiming:
         claim = release.guarantee["epsilon"]
         claim = claim if isinstance(claim, Mapping) else {"at_most": claim}
@@ -130,9 +135,16 @@ def accounts(subject: BuilderSubject) -> None:
                 f"its account says epsilon {epsilon:.6g}, and its release claims {claim['at_most']:.6g}",
                 "claim what the account says, or more",
             )
+        added, replaced = (component.account(release, claim.get("delta", DELTA), each) for each in NEIGHBOURS)
+        if replaced < added:
+            raise NonConformance(
+                "its account says less of people who are replaced than of people who are added",
+                "to replace somebody is to take one away and to add another: up to twice the epsilon",
+            )
     _run_against_claim(subject, *claiming[0])
 
 
+NEIGHBOURS: tuple[Neighbours, Neighbours] = ("add_remove", "replace_one")
 DELTA = 1e-6
 """The delta of a claim that states none."""
 RUNS, SECONDS, CONFIDENCE = 400, 10, 0.9999

@@ -118,14 +118,14 @@ def noisy_release_with_tree(table: Table, telling: DisclosureLevel) -> BuildResu
 
 
 def private_release(table: Table, telling: DisclosureLevel) -> Release:
-    """Counts that claim epsilon 0.1: the true ones, or none of them."""
+    """Counts that claim epsilon 0.1, and the label that follows from them: the true ones, or none of them."""
     tree = counted_tree(Leaf(), table)
     assert isinstance(tree, Leaf)
     counts = {name: count if telling == "much" else 1 for name, count in (tree.counts or {}).items()}
     return Release(
         {"use": "conformance"},
         table.schema,
-        (replace(tree, counts=counts),),
+        (replace(tree, counts=counts, label=max(counts, key=counts.__getitem__)),),
         selection={"measure": "none"},
         count_semantics="noisy",
         guarantee={"epsilon": {"at_most": 0.1, "delta": 0.0}},
