@@ -146,7 +146,7 @@ GOOD = "return [believed(known)]"
 AT_LOAD: list[Mistake] = [
     at_load("import of what is not installed", "No module named 'acme_solver'", "import acme_solver\n", healthy=3),
     at_load("syntax error", "SyntaxError: ", "def attack_models(:\n", healthy=3),
-    at_load("exit while it is imported", "SystemExit: 1", "raise SystemExit(1)\n", healthy=3),
+    at_load("exit while it is imported", "SystemExit, line 1", "raise SystemExit(1)\n", healthy=3),
     at_load(
         "interface not stated",
         "does not state its interface: write `leafgate_api = ",
@@ -260,7 +260,7 @@ AT_LOAD: list[Mistake] = [
     ),
     at_load("check without plain words", "needs `plain_failure`", veto("return []", 'plain_failure = ""'), healthy=3),
     at_load("place that names nothing", "Gone", hook("attack_models", 'return {"spy": "os.path:Gone"}')),
-    at_load("commands raise", "RuntimeError: no terminal", hook("commands", 'raise RuntimeError("no terminal")')),
+    at_load("commands raise", "RuntimeError, line", hook("commands", 'raise RuntimeError("no terminal")')),
     at_load(
         "command that is no typer app",
         "commands() offers an object of the type function, which is no typer app",
