@@ -210,7 +210,7 @@ class _Search:
             return
         maybe = self._decide_by_relaxation() & (self.state == OPEN)
         while (maybe.any() or not self.witnesses) and self.seconds > 0:
-            found, complete = self._whole(self._most_pairs(maybe))
+            found, complete = self._whole_assignment(self._most_pairs(maybe))
             if found is not None and self._learn(found):
                 maybe &= self.state == OPEN
                 if int(maybe.sum()) <= MANY_PAIRS:
@@ -306,9 +306,9 @@ class _Search:
                 self.proofs.append(proof)
                 self.branched.reshape(-1)[pair] = False
 
-    def _whole(self, objective: _Objective) -> tuple[Ids | None, bool]:
+    def _whole_assignment(self, objective: _Objective) -> tuple[Ids | None, bool]:
         """A good assignment, and whether it is certain that none has anything of the objective."""
-        solution = self.program.whole(objective, self.seconds)
+        solution = self.program.whole_assignment(objective, self.seconds)
         if solution is None:
             return None, False
         if solution.infeasible:
@@ -329,7 +329,7 @@ class _Search:
             value = int(np.flatnonzero(self.state[joint] != IMPOSSIBLE)[0])
             certain[joint], certain[joint, value, value] = IMPOSSIBLE, POSSIBLE
         while self.seconds > 0 and (certain == OPEN).any():
-            found, complete = self._whole(_Objective.of_insiders(self.system, np.argwhere(certain == OPEN)))
+            found, complete = self._whole_assignment(_Objective.of_insiders(self.system, np.argwhere(certain == OPEN)))
             left = int((certain == OPEN).sum())
             if found is not None:
                 self._exclude(certain, found)
@@ -443,7 +443,7 @@ class _Program:
         """The best solution in fractions, each wish being met up to `most`; None where the solver did not finish."""
         return self._solve(objective, seconds, most, whole=False)
 
-    def whole(self, objective: _Objective, seconds: float) -> _Solution | None:
+    def whole_assignment(self, objective: _Objective, seconds: float) -> _Solution | None:
         """An assignment of whole people that is about the best; None where the solver found none in time."""
         return self._solve(objective, seconds, 1.0, whole=True)
 

@@ -32,7 +32,7 @@ from leafgate_plugins.dp_random_trees.accounting import (
 )
 from leafgate_plugins.dp_random_trees.builder import COMBINE_RULES, SELECTION
 from leafgate_plugins.dp_random_trees.leaf_scores import DECIMALS, summed_scores
-from leafgate_plugins.dp_random_trees.options import DpLaplaceTreesOptions, DpRandomTreesOptions
+from leafgate_plugins.dp_random_trees.options import BUILDERS, DpLaplaceTreesOptions, DpRandomTreesOptions
 from leafgate_plugins.dp_random_trees.randomness import (
     LEVEL,
     LEVEL_OF_COUNTERS,
@@ -208,12 +208,6 @@ def false_counts_detected(case: ScoringContext, options: Options) -> Mapping[str
             remedy="let the audit run the builder, and publish what it writes",
         )
     return refused
-
-
-BUILDERS: dict[object, type[Options]] = {
-    "dp_random_trees": DpRandomTreesOptions,
-    "dp_laplace_trees": DpLaplaceTreesOptions,
-}
 
 
 def score(case: ScoringContext, delta: float, neighbours: Neighbours) -> Score:

@@ -134,6 +134,13 @@ class DpLaplaceTreesOptions(PrivateOptions):
     )
 
 
+BUILDERS: dict[object, type[DpRandomTreesOptions | DpLaplaceTreesOptions]] = {
+    "dp_random_trees": DpRandomTreesOptions,
+    "dp_laplace_trees": DpLaplaceTreesOptions,
+}
+"""The builders with an account of leafgate's own, by the names of policies; their noise is drawn for each number."""
+
+
 class DistinguishOptions(AttackModel):
     """Options of the attack `distinguish`."""
 

@@ -18,7 +18,6 @@ from leafgate.engine.validation import validate_belief
 from leafgate.kernel.release import Publish
 from leafgate_plugins.dp_random_trees.accounting import choose_forest
 from leafgate_plugins.dp_random_trees.builder import dp_random_trees
-from leafgate_plugins.dp_random_trees.claim_check import BUILDERS
 from leafgate_plugins.dp_random_trees.distinguish.attack import (
     choose_test,
     claim_of,
@@ -28,7 +27,6 @@ from leafgate_plugins.dp_random_trees.distinguish.attack import (
     plan_runs,
     seconds_of_a_run,
 )
-from leafgate_plugins.dp_random_trees.distinguish.features import OWN_NOISE
 from leafgate_plugins.dp_random_trees.distinguish.neighbours import neighbouring_tables
 from leafgate_plugins.dp_random_trees.mechanisms import Key, discrete_laplace
 from leafgate_plugins.dp_random_trees.options import Distinguish, DpRandomTrees, RandomTrees
@@ -264,7 +262,3 @@ def test_nobody_alike_is_no_test() -> None:
     known = grant_knowledge(TABLE, mechanism=lambda own, rng: release)
     (belief,) = Distinguish(runs=40).infer(release, known)
     assert (belief.evidence["epsilon_at_least"], belief.refutes) == (0.0, ())
-
-
-def test_the_builders_whose_noise_is_leafgates_own_are_those_with_an_account() -> None:
-    assert set(BUILDERS) == OWN_NOISE

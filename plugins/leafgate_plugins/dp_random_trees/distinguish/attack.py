@@ -25,8 +25,9 @@ from leafgate.api import (
     make_table,
     report_progress,
 )
-from leafgate_plugins.dp_random_trees.distinguish.features import OWN_NOISE, iterate_nodes, released_features
+from leafgate_plugins.dp_random_trees.distinguish.features import iterate_nodes, released_features
 from leafgate_plugins.dp_random_trees.distinguish.neighbours import NeighbouringTables, neighbouring_tables
+from leafgate_plugins.dp_random_trees.options import BUILDERS
 
 if TYPE_CHECKING:
     from leafgate.api import Mechanism
@@ -243,7 +244,7 @@ def _with_progress(mechanism: Mechanism, runs: int) -> Mechanism:
 
 def _tables_for(release: Release, known: AdversaryKnowledge, claim: Claim) -> list[NeighbouringTables]:
     k, beta, depth = builder_parameters(release)
-    tied = release.builder.get("use") not in OWN_NOISE
+    tied = release.builder.get("use") not in BUILDERS
     return list(neighbouring_tables(known.schema, k, beta, depth, replaced=claim.replaced, tied=tied))
 
 

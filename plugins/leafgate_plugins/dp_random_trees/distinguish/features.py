@@ -24,6 +24,7 @@ from leafgate.api import (
     leaves,
 )
 from leafgate_plugins.dp_random_trees.distinguish.neighbours import NeighbouringTables
+from leafgate_plugins.dp_random_trees.options import BUILDERS
 
 Cells = Mapping[str, Floats]
 """For each column the chance of its cells (rows) among the people of each class (columns)."""
@@ -125,8 +126,6 @@ def _paths(tree: Node, grid: Grid) -> Iterator[dict[str, Mask]]:
         waiting.extend(reversed(below))
 
 
-OWN_NOISE = frozenset({"dp_random_trees", "dp_laplace_trees"})
-"""Builders whose noise is leafgate's own, and is checked number by number."""
 MAX_LIST_LENGTH = 2_000
 """So many numbers beside the trees are looked at."""
 
@@ -137,7 +136,7 @@ def released_features(release: Release, world: NeighbouringTables) -> dict[str, 
     fields = {"people shown": shown.sum(), "times shown": (shown > 0).sum(), "most shown": shown.max(initial=0)}
     fields |= {"above the others": np.sign(shown - others).sum(), "evidence": _log_odds(shown, others, release)}
     fields |= {"everybody shown": _everybody(release), **_structure(release)}
-    if release.builder.get("use") not in OWN_NOISE:
+    if release.builder.get("use") not in BUILDERS:
         fields |= _beside_the_noise(release, world)
     beside = {"builder": release.builder, "selection": release.selection, "guarantee": release.guarantee}
     return {name: float(value) for name, value in fields.items()} | dict(_numbers(beside, ""))
