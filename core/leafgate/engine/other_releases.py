@@ -223,7 +223,7 @@ def _require_same_secrets(table: Table, release: Release, others: Sequence[_Read
         for row, person in enumerate(people.frame[key].astype(object)):
             cells = (*(column[row] for column in columns), int(people.persons[row]))
             if seen.setdefault(person, cells) != cells:
-                problem = "somebody has another secret in it, or another cell that nobody knows (`secret_may_change`)"
+                problem = "somebody has another secret in it, or another cell that nobody knows"
                 raise InconclusiveError(problem, place=label, remedy=SAME_SECRETS)
 
 

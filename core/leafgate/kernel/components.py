@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, field_validator, model_serializer
+from pydantic import BaseModel, Field, field_validator
 
 from leafgate.errors import InconclusiveError
 from leafgate.kernel.findings import Scored
@@ -264,14 +264,6 @@ class AttackModel(Component):
             usable = ", ".join(level for level in ACCESS_LEVELS if level in cls.access_levels)
             raise ValueError(f"this attack cannot use {access}; choose {usable}")
         return access
-
-    @model_serializer(mode="wrap")
-    def _written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """The options, without a `time_limit` that is not set: digests of older policies stay what they are."""
-        written: dict[str, Any] = write(self)
-        if self.time_limit is None:
-            written.pop("time_limit", None)
-        return written
 
     @classmethod
     def limits_itself(cls) -> bool:

@@ -24,7 +24,6 @@ from leafgate.kernel.facts import Asked
 from leafgate.kernel.inheritance import (
     COLUMNS,
     COMPLETED,
-    FIXED,
     FREE,
     GRANTED,
     LESS,
@@ -249,17 +248,6 @@ class Data(Strict):
         return Schema(tuple(column_of(name, spec, self.on_missing) for name, spec in kept), dropped=dropped)
 
 
-def _as_word(change: Any) -> Any:
-    """What YAML reads as a switch, as the word that was written."""
-    return "no" if change is False else "yes" if change is True else change
-
-
-def _refuse_change(change: Any) -> Any:
-    if change != "no":
-        raise ValueError("only `no` is supported: everybody has the same secret in all tables")
-    return change
-
-
 class ReleaseSpec(Strict):
     """A release that the adversary has beside the one that is audited."""
 
@@ -310,9 +298,6 @@ class Policy(Strict):
         (),
         description="Other releases of these people, which the adversary has, too: `joint` derives what all of them "
         "prove together. People of two tables are the same by the column with the role `key`.",
-    )
-    secret_may_change: Annotated[Literal["no"], FIXED, BeforeValidator(_refuse_change), BeforeValidator(_as_word)] = (
-        Field("no", description="May somebody's secret differ between the tables of two releases? Only `no` so far.")
     )
     attacks: Annotated[tuple[AttackModel, ...], NAMED] = Field(
         description="The attacks that are run; each names one with `use:`."
@@ -401,7 +386,7 @@ class Policy(Strict):
         exclude: Any = {"data": data, "report": {"digest_key"}, "waivers": True, "extends": True}
         document = self.model_dump(mode="json", exclude=exclude, context=context)
         if not self.releases:  # digests of older policies stay what they are
-            del document["releases"], document["secret_may_change"]
+            del document["releases"]
         document["publish"] = document["publish"] or Publish().model_dump()
         for attack, options in zip(self.attacks, document["attacks"], strict=True):
             if not attack.limits_itself():
