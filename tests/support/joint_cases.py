@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from leafgate.algorithms.joint_classes import ReleasedTable
 from leafgate.algorithms.publication import at_level
+from leafgate.kernel.knowledge import SecretChange
 from leafgate.kernel.leaf import Leaf
-from leafgate.kernel.release import FileDisclosure, Level, ModelFile, Publish, Release
+from leafgate.kernel.release import Counted, FileDisclosure, Level, ModelFile, Publish, Release
 from leafgate.kernel.schema import Column, Schema
 from leafgate.kernel.table import Table, make_table
 from leafgate.kernel.tree import Branch, CategoricalSplit, Node, NumericSplit
@@ -28,7 +29,10 @@ Tables = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Version:
-    """One release: its people (positions), their public cells, its trees without numbers, and how it is published."""
+    """One release: its people (positions), their public cells, its trees without numbers, and how it is published.
+
+    `drawn` has for each of its people how often she was drawn, where its numbers count those who were.
+    """
 
     people: NDArray[np.int64]
     x: NDArray[np.int64]
@@ -36,6 +40,8 @@ class Version:
     shapes: tuple[Node, ...]
     level: Level
     units: int | None
+    counted: Counted = "exact"
+    drawn: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,9 @@ class Case:
     """Some people, what is true of them, and the releases that were learned from some of them.
 
     `label` and `private` have each person's class and private cell; `n_private` is 1 without a private column, and 3
-    where it is a number. Everybody's class may be public.
+    where it is a number. Everybody's class may be public. Versions are listed from the latest to the oldest; `history`
+    has each person's class in each of them, shape (n_versions, n_people), where that may have changed. `known` are
+    people of the latest version whose class is known.
     """
 
     label: NDArray[np.int64]
@@ -52,6 +60,9 @@ class Case:
     n_private: int
     versions: tuple[Version, ...]
     class_is_public: bool = False
+    history: Tables | None = None
+    change: SecretChange = field(default_factory=SecretChange)
+    known: tuple[int, ...] = ()
 
     @property
     def schema(self) -> Schema:
@@ -69,10 +80,30 @@ class Case:
 
     def sources(self) -> list[ReleasedTable]:
         """The releases as an adversary has them, made from the true table."""
-        return [self._source(version) for version in self.versions]
+        return [self._source(number) for number in range(len(self.versions))]
 
-    def _source(self, version: Version) -> ReleasedTable:
-        schema = self.schema
+    def known_people(self) -> Table | None:
+        """The people whose class is known; None without any."""
+        if not self.known:
+            return None
+        latest, schema = self.versions[0], self.schema
+        at = [latest.people.tolist().index(person) for person in self.known]
+        frame = pd.DataFrame(
+            {
+                "x": latest.x[at].astype(float),
+                "z": pd.Categorical([("p", "q")[code] for code in latest.z[at]], categories=["p", "q"]),
+                "y": pd.Categorical([schema.classes[self.label[i]] for i in self.known], categories=[*schema.classes]),
+            }
+        )
+        columns = tuple(column for column in schema.columns if column.name != "g")
+        return Table(Schema(columns), frame, np.ones(len(frame), dtype=np.int64))
+
+    def label_in(self, number: int) -> NDArray[np.int64]:
+        """Each person's class in a version."""
+        return self.label if self.history is None else self.history[number]
+
+    def _source(self, number: int) -> ReleasedTable:
+        schema, version = self.schema, self.versions[number]
         public = Schema(schema.public)
         frame = pd.DataFrame(
             {
@@ -81,14 +112,14 @@ class Case:
             }
         )
         if self.class_is_public:
-            label = [schema.classes[code] for code in self.label[version.people]]
+            label = [schema.classes[code] for code in self.label_in(number)[version.people]]
             frame["y"] = pd.Categorical(label, categories=list(schema.classes))
         table = make_table(public, frame)
         names = [column.name for column in public.columns]
         _, row = Table(public, frame, np.ones(len(frame), dtype=np.int64)).project(names)
         record = np.full(len(self.label), -1)
         record[version.people] = row
-        truth = (self.label * self.n_private + self.private)[None]
+        truth = (self.label_in(number) * self.n_private + self.private)[None]
         trees = tuple(self._published(version, shape, truth) for shape in version.shapes)
         file = None
         if version.units is not None:
@@ -96,11 +127,12 @@ class Case:
             file = ModelFile("test", "", (FileDisclosure("ratios", "medium", words),))
         combine = "one" if len(trees) == 1 else "vote"
         publish = Publish(leaves=version.level)
-        release = Release({"use": "test"}, schema, trees, publish, combine=combine, file=file)  # type: ignore[arg-type]
-        return ReleasedTable(release=release, public=table, record=record)
+        options = {"combine": combine, "file": file, "count_semantics": version.counted}
+        release = Release({"use": "test"}, schema, trees, publish, **options)  # type: ignore[arg-type]
+        return ReleasedTable(release=release, public=table, record=record, table=-number)
 
     def _published(self, version: Version, shape: Node, truth: Tables) -> Node:
-        counts = self._counts(version, shape, truth)[0]
+        counts = self._counts(version, shape, truth, version.drawn)[0]
         leaf = iter([self._leaf(version, row) for row in counts])
         return _filled(shape, leaf)
 
@@ -113,18 +145,23 @@ class Case:
             return replace(leaf, shares={name: round(share * units) / units for name, share in leaf.shares.items()})
         return leaf
 
-    def _counts(self, version: Version, shape: Node, tables: Tables) -> NDArray[np.int64]:
+    def _counts(
+        self, version: Version, shape: Node, tables: Tables, drawn: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
         """People of each leaf and label for each table: shape (n_tables, n_leaves, n_labels)."""
         label, private = np.divmod(tables[:, version.people], self.n_private)
         n_leaves = sum(1 for _ in _leaves(shape))
+        times = np.ones(len(version.people), dtype=np.int64) if drawn is None else drawn
         counts = np.zeros((len(tables), n_leaves, self.n_labels), dtype=np.int64)
         for i, (x, z) in enumerate(zip(version.x.tolist(), version.z.tolist(), strict=True)):
             reached = np.array([leaf_of(shape, x, z, g) for g in range(self.n_private)])
-            np.add.at(counts, (np.arange(len(tables)), reached[private[:, i]], label[:, i]), 1)
+            np.add.at(counts, (np.arange(len(tables)), reached[private[:, i]], label[:, i]), times[i])
         return counts
 
     def all_tables(self) -> Tables:
         """Every table that agrees with all releases: shape (n_tables, n_people), label * n_private + private cell."""
+        if self.history is not None:
+            return self._all_histories()
         n_states = self.n_labels * self.n_private
         every = np.array([*itertools.product(range(n_states), repeat=len(self.label))])
         truth = (self.label * self.n_private + self.private)[None]
@@ -133,13 +170,73 @@ class Case:
             agrees &= (every // self.n_private == self.label).all(axis=1)
         for version in self.versions:
             for shape in version.shapes:
-                seen = self._counts(version, shape, truth)[0]
+                seen = self._counts(version, shape, truth, version.drawn)[0]
                 agrees &= self._agree(version, seen, self._counts(version, shape, every))
-        return every[agrees]
+        return every[agrees & self._known_fit(every // self.n_private)]
+
+    def _known_fit(self, label: Tables) -> NDArray[np.bool_]:
+        """Of which tables the people with the cells of known people have the classes that are known of these."""
+        fits: NDArray[np.bool_] = np.ones(len(label), dtype=bool)
+        latest = self.versions[0]
+        cells = dict(zip(latest.people.tolist(), zip(latest.x.tolist(), latest.z.tolist(), strict=True), strict=True))
+        for person in self.known:
+            alike = [other for other in cells if cells[other] == cells[person]]
+            for value in range(self.n_labels):
+                least = sum(self.label[other] == value for other in self.known if other in alike)
+                fits &= np.asarray((label[:, alike] == value).sum(axis=1) >= least)
+        return fits
+
+    def _all_histories(self) -> Tables:
+        """Every latest class of everybody for which classes in the other tables agree with all releases."""
+        assert self.n_private == 1
+        assert self.history is not None
+        n_versions, n = len(self.versions), len(self.label)
+        there = [[person in version.people for version in self.versions] for person in range(n)]
+        ways = [
+            [way for way in itertools.product(range(self.n_labels), repeat=n_versions) if self._may_be(way, there[i])]
+            for i in range(n)
+        ]
+        every = np.array([*itertools.product(*ways)]).transpose(0, 2, 1)  # tables, versions, people
+        agrees = np.ones(len(every), dtype=bool)
+        for number, version in enumerate(self.versions):
+            for shape in version.shapes:
+                seen = self._counts(version, shape, self.history[number][None], version.drawn)[0]
+                agrees &= self._agree(version, seen, self._counts(version, shape, every[:, number]))
+        if self.change.at_most is not None:
+            is_in = np.array(there).T[None]
+            differ = np.where(is_in, every, 99).min(axis=1) != np.where(is_in, every, -1).max(axis=1)
+            agrees &= (differ & is_in.any(axis=1)).sum(axis=1) <= self.change.at_most
+        latest = np.array([row.index(True) if any(row) else 0 for row in there])
+        return np.unique(every[agrees][:, latest, np.arange(n)], axis=0)
+
+    def _may_be(self, way: tuple[int, ...], there: list[bool]) -> bool:
+        """May somebody who is in these versions have had these classes? Where she is not, 0 stands for any."""
+        if not any(there):
+            return not any(way[1:])
+        if any(label for label, is_in in zip(way, there, strict=True) if not is_in):
+            return False
+        times = [label for label, is_in in zip(way, there, strict=True) if is_in][::-1]
+        return all(self._follows(older, newer) for older, newer in itertools.pairwise(times))
+
+    def _follows(self, older: int, newer: int) -> bool:
+        if self.change.directions is None or older == newer:
+            return True
+        classes, reached, waiting = self.schema.classes, {older}, [older]
+        while waiting:
+            now = classes[waiting.pop()]
+            more = {classes.index(to) for start, to in self.change.directions if start == now} - reached
+            reached |= more
+            waiting += more
+        return newer in reached
 
     def _agree(self, version: Version, seen: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which tables' leaves are published as those that were seen, with the label of most of their people."""
         same = np.ones(len(counts), dtype=bool)
+        if version.counted != "exact":
+            if version.level == "counts" and version.counted == "sampled":
+                return np.asarray((counts >= seen).all(axis=(1, 2)))
+            has_classes = version.level in {"counts", "shares"}
+            return np.asarray(((counts > 0) | (seen == 0)).all(axis=(1, 2))) if has_classes else same
         for leaf, row in enumerate(seen):
             there, size = counts[:, leaf], counts[:, leaf].sum(axis=1)
             people = np.maximum(size, 1)
@@ -254,3 +351,60 @@ def _shape(rng: np.random.Generator, depth: int, n_private: int) -> Node:
         return NumericSplit("g", float(rng.choice([0.5, 1.5])), parts[0], parts[1])
     values = ("p", "q") if column == "z" else PRIVATE_CELLS
     return CategoricalSplit(str(column), tuple(Branch((v,), p) for v, p in zip(values, parts, strict=True)))
+
+
+def drawn_case(rng: np.random.Generator) -> Case:
+    """Some people of whom releases count some who were drawn; shares are not rounded."""
+    case = random_case(rng, most_people=7)
+    versions = []
+    for version in case.versions:
+        n = len(version.people)
+        counted = COUNTED[int(rng.integers(3))]
+        bags = {
+            "exact": None,
+            "sampled": (rng.random(n) < 0.7).astype(np.int64),
+            "bootstrap": np.bincount(rng.integers(0, n, n), minlength=n),
+        }
+        units = version.units if counted == "exact" else None
+        versions.append(replace(version, counted=counted, drawn=bags[counted], units=units))
+    return replace(case, versions=tuple(versions))
+
+
+COUNTED: tuple[Counted, ...] = ("exact", "sampled", "bootstrap")
+
+
+def known_case(rng: np.random.Generator, *, n_private: int = 1) -> Case:
+    """Some people, of whom the classes of some are known."""
+    case = random_case(rng, most_people=8 if n_private == 1 else 5, n_private=n_private)
+    latest = case.versions[0].people
+    return replace(case, known=tuple(latest[rng.random(len(latest)) < 0.4].tolist()))
+
+
+def changing_case(rng: np.random.Generator) -> Case:
+    """Some people whose class may have changed between the releases, in the allowed directions, or so many of them."""
+    n_labels = int(rng.integers(2, 4))
+    most, releases = (5, 3) if n_labels == 2 else (3, 2)
+    case = random_case(rng, most_people=most, n_labels=n_labels, releases=releases)
+    n, classes = len(case.label), case.schema.classes
+    pairs = [(a, b) for a in classes for b in classes if a != b]
+    kinds = [
+        SecretChange(frozenset(pairs[i] for i in np.flatnonzero(rng.random(len(pairs)) < 0.4))),
+        SecretChange(None, int(rng.integers(0, 3))),
+        SecretChange(None),
+    ]
+    change = kinds[int(rng.integers(3))]
+    case = replace(case, change=change)
+    history = [case.label]
+    for _ in case.versions[1:]:
+        older = history[-1].copy()
+        for person in range(n):
+            choices = [label for label in range(n_labels) if case._follows(label, int(history[-1][person]))]
+            older[person] = rng.choice(choices) if rng.random() < 0.4 else older[person]
+        if change.at_most is not None:
+            allowed = rng.permutation(n)[: change.at_most]
+            older = np.where(np.isin(np.arange(n), allowed), older, case.label) if len(history) == 1 else history[-1]
+        history.append(older)
+    there = np.array([np.isin(np.arange(n), version.people) for version in case.versions])
+    latest = np.where(there.any(axis=0), there.argmax(axis=0), 0)
+    history_of = np.array(history)
+    return replace(case, history=history_of, label=history_of[latest, np.arange(n)])

@@ -24,6 +24,7 @@ from leafgate.algorithms.feasible import largest_value_going_low
 from leafgate.algorithms.routing import leaf_numbers, route
 from leafgate.errors import InconclusiveError
 from leafgate.kernel.arrays import CompactIds, Ids, Mask
+from leafgate.kernel.knowledge import SecretChange
 from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.release import Release
 from leafgate.kernel.schema import Column, Schema
@@ -45,6 +46,7 @@ SHARE_ERROR = 1e-9
 MAX_CELLS = 5_000_000
 """Combinations of people's records with cells that nobody knows; more of them do not fit into memory."""
 
+FEW_CHANGES = "name fewer releases, or fewer directions in `secret_may_change`"
 FEW_PEOPLE = "let the trees test fewer columns that the adversary does not know"
 
 
@@ -58,12 +60,14 @@ class ReleasedTable:
         record: shape (n_people,), the position in `public` of each person's record; -1 for people it was not learned
             from.
         label: what reports call it.
+        table: the number of the table of its people, in the order of time; releases of one table have the same.
     """
 
     release: Release
     public: Table
     record: Ids
     label: str = ""
+    table: int = 0
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,7 @@ class JointSystem:
         matrix: shape (n_constraints, n_cells), whole numbers.
         low: shape (n_constraints,), whole numbers; -NO_LIMIT for no limit.
         high: shape (n_constraints,), whole numbers; NO_LIMIT for no limit.
-        unsupported: for each release of whose numbers nothing is used, its position and why.
+        unsupported: for each release of whose numbers not all are used, its position and why.
     """
 
     class_of: Ids
@@ -137,6 +141,17 @@ class JointSystem:
         return pairs.astype(np.int64).reshape(self.n_classes, len(self.values))
 
 
+DRAWN = {"sampled": "of a sample", "bootstrap": "of bootstraps"}
+"""Numbers of people who were drawn from the table: so many, or somebody, is in the leaf, and nobody knows who else."""
+
+
+def partly_used_reason(release: Release) -> str:
+    """Why the numbers on the leaves of a release are lower limits alone; empty where they are not."""
+    if release.count_semantics not in DRAWN:
+        return ""
+    return f"its numbers are {DRAWN[release.count_semantics]}, so that they are lower limits of numbers of people"
+
+
 def unsupported_reason(release: Release) -> str:
     """Why the numbers on the leaves of a release give no constraint on whole people; empty where they do."""
     if release.model != "trees" or not release.trees:
@@ -145,10 +160,9 @@ def unsupported_reason(release: Release) -> str:
         return "its leaves predict numbers"
     if release.records is not None:
         return "it publishes records"
-    if release.count_semantics != "exact":
-        words = {"sampled": "of a sample", "bootstrap": "of bootstraps", "noisy": "under noise"}
-        kind = release.count_semantics
-        return f"its numbers are {words.get(kind, kind)}, so that they state nothing of whole people"
+    if release.count_semantics not in {"exact", *DRAWN}:
+        kind = "under noise" if release.count_semantics == "noisy" else release.count_semantics
+        return f"its numbers are {kind}, so that they state nothing of whole people"
     if release.combine in {"sum", "boost"} or release.discloses_scores:
         return "its leaves have scores that are added up"
     return ""
@@ -159,7 +173,8 @@ def leaf_statements(release: Release, tree: Node, people: int) -> list[list[Stat
 
     Exact counts are equalities. A share that was not rounded is the fraction of whole numbers that it is; one of a
     model's file that was rounded is the interval of numbers that round to it. A label is the class that most people of
-    the leaf have; where leafgate made the tree, of two classes with as many people it is the first one.
+    the leaf have; where leafgate made the tree, of two classes with as many people it is the first one. Counts of a
+    sample are lower limits; of a bootstrap, and for shares of either, somebody has each class that is counted.
 
     Args:
         release: one of which `unsupported_reason` has nothing to say.
@@ -182,6 +197,8 @@ def _share_units(release: Release) -> int | None:
 def _statements(leaf: Leaf, release: Release, people: int, units: int | None) -> list[Statement]:
     classes = release.classes
     one = [tuple(int(i == k) for i in range(len(classes))) for k in range(len(classes))]
+    if release.count_semantics in DRAWN:
+        return _of_drawn(leaf, release, one)
     if leaf.counts is not None:
         counts = [leaf.counts.get(name, 0) for name in classes]
         if any(count != int(count) for count in counts):
@@ -200,6 +217,16 @@ def _statements(leaf: Leaf, release: Release, people: int, units: int | None) ->
     if leaf.label is not None and leaf.label in classes:
         found += _of_label(classes.index(leaf.label), len(classes), first_wins=release.file is None)
     return found
+
+
+def _of_drawn(leaf: Leaf, release: Release, one: list[tuple[int, ...]]) -> list[Statement]:
+    """That the people who were drawn are in the leaf."""
+    counts = leaf.counts if release.count_semantics == "sampled" else None
+    shown = leaf.shares if leaf.counts is None else leaf.counts
+    if shown is None:
+        return []
+    drawn = [(one[k], shown.get(name, 0), (counts or {}).get(name, 1)) for k, name in enumerate(release.classes)]
+    return [Statement(each, math.ceil(people), NO_LIMIT) for each, share, people in drawn if share > 0]
 
 
 def _of_share(share: float, counted: tuple[int, ...], people: int, units: int | None) -> list[Statement]:
@@ -245,42 +272,63 @@ def contradicted_leaves(release: Release, table: Table) -> int:
     return wrong
 
 
-def joint_system(sources: Sequence[ReleasedTable], weight: Ids, schema: Schema, secret: Column) -> JointSystem:
+def joint_system(
+    sources: Sequence[ReleasedTable],
+    weight: Ids,
+    schema: Schema,
+    secret: Column,
+    *,
+    change: SecretChange | None = None,
+    known: Table | None = None,
+) -> JointSystem:
     """The joint classes of some people, and what all releases together state of a secret of theirs.
 
-    Each person has the same class and the same other cells that nobody knows in all tables. Of a release whose numbers
-    are not supported nothing is used, and its people are told apart by no leaf of it.
+    A person's secret is that of the latest table she is in. Her other cells that nobody knows are the same in all
+    tables. Of a release whose numbers are not supported nothing is used, and no leaf of it tells its people apart.
 
     Args:
-        sources: the releases, from one.
+        sources: the releases, from one; the first is of the latest table.
         weight: shape (n_people,), how many persons each person stands for, from 1.
         schema: the columns of all tables.
         secret: the class, or another column that is not public and has values or bins.
+        change: how the class may differ between two tables, where it is a secret; None for not at all.
+        known: people of the first table whose class or secret is known, with all public columns. Nobody knows which of
+            the people with their public cells they are: so many of these have these secrets.
 
     Raises:
-        InconclusiveError: there are too many combinations of cells that nobody knows, or a release has numbers that
-            whole people cannot have.
+        InconclusiveError: there are too many combinations of cells that nobody knows, a release has numbers that whole
+            people cannot have, or trees test a secret that may change.
     """
-    unsupported = [(i, unsupported_reason(each.release)) for i, each in enumerate(sources)]
-    unsupported = [(i, reason) for i, reason in unsupported if reason]
-    ignored = {i for i, _ in unsupported}
+    change = SecretChange() if change is None else change
+    ignored = {i: reason for i, each in enumerate(sources) if (reason := unsupported_reason(each.release))}
+    partly = {i: reason for i, each in enumerate(sources) if (reason := partly_used_reason(each.release))}
     used = [each for i, each in enumerate(sources) if i not in ignored]
     unknown = _Unknown.of(used, schema, secret)
+    if change != SecretChange() and any(schema[name] in schema.secrets for name in unknown.cells):
+        raise InconclusiveError("tests a secret that may change, which is followed for the class alone")
     leaf_of = [(source, tree, unknown.leaves(source, tree)) for source in used for tree in source.release.trees]
     keys: list[CompactIds] = [(each.record >= 0).astype(np.int8) for each in sources]
     if unknown.class_is_public:
         keys += [_class_codes(source, schema) for source in used]
     for source, _, found in leaf_of:
         keys += [_of_people(column, source.record) for column in found.T]
+    among = None if known is None else _known_records(known, sources[0])
+    if among is not None:
+        keys.append(np.where(np.isin(sources[0].record, among), sources[0].record, ABSENT))
     class_of, first = group_by_keys(keys)
     size = np.bincount(class_of, weights=weight, minlength=len(first)).astype(np.int64)
     leaf = [np.stack([_of_people(column, source.record[first]) for column in each.T]) for source, _, each in leaf_of]
-    public_label = _public_labels(used, schema, first) if unknown.class_is_public else None
-    cells = _Cells.of(leaf, unknown, len(first), public_label)
+    histories = _Histories.of([sources[0], *used], schema, first, change)
+    cells = _Cells.of(leaf, unknown, histories)
     constraints = _Constraints(cells, size)
     for number, (source, tree, _) in enumerate(leaf_of):
         persons = int(weight[source.record >= 0].sum())
-        constraints.add_tree(number, leaf_statements(source.release, tree, max(persons, 1)), source.release, schema)
+        stated = leaf_statements(source.release, tree, max(persons, 1))
+        constraints.add_tree(number, stated, source.release, schema, histories.tables.index(source.table))
+    if change.at_most is not None:
+        constraints.add_changes(change.at_most)
+    if known is not None and among is not None:
+        constraints.add_known(known, among, sources[0].record[first], secret)
     matrix, low, high = constraints.result()
     return JointSystem(
         class_of=class_of,
@@ -292,7 +340,7 @@ def joint_system(sources: Sequence[ReleasedTable], weight: Ids, schema: Schema, 
         matrix=matrix,
         low=low,
         high=high,
-        unsupported=tuple(unsupported),
+        unsupported=tuple(sorted((partly | ignored).items())),
     )
 
 
@@ -305,13 +353,96 @@ def _class_codes(source: ReleasedTable, schema: Schema) -> Ids:
     return _of_people(source.public.codes(schema.target.name), source.record)
 
 
-def _public_labels(used: Sequence[ReleasedTable], schema: Schema, first: Ids) -> Ids:
-    """The class of each joint class where everybody knows it; people of no supported release have -1."""
-    label = np.full(len(first), -1, dtype=np.int64)
-    for source in used:
-        own = _class_codes(source, schema)[first]
-        label = np.where(own >= 0, own, label)
-    return label
+def _known_records(known: Table, source: ReleasedTable) -> Ids:
+    """The record of each row of people whose secrets are known; InconclusiveError where somebody has none."""
+    names = [column.name for column in source.public.schema.columns]
+    both = pd.concat([known.frame[names], source.public.frame[names]], ignore_index=True)
+    number = Table(source.public.schema, both, np.ones(len(both), dtype=np.int64)).project(names)[1]
+    record_of = np.full(int(number.max(initial=-1)) + 1, -1)
+    record_of[number[len(known) :]] = np.arange(len(source.public))
+    found = record_of[number[: len(known)]]
+    if (found < 0).any():
+        raise InconclusiveError(
+            "somebody whose secret is known has the public cells of nobody in the table",
+            place="knows.people",
+            remedy="name people of the table",
+        )
+    return np.asarray(found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Histories:
+    """The classes that people can have had in the tables, one after the other.
+
+    Attributes:
+        tables: the numbers of the tables, in the order of time.
+        label: shape (n_histories, n_tables), the position of the class in its domain; ABSENT in tables without them.
+        start: shape (n_classes,), the position of the first history that the people of a joint class can have.
+        n: shape (n_classes,), how many these are.
+    """
+
+    tables: list[int]
+    label: Ids
+    start: Ids
+    n: Ids
+
+    @classmethod
+    def of(cls, sources: Sequence[ReleasedTable], schema: Schema, first: Ids, change: SecretChange) -> _Histories:
+        """Those of each joint class; `first` has one person of each."""
+        tables = sorted({each.table for each in sources})
+        by_table = {each.table: each for each in sources}
+        if schema.target.public:
+            label = np.stack([_class_codes(by_table[table], schema)[first] for table in tables], axis=1)
+            return cls(tables, label, np.arange(len(first)), np.ones(len(first), dtype=np.int64))
+        there = np.stack([by_table[table].record[first] >= 0 for table in tables], axis=1)
+        patterns, pattern_of = np.unique(there, axis=0, return_inverse=True)
+        allowed = _allowed_steps(schema.target, change if schema.target in schema.secrets else SecretChange())
+        found = [_histories(pattern, allowed) for pattern in patterns]
+        n = np.array([len(each) for each in found], dtype=np.int64)
+        start = np.cumsum(n) - n
+        label = np.concatenate(found) if found else np.zeros((0, len(tables)), dtype=np.int64)
+        return cls(tables, label, start[pattern_of.reshape(-1)], n[pattern_of.reshape(-1)])
+
+    @property
+    def latest(self) -> Ids:
+        """The class of each history in the latest table with these people."""
+        label = np.full(len(self.label), ABSENT)
+        for column in self.label.T:
+            label = np.where(column >= 0, column, label)
+        return label
+
+    @property
+    def changed(self) -> Mask:
+        """Which histories have two classes."""
+        earliest = np.full(len(self.label), ABSENT)
+        changed = np.zeros(len(self.label), dtype=bool)
+        for column in self.label.T:
+            changed |= (column >= 0) & (earliest >= 0) & (column != earliest)
+            earliest = np.where((column >= 0) & (earliest < 0), column, earliest)
+        return changed
+
+
+def _allowed_steps(target: Column, change: SecretChange) -> Mask:
+    """Which class may follow which in the next table, also by several changes: shape (n_labels, n_labels)."""
+    values = [str(value) for value in target.domain]
+    return np.array([[change.allows(older, newer) for newer in values] for older in values])
+
+
+def _histories(there: Mask, allowed: Mask) -> Ids:
+    """The classes that people who are in these tables can have had: shape (n_histories, n_tables).
+
+    Of people who are in no table that a release states something of, it is that of the latest one.
+    """
+    n_labels, tables = len(allowed), np.flatnonzero(there if there.any() else [*there[:-1], True])
+    found = np.full((n_labels, len(there)), ABSENT, dtype=np.int64)
+    found[:, tables[0]] = np.arange(n_labels)
+    for before, table in itertools.pairwise(tables):
+        if len(found) * n_labels > MAX_CELLS:
+            raise InconclusiveError("leaves too many classes possible that people can have had", remedy=FEW_CHANGES)
+        row, label = np.nonzero(allowed[found[:, before]])
+        found = found[row]
+        found[:, table] = label
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -432,20 +563,22 @@ class _Cells:
 
     Attributes:
         joint_class: shape (n_cells,), rising.
-        label: shape (n_cells,), the class label.
+        label: shape (n_cells, n_tables), the class in each table; ABSENT in tables without these people.
+        changed: shape (n_cells,), whether the class is not the same in all tables.
         value: shape (n_cells,), the secret's value.
         leaf: for each tree, shape (n_cells,), the leaf.
     """
 
     joint_class: Ids
     label: Ids
+    changed: Mask
     value: Ids
     leaf: list[Ids]
 
     @classmethod
-    def of(cls, leaf: list[Ids], unknown: _Unknown, n_classes: int, public_label: Ids | None) -> _Cells:
+    def of(cls, leaf: list[Ids], unknown: _Unknown, histories: _Histories) -> _Cells:
         """The cells; `leaf` has for each tree the leaf of each combination and joint class."""
-        n_combinations = len(unknown.combinations)
+        n_classes, n_combinations = len(histories.n), len(unknown.combinations)
         joint, combination = np.divmod(np.arange(n_classes * n_combinations), n_combinations)
         leaves_of = [each.T.reshape(-1) for each in leaf]
         if unknown.secret_value is not None:
@@ -456,21 +589,22 @@ class _Cells:
             _, first = group_by_keys([joint, value, *leaves_of])
             first = np.sort(first)
             joint, value, leaves_of = joint[first], value[first], [each[first] for each in leaves_of]
-        n_labels = unknown.n_labels
-        if public_label is None:
-            repeat = np.repeat(np.arange(len(joint)), n_labels)
-            label = np.tile(np.arange(n_labels), len(joint))
-        else:
-            repeat, label = np.arange(len(joint)), public_label[joint]
-        joint, value, leaves_of = joint[repeat], value[repeat], [each[repeat] for each in leaves_of]
+        own = histories.n[joint]
+        is_free = not unknown.secret_is_class and unknown.secret_value is None
+        if int(own.sum()) * (unknown.n_values if is_free else 1) > MAX_CELLS:
+            raise InconclusiveError("has too many combinations of cells that nobody knows", remedy=FEW_PEOPLE)
+        repeat = np.repeat(np.arange(len(joint)), own)
+        history = np.arange(len(repeat)) - np.repeat(np.cumsum(own) - own, own) + histories.start[joint][repeat]
         if unknown.secret_is_class:
-            return cls(joint, label, label, leaves_of)
-        if unknown.secret_value is not None:
-            return cls(joint, label, value, leaves_of)
-        # nothing is published of the secret, so that each of its values is possible for everybody
-        again, n = np.repeat(np.arange(len(joint)), unknown.n_values), len(joint)
-        value = np.tile(np.arange(unknown.n_values), n)
-        return cls(joint[again], label[again], value, [each[again] for each in leaves_of])
+            value = histories.latest[history]
+        elif is_free:
+            # nothing is published of the secret, so that each of its values is possible for everybody
+            repeat, history = np.repeat(repeat, unknown.n_values), np.repeat(history, unknown.n_values)
+            value = np.tile(np.arange(unknown.n_values), len(repeat) // unknown.n_values)
+        else:
+            value = value[repeat]
+        leaves_of = [each[repeat] for each in leaves_of]
+        return cls(joint[repeat], histories.label[history], histories.changed[history], value, leaves_of)
 
 
 class _Constraints:
@@ -483,9 +617,11 @@ class _Constraints:
         self.coefficients = [np.ones(len(cells.joint_class), dtype=np.int64)]
         self.low, self.high = [*size.tolist()], [*size.tolist()]
 
-    def add_tree(self, number: int, stated: list[list[Statement]], release: Release, schema: Schema) -> None:
-        """Add what the leaves of a tree state; `number` is its position among the trees of the cells."""
-        leaf, label = self.cells.leaf[number], self.cells.label
+    def add_tree(
+        self, number: int, stated: list[list[Statement]], release: Release, schema: Schema, table: int
+    ) -> None:
+        """Add what the leaves of a tree state; `number` and `table` are their positions among those of the cells."""
+        leaf, label = self.cells.leaf[number], self.cells.label[:, table]
         position = {name: i for i, name in enumerate(schema.target.domain)}
         order = np.array([position[name] for name in release.classes])
         by_leaf = np.argsort(leaf, kind="stable")
@@ -502,6 +638,34 @@ class _Constraints:
             for each in _tightened(own, people, max(most, 1)):
                 coefficients = np.where(column_of >= 0, np.append(each.coefficients, 0)[column_of], 0)
                 self._add(cells, coefficients.astype(np.int64), each.low, each.high)
+
+    def add_changes(self, most: int) -> None:
+        """Add that so many people at most have two classes."""
+        cells = np.flatnonzero(self.cells.changed)
+        self._add(cells, np.ones(len(cells), dtype=np.int64), -NO_LIMIT, most)
+
+    def add_known(self, known: Table, record: Ids, record_of_class: Ids, secret: Column) -> None:
+        """Add that so many people with a record have the secrets that are known of them.
+
+        Args:
+            known: the people.
+            record: shape (n_known,), their records.
+            record_of_class: shape (n_classes,), the record of each joint class in the latest table.
+            secret: the column that the values of the cells are of.
+        """
+        targets = [column.name for column in known.schema.having("class")]
+        names = [name for name in dict.fromkeys([*targets, secret.name]) if name in known.schema]
+        codes = np.stack([record, *(known.codes(name) for name in names)], axis=1)
+        rows, row_of = np.unique(codes, axis=0, return_inverse=True)
+        people = np.bincount(row_of.reshape(-1), weights=known.weight, minlength=len(rows)).astype(np.int64)
+        own = record_of_class[self.cells.joint_class]
+        for row, least in zip(rows, people.tolist(), strict=True):
+            fits = own == row[0]
+            for name, code in zip(names, row[1:].tolist(), strict=True):
+                column = self.cells.value if name == secret.name else self.cells.label[:, -1]
+                fits &= (column == code) | (code < 0)
+            cells = np.flatnonzero(fits)
+            self._add(cells, np.ones(len(cells), dtype=np.int64), least, NO_LIMIT)
 
     def _whole_classes(self, leaf: Ids) -> Mask:
         """Which joint classes are in one leaf with all their cells."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,9 +17,9 @@ from leafgate.algorithms.consistency import Consistency
 from leafgate.algorithms.joint_classes import contradicted_leaves, unsupported_reason
 from leafgate.errors import InconclusiveError, LeafgateError, Problem, ReleaseError
 from leafgate.io.tables.reader import read_table
-from leafgate.kernel.knowledge import KnownReleases, OtherRelease
+from leafgate.kernel.knowledge import KnownReleases, OtherRelease, SecretChange
 from leafgate.kernel.leaf import Leaf
-from leafgate.kernel.release import Release
+from leafgate.kernel.release import FileDisclosure, ModelFile, Publish, Release
 from leafgate.kernel.schema import Schema
 from leafgate.kernel.table import Table
 from leafgate.kernel.tree import Branch, CategoricalSplit, Node, columns_asked
@@ -28,10 +29,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from leafgate.ir.model_readers import ModelReader
-    from leafgate.kernel.policy import Policy, ReleaseSpec
+    from leafgate.kernel.options import PeopleFile
+    from leafgate.kernel.policy import Policy
 
 OTHER_PEOPLE = "name the table that it was learned from in `data`, as it was then"
-SAME_SECRETS = "name tables in which everybody has the same secret; a corrected table is another one"
+SAME_SECRETS = "name tables in which everybody has the same secret, or say in `secret_may_change` what may change"
 ONE_ROW = "give every person one row, with a key of her own"
 
 
@@ -54,16 +56,17 @@ def known_releases(
     """
     if table.weighted:
         raise InconclusiveError("`joint` counts people, and the weights of the table count none", place="data.columns")
-    others = [_read(policy, f"releases[{i}]", each, table, readers) for i, each in enumerate(policy.releases)]
+    tables = [*dict.fromkeys(each.data for each in policy.releases if each.data is not None)]
+    others = [_read(policy, i, table, readers, tables) for i in range(len(policy.releases))]
     _require_own_people("build", release, table)
     for other in others:
         _require_own_people(other.label, other.release, other.table)
     if not others:
         return None
     if not table.schema.having("key"):
-        return _by_records(table, others)
-    _require_same_secrets(table, release, others)
-    return _by_keys(table, others)
+        return replace(_by_records(table, others), table=len(tables))
+    _require_same_secrets(table, release, others, policy.secret_change)
+    return replace(_by_keys(table, others), table=len(tables), change=policy.secret_change)
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,7 @@ class _Read:
     release: Release
     table: Table
     is_own: bool
+    time: int  # the number of its table, from the oldest to the audited one
 
     @property
     def described(self) -> str:
@@ -82,8 +86,12 @@ class _Read:
         return f"{self.label} ({self.name})"
 
 
-def _read(policy: Policy, place: str, spec: ReleaseSpec, table: Table, readers: Sequence[ModelReader]) -> _Read:
-    """Read a release and its table; InconclusiveError where that is not possible."""
+def _read(
+    policy: Policy, number: int, table: Table, readers: Sequence[ModelReader], tables: Sequence[PeopleFile]
+) -> _Read:
+    """Read a release and its table, one of those of others; InconclusiveError where that is not possible."""
+    place, spec = f"releases[{number}]", policy.releases[number]
+    time = len(tables) if spec.data is None else tables.index(spec.data)
     encoding = getattr(policy.build, "encoding", None) or None
     people = table
     try:
@@ -91,17 +99,17 @@ def _read(policy: Policy, place: str, spec: ReleaseSpec, table: Table, readers: 
             people = read_table(policy.data, table.schema, spec.data, f"{place}.data")
         if spec.counts is not None:
             release = frequency_table(spec.path.read_bytes(), spec.counts, table.schema)
-            return _Read(place, spec.path.name, release, people, spec.data is None)
+            return _Read(place, spec.path.name, release, people, spec.data is None, time)
         loaded = load_release(spec.path, table.schema, encoding, people.people, readers)
     except OSError as error:
         raise InconclusiveError(f"cannot be read: {error.strerror}", place=place) from None
     except LeafgateError as error:
         raise InconclusiveError.listing([Problem(place, each.message, each.hint) for each in error.problems]) from None
-    return _Read(place, spec.path.name, loaded.release, people, spec.data is None)
+    return _Read(place, spec.path.name, loaded.release, people, spec.data is None, time)
 
 
-COUNT = "count"
-"""The column of a frequency table that counts people."""
+COUNT, SHARE = "count", "share"
+"""The column of a frequency table that counts people, or says what share of a group has a class."""
 
 MAX_TABLE_BYTES = 10 * 2**20
 """A frequency table of more bytes is refused."""
@@ -109,14 +117,22 @@ MAX_TABLE_BYTES = 10 * 2**20
 MAX_COMBINATIONS = 1_000_000
 """Combinations of values that a frequency table may have."""
 
-A_TABLE = "write the columns that `counts` lists, and `count` with whole numbers; each combination of values once"
+SHARE_TEXT = re.compile(r"[01](\.[0-9]{1,9})?")
+"""A share of a frequency table: how many decimal places it is rounded to is seen in the text."""
+
+A_TABLE = (
+    "write the columns that `counts` lists, and `count` with whole numbers, or `share` with the share of a group that "
+    "has each class, such as 0.25; each combination of values once"
+)
 
 
 def frequency_table(content: bytes, names: Sequence[str], schema: Schema) -> Release:
     """A frequency table as a release of one tree, which tests its columns one after the other.
 
     Args:
-        content: a CSV file in UTF-8 with a header: the columns, in any order, and `count`.
+        content: a CSV file in UTF-8 with a header: the columns, in any order, and `count` or `share`. A share is that
+            of the people with the same cells in all columns but the class; all are rounded to as many decimal places
+            as the longest of them has.
         names: the columns, each with values, and the class among them.
         schema: every column.
 
@@ -126,15 +142,17 @@ def frequency_table(content: bytes, names: Sequence[str], schema: Schema) -> Rel
     try:
         reader = csv.DictReader(io.StringIO(content[: MAX_TABLE_BYTES + 1].decode("utf-8-sig"), newline=""))
         rows = [*reader]
-        counts = {tuple(row[name] for name in names): int(row[COUNT]) for row in rows}
+        kind = SHARE if SHARE in (reader.fieldnames or ()) and SHARE not in names else COUNT
+        written = {tuple(row[name] for name in names): row[kind] for row in rows}
+        numbers = {cells: _number(text, kind) for cells, text in written.items()}
     except (UnicodeDecodeError, csv.Error, KeyError, TypeError, ValueError):
         raise ReleaseError("is no frequency table", remedy=A_TABLE) from None
     if math.prod(len(schema[name].values or ()) for name in names) > MAX_COMBINATIONS:
         raise ReleaseError("has columns with too many combinations of values", remedy="count fewer columns")
     domains = [{*map(str, schema[name].values or ())} for name in names]
-    fits = all(value in domain for cells in counts for value, domain in zip(cells, domains, strict=True))
-    is_listed = sorted(reader.fieldnames or ()) == sorted([*names, COUNT]) and len(counts) == len(rows)
-    if len(content) > MAX_TABLE_BYTES or not fits or not is_listed or min(counts.values(), default=-1) < 0:
+    fits = all(value in domain for cells in numbers for value, domain in zip(cells, domains, strict=True))
+    is_listed = sorted(reader.fieldnames or ()) == sorted([*names, kind]) and len(numbers) == len(rows)
+    if len(content) > MAX_TABLE_BYTES or not fits or not is_listed or not numbers:
         raise ReleaseError("is no frequency table of these columns", remedy=A_TABLE)
     target = schema.target.name
     asked, place = [name for name in names if name != target], list(names).index(target)
@@ -144,10 +162,24 @@ def frequency_table(content: bytes, names: Sequence[str], schema: Schema) -> Rel
             name = asked[len(cells)]
             branches = (Branch((value,), below((*cells, value))) for value in schema[name].values or ())
             return CategoricalSplit(name, tuple(branches))
-        own = {label: counts.get((*cells[:place], label, *cells[place:]), 0) for label in schema.classes}
-        return Leaf(counts=own)
+        own = {label: numbers.get((*cells[:place], label, *cells[place:]), 0) for label in schema.classes}
+        return Leaf(shares={k: float(v) for k, v in own.items()}) if kind == SHARE else Leaf(counts=own)
 
-    return Release({"use": "frequency_table"}, schema, (below(()),))
+    tree = below(())
+    if kind == COUNT:
+        return Release({"use": "frequency_table"}, schema, (tree,))
+    digits = max(len(text.partition(".")[2].strip()) for text in written.values())
+    step = FileDisclosure("ratios", "medium", f"shares of classes, rounded to steps of {10.0**-digits:.{digits}f}")
+    file, publish = ModelFile("frequency table", "", (step,) if digits else ()), Publish(leaves="shares")
+    return Release({"use": "frequency_table"}, schema, (tree,), publish, file=file)
+
+
+def _number(text: str, kind: str) -> Any:
+    """A count, or a share from 0 to 1; ValueError for others."""
+    number: float = int(text) if kind == COUNT else float(text)
+    if number < 0 or (kind == SHARE and not (number <= 1 and SHARE_TEXT.fullmatch(text.strip()))):
+        raise ValueError
+    return number
 
 
 def _require_own_people(place: str, release: Release, table: Table) -> None:
@@ -163,9 +195,9 @@ def _by_records(table: Table, others: Sequence[_Read]) -> KnownReleases:
     """People without keys: those of the same table have the same records, and nobody knows who the others are."""
     public = table.public[0]
     position = np.arange(len(public))
-    known = [OtherRelease(each.described, each.release, each.table.public[0], None) for each in others]
+    known = [OtherRelease(each.described, each.release, each.table.public[0], None, each.time) for each in others]
     same = [
-        OtherRelease(each.label, each.release, public, position) if read.is_own else each
+        replace(each, public=public, record=position) if read.is_own else each
         for each, read in zip(known, others, strict=True)
     ]
     return KnownReleases(tuple(same), position, public.weight)
@@ -185,7 +217,7 @@ def _by_keys(table: Table, others: Sequence[_Read]) -> KnownReleases:
     for people, own_keys in ((table, own), *((each.table, k) for each, k in zip(others, of_others, strict=True))):
         weight[index.get_indexer(pd.Index(own_keys, dtype=object))] = people.persons
     known = [
-        OtherRelease(each.described, each.release, each.table.public[0], record)
+        OtherRelease(each.described, each.release, each.table.public[0], record, each.time)
         for each, record in zip(others, records[1:], strict=True)
     ]
     return KnownReleases(tuple(known), records[0], weight, index.to_numpy(dtype=object))
@@ -210,21 +242,30 @@ def _records(people: Table, keys: list[Any], index: pd.Index[Any]) -> NDArray[np
     return record
 
 
-def _require_same_secrets(table: Table, release: Release, others: Sequence[_Read]) -> None:
-    """Raise InconclusiveError where somebody's secret, or another cell that nobody knows, differs between tables."""
+def _require_same_secrets(table: Table, release: Release, others: Sequence[_Read], change: SecretChange) -> None:
+    """Raise InconclusiveError where cells that nobody knows differ between tables, other than secrets may change."""
     asked = [columns_asked(tree) for each in (release, *(o.release for o in others)) for tree in each.fitted_trees]
     names = {column.name for column in table.schema.columns if not column.public and "key" not in column.roles}
-    compared = sorted(names & {table.schema.target.name, *_secret_names(table), *frozenset[str]().union(*asked)})
+    secrets = sorted(_secret_names(table))
+    compared = sorted(names & {table.schema.target.name, *frozenset[str]().union(*asked)} - {*secrets})
     key = table.schema.having("key")[0].name
-    tables = [(each.label, each.table) for each in others if not each.is_own]
+    tables = {each.time: (each.label, each.table) for each in others if not each.is_own}
     seen: dict[Any, tuple[Any, ...]] = {}
-    for label, people in (("data.path", table), *tables):
-        columns = [_cells(people, name) for name in compared]
+    changed: dict[Any, int] = {}
+    for label, people in (*(tables[time] for time in sorted(tables)), ("data.path", table)):
+        same, own = ([_cells(people, name) for name in listed] for listed in (compared, secrets))
         for row, person in enumerate(people.frame[key].astype(object)):
-            cells = (*(column[row] for column in columns), int(people.persons[row]))
-            if seen.setdefault(person, cells) != cells:
+            cells = (*(column[row] for column in same), int(people.persons[row]))
+            secret = tuple(column[row] for column in own)
+            older_cells, older = seen.get(person, (cells, secret))
+            if older_cells != cells or not all(map(change.allows, map(str, older), map(str, secret))):
                 problem = "somebody has another secret in it, or another cell that nobody knows"
                 raise InconclusiveError(problem, place=label, remedy=SAME_SECRETS)
+            if older != secret:
+                changed[person] = int(people.persons[row])
+            seen[person] = cells, secret
+    if change.at_most is not None and sum(changed.values()) > change.at_most:
+        raise InconclusiveError("more people have another secret in a later table", place="secret_may_change")
 
 
 def _secret_names(table: Table) -> Iterator[str]:

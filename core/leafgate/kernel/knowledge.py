@@ -270,6 +270,37 @@ class Targets:
 
 
 @dataclass(frozen=True)
+class SecretChange:
+    """How the secrets that people have in two tables may differ.
+
+    Attributes:
+        directions: pairs of an older and a newer value, as texts; None where any other value may follow. Without any,
+            everybody has the same secret in all tables.
+        at_most: how many people may have another secret in some table; None for any number.
+    """
+
+    directions: frozenset[tuple[str, str]] | None = frozenset()
+    at_most: int | None = None
+
+    @property
+    def is_any(self) -> bool:
+        """May anybody have any secret in any table?"""
+        return self.directions is None and self.at_most is None
+
+    def allows(self, older: str, newer: str) -> bool:
+        """May somebody who has one value have another one in a later table, perhaps after several changes?"""
+        if self.directions is None or older == newer:
+            return True
+        reached, waiting = {older}, [older]
+        while waiting:
+            now = waiting.pop()
+            more = {after for before, after in self.directions if before == now} - reached
+            reached |= more
+            waiting += more
+        return newer in reached
+
+
+@dataclass(frozen=True)
 class OtherRelease:
     """A release that the adversary has beside the one that is attacked, and the people it was learned from.
 
@@ -279,12 +310,14 @@ class OtherRelease:
         public: the distinct public records of its people.
         record: shape (n_people,), the position in `public` of the record that each person of `KnownReleases` had then;
             -1 for people it was not learned from. None where nobody knows which of its people is who.
+        table: the number of the table of its people, in the order of time; releases of one table have the same.
     """
 
     label: str
     release: Release
     public: Table
     record: NDArray[np.int64] | None
+    table: int
 
     def defensive_copy(self) -> OtherRelease:
         """The same release for a plugin."""
@@ -306,12 +339,16 @@ class KnownReleases:
         weight: shape (n_people,), the persons whom each of these stands for.
         keys: shape (n_people,), the key of each person; None where people are known by their public records alone, and
             there is one person for each of these.
+        table: the number of the audited table, the latest one.
+        change: how the secrets that people have in two tables may differ.
     """
 
     others: tuple[OtherRelease, ...]
     record: NDArray[np.int64]
     weight: NDArray[np.int64]
     keys: NDArray[Any] | None = field(default=None, repr=False)
+    table: int = 0
+    change: SecretChange = SecretChange()
 
     @property
     def in_table(self) -> int:
@@ -322,7 +359,7 @@ class KnownReleases:
         """The same for a plugin."""
         others = tuple(each.defensive_copy() for each in self.others)
         keys = None if self.keys is None else self.keys.copy()
-        return KnownReleases(others, self.record.copy(), self.weight.copy(), keys)
+        return replace(self, others=others, record=self.record.copy(), weight=self.weight.copy(), keys=keys)
 
 
 @dataclass(frozen=True)

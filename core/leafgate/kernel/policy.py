@@ -35,11 +35,12 @@ from leafgate.kernel.inheritance import (
     READING_BY_KEY,
     SECTION,
     SPECIAL,
+    Kind,
     one_loosest,
     ordered_by,
     pinned,
 )
-from leafgate.kernel.knowledge import Knows
+from leafgate.kernel.knowledge import Knows, SecretChange
 from leafgate.kernel.metrics import Metric
 from leafgate.kernel.options import PeopleFile, PolicyFile, PositiveFloat, Strict
 from leafgate.kernel.origin import IN_MEMORY, PolicyOrigin
@@ -257,12 +258,34 @@ class ReleaseSpec(Strict):
     )
     counts: Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
         None,
-        description="For a frequency table, a CSV file: its columns besides `count`, the class among them. Each row "
-        "says how many people have these cells; combinations that no row has are nobody's.",
+        description="For a frequency table, a CSV file: its columns besides `count` or `share`, the class among them. "
+        "Each row says how many people have these cells, or what share of those with the same other cells has this "
+        "class; combinations that no row has are nobody's.",
     )
     data: PeopleFile | None = Field(
         None, description="The people it was learned from, read as the table is; the table itself when left out."
     )
+
+
+class ChangedPeople(Strict):
+    """How many people may have changed."""
+
+    at_most: Annotated[int, Field(ge=0)] = Field(description="People who may have another secret in some table.")
+
+
+def fewer_changes(old: Any, new: Any) -> Kind:
+    """Allowing fewer changes is tighter: the adversary may exclude more."""
+    return "tighter" if _allows_no_more(new, old) else "looser" if _allows_no_more(old, new) else "different"
+
+
+def _allows_no_more(one: Any, other: Any) -> bool:
+    if other is True or one in (False, [], {"at_most": 0}):
+        return True
+    if isinstance(one, list) and isinstance(other, list):
+        return all(pair in other for pair in one)
+    limits = [each.get("at_most") for each in (one, other) if isinstance(each, dict)]
+    numbers = [limit for limit in limits if isinstance(limit, int)]
+    return len(numbers) == 2 and numbers[0] <= numbers[1]
 
 
 class ReportSpec(Strict):
@@ -299,6 +322,14 @@ class Policy(Strict):
         description="Other releases of these people, which the adversary has, too: `joint` derives what all of them "
         "prove together. People of two tables are the same by the column with the role `key`.",
     )
+    secret_may_change: Annotated[
+        bool | tuple[tuple[str, str], ...] | ChangedPeople, ordered_by(fewer_changes, default=False)
+    ] = Field(
+        False,
+        description="May somebody's class, where it is a secret, differ between the tables of two releases, which are "
+        "listed from the oldest to the newest? `no`; pairs of an older and a newer value; `{at_most: 5}` people; or "
+        "`yes`, which leaves limits on what releases prove together inconclusive unless they are broken.",
+    )
     attacks: Annotated[tuple[AttackModel, ...], NAMED] = Field(
         description="The attacks that are run; each names one with `use:`."
     )
@@ -322,6 +353,14 @@ class Policy(Strict):
         None, description="The trusted distributions; no other plugin is loaded."
     )
     _origin: PolicyOrigin = PrivateAttr(IN_MEMORY)
+
+    @property
+    def secret_change(self) -> SecretChange:
+        """How the secrets that people have in the tables of two releases may differ."""
+        may_change = self.secret_may_change
+        if isinstance(may_change, ChangedPeople):
+            return SecretChange(None, may_change.at_most)
+        return SecretChange(None if may_change is True else frozenset(may_change or ()))
 
     @property
     def origin(self) -> PolicyOrigin:
@@ -386,7 +425,7 @@ class Policy(Strict):
         exclude: Any = {"data": data, "report": {"digest_key"}, "waivers": True, "extends": True}
         document = self.model_dump(mode="json", exclude=exclude, context=context)
         if not self.releases:  # digests of older policies stay what they are
-            del document["releases"]
+            del document["releases"], document["secret_may_change"]
         document["publish"] = document["publish"] or Publish().model_dump()
         for attack, options in zip(self.attacks, document["attacks"], strict=True):
             if not attack.limits_itself():

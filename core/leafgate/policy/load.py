@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -117,6 +118,7 @@ def policy_of(
     lacking += [(f"metrics[{i}]", metric.missing_requirements(policy)) for i, metric in enumerate(policy.metrics)]
     idle = [*(Problem(place, message) for place, message in lacking if message), *_unused(policy)]
     idle += _unusable_releases(policy)
+    idle += _unknown_changes(policy)
     idle += waiver_problems(policy.waivers, policy.metrics, policy.approvals, policy.max_waiver_days)
     if idle:
         raise PolicyError.listing(idle)
@@ -189,6 +191,8 @@ def _unused(policy: Policy) -> Iterator[Problem]:
     """Knowledge that is granted or withheld though no attack that gets it takes it into account."""
     if policy.releases and not any("releases" in attack.needs for attack in policy.attacks):
         yield Problem("releases", "no attack of the policy uses them", "leave them out, or try the attack `joint`")
+    if policy.secret_may_change is not False and not policy.releases:
+        yield Problem("secret_may_change", "the policy names no other `releases`", "leave it out")
     by_default = frozenset[str]().union(*(attack.needs for attack in policy.attacks if attack.knows is None))
     for name, needs in _needs_of(policy.knows):
         if not by_default & needs:
@@ -216,6 +220,15 @@ def _unusable_releases(policy: Policy) -> Iterator[Problem]:
             yield Problem(place, "a column of it has no declared `values`", "count columns with `values`, each once")
         elif names and (len(set(names)) < len(names) or not any("class" in columns[name].role for name in names)):
             yield Problem(place, "the class is not among its columns, or one is there twice", "list each once")
+
+
+def _unknown_changes(policy: Policy) -> Iterator[Problem]:
+    """Directions of changes between values that no secret has."""
+    secrets = [spec for spec in policy.data.columns.values() if "sensitive" in spec.role]
+    changes = policy.secret_may_change if isinstance(policy.secret_may_change, tuple) else ()
+    values = {value for spec in secrets for value in spec.values or ()}
+    if secrets and all(spec.values for spec in secrets) and not {*itertools.chain(*changes)} <= values:
+        yield Problem("secret_may_change", "it has a value that no secret has", "write values as in `values`, quoted")
 
 
 def _written(name: str) -> str:

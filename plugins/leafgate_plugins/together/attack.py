@@ -51,6 +51,7 @@ NEAR_LIMIT = (
 NOT_NEAR = (
     "the estimate of what people of whom nothing is proved may have did not come near enough to what is published"
 )
+ANY_CHANGE = "secret_may_change: anybody's secret may have changed between two tables"
 NO_KEY = "nobody knows which of its people are in the table: give a column the role `key`"
 
 
@@ -79,19 +80,31 @@ class _World:
             record = np.arange(len(known.records))
             own = ReleasedTable(release=release, public=known.public, record=record, label=OWN)
             return cls(known, [own], known.weight, len(record), ())
-        own = ReleasedTable(release=release, public=known.public, record=releases.record, label=OWN)
+        own = ReleasedTable(
+            release=release, public=known.public, record=releases.record, label=OWN, table=releases.table
+        )
         others = [
-            ReleasedTable(release=each.release, public=each.public, record=each.record, label=each.label)
+            ReleasedTable(
+                release=each.release, public=each.public, record=each.record, label=each.label, table=each.table
+            )
             for each in releases.others
             if each.record is not None
         ]
         unused = tuple(f"{each.label}: {NO_KEY}" for each in releases.others if each.record is None)
+        if releases.change.is_any:
+            unused += (ANY_CHANGE,)
         return cls(known, [own, *others], releases.weight, releases.in_table, unused)
+
+    def system(self, secret: Column) -> JointSystem:
+        """What the releases state of a secret."""
+        change = None if self.known.releases is None else self.known.releases.change
+        known = self.known.people
+        return joint_system(self.sources, self.weight, self.known.schema, secret, change=change, known=known)
 
 
 def _belief(world: _World, secret: Column, *, insiders: int, time_limit: float) -> SecretBelief:
     start = time.monotonic()
-    system = joint_system(world.sources, world.weight, world.known.schema, secret)
+    system = world.system(secret)
     proofs = joint_proofs(system, insiders=insiders, time_limit=time_limit)
     unused = [*world.unused, *(f"{world.sources[i].label}: {reason}" for i, reason in system.unsupported)]
     unused += [f"{each.label}: it has trees beside its model" for each in world.sources if each.release.alternatives]

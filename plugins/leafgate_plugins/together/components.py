@@ -36,11 +36,11 @@ class Joint(AttackModel):
 
     models = frozenset({"trees"})
     parts = frozenset({"trees"})
-    needs = frozenset({"releases"})
+    needs = frozenset({"releases", "people"})
     threat_model = (
         "The adversary has this release and those that the policy names under `releases`, knows who was in the table "
         "of each (by their keys), and the public columns of everyone as they were in that table. It counts: what "
-        "leaves publish must be true of whole people, each of whom has one secret."
+        "leaves publish must be true of whole people, each of whom has one secret (but for `secret_may_change`)."
     )
     formula = (
         "proved: no assignment of whole people to values that agrees with every leaf of every tree has somebody of the "

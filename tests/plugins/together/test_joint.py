@@ -233,12 +233,141 @@ def test_a_release_that_is_not_there_is_refused(folder: Folder) -> None:
         load_policy(path)
 
 
-@pytest.mark.parametrize("change", ["yes", True, [["no", "yes"]], {"at_most": 5}])
-def test_secrets_that_may_change_are_refused(folder: Folder, change: Any) -> None:
+def two_nights(folder: Folder) -> tuple[dict[str, Any], list[Row], list[Row]]:
+    """A policy's keys for two nights of the same people and one joiner; one of them fell ill in between."""
+    today = people(60)
+    ill = next(i for i, row in enumerate(today) if row[3] == "yes")
+    yesterday = [(*row[:3], "no" if i == ill else row[3]) for i, row in enumerate(today[:-1])]
+    old, new = folder.table("old.csv", yesterday), folder.table("new.csv", today)
+    folder.release("old.json", old, build={"use": "kadet", "k": 40})
+    changes = {"build": {"use": "kadet", "k": 40}, "releases": [{"path": "old.json", "data": old}]}
+    return {"data": new, **changes}, yesterday, today
+
+
+@pytest.mark.parametrize(
+    ("change", "proved"),
+    [
+        (False, None),
+        ([["yes", "no"]], None),
+        ({"at_most": 0}, None),
+        ([["no", "yes"]], 0),
+        ({"at_most": 2}, 0),
+        ({"at_most": 1}, 1),
+    ],
+)
+def test_what_may_change_between_two_nights_is_what_changed_or_nothing_follows(
+    folder: Folder, change: Any, proved: int | None
+) -> None:
+    changes, _, today = two_nights(folder)
+    if proved is None:
+        found = folder.findings(**changes, secret_may_change=change)
+        assert found["exposure@joint"].passed is None
+        assert "secret" in str(found["attack:joint"].evidence["problem"])
+        return
+    assert today[-1][3] == "yes"  # two more are ill, so that one change does not explain it
+    belief, _ = folder.belief(**changes, secret_may_change=change)
+    assert proved_and_right(belief, today) == proved
+
+
+def test_a_joiner_is_proved_where_others_can_only_have_fallen_ill(folder: Folder) -> None:
+    old_rows = [(f"p{i:03}", i // 10, "a", "yes" if i < 10 else "no") for i in range(20)]  # each age is a leaf
+    rows = [*old_rows, ("p999", 0, "a", "no")]
+    old, new = folder.table("old.csv", old_rows), folder.table("new.csv", rows)
+    folder.release("old.json", old)
+    changes: dict[str, Any] = {"build": {"use": "kadet", "k": 11}, "releases": [{"path": "old.json", "data": old}]}
+    for change, proved in (([["no", "yes"]], 21), ([["yes", "no"]], 10), ({"at_most": 1}, 10), ({"at_most": 0}, 21)):
+        belief, _ = folder.belief(new, **changes, secret_may_change=change)
+        assert proved_and_right(belief, rows) == proved, change
+
+
+def test_limits_are_inconclusive_where_anything_may_change_unless_they_are_broken(folder: Folder) -> None:
+    changes, _, _ = two_nights(folder)
+    found = folder.findings(**changes, secret_may_change=True)
+    assert found["exposure@joint#ill"].passed is None
+    assert "secret_may_change" in str(found["exposure@joint#ill"].evidence["problem"])
+    pure = folder.table("pure.csv", [(f"p{i:03}", i // 10, "a", "yes" if i < 10 else "no") for i in range(20)])
+    folder.release("pure.json", pure)
+    found = folder.findings(pure, releases=[{"path": "pure.json"}], secret_may_change=True)
+    assert found["exposure@joint#ill"].passed is False
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [([["well", "yes"]], "a value that no secret has"), ("often", "secret_may_change"), ({"at_most": -1}, "at_most")],
+)
+def test_what_cannot_change_is_refused(folder: Folder, change: Any, problem: str) -> None:
+    changes, _, _ = two_nights(folder)
+    with pytest.raises(PolicyError, match=problem):
+        load_policy(folder.policy(**changes, secret_may_change=change))
+
+
+def test_changes_are_refused_without_other_releases(folder: Folder) -> None:
     table = folder.table("people.csv", people(40))
-    path = folder.policy(table, secret_may_change=change)
-    with pytest.raises(PolicyError, match="secret_may_change: unknown key"):
-        load_policy(path)
+    with pytest.raises(PolicyError, match="names no other `releases`"):
+        load_policy(folder.policy(table, secret_may_change=True))
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "is_tighter"),
+    [
+        (True, False, True),
+        (False, True, False),
+        ({"at_most": 5}, {"at_most": 4}, True),
+        ({"at_most": 4}, {"at_most": 5}, False),
+        ([["no", "yes"]], False, True),
+        (False, [["no", "yes"]], False),
+        ([["no", "yes"]], {"at_most": 5}, False),
+        (True, [["no", "yes"]], True),
+    ],
+)
+def test_a_child_may_only_allow_fewer_changes(folder: Folder, older: Any, newer: Any, is_tighter: bool) -> None:
+    changes, _, _ = two_nights(folder)
+    parent = folder.policy(**changes, secret_may_change=older).rename(folder.path / "parent.yaml")
+    child = folder.path / "child.yaml"
+    document = {"leafgate": 1, "name": "child", "extends": parent.name, "secret_may_change": newer}
+    child.write_text(yaml.safe_dump(document))
+    if is_tighter:
+        assert load_policy(child).policy.secret_may_change is not None
+    else:
+        with pytest.raises(PolicyError, match="secret_may_change"):
+            load_policy(child)
+
+
+def test_people_who_are_known_leave_fewer_possible_values(folder: Folder) -> None:
+    rows = [(f"p{i:03}", i % 2, "a", "yes" if i < 2 else "no") for i in range(10)]
+    table = folder.table("people.csv", rows)
+    known = [("k1", 0, "a", "yes"), ("k2", 1, "a", "yes")]
+    lines = ["age,town,ill", *(",".join(map(str, row[1:])) for row in known)]
+    (folder.path / "known.csv").write_text("\n".join(lines))
+    build = {"use": "kadet", "k": 10}
+    belief, _ = folder.belief(table, build=build, knows={"people": "known.csv"})
+    assert belief.posterior["yes"].tolist() == pytest.approx([0.2, 0.2])  # by age, one of five: nobody knows who
+
+
+def test_all_others_are_proved_where_everybody_with_the_value_is_known(folder: Folder) -> None:
+    rows = [(f"p{i:03}", 5 if i < 2 else 1, "a", "yes" if i < 2 else "no") for i in range(10)]
+    table = folder.table("people.csv", rows)
+    (folder.path / "known.csv").write_text("age,town,ill\n5,a,yes\n5,a,yes")
+    build = {"use": "kadet", "k": 10}
+    belief, _ = folder.belief(table, build=build, knows={"people": "known.csv"})
+    assert belief.posterior["yes"].tolist() == [0, 1]
+    without, _ = folder.belief(table, build=build)
+    assert without.posterior["yes"].tolist() == [0.2, 0.2]
+
+
+def test_counts_of_a_sample_are_lower_limits_that_can_break_a_limit(folder: Folder) -> None:
+    rows = [(f"p{i:03}", 1, "a", "yes" if i < 10 else "no") for i in range(20)]
+    table = folder.table("people.csv", rows)
+    name = folder.release("labels.json", table, publish={"leaves": "labels"})
+    sample = json.loads((folder.path / folder.release("sample.json", table)).read_text())
+    sample["counted"] = "sampled"
+    for counts, passed in (({"no": 9, "yes": 10}, None), ({"no": 10, "yes": 10}, None)):
+        sample["trees"][0]["counts"] = counts
+        (folder.path / "sample.json").write_text(json.dumps(sample))
+        build, releases = {"use": "published", "path": name}, [{"path": name}, {"path": "sample.json"}]
+        found = folder.findings(table, build=build, publish={"leaves": "labels"}, releases=releases)
+        assert found["exposure@joint#ill"].passed is passed
+        assert "lower limits" in str(found["exposure@joint#ill"].evidence)
 
 
 def test_a_child_may_not_drop_or_change_releases(folder: Folder) -> None:
@@ -417,10 +546,40 @@ def test_a_frequency_table_is_a_release_too(folder: Folder) -> None:
     assert found["exposure@joint#ill"].passed is False
 
 
+def test_a_table_of_shares_says_what_rounds_to_them(folder: Folder) -> None:
+    rows = people(60)
+    yesterday, today = folder.table("old.csv", rows[:-1]), folder.table("new.csv", rows)
+    groups: dict[str, list[bool]] = {}
+    for row in rows[:-1]:
+        groups.setdefault(row[2], []).append(row[3] == "yes")
+    build = {"use": "kadet", "k": 40}
+    seen = set()
+    for digits in (0, 1, 2):
+        lines, sums = ["town,ill,share"], {0}
+        for town, ill in groups.items():
+            share = sum(ill) / len(ill)
+            lines += [f"{town},yes,{share:.{digits}f}", f"{town},no,{1 - share:.{digits}f}"]
+            half = 0.5 * 10**-digits + 1e-12
+            fits = [n for n in range(len(ill) + 1) if abs(n / len(ill) - float(f"{share:.{digits}f}")) <= half]
+            sums = {total + n for total in sums for n in fits}
+        n_ill = sum(row[3] == "yes" for row in rows)
+        proved = int((n_ill in sums) != (n_ill - 1 in sums))  # the joiner is well, or she is ill
+        seen.add(proved)
+        (folder.path / "paper.csv").write_text("\n".join(lines))
+        releases = [{"path": "paper.csv", "counts": ["town", "ill"], "data": yesterday}]
+        belief, _ = folder.belief(today, build=build, releases=releases)
+        assert proved_and_right(belief, rows) == proved, digits
+    assert seen == {0, 1}
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "",
+        "share,town,ill\n1.5,a,no\n",
+        "share,town,ill\n-0.5,a,no\n",
+        "share,town,ill\n1e-1,a,no\n",
+        "share,town,ill\nnan,a,no\n",
         "town,ill\na,no\n",
         "count,town,ill\nx,a,no\n",
         "count,town,ill\n1,a,no\n1,a,no\n",
