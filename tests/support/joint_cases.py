@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -31,7 +32,8 @@ Tables = NDArray[np.int64]
 class Version:
     """One release: its people (positions), their public cells, its trees without numbers, and how it is published.
 
-    `drawn` has for each of its people how often she was drawn, where its numbers count those who were.
+    `drawn` has for each of its people how often she was drawn, where its numbers count those who were. A report says
+    that no class has a larger share of a leaf than `largest_share`.
     """
 
     people: NDArray[np.int64]
@@ -42,6 +44,7 @@ class Version:
     units: int | None
     counted: Counted = "exact"
     drawn: NDArray[np.int64] | None = None
+    largest_share: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,9 @@ class Case:
         publish = Publish(leaves=version.level)
         options = {"combine": combine, "file": file, "count_semantics": version.counted}
         release = Release({"use": "test"}, schema, trees, publish, **options)  # type: ignore[arg-type]
-        return ReleasedTable(release=release, public=table, record=record, table=-number)
+        return ReleasedTable(
+            release=release, public=table, record=record, table=-number, largest_share=version.largest_share
+        )
 
     def _published(self, version: Version, shape: Node, truth: Tables) -> Node:
         counts = self._counts(version, shape, truth, version.drawn)[0]
@@ -240,6 +245,7 @@ class Case:
         for leaf, row in enumerate(seen):
             there, size = counts[:, leaf], counts[:, leaf].sum(axis=1)
             people = np.maximum(size, 1)
+            same &= (there.max(axis=1) <= version.largest_share * size + 1e-9) | (size == 0)
             label = int(row.argmax())
             if version.units is None:
                 same &= (size == 0) | (there.argmax(axis=1) == label)
@@ -368,6 +374,20 @@ def drawn_case(rng: np.random.Generator) -> Case:
         units = version.units if counted == "exact" else None
         versions.append(replace(version, counted=counted, drawn=bags[counted], units=units))
     return replace(case, versions=tuple(versions))
+
+
+def reported_case(rng: np.random.Generator) -> Case:
+    """Some people of whom a report says how large the largest share of a class in a leaf may be."""
+    case = random_case(rng, most_people=8)
+    versions, truth = [], (case.label * case.n_private + case.private)[None]
+    for version in case.versions:
+        counts = [case._counts(version, shape, truth)[0] for shape in version.shapes]
+        shares = [(each.max(axis=1) / np.maximum(each.sum(axis=1), 1)).max() for each in counts]
+        largest = min(1.0, math.ceil(20 * max(shares) - 1e-9) / 20)
+        versions.append(
+            replace(version, largest_share=largest, level="labels" if rng.random() < 0.7 else version.level)
+        )
+    return replace(case, versions=tuple(replace(v, units=v.units if v.level == "shares" else None) for v in versions))
 
 
 COUNTED: tuple[Counted, ...] = ("exact", "sampled", "bootstrap")

@@ -61,6 +61,7 @@ class ReleasedTable:
             from.
         label: what reports call it.
         table: the number of the table of its people, in the order of time; releases of one table have the same.
+        largest_share: no class has a larger share of the people of a leaf.
     """
 
     release: Release
@@ -68,6 +69,7 @@ class ReleasedTable:
     record: Ids
     label: str = ""
     table: int = 0
+    largest_share: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,7 @@ def unsupported_reason(release: Release) -> str:
     return ""
 
 
-def leaf_statements(release: Release, tree: Node, people: int) -> list[list[Statement]]:
+def leaf_statements(release: Release, tree: Node, people: int, largest_share: float = 1.0) -> list[list[Statement]]:
     """What each leaf of a tree states of the people who reach it, as constraints on whole numbers.
 
     Exact counts are equalities. A share that was not rounded is the fraction of whole numbers that it is; one of a
@@ -180,12 +182,20 @@ def leaf_statements(release: Release, tree: Node, people: int) -> list[list[Stat
         release: one of which `unsupported_reason` has nothing to say.
         tree: one of its trees.
         people: how many people the release was learned from, from 1.
+        largest_share: no class has a larger share of the people of a leaf.
 
     Raises:
         InconclusiveError: a count is no whole number, or an unrounded share is no fraction of so many people.
     """
-    units = _share_units(release)
-    return [_statements(leaf, release, people, units) for leaf in tree_arrays(tree).leaves]
+    units, limit = _share_units(release), Fraction(str(largest_share))
+    n = len(release.classes)
+    within = [Statement(_minus(k, limit, n), -NO_LIMIT, 0) for k in range(n)] if limit < 1 else []
+    return [_statements(leaf, release, people, units) + within for leaf in tree_arrays(tree).leaves]
+
+
+def _minus(k: int, share: Fraction, n: int) -> tuple[int, ...]:
+    """The people of class k less this share of all, times the denominator of the share."""
+    return tuple(share.denominator * (i == k) - share.numerator for i in range(n))
 
 
 def _share_units(release: Release) -> int | None:
@@ -253,12 +263,13 @@ def _of_label(label: int, n_classes: int, *, first_wins: bool) -> list[Statement
     return found
 
 
-def contradicted_leaves(release: Release, table: Table) -> int:
+def contradicted_leaves(release: Release, table: Table, largest_share: float = 1.0) -> int:
     """How many leaves of a release state something that is not true of the people of a table.
 
     Args:
         release: one of which `unsupported_reason` has nothing to say.
         table: its people, with every column that its trees test, and the class.
+        largest_share: no class has a larger share of the people of a leaf.
     """
     wrong, n_values = 0, len(table.schema[release.target].domain)
     order = [table.schema[release.target].domain.index(name) for name in release.classes]
@@ -267,7 +278,7 @@ def contradicted_leaves(release: Release, table: Table) -> int:
         cells = (routed.leaf + 1) * n_values + table.codes(release.target)
         counts = np.bincount(cells, weights=table.weight, minlength=(routed.n_leaves + 1) * n_values)
         people = counts.astype(np.int64).reshape(-1, n_values)[1:, order].tolist()
-        stated = leaf_statements(release, tree, max(table.people, 1))
+        stated = leaf_statements(release, tree, max(table.people, 1), largest_share)
         wrong += sum(not all(each.holds(row) for each in own) for own, row in zip(stated, people, strict=True))
     return wrong
 
@@ -323,7 +334,7 @@ def joint_system(
     constraints = _Constraints(cells, size)
     for number, (source, tree, _) in enumerate(leaf_of):
         persons = int(weight[source.record >= 0].sum())
-        stated = leaf_statements(source.release, tree, max(persons, 1))
+        stated = leaf_statements(source.release, tree, max(persons, 1), source.largest_share)
         constraints.add_tree(number, stated, source.release, schema, histories.tables.index(source.table))
     if change.at_most is not None:
         constraints.add_changes(change.at_most)

@@ -144,7 +144,7 @@ class Adversaries:
         """The other releases that the policy names; InconclusiveError where one is of other people, or unreadable."""
         from leafgate.engine.other_releases import known_releases
 
-        return known_releases(self.policy, self.table, self.artifact.release, self.readers)
+        return known_releases(self.policy, self.table, self.artifact, self.readers)
 
     def _draw(self, knows: Knows) -> tuple[Candidates, Membership]:
         """The candidates that a grant allows; they are the same for every attack that is granted as many."""

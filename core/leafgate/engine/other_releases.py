@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +15,14 @@ import pandas as pd
 
 from leafgate.algorithms.consistency import Consistency
 from leafgate.algorithms.joint_classes import contradicted_leaves, unsupported_reason
-from leafgate.errors import InconclusiveError, LeafgateError, Problem, ReleaseError
+from leafgate.errors import InconclusiveError, LeafgateError, Problem, ReleaseError, ReportError
+from leafgate.io.files import read_bounded
+from leafgate.io.json import parse_json
+from leafgate.io.release_codec import SealedRelease, serialize
 from leafgate.io.tables.reader import read_table
 from leafgate.kernel.knowledge import KnownReleases, OtherRelease, SecretChange
 from leafgate.kernel.leaf import Leaf
-from leafgate.kernel.release import FileDisclosure, ModelFile, Publish, Release
+from leafgate.kernel.release import BuildResult, FileDisclosure, ModelFile, Publish, Release
 from leafgate.kernel.schema import Schema
 from leafgate.kernel.table import Table
 from leafgate.kernel.tree import Branch, CategoricalSplit, Node, columns_asked
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 
     from leafgate.ir.model_readers import ModelReader
     from leafgate.kernel.options import PeopleFile
-    from leafgate.kernel.policy import Policy
+    from leafgate.kernel.policy import Policy, ReleaseSpec
 
 OTHER_PEOPLE = "name the table that it was learned from in `data`, as it was then"
 SAME_SECRETS = "name tables in which everybody has the same secret, or say in `secret_may_change` what may change"
@@ -38,7 +41,7 @@ ONE_ROW = "give every person one row, with a key of her own"
 
 
 def known_releases(
-    policy: Policy, table: Table, release: Release, readers: Sequence[ModelReader]
+    policy: Policy, table: Table, artifact: SealedRelease, readers: Sequence[ModelReader]
 ) -> KnownReleases | None:
     """The other releases that a policy names, and who is who among the people of all of them; None without any.
 
@@ -47,26 +50,33 @@ def known_releases(
     Args:
         policy: with the releases.
         table: the people of the release that is audited.
-        release: this release.
+        artifact: this release.
         readers: those of model files.
 
     Raises:
-        InconclusiveError: a release or its table cannot be read, a release is of other people, somebody has another
-            secret in another table, people are not told apart by their keys, or weights count no people.
+        InconclusiveError: a release or its table cannot be read, a release is of other people, a report is of none of
+            the releases, somebody has another secret in another table, people are not told apart by their keys, or
+            weights count no people.
     """
     if table.weighted:
         raise InconclusiveError("`joint` counts people, and the weights of the table count none", place="data.columns")
     tables = [*dict.fromkeys(each.data for each in policy.releases if each.data is not None)]
-    others = [_read(policy, i, table, readers, tables) for i in range(len(policy.releases))]
-    _require_own_people("build", release, table)
+    places = [(i, f"releases[{i}]", spec) for i, spec in enumerate(policy.releases)]
+    reports = {place: _report(place, spec) for _, place, spec in places if _is_report(place, spec)}
+    others = [_read(policy, i, table, readers, tables) for i, place, _ in places if place not in reports]
+    share = _largest_shares(reports, [artifact, *(each.sealed for each in others)] if reports else [artifact])
+    _require_own_people("build", artifact.release, table, share.get(artifact.sha256, 1.0))
+    others = [replace(each, largest_share=share.get(each.sealed.sha256, 1.0)) for each in others] if share else others
     for other in others:
-        _require_own_people(other.label, other.release, other.table)
-    if not others:
+        _require_own_people(other.label, other.release, other.table, other.largest_share)
+    if not policy.releases:
         return None
-    if not table.schema.having("key"):
-        return replace(_by_records(table, others), table=len(tables))
-    _require_same_secrets(table, release, others, policy.secret_change)
-    return replace(_by_keys(table, others), table=len(tables), change=policy.secret_change)
+    if table.schema.having("key"):
+        _require_same_secrets(table, artifact.release, others, policy.secret_change)
+        known = replace(_by_keys(table, others), change=policy.secret_change)
+    else:
+        known = _by_records(table, others)
+    return replace(known, table=len(tables), largest_share=share.get(artifact.sha256, 1.0))
 
 
 @dataclass(frozen=True)
@@ -79,6 +89,18 @@ class _Read:
     table: Table
     is_own: bool
     time: int  # the number of its table, from the oldest to the audited one
+    result: BuildResult
+    largest_share: float = 1.0
+
+    @property
+    def sealed(self) -> SealedRelease:
+        """The release with its bytes, as an audit of it seals it."""
+        return serialize(self.result)
+
+    def known(self, record: NDArray[np.int64] | None) -> OtherRelease:
+        """What the adversary has; `record` is the public record of each person."""
+        public = self.table.public[0]
+        return OtherRelease(self.described, self.release, public, record, self.time, self.largest_share)
 
     @property
     def described(self) -> str:
@@ -99,13 +121,75 @@ def _read(
             people = read_table(policy.data, table.schema, spec.data, f"{place}.data")
         if spec.counts is not None:
             release = frequency_table(spec.path.read_bytes(), spec.counts, table.schema)
-            return _Read(place, spec.path.name, release, people, spec.data is None, time)
+            return _Read(place, spec.path.name, release, people, spec.data is None, time, BuildResult(release))
         loaded = load_release(spec.path, table.schema, encoding, people.people, readers)
     except OSError as error:
         raise InconclusiveError(f"cannot be read: {error.strerror}", place=place) from None
     except LeafgateError as error:
         raise InconclusiveError.listing([Problem(place, each.message, each.hint) for each in error.problems]) from None
-    return _Read(place, spec.path.name, loaded.release, people, spec.data is None, time)
+    return _Read(place, spec.path.name, loaded.release, people, spec.data is None, time, loaded)
+
+
+REPORT = b'"leafgate/report/1"'
+"""The format of a report, which stands at its beginning."""
+
+MAX_REPORT_BYTES = 64 * 2**20
+"""A report of more bytes is refused."""
+
+HEAD_BYTES = 2_000
+"""So many bytes of a file tell whether it is a report."""
+
+
+def _is_report(place: str, spec: ReleaseSpec) -> bool:
+    """Is a file of the policy a report of leafgate?"""
+    try:
+        with spec.path.open("rb") as file:
+            return REPORT in file.read(HEAD_BYTES)
+    except OSError as error:
+        raise InconclusiveError(f"cannot be read: {error.strerror}", place=place) from None
+
+
+def _report(place: str, spec: ReleaseSpec) -> tuple[str, list[Mapping[str, Any]]]:
+    """The digest of the release that a report is of, and its findings; InconclusiveError where it is no report."""
+    if spec.data is not None or spec.counts is not None:
+        problem, remedy = "is a report, whose release has its people", "leave out `data` and `counts`"
+        raise InconclusiveError(problem, place=place, remedy=remedy)
+    try:
+        content = read_bounded(spec.path, MAX_REPORT_BYTES, ReportError, place)
+        report: Any = parse_json(content, ReportError, place)
+        return str(report["release"].get("sha256")), [dict(finding) for finding in report["findings"]]
+    except (LeafgateError, AttributeError, KeyError, TypeError, ValueError):
+        raise InconclusiveError("is no report", place=place, remedy="name the report.json of an audit") from None
+
+
+def _largest_shares(
+    reports: Mapping[str, tuple[str, list[Mapping[str, Any]]]], artifacts: Sequence[SealedRelease]
+) -> dict[str, float]:
+    """For each release, by its digest, the share that no class of a leaf is above, as a report of it states.
+
+    A report states it where `confidence` of the attack `linking`, judged by the true shares of whole leaves
+    (`scored: worst`), passed for everybody.
+    """
+    found, of_digest = dict[str, float](), {each.sha256: each.release for each in artifacts}
+    for place, (digest, findings) in reports.items():
+        release = of_digest.get(digest)
+        if release is None:
+            raise InconclusiveError(
+                "is of none of the releases, or does not say of which",
+                place=place,
+                remedy="name its release, too, and a report with the digest of its release",
+            )
+        asked = frozenset[str]().union(*map(columns_asked, release.trees))
+        is_of_leaves = len(release.trees) == 1 and all(release.schema[name].public for name in asked)
+        for finding in findings if is_of_leaves else ():
+            keys = ("metric", "attack", "secret", "passed")
+            stated = ["confidence", "linking", release.target, True] == [finding.get(key) for key in keys]
+            limit = finding.get("limit") if stated else None
+            if isinstance(limit, Mapping) and limit.get("scored") == "worst" and not limit.get("average"):
+                most = limit.get("at_most")
+                if not limit.get("allow") and isinstance(most, float) and 0 < most < found.get(digest, 1.0):
+                    found[digest] = most
+    return found
 
 
 COUNT, SHARE = "count", "share"
@@ -163,7 +247,9 @@ def frequency_table(content: bytes, names: Sequence[str], schema: Schema) -> Rel
             branches = (Branch((value,), below((*cells, value))) for value in schema[name].values or ())
             return CategoricalSplit(name, tuple(branches))
         own = {label: numbers.get((*cells[:place], label, *cells[place:]), 0) for label in schema.classes}
-        return Leaf(shares={k: float(v) for k, v in own.items()}) if kind == SHARE else Leaf(counts=own)
+        if kind == SHARE:  # a leaf of nobody has no shares
+            return Leaf(shares={k: float(v) for k, v in own.items()} if any(own.values()) else None)
+        return Leaf(counts=own)
 
     tree = below(())
     if kind == COUNT:
@@ -182,11 +268,11 @@ def _number(text: str, kind: str) -> Any:
     return number
 
 
-def _require_own_people(place: str, release: Release, table: Table) -> None:
+def _require_own_people(place: str, release: Release, table: Table, largest_share: float) -> None:
     """Raise InconclusiveError where a release states something that is not true of the people it was learned from."""
     mismatch = Consistency(table, release).release_mismatch
-    if not mismatch and not unsupported_reason(release) and contradicted_leaves(release, table):
-        mismatch = "some leaves have labels that are not those of most of their people"
+    if not mismatch and not unsupported_reason(release) and contradicted_leaves(release, table, largest_share):
+        mismatch = "some leaves have labels or shares that are not those of their people"
     if mismatch:
         raise InconclusiveError(f"is not of its table: {mismatch}", place=place, remedy=OTHER_PEOPLE)
 
@@ -195,7 +281,10 @@ def _by_records(table: Table, others: Sequence[_Read]) -> KnownReleases:
     """People without keys: those of the same table have the same records, and nobody knows who the others are."""
     public = table.public[0]
     position = np.arange(len(public))
-    known = [OtherRelease(each.described, each.release, each.table.public[0], None, each.time) for each in others]
+    known = [
+        OtherRelease(each.described, each.release, each.table.public[0], None, each.time, each.largest_share)
+        for each in others
+    ]
     same = [
         replace(each, public=public, record=position) if read.is_own else each
         for each, read in zip(known, others, strict=True)
@@ -216,10 +305,7 @@ def _by_keys(table: Table, others: Sequence[_Read]) -> KnownReleases:
     weight = np.zeros(len(index), dtype=np.int64)
     for people, own_keys in ((table, own), *((each.table, k) for each, k in zip(others, of_others, strict=True))):
         weight[index.get_indexer(pd.Index(own_keys, dtype=object))] = people.persons
-    known = [
-        OtherRelease(each.described, each.release, each.table.public[0], record, each.time)
-        for each, record in zip(others, records[1:], strict=True)
-    ]
+    known = [each.known(record) for each, record in zip(others, records[1:], strict=True)]
     return KnownReleases(tuple(known), records[0], weight, index.to_numpy(dtype=object))
 
 

@@ -311,6 +311,7 @@ class OtherRelease:
         record: shape (n_people,), the position in `public` of the record that each person of `KnownReleases` had then;
             -1 for people it was not learned from. None where nobody knows which of its people is who.
         table: the number of the table of its people, in the order of time; releases of one table have the same.
+        largest_share: no class has a larger share of the people of a leaf, as a report of it states; 1 for no report.
     """
 
     label: str
@@ -318,6 +319,7 @@ class OtherRelease:
     public: Table
     record: NDArray[np.int64] | None
     table: int
+    largest_share: float = 1.0
 
     def defensive_copy(self) -> OtherRelease:
         """The same release for a plugin."""
@@ -341,6 +343,7 @@ class KnownReleases:
             there is one person for each of these.
         table: the number of the audited table, the latest one.
         change: how the secrets that people have in two tables may differ.
+        largest_share: as in OtherRelease, of the release that is attacked.
     """
 
     others: tuple[OtherRelease, ...]
@@ -349,6 +352,7 @@ class KnownReleases:
     keys: NDArray[Any] | None = field(default=None, repr=False)
     table: int = 0
     change: SecretChange = SecretChange()
+    largest_share: float = 1.0
 
     @property
     def in_table(self) -> int:

@@ -81,11 +81,21 @@ class _World:
             own = ReleasedTable(release=release, public=known.public, record=record, label=OWN)
             return cls(known, [own], known.weight, len(record), ())
         own = ReleasedTable(
-            release=release, public=known.public, record=releases.record, label=OWN, table=releases.table
+            release=release,
+            public=known.public,
+            record=releases.record,
+            label=OWN,
+            table=releases.table,
+            largest_share=releases.largest_share,
         )
         others = [
             ReleasedTable(
-                release=each.release, public=each.public, record=each.record, label=each.label, table=each.table
+                release=each.release,
+                public=each.public,
+                record=each.record,
+                label=each.label,
+                table=each.table,
+                largest_share=each.largest_share,
             )
             for each in releases.others
             if each.record is not None

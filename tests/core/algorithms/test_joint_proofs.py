@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from example_counts import seeds
-from joint_cases import Case, changing_case, drawn_case, known_case, random_case
+from joint_cases import Case, changing_case, drawn_case, known_case, random_case, reported_case
 from leafgate.algorithms.joint_classes import JointSystem, joint_system
 from leafgate.algorithms.joint_proofs import (
     IMPOSSIBLE,
@@ -37,7 +37,7 @@ def proofs_of(case: Case) -> JointProofs:
     return joint_proofs(system, insiders=1)
 
 
-@pytest.mark.parametrize("make", [drawn_case, known_case, changing_case])
+@pytest.mark.parametrize("make", [drawn_case, known_case, changing_case, reported_case])
 @pytest.mark.parametrize("seed", seeds(60))
 def test_proofs_equal_the_enumeration_where_people_are_drawn_known_or_change(make: Any, seed: int) -> None:
     assert_equal_to_enumeration(make(np.random.default_rng(seed)))
@@ -49,7 +49,7 @@ def test_proofs_equal_the_enumeration_where_people_are_known_and_a_column_is_pri
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [drawn_case, known_case, changing_case])
+@pytest.mark.parametrize("make", [drawn_case, known_case, changing_case, reported_case])
 def test_proofs_equal_the_enumeration_in_a_thousand_more_cases(make: Any) -> None:
     for seed in range(1_000):
         assert_equal_to_enumeration(make(np.random.default_rng(1_000_000 + seed)))

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import yaml
 
+from command_line import leafgate
 from leafgate.errors import PolicyError
 from leafgate.kernel.belief import SecretBelief
 from leafgate.kernel.findings import Finding
@@ -442,7 +443,7 @@ def test_labels_that_are_not_those_of_most_people_leave_no_answer(folder: Folder
     (folder.path / name).write_text(json.dumps(document))
     build = {"use": "published", "path": name}
     found = folder.findings(table, build=build, publish={"leaves": "labels"})
-    assert "labels that are not those of most" in str(found["attack:joint"].evidence["problem"])
+    assert "labels or shares that are not those" in str(found["attack:joint"].evidence["problem"])
 
 
 def test_a_share_that_a_leaf_states_is_no_estimate(folder: Folder) -> None:
@@ -587,6 +588,41 @@ def test_what_is_no_frequency_table_is_inconclusive(folder: Folder, text: str) -
     (folder.path / "paper.csv").write_text(text)
     found = folder.findings(table, releases=[{"path": "paper.csv", "counts": ["town", "ill"]}])
     assert "frequency table" in str(found["attack:joint"].evidence["problem"])
+
+
+def test_a_report_that_passed_says_that_no_share_is_larger(folder: Folder) -> None:
+    rows = [(f"p{i:03}", i // 10, "a", "yes" if i < 7 else "no") for i in range(20)]
+    table = folder.table("people.csv", rows)
+    build, publish = {"use": "kadet", "k": 10, "prune": False}, {"leaves": "labels"}
+    changes: dict[str, Any] = {"build": build, "publish": publish}
+    name = folder.release("labels.json", table, **changes)
+    limits = [{"use": "confidence", "of": "linking", "at_most": 0.99}]
+    found = folder.findings(table, **changes, attacks=[{"use": "linking"}], metrics=limits)
+    assert found["confidence@linking#ill"].passed is False  # everybody of the older half is well
+    rows[19] = (*rows[19][:3], "yes")
+    table = folder.table("people.csv", rows)
+    name = folder.release("labels.json", table, **changes)
+    limits = [{"use": "confidence", "of": "linking", "at_most": 0.9}]
+    path = folder.policy(table, **changes, attacks=[{"use": "linking"}], metrics=limits)
+    assert leafgate("audit", path, "--out", folder.path / "out").code == 0
+    (folder.path / "out" / "report.json").rename(folder.path / "report.json")
+    other = {"build": {"use": "published", "path": name}, "publish": publish}
+    (folder.path / "paper.csv").write_text("town,ill,share\na,yes,0.4\na,no,0.6")
+    releases = [{"path": "paper.csv", "counts": ["town", "ill"]}]
+    alone, _ = folder.belief(table, **other, releases=releases)
+    belief, _ = folder.belief(table, **other, releases=[*releases, {"path": "report.json"}])
+    assert proved_and_right(alone, rows) == proved_and_right(belief, rows) == 0
+    assert belief.posterior["no"].max() < alone.posterior["no"].max()
+    document = json.loads((folder.path / "report.json").read_text())
+    document["release"]["sha256"] = "0" * 64
+    (folder.path / "report.json").write_text(json.dumps(document))
+    found = folder.findings(table, **other, releases=[*releases, {"path": "report.json"}])
+    assert "is of none of the releases" in str(found["attack:joint"].evidence["problem"])
+    found = folder.findings(table, **other, releases=[{"path": "report.json", "data": table}])
+    assert "leave out `data`" in str(found["attack:joint"].evidence["problem"])
+    (folder.path / "report.json").write_text('{"format": "leafgate/report/1", "findings": 1}')
+    found = folder.findings(table, **other, releases=[{"path": "report.json"}])
+    assert "is no report" in str(found["attack:joint"].evidence["problem"])
 
 
 def test_a_frequency_table_of_other_people_is_inconclusive(folder: Folder) -> None:
