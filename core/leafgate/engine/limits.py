@@ -313,8 +313,25 @@ def _common(
         "secret": secret,
         "plugin": state.plugins.origin(metric),
         "unit": Unit(metric.unit),
-        "plain_failure": metric.plain_failure_of(secret),
+        "plain_failure": metric.plain_failure_of(secret) + _together(result, belief),
     }
+
+
+MAX_NAMED = 3
+"""Other releases that a sentence names."""
+
+
+def _together(result: AttackResult | None, belief: Belief | None) -> str:
+    """Which releases a belief follows from together, as the end of a clause; empty where it is one alone.
+
+    The names are the policy's, so that they disclose nothing of the people.
+    """
+    releases = None if result is None else result.known.releases
+    if releases is None or not isinstance(belief, SecretBelief) or not belief.of_people:
+        return ""
+    labels = [other.label for other in releases.others]
+    named = [*labels[:MAX_NAMED], *([f"{len(labels) - MAX_NAMED} more"] if len(labels) > MAX_NAMED else [])]
+    return f", by this release together with {' and '.join(filter(None, [', '.join(named[:-1]), named[-1]]))}"
 
 
 def _attack_evidence(case: ScoringContext, result: AttackResult | None) -> dict[str, Any]:

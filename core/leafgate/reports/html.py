@@ -32,6 +32,8 @@ from leafgate.reports.common import (
     sentence,
     state_counts,
 )
+from leafgate.reports.count_tables import MAX_TABLES, count_tables
+from leafgate.reports.count_tables import TITLE as COUNTS_TITLE
 from leafgate.reports.inference_table import HEADINGS, READING, TITLE, inference_rows
 from leafgate.reports.interpretation import meaning, method_lines
 from leafgate.reports.svg_histogram import histogram
@@ -95,6 +97,7 @@ def template_context(report: JsonObject) -> JsonDocument:
     drawn = list(_drawn(findings))
     labelled = tree is not None and bool(tree["coloured"] or "words" in nodes[0])
     inferences = list(inference_rows(report["findings"]))
+    counts = count_tables(report["findings"])
     return {
         "report": report,
         "verdict": verdict_words(report),
@@ -117,6 +120,7 @@ def template_context(report: JsonObject) -> JsonDocument:
         "inference": {"title": TITLE, "reading": READING, "headings": HEADINGS},
         "inferences": inferences[:MAX_INFERENCES],
         "more_inferences": max(len(inferences) - MAX_INFERENCES, 0),
+        "counts": {"title": COUNTS_TITLE, "tables": counts[:MAX_TABLES], "more": max(len(counts) - MAX_TABLES, 0)},
         "guesses": report.get("guesses", [])[:MAX_FIGURES],
         "idle": list(idle_waiver_lines(report))[:MAX_LISTED],
         "in_short": [(heading, lines) for heading, lines in in_short(report) if lines],

@@ -17,6 +17,8 @@ from leafgate.reports.common import (
     sentence,
     state_counts,
 )
+from leafgate.reports.count_tables import MAX_TABLES, count_tables
+from leafgate.reports.count_tables import TITLE as COUNTS_TITLE
 from leafgate.reports.inference_table import HEADINGS, READING, TITLE, Cell, inference_rows
 from leafgate.reports.interpretation import meaning, method_lines
 
@@ -63,6 +65,7 @@ def _lines(report: JsonObject) -> Iterator[str]:
     for finding in [finding for finding in findings if finding_state(finding) != "passed"][:MAX_DETAILED]:
         yield from _explained(finding)
     yield from _inferences(report)
+    yield from _counts(report)
     yield from _ending(report)
 
 
@@ -101,6 +104,20 @@ def _inferences(report: JsonObject) -> Iterator[str]:
 
 def _inference_cell(cell: Cell) -> str:
     return _safe(cell.text) + (f"<br>{_safe(cell.note)}" if cell.note else "")
+
+
+def _counts(report: JsonObject) -> Iterator[str]:
+    """The tables of whom attacks count; nothing for a report without them."""
+    tables = count_tables(report["findings"])
+    if tables:
+        yield from ("", f"**{COUNTS_TITLE}**")
+    for table in tables[:MAX_TABLES]:
+        yield from ("", _safe(table.title), "")
+        yield f"| {' | '.join(map(_safe, table.headings))} |"
+        yield "|---" * len(table.headings) + "|"
+        yield from (f"| {' | '.join(map(_safe, row))} |" for row in table.rows)
+    if len(tables) > MAX_TABLES:
+        yield from ("", f"And {len(tables) - MAX_TABLES} more, in the JSON.")
 
 
 def _ending(report: JsonObject) -> Iterator[str]:

@@ -29,6 +29,7 @@ from leafgate.api import (
     columns_asked,
 )
 from leafgate_plugins.together.estimate import MAX_GAP, maximum_entropy, stated_people
+from leafgate_plugins.together.words import joint_words
 
 ESTIMATE_ERROR = 0.02
 """An estimated probability may be off by this much: a limit that lies nearer to it is inconclusive."""
@@ -132,6 +133,7 @@ def _belief(world: _World, secret: Column, *, insiders: int, time_limit: float) 
     if world.known.releases is not None:
         left = max(time_limit - (time.monotonic() - start), 1.0)
         evidence |= {"together": [each.label for each in world.sources], **_versions(world, proofs, secret, left)}
+        evidence |= _says(evidence, secret)
     if unused:
         evidence["unused"] = unused
     return SecretBelief(
@@ -276,6 +278,14 @@ def _versions(world: _World, proofs: JointProofs, secret: Column, time_limit: fl
             for name, part in parts.items()
         }
     return {"came_and_left": AuditorOnly(groups)} if groups else {}
+
+
+def _says(evidence: dict[str, Any], secret: Column) -> dict[str, Any]:
+    """What is proved together and by either release alone, in words; nothing where no release is compared."""
+    if "came_and_left" not in evidence:
+        return {}
+    people, compared = evidence["people_proved"].count, evidence["came_and_left"].content
+    return {"says": AuditorOnly(joint_words(secret.name, evidence["together"], people, compared))}
 
 
 def _people(world: _World, part: Mask) -> PeopleCount:

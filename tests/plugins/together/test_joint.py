@@ -418,7 +418,7 @@ def test_what_to_do_about_several_releases_is_said(folder: Folder) -> None:
     build = {"use": "kadet", "k": 40}
     folder.release("old.json", yesterday, build=build)
     found = folder.findings(today, build=build, releases=[{"path": "old.json", "data": yesterday}])
-    (remedy,) = found["exposure@joint#ill"].remedies
+    remedy = found["exposure@joint#ill"].remedies[0]
     assert remedy.text.startswith("What is out already cannot be taken back")
 
 

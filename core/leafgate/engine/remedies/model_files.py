@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from leafgate.algorithms.pruned_release import Pruning, is_constant
 from leafgate.algorithms.publication import at_level
 from leafgate.engine.remedies.static import has_own_command
-from leafgate.engine.remedies.trials import Trial, Trials, ladder, predicts_nothing
+from leafgate.engine.remedies.trials import SearchedRemedies, Trial, Trials, ladder, predicts_nothing
 from leafgate.io.release_codec import LoadedRelease, Provenance
 from leafgate.kernel.components import TreeBuilder
 from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, Remedy, scrub_command
@@ -103,22 +103,22 @@ class ModelFileSearch:
 
     trials: Trials
 
-    def remedies(self) -> Iterator[Remedy]:
+    def searched(self) -> SearchedRemedies:
         """What to do with a model's file: write it anew with labels, cut it back, or train it with larger leaves."""
         assert self.trials.artifact is not None
         release = self.trials.artifact.release
         if not release.trees:
-            return
-        if _can_be_scrubbed(release) and not is_constant(_with_labels(release)):
+            return SearchedRemedies()
+        if can_be_scrubbed(release) and not is_constant(_with_labels(release)):
             scrubbed = self._given(_with_labels(release))
             self.trials.tried.append("labels alone on the leaves")
+            self.trials.tried_labels = True
             if self.trials.keeps(self.trials.trial(whole=False, **scrubbed)):
                 whole = self.trials.trial(whole=True, **scrubbed)
                 if whole is not None and self.trials.keeps(whole):
-                    yield self._scrubbed(whole)
-                    return
+                    return SearchedRemedies((self._scrubbed(whole),), tried_labels=True)
                 self.trials.note_broken(whole)
-        yield from self._larger_leaves(release)
+        return self._larger_leaves(release)
 
     def _scrubbed(self, whole: Trial) -> Remedy:
         """The command that leaves labels alone on the leaves, with which a whole audit keeps every limit."""
@@ -130,7 +130,7 @@ class ModelFileSearch:
             tried=whole.report.verdict == "pass",
         )
 
-    def _larger_leaves(self, release: Release) -> Iterator[Remedy]:
+    def _larger_leaves(self, release: Release) -> SearchedRemedies:
         """What cuts the model back, and the parameters of a learner whose model would be like it.
 
         Leaves so large that nothing is left of the trees are named last, as what they are.
@@ -143,17 +143,18 @@ class ModelFileSearch:
                 break
         useful = [cut for cut in found if not predicts_nothing(cut.whole)]
         if useful:
-            yield from self._cut_or_retrained(useful, release)
-        else:
-            yield from nothing_found(self.trials.tried, of_file=release.file is not None)
-        if found and not useful:
+            remedies = tuple(self._cut_or_retrained(useful, release))
+            return SearchedRemedies(remedies, tried_labels=self.trials.tried_labels)
+        others = list(nothing_found(self.trials.tried, of_file=release.file is not None))
+        if found:
             cut = found[0]
             text = (
                 f"Leaves of at least {cut.value:,} people{cut.variant.clause} keep {self.trials.kept(cut.whole)}, but "
                 "nothing is left of the trees then: they predict the same for everybody, which is of no use. A model "
                 "that is trained with such leaves may be no better."
             )
-            yield Remedy(action="advise", text=text, details=self.trials.details(cut.whole, of_cut=True))
+            others.append(Remedy(action="advise", text=text, details=self.trials.details(cut.whole, of_cut=True)))
+        return SearchedRemedies((), tuple(others), self.trials.tried_labels)
 
     def _cut_or_retrained(self, found: Sequence[_CutBack], release: Release) -> Iterator[Remedy]:
         """The repair of the model, or its training with such leaves as keep every limit; of a release file, advice."""
@@ -173,7 +174,7 @@ class ModelFileSearch:
     def _variants(self, release: Release) -> Iterator[_Variant]:
         """The model, the same with labels alone on its leaves, and its first trees, the most first."""
         yield _Variant(release)
-        if _can_be_scrubbed(release):
+        if can_be_scrubbed(release):
             yield _Variant(_with_labels(release), labels=True)
         if release.combine in {"vote", "mean_per_tree"} and self._leaf_parameter()[0] == "min_samples_leaf":
             for count in FEWER_TREES:
@@ -269,7 +270,7 @@ class ModelFileSearch:
         return changes
 
 
-def _can_be_scrubbed(release: Release) -> bool:
+def can_be_scrubbed(release: Release) -> bool:
     """Can its file be written anew with labels alone, and does it disclose more now?"""
     labels = release.combine in {"one", "vote"} and not release.predicts_numbers
     return labels and release.file is not None and release.publish.leaves != "labels"

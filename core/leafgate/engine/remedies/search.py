@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from leafgate.api.registry import Plugins, use_of
 from leafgate.engine.remedies.model_files import ModelFileSearch, nothing_found
-from leafgate.engine.remedies.static import raised_options
-from leafgate.engine.remedies.trials import Run, Trial, Trials, ladder, leaves_of, predicts_nothing
+from leafgate.engine.remedies.several_releases import about_several_releases
+from leafgate.engine.remedies.static import is_of_several_releases, raised_options
+from leafgate.engine.remedies.trials import Run, SearchedRemedies, Trial, Trials, ladder, leaves_of, predicts_nothing
 from leafgate.errors import LeafgateError
 from leafgate.io.release_codec import SealedRelease
 from leafgate.io.yaml import yaml_flow
 from leafgate.kernel.components import TreeBuilder
-from leafgate.kernel.findings import Remedy, Report
+from leafgate.kernel.findings import Finding, Remedy, Report
 from leafgate.kernel.inheritance import MORE
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import Publish
@@ -40,12 +41,19 @@ def with_searched_remedies(
     trials = Trials(policy, table, report, artifact, run)
     if not trials.failed or not may_search(policy, artifact):
         return report
-    found = tuple(_remedies(trials, plugins))
-    if not found:
+    found = _searched(trials, plugins)
+    if not found.listed:
         return report
+    release = None if artifact is None else artifact.release
+    ordered = tuple(about_several_releases(policy, release, found))
     helped = {finding.id for finding in trials.failed}
-    findings = [replace(each, remedies=found) if each.id in helped else each for each in report.findings]
-    return replace(report, findings=findings)
+
+    def completed(finding: Finding) -> Finding:
+        if finding.id not in helped:
+            return finding
+        return replace(finding, remedies=ordered if is_of_several_releases(finding, policy) else found.listed)
+
+    return replace(report, findings=[completed(finding) for finding in report.findings])
 
 
 def may_search(policy: Policy, artifact: SealedRelease | None) -> bool:
@@ -61,17 +69,15 @@ def may_search(policy: Policy, artifact: SealedRelease | None) -> bool:
     return not promised and not any(attack.needs & UNSEARCHED for attack in policy.attacks)
 
 
-def _remedies(trials: Trials, plugins: Plugins) -> Iterator[Remedy]:
+def _searched(trials: Trials, plugins: Plugins) -> SearchedRemedies:
     """What passes, first what leaves most of the trees; where that is nothing or a constant, first that it is so."""
     if trials.artifact is not None and not trials.artifact.built:
-        yield from ModelFileSearch(trials).remedies()
-        return
+        return ModelFileSearch(trials).searched()
     found = sorted(_BuilderSearch(trials, plugins).found(), key=lambda each: (not each.remedy.tried, -each.leaves))
-    useful = [each.remedy for each in found if not each.constant]
-    if not useful:
-        yield from nothing_found(trials.tried)
-    yield from useful
-    yield from (each.remedy for each in found if each.constant)
+    useful = tuple(each.remedy for each in found if not each.constant)
+    constants = (each.remedy for each in found if each.constant)
+    nothing = () if useful else nothing_found(trials.tried)
+    return SearchedRemedies(useful, (*nothing, *constants), trials.tried_labels)
 
 
 @dataclass(frozen=True)
@@ -110,6 +116,7 @@ class _BuilderSearch:
             return
         less = publish.model_copy(update={"leaves": "labels"})
         self.trials.tried.append("`publish.leaves: labels`")
+        self.trials.tried_labels = True
         if self.trials.keeps(self.trials.trial(whole=False, publish=less)):
             text = "Publish labels alone on the leaves (`publish.leaves: labels`)"
             trial = self.trials.trial(whole=True, publish=less)

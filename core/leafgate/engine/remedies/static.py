@@ -97,8 +97,10 @@ def _remedies_of(
         yield Remedy(action="advise", text=text)
     elif finding.passed is None:
         yield from _about_doubt(finding, metric, policy, plugins, failed)
-    elif policy.releases and finding.evidence.get("scored_because") == JOINT_CLASSES:
-        yield Remedy(action="advise", text=SEVERAL_RELEASES)
+    elif is_of_several_releases(finding, policy):
+        from leafgate.engine.remedies.several_releases import about_several_releases  # not every audit needs it
+
+        yield from about_several_releases(policy, release)
     elif release is not None and release.claims_differential_privacy and metric is not None:
         yield from _about_private_release(metric, policy, plugins, release)
     elif finding.metric and release is not None and release.trees and release.file is not None:
@@ -108,12 +110,9 @@ def _remedies_of(
         yield _larger_groups(policy)
 
 
-SEVERAL_RELEASES = (
-    "What is out already cannot be taken back, so release less beside it, in this order: labels alone; later, when "
-    "more people have come or gone in each leaf; fewer leaves with shares that are rounded so that one person moves "
-    "none; the same people again; a private forest."
-)
-"""What to do where several releases together break a limit that each may keep alone."""
+def is_of_several_releases(finding: Finding, policy: Policy) -> bool:
+    """Is it about a limit on what this release and the others that the policy names prove together?"""
+    return bool(policy.releases) and finding.evidence.get("scored_because") == JOINT_CLASSES
 
 
 def _larger_groups(policy: Policy) -> Remedy:

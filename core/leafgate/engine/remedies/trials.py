@@ -11,7 +11,7 @@ from leafgate.algorithms.usefulness import Goal, usefulness
 from leafgate.engine.remedies.static import has_own_command
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.release_codec import SealedRelease
-from leafgate.kernel.findings import UNLIMITED, Finding, Report
+from leafgate.kernel.findings import UNLIMITED, Finding, Remedy, Report
 from leafgate.kernel.policy import Policy
 
 if TYPE_CHECKING:
@@ -36,6 +36,26 @@ class Trial:
     artifact: SealedRelease | None
 
 
+@dataclass(frozen=True)
+class SearchedRemedies:
+    """What a search has to say.
+
+    Attributes:
+        useful: changes that keep every limit, of releases that predict something.
+        others: that nothing useful was found, or which constants keep every limit.
+        tried_labels: whether labels alone on the leaves were among what was tried.
+    """
+
+    useful: tuple[Remedy, ...] = ()
+    others: tuple[Remedy, ...] = ()
+    tried_labels: bool = False
+
+    @property
+    def listed(self) -> tuple[Remedy, ...]:
+        """All of them, the best first."""
+        return (*self.useful, *self.others)
+
+
 Run = Callable[[Policy], Trial]
 """Audits by a policy on the same tables, without a search of its own."""
 
@@ -54,7 +74,8 @@ def ladder(above: int, most: int) -> list[int]:
 class Trials:
     """The trials of one search, on the tables of one audit.
 
-    `tried` says in words what was tried, and `use_now` how useful the audited release is to the table's people.
+    `tried` says in words what was tried, `tried_labels` whether labels alone were, and `use_now` how useful the audited
+    release is to the table's people.
     """
 
     policy: Policy
@@ -63,6 +84,7 @@ class Trials:
     artifact: SealedRelease | None
     run: Run
     tried: list[str] = field(default_factory=list)
+    tried_labels: bool = False
     use_now: dict[Goal, float] = field(default_factory=dict)
 
     @property
