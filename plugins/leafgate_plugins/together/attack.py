@@ -27,8 +27,9 @@ from leafgate.api import (
     Schema,
     SecretBelief,
     columns_asked,
+    leaves,
 )
-from leafgate_plugins.together.estimate import MAX_GAP, maximum_entropy, stated_people
+from leafgate_plugins.together.estimate import MAX_GAP, batch_per_leaf, maximum_entropy, stated_people
 from leafgate_plugins.together.words import joint_words
 
 ESTIMATE_ERROR = 0.02
@@ -133,7 +134,7 @@ def _belief(world: _World, secret: Column, *, insiders: int, time_limit: float) 
     if world.known.releases is not None:
         left = max(time_limit - (time.monotonic() - start), 1.0)
         evidence |= {"together": [each.label for each in world.sources], **_versions(world, proofs, secret, left)}
-        evidence |= _says(evidence, secret)
+        evidence |= _says(evidence, secret) | _batch(world, posterior[row_of])
     if unused:
         evidence["unused"] = unused
     return SecretBelief(
@@ -278,6 +279,14 @@ def _versions(world: _World, proofs: JointProofs, secret: Column, time_limit: fl
             for name, part in parts.items()
         }
     return {"came_and_left": AuditorOnly(groups)} if groups else {}
+
+
+def _batch(world: _World, posterior: Floats) -> dict[str, Any]:
+    """How many people should come in each leaf before the next release; nothing where that is not known."""
+    weight = world.weight[: world.in_table]
+    n_leaves = max(sum(1 for _ in leaves(tree)) for tree in world.sources[0].release.trees)
+    people = batch_per_leaf(np.asarray(weight @ posterior / weight.sum()), n_leaves)
+    return {} if people is None else {"people_to_come_per_leaf": AuditorOnly(people)}
 
 
 def _says(evidence: dict[str, Any], secret: Column) -> dict[str, Any]:

@@ -18,6 +18,38 @@ LARGEST_EXPONENT = 700.0
 """Exponents are cut off here, below the overflow of a double."""
 
 
+CHANCE_OF_ALIKE = 0.05
+"""The chance that is left, in a batch that is large enough, of a leaf whose newcomers all have the same value."""
+
+MAX_BATCH = 10_000
+"""No batch of more people a leaf is proposed."""
+
+
+def batch_per_leaf(shares: Floats, leaves: int) -> int | None:
+    """How many people should come in each leaf, so that hardly ever all of them have the same value there.
+
+    With counts, what changes in a leaf is what those who came and left add up to. Where n people come, drawn from
+    people with shares p_v of the values, they are alike with the chance s = sum over v of p_v^n; in none of L leaves
+    with (1 - s)^L. That is no proof that nobody is proved: audit the next release with this one.
+
+    Args:
+        shares: of the values among all people; they sum to 1.
+        leaves: of the tree, from 1.
+
+    Returns:
+        The least number for which some leaf has the same value for all with a chance of 5 % at most; None where it is
+        larger than 10,000.
+
+    >>> batch_per_leaf(np.array([0.7, 0.3]), 8), batch_per_leaf(np.array([0.7, 0.3]), 52)
+    (15, 20)
+    """
+    for people in range(2, MAX_BATCH + 1):
+        alike = float((shares**people).sum())
+        if 1 - (1 - min(alike, 1.0)) ** leaves <= CHANCE_OF_ALIKE:
+            return people
+    return None
+
+
 def stated_people(system: JointSystem) -> tuple[Floats, Mask]:
     """The people of each class by their value where releases state these numbers, as for a leaf of one class.
 

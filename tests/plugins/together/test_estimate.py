@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from example_counts import seeds
 from joint_cases import random_case
 from leafgate.algorithms.joint_classes import joint_system
 from leafgate.algorithms.joint_proofs import IMPOSSIBLE, joint_proofs
-from leafgate_plugins.together.estimate import maximum_entropy
+from leafgate_plugins.together.estimate import batch_per_leaf, maximum_entropy
 
 
 def test_estimates_agree_with_what_is_published_and_are_near_the_mean_over_all_tables() -> None:
@@ -25,6 +26,22 @@ def test_estimates_agree_with_what_is_published_and_are_near_the_mean_over_all_t
         mean = np.stack([(case.all_tables() == value).mean(axis=0) for value in range(2)], axis=1)
         errors.append(np.abs(posterior[system.class_of] - mean).mean())
     assert np.mean(errors) < 0.05
+
+
+@pytest.mark.parametrize(("shares", "leaves"), [((0.7, 0.3), 8), ((0.9, 0.1), 20), ((0.4, 0.3, 0.3), 50)])
+def test_a_batch_is_as_large_as_simulated_ones_need_to_be(shares: tuple[float, ...], leaves: int) -> None:
+    rng, people = np.random.default_rng(0), batch_per_leaf(np.array(shares), leaves)
+    assert people is not None
+    chances = []
+    for n in (people, people - 1):
+        drawn = rng.choice(len(shares), (20_000, leaves, n), p=shares)
+        chances.append((drawn == drawn[:, :, :1]).all(axis=2).any(axis=1).mean())
+    assert chances[0] < 0.053
+    assert chances[1] > 0.047
+
+
+def test_no_batch_is_large_enough_where_all_have_the_same_value() -> None:
+    assert batch_per_leaf(np.array([1.0, 0.0]), 3) is None
 
 
 def test_the_estimate_of_one_leaf_is_its_shares() -> None:

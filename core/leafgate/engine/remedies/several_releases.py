@@ -75,10 +75,11 @@ def _labels_alone(policy: Policy, release: Release | None) -> Iterator[Remedy]:
 
 
 def _larger_batch() -> Remedy:
-    """To publish later; how many people must come and go is not computed here."""
+    """To publish later; how many people should come is in the evidence."""
     text = (
         "Wait with the next release until the batch is large enough, so that several people have come or gone in each "
-        "leaf: the difference of two releases then counts fewer of them alone."
+        "leaf (`people_to_come_per_leaf` in the evidence for auditors says how many): the difference of two releases "
+        "then counts fewer of them alone."
     )
     return Remedy(action="advise", text=text)
 
