@@ -17,6 +17,7 @@ from leafgate.algorithms.consistency import Consistency
 from leafgate.algorithms.joint_classes import contradicted_leaves, unsupported_reason
 from leafgate.errors import InconclusiveError, LeafgateError, Problem, ReleaseError
 from leafgate.io.tables.reader import read_table
+from leafgate.kernel.context import NamedRelease
 from leafgate.kernel.knowledge import KnownReleases, OtherRelease, SecretChange
 from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.release import FileDisclosure, ModelFile, Publish, Release
@@ -38,7 +39,7 @@ ONE_ROW = "give every person one row, with a key of her own"
 
 
 def known_releases(
-    policy: Policy, table: Table, release: Release, readers: Sequence[ModelReader]
+    policy: Policy, others: Sequence[ReadRelease], table: Table, release: Release
 ) -> KnownReleases | None:
     """The other releases that a policy names, and who is who among the people of all of them; None without any.
 
@@ -46,31 +47,34 @@ def known_releases(
 
     Args:
         policy: with the releases.
+        others: these releases, as they were read.
         table: the people of the release that is audited.
         release: this release.
-        readers: those of model files.
 
     Raises:
-        InconclusiveError: a release or its table cannot be read, a release is of other people, somebody has another
-            secret in another table, people are not told apart by their keys, or weights count no people.
+        InconclusiveError: a release is of other people, somebody has another secret in another table, people are not
+            told apart by their keys, or weights count no people.
     """
     if table.weighted:
         raise InconclusiveError("`joint` counts people, and the weights of the table count none", place="data.columns")
-    tables = [*dict.fromkeys(each.data for each in policy.releases if each.data is not None)]
-    others = [_read(policy, i, table, readers, tables) for i in range(len(policy.releases))]
     _require_own_people("build", release, table)
     for other in others:
         _require_own_people(other.label, other.release, other.table)
     if not others:
         return None
     if not table.schema.having("key"):
-        return replace(_by_records(table, others), table=len(tables))
+        return replace(_by_records(table, others), table=len(_other_tables(policy)))
     _require_same_secrets(table, release, others, policy.secret_change)
-    return replace(_by_keys(table, others), table=len(tables), change=policy.secret_change)
+    return replace(_by_keys(table, others), table=len(_other_tables(policy)), change=policy.secret_change)
+
+
+def _other_tables(policy: Policy) -> list[PeopleFile]:
+    """The tables of the other releases, each once, from the oldest to the newest."""
+    return [*dict.fromkeys(each.data for each in policy.releases if each.data is not None)]
 
 
 @dataclass(frozen=True)
-class _Read:
+class ReadRelease:
     """A release of the policy, and the people it was learned from; `is_own` where these are the table's."""
 
     label: str
@@ -85,12 +89,29 @@ class _Read:
         """What reports call it: its place in the policy, and the name of its file."""
         return f"{self.label} ({self.name})"
 
+    @property
+    def for_metrics(self) -> NamedRelease:
+        """The same as metrics read it: with a copy of the table."""
+        return NamedRelease(self.described, self.release, self.table.defensive_copy())
 
-def _read(
-    policy: Policy, number: int, table: Table, readers: Sequence[ModelReader], tables: Sequence[PeopleFile]
-) -> _Read:
-    """Read a release and its table, one of those of others; InconclusiveError where that is not possible."""
-    place, spec = f"releases[{number}]", policy.releases[number]
+
+def read_releases(policy: Policy, table: Table, readers: Sequence[ModelReader]) -> list[ReadRelease]:
+    """The other releases that a policy names, each with the people it was learned from.
+
+    Args:
+        policy: with the releases.
+        table: the people of the release that is audited.
+        readers: those of model files.
+
+    Raises:
+        InconclusiveError: a release or its table cannot be read.
+    """
+    return [_read(policy, i, table, readers) for i in range(len(policy.releases))]
+
+
+def _read(policy: Policy, number: int, table: Table, readers: Sequence[ModelReader]) -> ReadRelease:
+    """Read a release and its table; InconclusiveError where that is not possible."""
+    place, spec, tables = f"releases[{number}]", policy.releases[number], _other_tables(policy)
     time = len(tables) if spec.data is None else tables.index(spec.data)
     encoding = getattr(policy.build, "encoding", None) or None
     people = table
@@ -99,13 +120,13 @@ def _read(
             people = read_table(policy.data, table.schema, spec.data, f"{place}.data")
         if spec.counts is not None:
             release = frequency_table(spec.path.read_bytes(), spec.counts, table.schema)
-            return _Read(place, spec.path.name, release, people, spec.data is None, time)
+            return ReadRelease(place, spec.path.name, release, people, spec.data is None, time)
         loaded = load_release(spec.path, table.schema, encoding, people.people, readers)
     except OSError as error:
         raise InconclusiveError(f"cannot be read: {error.strerror}", place=place) from None
     except LeafgateError as error:
         raise InconclusiveError.listing([Problem(place, each.message, each.hint) for each in error.problems]) from None
-    return _Read(place, spec.path.name, loaded.release, people, spec.data is None, time)
+    return ReadRelease(place, spec.path.name, loaded.release, people, spec.data is None, time)
 
 
 COUNT, SHARE = "count", "share"
@@ -191,7 +212,7 @@ def _require_own_people(place: str, release: Release, table: Table) -> None:
         raise InconclusiveError(f"is not of its table: {mismatch}", place=place, remedy=OTHER_PEOPLE)
 
 
-def _by_records(table: Table, others: Sequence[_Read]) -> KnownReleases:
+def _by_records(table: Table, others: Sequence[ReadRelease]) -> KnownReleases:
     """People without keys: those of the same table have the same records, and nobody knows who the others are."""
     public = table.public[0]
     position = np.arange(len(public))
@@ -203,7 +224,7 @@ def _by_records(table: Table, others: Sequence[_Read]) -> KnownReleases:
     return KnownReleases(tuple(same), position, public.weight)
 
 
-def _by_keys(table: Table, others: Sequence[_Read]) -> KnownReleases:
+def _by_keys(table: Table, others: Sequence[ReadRelease]) -> KnownReleases:
     """People of all tables by their keys: those of the table first, each part in the order of the keys' texts."""
     own = _keys(table, "data.path")
     keys = sorted(own, key=_order)
@@ -242,7 +263,7 @@ def _records(people: Table, keys: list[Any], index: pd.Index[Any]) -> NDArray[np
     return record
 
 
-def _require_same_secrets(table: Table, release: Release, others: Sequence[_Read], change: SecretChange) -> None:
+def _require_same_secrets(table: Table, release: Release, others: Sequence[ReadRelease], change: SecretChange) -> None:
     """Raise InconclusiveError where cells that nobody knows differ between tables, other than secrets may change."""
     asked = [columns_asked(tree) for each in (release, *(o.release for o in others)) for tree in each.fitted_trees]
     names = {column.name for column in table.schema.columns if not column.public and "key" not in column.roles}
