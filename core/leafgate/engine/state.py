@@ -27,9 +27,10 @@ class AuditState:
     """Everything that findings are computed from.
 
     `known` is what the policy's `knows` grants, by which metrics of the release are scored; each of `attack_results`
-    has what its attack was granted. `verified_claims` names the claims that this audit has verified. `comparisons` is
-    how many limits on beliefs of each kind are judged by samples of people, each for one attack. `mapped_classes` are
-    those of the artifact. `other_releases` reads those that the policy names.
+    has what its attack was granted. `verified_claims` names the claims that this audit has verified. `private_total` is
+    the limit that the verified claims of all releases together keep (`verified_total`); empty where there is none.
+    `comparisons` is how many limits on beliefs of each kind are judged by samples of people, each for one attack.
+    `mapped_classes` are those of the artifact. `other_releases` reads those that the policy names.
     """
 
     table: Table
@@ -41,6 +42,7 @@ class AuditState:
     consistency: Consistency
     origins: Sequence[int] | None = None
     verified_claims: frozenset[str] = frozenset()
+    private_total: str = ""
     builder: TreeBuilder | None = None
     comparisons: Mapping[type[Belief], int] = field(default_factory=dict)
     smallest_cell: int = 10

@@ -215,6 +215,54 @@ def test_a_release_that_cannot_be_verified_is_inconclusive_unless_the_others_bre
     assert findings["differential_privacy"]["passed"] is False
 
 
+JOINT = {"use": "confidence", "of": "joint", "at_most": 0.95}
+
+
+@pytest.mark.parametrize(("at_most", "covered"), [(0.75, True), (0.7, False)])
+def test_a_total_that_is_kept_covers_what_joint_does_not_read(nights: Path, at_most: float, covered: bool) -> None:
+    limits = [{**LIMIT, "at_most": at_most}, JOINT]
+    releases = named("monday", "tuesday")
+    code, findings = audited(
+        nights, "wednesday", slice(0, 600), attacks=[{"use": "joint"}], metrics=limits, releases=releases
+    )
+    found = findings["confidence@joint#ill"]
+    assert found["passed"] is (True if covered else None)
+    assert found["evidence"].get("covered_by") == ("differential_privacy" if covered else None)
+    assert len(found["evidence"]["unused"]) == 3
+    assert code == (0 if covered else 1)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"metrics": [JOINT]},
+        {"metrics": [{**LIMIT, "over": "release"}, JOINT]},
+        {"metrics": [{**LIMIT, "at_most": 100}, JOINT], "build": {"use": "dp_laplace_trees", "scale": 0.5, "delta": 0}},
+    ],
+)
+def test_joint_stays_inconclusive_where_no_limit_on_the_total_bounds_beliefs(
+    nights: Path, changes: dict[str, Any]
+) -> None:
+    code, findings = audited(
+        nights, "wednesday", slice(0, 600), attacks=[{"use": "joint"}], releases=named("monday"), **changes
+    )
+    assert code == 3
+    assert findings["confidence@joint#ill"]["passed"] is None
+    assert "covered_by" not in findings["confidence@joint#ill"]["evidence"]
+
+
+def test_beside_a_release_with_exact_counts_a_private_one_leaves_joint_inconclusive(nights: Path) -> None:
+    build = {"use": "kadet", "k": 20}
+    audited(nights, "exact", slice(0, 600), build=build, metrics=[{"use": "k_anonymity", "at_least": 20}])
+    releases = [*named("monday"), {"path": "exact/release.json"}]
+    limits = [{**LIMIT, "at_most": 9}, JOINT]
+    _, findings = audited(
+        nights, "wednesday", slice(0, 600), attacks=[{"use": "joint"}], metrics=limits, releases=releases
+    )
+    assert findings["differential_privacy"]["passed"] is False
+    assert findings["confidence@joint#ill"]["passed"] is None
+
+
 def test_a_release_that_cannot_be_read_leaves_the_total_inconclusive(nights: Path) -> None:
     (nights / "broken.json").write_text("{}")
     code, findings = audited(nights, "wednesday", slice(0, 600), releases=[{"path": "broken.json"}])
