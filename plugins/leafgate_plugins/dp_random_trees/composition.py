@@ -26,7 +26,7 @@ WITHOUT_CLAIM = (
 TOO_MUCH = "Publish fewer releases of these people, or each with a smaller epsilon."
 UNVERIFIED = (
     "Name every release under `releases` as leafgate wrote it (`publish: {leaves: counts, measure: true}`), and in "
-    "`data` the table that it was learned from."
+    "`data` the table that it was learned from. If one shows too few numbers for that, publish nothing more beside it."
 )
 
 
