@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from leafgate.kernel.components import Neighbours as Neighbours
     from leafgate.kernel.components import SourceFile as SourceFile
     from leafgate.kernel.components import TreeBuilder as TreeBuilder
+    from leafgate.kernel.context import NamedRelease as NamedRelease
     from leafgate.kernel.context import ScoringContext as ScoringContext
     from leafgate.kernel.evidence import OWN_ACCOUNT as OWN_ACCOUNT
     from leafgate.kernel.evidence import AuditorOnly as AuditorOnly

@@ -125,7 +125,7 @@ def _finding_document(
     )
 
 
-WITHOUT_NUMBERS = frozenset({"claim", "derived", "problem", "scored_because"})
+WITHOUT_NUMBERS = frozenset({"claim", "covered_by", "derived", "problem", "scored_because"})
 """The evidence of a finding whose numbers are for auditors that the public sees all the same; `derived` is a score by
 what the adversary derives, which may follow from the release where the judged one does not."""
 

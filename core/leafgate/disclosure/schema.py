@@ -277,6 +277,8 @@ class EvidenceDocument(BaseModel):
     """The score by the true composition of each group."""
     scored_because: str = ""
     """Why the distribution that was judged is not the one the policy asks for, or the only one."""
+    covered_by: str = ""
+    """The limit on the total of all releases' claims that covers what the attack does not read of their numbers."""
     unbounded: bool = False
     """Whether a score is infinite."""
     reason: str = ""

@@ -14,7 +14,7 @@ from typing import Any
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult, run_as_granted, run_attack
 from leafgate.engine.build import build
-from leafgate.engine.checks import check_claims, plugin_checks, soundness_checks, verified
+from leafgate.engine.checks import check_claims, plugin_checks, soundness_checks, verified, verified_total
 from leafgate.engine.knowledge import Adversaries, ControlCheck
 from leafgate.engine.large_tables import representatives_of
 from leafgate.engine.limits import judge
@@ -124,6 +124,7 @@ def score_and_check(
     doubts = locations.of_build(soundness_checks(policy, plugins, state))
     claims = locations.of_build(check_claims(state, run_for_claim))
     state = replace(state, verified_claims=verified(claims))
+    state = replace(state, private_total=verified_total(policy, state))
     judged = locations.of_limits(judge(policy.metrics, state))
     disclosed = locations.of_build(file_disclosure_check(policy, plugins, artifact.release))
     read = locations.of_build(reading_check(policy, plugins, state, artifact.provenance))

@@ -29,7 +29,7 @@ from leafgate.kernel.evidence import OWN_ACCOUNT, RESERVED, AuditorOnly, PeopleC
 from leafgate.kernel.findings import CHECK_PREFIX, UNLIMITED, Finding, Remedy, VisibleTo
 from leafgate.kernel.metrics import Metric, PersonMetric, can_break_protection
 from leafgate.kernel.policy import Policy
-from leafgate.kernel.release import Claim
+from leafgate.kernel.release import Claim, covers_data
 
 if TYPE_CHECKING:
     from leafgate.algorithms.class_orders import Order
@@ -86,6 +86,26 @@ def verified(findings: Iterable[Finding]) -> frozenset[str]:
         for claim, promised in kept.items()
         if not Claim.of(claim).covers_data or (claim == "epsilon" and _bounds_beliefs(promised))
     )
+
+
+def verified_total(policy: Policy, state: AuditState) -> str:
+    """The limit on the claims of all releases together that these keep; empty where the policy has no such limit.
+
+    As in `verified`, a total too weak to bound what is derived of a person does not count.
+
+    Args:
+        policy: with the limits, and the other releases.
+        state: with the verified claims of this release.
+    """
+    if not policy.releases or not covers_data(state.verified_claims):
+        return ""
+    for metric in policy.metrics:
+        if metric.checks == "epsilon" and metric.reads_releases:
+            found = score_one(metric, state, metric.called, None, None)
+            total = {"at_most": found.value, "delta": getattr(metric, "delta", DEFAULT_DELTA)}
+            if found.passed and _bounds_beliefs(total):
+                return metric.called
+    return ""
 
 
 def _bounds_beliefs(promised: Any) -> bool:

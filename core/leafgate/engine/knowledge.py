@@ -46,7 +46,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from leafgate.algorithms.near_copies import NearCopies
+    from leafgate.engine.other_releases import ReadRelease
     from leafgate.ir.model_readers import ModelReader
+    from leafgate.kernel.context import NamedRelease
     from leafgate.kernel.facts import Fact
     from leafgate.kernel.knowledge import Mechanism, Retrain
     from leafgate.kernel.metrics import Metric
@@ -144,7 +146,19 @@ class Adversaries:
         """The other releases that the policy names; InconclusiveError where one is of other people, or unreadable."""
         from leafgate.engine.other_releases import known_releases
 
-        return known_releases(self.policy, self.table, self.artifact, self.readers)
+        return known_releases(self.policy, self._read_releases, self.table, self.artifact)
+
+    def named_releases(self) -> list[NamedRelease]:
+        """The releases that the policy names, for metrics; InconclusiveError where one cannot be read."""
+        return [each.for_metrics for each in self._read_releases]
+
+    @cached_property
+    def _read_releases(self) -> Sequence[ReadRelease]:
+        if not self.policy.releases:
+            return ()
+        from leafgate.engine.other_releases import read_releases
+
+        return read_releases(self.policy, self.table, self.readers)
 
     def _draw(self, knows: Knows) -> tuple[Candidates, Membership]:
         """The candidates that a grant allows; they are the same for every attack that is granted as many."""

@@ -27,7 +27,11 @@ def records_needed_by(policy: Policy, plugins: Plugins, schema: Schema) -> list[
     reasons += ["what `knows` says of single people"] if knows_people else []
     attacks = (each for each in policy.attacks if not each.by_equivalence_class or each.knows is not None)
     reasons += [f"the attack {attack.called!r}" for attack in attacks]
-    metrics = (each for each in policy.metrics if not each.by_equivalence_class and each.public != "number")
+    metrics = (
+        each
+        for each in policy.metrics
+        if (policy.releases and each.reads_releases) or (not each.by_equivalence_class and each.public != "number")
+    )
     reasons += [f"the limit {metric.called!r}" for metric in metrics]
     checks = (check for check in plugins.kind(AuditCheck) if issubclass(check, AuditCheck) and not check.of_release)
     return [*reasons, *(f"the check {use_of(check)!r}" for check in checks)]

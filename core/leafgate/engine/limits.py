@@ -150,13 +150,19 @@ def _for_every_belief(
 ) -> Finding:
     """The finding, inconclusive where the limit does not come out the same for the belief's alternatives.
 
-    The numbers of regression trees are judged by the true numbers of their groups, where the metric does that.
+    Where the claims of all releases are verified and keep a limit on their total, this limit covers what an attack on
+    all of them leaves unread. The numbers of regression trees are judged by the true numbers of their groups, where the
+    metric does that.
     """
     if finding.passed is None or not isinstance(belief, PosteriorBelief):
         return finding
     if _judges_true_numbers(metric, state, belief, finding):
         return finding
-    at_worst = state.case(result, belief, "derived").worst_case_posteriors if belief.incomplete else ()
+    covered_by = state.private_total if isinstance(belief, SecretBelief) and belief.of_people else ""
+    if belief.incomplete and covered_by:
+        finding = replace(finding, evidence={**finding.evidence, "covered_by": covered_by})
+    unread = belief.incomplete and not covered_by
+    at_worst = state.case(result, belief, "derived").worst_case_posteriors if unread else ()
     for alternative in (*belief.alternative_posteriors, *at_worst):
         twin = replace(belief, posterior=alternative, alternative_posteriors=())
         if score_one(metric, state, "", result, twin).passed != finding.passed:

@@ -20,6 +20,7 @@ from leafgate.io.files import read_bounded
 from leafgate.io.json import parse_json
 from leafgate.io.release_codec import SealedRelease, serialize
 from leafgate.io.tables.reader import read_table
+from leafgate.kernel.context import NamedRelease
 from leafgate.kernel.knowledge import KnownReleases, OtherRelease, SecretChange
 from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.release import BuildResult, FileDisclosure, ModelFile, Publish, Release
@@ -41,7 +42,7 @@ ONE_ROW = "give every person one row, with a key of her own"
 
 
 def known_releases(
-    policy: Policy, table: Table, artifact: SealedRelease, readers: Sequence[ModelReader]
+    policy: Policy, others: Sequence[ReadRelease], table: Table, artifact: SealedRelease
 ) -> KnownReleases | None:
     """The other releases that a policy names, and who is who among the people of all of them; None without any.
 
@@ -49,28 +50,26 @@ def known_releases(
 
     Args:
         policy: with the releases.
+        others: these releases, as they were read.
         table: the people of the release that is audited.
         artifact: this release.
-        readers: those of model files.
 
     Raises:
-        InconclusiveError: a release or its table cannot be read, a release is of other people, a report is of none of
-            the releases, somebody has another secret in another table, people are not told apart by their keys, or
-            weights count no people.
+        InconclusiveError: a release is of other people, a report is of none of the releases, somebody has another
+            secret in another table, people are not told apart by their keys, or weights count no people.
     """
     if table.weighted:
         raise InconclusiveError("`joint` counts people, and the weights of the table count none", place="data.columns")
-    tables = [*dict.fromkeys(each.data for each in policy.releases if each.data is not None)]
-    places = [(i, f"releases[{i}]", spec) for i, spec in enumerate(policy.releases)]
-    reports = {place: _report(place, spec) for _, place, spec in places if _is_report(place, spec)}
-    others = [_read(policy, i, table, readers, tables) for i, place, _ in places if place not in reports]
-    share = _largest_shares(reports, [artifact, *(each.sealed for each in others)] if reports else [artifact])
+    places = ((f"releases[{i}]", spec) for i, spec in enumerate(policy.releases))
+    reports = {place: _report(place, spec) for place, spec in places if _is_report(place, spec)}
+    share = _largest_shares(reports, [artifact, *(each.sealed for each in others)]) if reports else {}
     _require_own_people("build", artifact.release, table, share.get(artifact.sha256, 1.0))
     others = [replace(each, largest_share=share.get(each.sealed.sha256, 1.0)) for each in others] if share else others
     for other in others:
         _require_own_people(other.label, other.release, other.table, other.largest_share)
     if not policy.releases:
         return None
+    tables = _other_tables(policy)
     if table.schema.having("key"):
         _require_same_secrets(table, artifact.release, others, policy.secret_change)
         known = replace(_by_keys(table, others), change=policy.secret_change)
@@ -79,8 +78,13 @@ def known_releases(
     return replace(known, table=len(tables), largest_share=share.get(artifact.sha256, 1.0))
 
 
+def _other_tables(policy: Policy) -> list[PeopleFile]:
+    """The tables of the other releases, each once, from the oldest to the newest."""
+    return [*dict.fromkeys(each.data for each in policy.releases if each.data is not None)]
+
+
 @dataclass(frozen=True)
-class _Read:
+class ReadRelease:
     """A release of the policy, and the people it was learned from; `is_own` where these are the table's."""
 
     label: str
@@ -107,12 +111,30 @@ class _Read:
         """What reports call it: its place in the policy, and the name of its file."""
         return f"{self.label} ({self.name})"
 
+    @property
+    def for_metrics(self) -> NamedRelease:
+        """The same as metrics read it: with a copy of the table."""
+        return NamedRelease(self.described, self.release, self.table.defensive_copy())
 
-def _read(
-    policy: Policy, number: int, table: Table, readers: Sequence[ModelReader], tables: Sequence[PeopleFile]
-) -> _Read:
-    """Read a release and its table, one of those of others; InconclusiveError where that is not possible."""
-    place, spec = f"releases[{number}]", policy.releases[number]
+
+def read_releases(policy: Policy, table: Table, readers: Sequence[ModelReader]) -> list[ReadRelease]:
+    """The other releases that a policy names, but for reports of them, each with the people it was learned from.
+
+    Args:
+        policy: with the releases.
+        table: the people of the release that is audited.
+        readers: those of model files.
+
+    Raises:
+        InconclusiveError: a release or its table cannot be read.
+    """
+    specs = enumerate(policy.releases)
+    return [_read(policy, i, table, readers) for i, spec in specs if not _is_report(f"releases[{i}]", spec)]
+
+
+def _read(policy: Policy, number: int, table: Table, readers: Sequence[ModelReader]) -> ReadRelease:
+    """Read a release and its table; InconclusiveError where that is not possible."""
+    place, spec, tables = f"releases[{number}]", policy.releases[number], _other_tables(policy)
     time = len(tables) if spec.data is None else tables.index(spec.data)
     encoding = getattr(policy.build, "encoding", None) or None
     people = table
@@ -121,13 +143,13 @@ def _read(
             people = read_table(policy.data, table.schema, spec.data, f"{place}.data")
         if spec.counts is not None:
             release = frequency_table(spec.path.read_bytes(), spec.counts, table.schema)
-            return _Read(place, spec.path.name, release, people, spec.data is None, time, BuildResult(release))
+            return ReadRelease(place, spec.path.name, release, people, spec.data is None, time, BuildResult(release))
         loaded = load_release(spec.path, table.schema, encoding, people.people, readers)
     except OSError as error:
         raise InconclusiveError(f"cannot be read: {error.strerror}", place=place) from None
     except LeafgateError as error:
         raise InconclusiveError.listing([Problem(place, each.message, each.hint) for each in error.problems]) from None
-    return _Read(place, spec.path.name, loaded.release, people, spec.data is None, time, loaded)
+    return ReadRelease(place, spec.path.name, loaded.release, people, spec.data is None, time, loaded)
 
 
 REPORT = b'"leafgate/report/1"'
@@ -277,7 +299,7 @@ def _require_own_people(place: str, release: Release, table: Table, largest_shar
         raise InconclusiveError(f"is not of its table: {mismatch}", place=place, remedy=OTHER_PEOPLE)
 
 
-def _by_records(table: Table, others: Sequence[_Read]) -> KnownReleases:
+def _by_records(table: Table, others: Sequence[ReadRelease]) -> KnownReleases:
     """People without keys: those of the same table have the same records, and nobody knows who the others are."""
     public = table.public[0]
     position = np.arange(len(public))
@@ -292,7 +314,7 @@ def _by_records(table: Table, others: Sequence[_Read]) -> KnownReleases:
     return KnownReleases(tuple(same), position, public.weight)
 
 
-def _by_keys(table: Table, others: Sequence[_Read]) -> KnownReleases:
+def _by_keys(table: Table, others: Sequence[ReadRelease]) -> KnownReleases:
     """People of all tables by their keys: those of the table first, each part in the order of the keys' texts."""
     own = _keys(table, "data.path")
     keys = sorted(own, key=_order)
@@ -328,7 +350,7 @@ def _records(people: Table, keys: list[Any], index: pd.Index[Any]) -> NDArray[np
     return record
 
 
-def _require_same_secrets(table: Table, release: Release, others: Sequence[_Read], change: SecretChange) -> None:
+def _require_same_secrets(table: Table, release: Release, others: Sequence[ReadRelease], change: SecretChange) -> None:
     """Raise InconclusiveError where cells that nobody knows differ between tables, other than secrets may change."""
     asked = [columns_asked(tree) for each in (release, *(o.release for o in others)) for tree in each.fitted_trees]
     names = {column.name for column in table.schema.columns if not column.public and "key" not in column.roles}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -14,7 +14,7 @@ from leafgate.engine.knowledge import Adversaries, secret_inputs
 from leafgate.engine.validation import align_to_records
 from leafgate.kernel.belief import AttributeBelief, Belief, CellBelief, MembershipBelief, PosteriorBelief, TableBelief
 from leafgate.kernel.components import Distribution, TreeBuilder
-from leafgate.kernel.context import ScoringContext
+from leafgate.kernel.context import NamedRelease, ScoringContext
 from leafgate.kernel.knowledge import AdversaryKnowledge, defensive_copy
 from leafgate.kernel.metrics import PersonMetric, ReleaseMetric
 from leafgate.kernel.policy import Policy
@@ -27,9 +27,10 @@ class AuditState:
     """Everything that findings are computed from.
 
     `known` is what the policy's `knows` grants, by which metrics of the release are scored; each of `attack_results`
-    has what its attack was granted. `verified_claims` names the claims that this audit has verified. `comparisons` is
-    how many limits on beliefs of each kind are judged by samples of people, each for one attack. `mapped_classes` are
-    those of the artifact.
+    has what its attack was granted. `verified_claims` names the claims that this audit has verified. `private_total` is
+    the limit that the verified claims of all releases together keep (`verified_total`); empty where there is none.
+    `comparisons` is how many limits on beliefs of each kind are judged by samples of people, each for one attack.
+    `mapped_classes` are those of the artifact. `other_releases` reads those that the policy names.
     """
 
     table: Table
@@ -41,10 +42,12 @@ class AuditState:
     consistency: Consistency
     origins: Sequence[int] | None = None
     verified_claims: frozenset[str] = frozenset()
+    private_total: str = ""
     builder: TreeBuilder | None = None
     comparisons: Mapping[type[Belief], int] = field(default_factory=dict)
     smallest_cell: int = 10
     mapped_classes: Mapping[str, str] = field(default_factory=dict)
+    other_releases: Callable[[], Sequence[NamedRelease]] = tuple
 
     def case(
         self, result: AttackResult | None, belief: Belief | None, scored: Distribution = "derived"
@@ -79,6 +82,7 @@ class AuditState:
             smallest_cell=self.smallest_cell,
             comparisons=1 if belief is None else self.comparisons.get(type(belief), 1),
             _membership=None if result is None else result.membership,
+            _other_releases=self.other_releases,
         )
 
     @property
@@ -112,6 +116,7 @@ def state_of(adversaries: Adversaries, results: Sequence[AttackResult], plugins:
         smallest_cell=policy.report.smallest_cell,
         comparisons=_comparisons(policy, len(secret_inputs(artifact.release, table.schema))),
         mapped_classes=artifact.provenance.mapped_classes,
+        other_releases=adversaries.named_releases,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -41,6 +41,21 @@ class Observation(Enum):
 
 
 @dataclass(frozen=True)
+class NamedRelease:
+    """A release that the policy names under `releases`, as a metric reads it: with all cells of its people.
+
+    Attributes:
+        label: what reports call it: the key of the policy and the name of the file, such as `releases[0] (may.json)`.
+        release: the release as its file has it.
+        table: the people it was learned from, as they were then.
+    """
+
+    label: str
+    release: Release
+    table: Table
+
+
+@dataclass(frozen=True)
 class ScoringContext:
     """What a metric scores. `belief` is None for metrics of the release alone.
 
@@ -72,6 +87,9 @@ class ScoringContext:
     smallest_cell: int = field(default=10, kw_only=True)
     observed: set[Observation] = field(default_factory=set, repr=False, compare=False, kw_only=True)
     _membership: Membership | None = field(default=None, repr=False, compare=False, kw_only=True)
+    _other_releases: Callable[[], Sequence[NamedRelease]] = field(
+        default=tuple, repr=False, compare=False, kw_only=True
+    )
 
     def with_own_record(self, scored: Distribution | None = None) -> ScoringContext:
         """A copy whose reads are recorded apart, so that asking what its numbers disclose adds no observation.
@@ -80,6 +98,14 @@ class ScoringContext:
             scored: the distribution that the copy's `posterior` holds; this context's when left out.
         """
         return replace(self, scored=self.scored if scored is None else scored, observed=set())
+
+    @cached_property
+    def other_releases(self) -> tuple[NamedRelease, ...]:
+        """The releases that the policy names beside this one; a metric that reads them says so in `reads_releases`.
+
+        Raises InconclusiveError where one of them, or its table, cannot be read.
+        """
+        return tuple(self._other_releases())
 
     @property
     def noisy_test(self) -> bool:

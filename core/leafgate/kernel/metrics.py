@@ -156,6 +156,11 @@ class Metric(Component):
         return Limit(self.direction, self.bound)
 
     @property
+    def reads_releases(self) -> bool:
+        """Does the score read `case.other_releases`, those that the policy names under `releases`?"""
+        return False
+
+    @property
     def can_be_broken(self) -> bool:
         """Is there a score past the limit? Not where it is at the end of the range of scores, such as a k of 1."""
         lowest, highest = self.score_range

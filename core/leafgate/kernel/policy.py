@@ -320,7 +320,8 @@ class Policy(Strict):
     releases: Annotated[tuple[ReleaseSpec, ...], GRANTED] = Field(
         (),
         description="Other releases of these people, which the adversary has, too: `joint` derives what all of them "
-        "prove together. People of two tables are the same by the column with the role `key`.",
+        "prove together, and `differential_privacy` judges the total of their claims. People of two tables are the "
+        "same by the column with the role `key`.",
     )
     secret_may_change: Annotated[
         bool | tuple[tuple[str, str], ...] | ChangedPeople, ordered_by(fewer_changes, default=False)

@@ -189,8 +189,10 @@ def _partial_model(plugins: Plugins) -> type[Policy]:
 
 def _unused(policy: Policy) -> Iterator[Problem]:
     """Knowledge that is granted or withheld though no attack that gets it takes it into account."""
-    if policy.releases and not any("releases" in attack.needs for attack in policy.attacks):
-        yield Problem("releases", "no attack of the policy uses them", "leave them out, or try the attack `joint`")
+    attacked = any("releases" in attack.needs for attack in policy.attacks)
+    if policy.releases and not attacked and not any(metric.reads_releases for metric in policy.metrics):
+        remedy = "leave them out, or try the attack `joint`"
+        yield Problem("releases", "no attack and no limit of the policy uses them", remedy)
     if policy.secret_may_change is not False and not policy.releases:
         yield Problem("secret_may_change", "the policy names no other `releases`", "leave it out")
     by_default = frozenset[str]().union(*(attack.needs for attack in policy.attacks if attack.knows is None))

@@ -2,7 +2,8 @@
 
 `builder` draws the `structure` of the trees, counts with the `mechanisms` and scores with `leaf_scores`. `accounting`
 computes (epsilon, delta) without any data; the command `leafgate privacy` prints it. `claim_check` verifies that a
-release satisfies the conditions of its account (`randomness` tests its counts), and `distinguish` attacks the claim.
+release satisfies the conditions of its account (`randomness` tests its counts), `composition` adds up the epsilons of
+several releases, and `distinguish` attacks the claim.
 """
 
 from __future__ import annotations

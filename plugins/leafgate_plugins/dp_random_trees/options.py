@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     import numpy as np
 
     from leafgate.api import Table
-    from leafgate_plugins.dp_random_trees import builder, claim_check
+    from leafgate_plugins.dp_random_trees import builder, claim_check, composition
     from leafgate_plugins.dp_random_trees.distinguish import attack
 else:
-    builder, claim_check, attack = (
-        lazy(f"leafgate_plugins.dp_random_trees.{name}") for name in ("builder", "claim_check", "distinguish.attack")
+    builder, claim_check, composition, attack = (
+        lazy(f"leafgate_plugins.dp_random_trees.{name}")
+        for name in ("builder", "claim_check", "composition", "distinguish.attack")
     )
 
 
@@ -202,11 +203,19 @@ class DpLaplaceTrees(DpLaplaceTreesOptions):
 
 
 class DifferentialPrivacy(ReleaseAtMost):
-    """The epsilon of a release, computed again from its own numbers and the options of its builder."""
+    """The epsilon of a release, computed again from its own numbers and the options of its builder.
+
+    Where the policy names other `releases` of these people, the epsilons of all of them are added up (basic
+    composition), and `delta` is divided among them in the proportions of their claims. A release without a claim breaks
+    the limit; where the claim of one cannot be verified, the limit is inconclusive, unless the others break it.
+    """
 
     use: Literal["differential_privacy"] = "differential_privacy"
     delta: Annotated[Delta, LESS] = Field(1e-6, description="At which epsilon is accounted.")
     neighbours: Neighbours = Field("add_remove", description="Tables that differ by a person more, or by one changed.")
+    over: Literal["releases", "release"] = Field(
+        "releases", description="The total of this release and of those under `releases`, or this release alone."
+    )
 
     policy_example = "at_most: 1.0"
     public = "number"
@@ -218,14 +227,20 @@ class DifferentialPrivacy(ReleaseAtMost):
     formula = "the smallest e with P(release | with you) <= exp(e) P(release | without you) + delta, both ways round"
     source = "Dwork, McSherry, Nissim, Smith, TCC 2006; the accounts: docs/explanation/privacy-accounting.md"
 
+    @property
+    def reads_releases(self) -> bool:
+        return self.over == "releases"
+
     def score(self, case: ScoringContext) -> Score:
+        if self.reads_releases and case.other_releases:
+            return composition.total_score(case, self.delta, self.neighbours)
         return claim_check.score(case, self.delta, self.neighbours)
 
     @classmethod
     def from_claim(cls, claim: Any) -> Metric:
-        """The claim without what stands in it to be compared: the printed theorem's epsilon."""
+        """The claim of this release alone, without what stands in it to be compared: the printed theorem's epsilon."""
         fields = {key: value for key, value in claim.items() if key != "theorem"} if isinstance(claim, dict) else claim
-        return super().from_claim(fields)
+        return super().from_claim(fields).model_copy(update={"over": "release"})
 
 
 class Distinguish(DistinguishOptions):

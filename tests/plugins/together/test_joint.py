@@ -223,7 +223,7 @@ def test_releases_without_an_attack_that_uses_them_are_refused(folder: Folder) -
     (folder.path / "old.json").write_text("{}")
     metrics = [{"use": "exposure", "at_most": 0}]
     path = folder.policy(table, attacks=[{"use": "linking"}], metrics=metrics, releases=[{"path": "old.json"}])
-    with pytest.raises(PolicyError, match="no attack of the policy uses them"):
+    with pytest.raises(PolicyError, match="no attack and no limit of the policy uses them"):
         load_policy(path)
 
 
