@@ -196,7 +196,12 @@ def test_beyond_the_root_there_is_no_release(setting: str, required: Options) ->
         builder.build(adult(setting).table, np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("least", [least for least in LS if least < 1.75])
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_an_l_that_every_tree_has_is_no_limit(setting: str) -> None:
+    assert held_to(setting, entropy(1.0)).report.verdict == "inconclusive"
+
+
+@pytest.mark.parametrize("least", [least for least in LS if 1 < least < 1.75])
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_every_reachable_l_passes_its_own_metric(setting: str, least: float) -> None:
     assert passes(held_to(setting, entropy(least)), least, lambda score, limit: score >= limit)
