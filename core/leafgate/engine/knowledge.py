@@ -149,7 +149,11 @@ class Adversaries:
         return known_releases(self.policy, self._read_releases, self.table, self.artifact)
 
     def named_releases(self) -> list[NamedRelease]:
-        """The releases that the policy names, for metrics; InconclusiveError where one cannot be read."""
+        """The releases that the policy names, for metrics; InconclusiveError where one is a report, or unreadable."""
+        if self.policy.releases:
+            from leafgate.engine.other_releases import refuse_reports
+
+            refuse_reports(self.policy)
         return [each.for_metrics for each in self._read_releases]
 
     @cached_property

@@ -171,6 +171,13 @@ def _is_report(place: str, spec: ReleaseSpec) -> bool:
         raise InconclusiveError(f"cannot be read: {error.strerror}", place=place) from None
 
 
+def refuse_reports(policy: Policy) -> None:
+    """Raise InconclusiveError where one of the other releases that a policy names is a report, which claims nothing."""
+    for i, spec in enumerate(policy.releases):
+        if _is_report(f"releases[{i}]", spec):
+            raise InconclusiveError("is a report, whose numbers have no noise", place=f"releases[{i}]")
+
+
 def _report(place: str, spec: ReleaseSpec) -> tuple[str, list[Mapping[str, Any]]]:
     """The digest of the release that a report is of, and its findings; InconclusiveError where it is no report."""
     if spec.data is not None or spec.counts is not None:

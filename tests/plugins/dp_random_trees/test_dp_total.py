@@ -268,3 +268,10 @@ def test_a_release_that_cannot_be_read_leaves_the_total_inconclusive(nights: Pat
     code, findings = audited(nights, "wednesday", slice(0, 600), releases=[{"path": "broken.json"}])
     assert code == 3
     assert "releases[0]" in findings["differential_privacy"]["evidence"]["problem"]
+
+
+def test_a_report_has_no_noise_so_that_no_total_is_kept(nights: Path) -> None:
+    releases = [*named("monday"), {"path": "monday/report.json"}]
+    code, findings = audited(nights, "wednesday", slice(0, 600), releases=releases)
+    assert code == 3
+    assert "releases[1]: is a report" in findings["differential_privacy"]["evidence"]["problem"]
