@@ -17,7 +17,7 @@ from leafgate import algorithms
 from leafgate.api import AttackModel, AuditCheck, DataSource, Metric, PersonMetric, TreeBuilder
 from leafgate.api.registry import Plugin, use_of
 from leafgate.app import Plugins, load_plugins, parse_yaml
-from leafgate.cli.app import COMMANDS
+from leafgate.cli.app import COMMANDS, GROUPS
 from leafgate.commands.convert import neutral
 from leafgate.console.describe import describe, explanation, kind_of, plugins_document, policy_example
 from leafgate.io import release_codec, tree_reader
@@ -94,7 +94,7 @@ def test_the_example_in_a_policy_is_valid(component: type[Component]) -> None:
 def test_every_command_has_a_section() -> None:
     text = TEXTS["docs/reference/commands.md"]
     offered = [words for plugin in load_plugins(["leafgate"]).entries for words in commands_of(plugin)]
-    for command in (*COMMANDS, "plugins", *offered):
+    for command in (*COMMANDS, *GROUPS, *offered):
         assert f"\n## leafgate {command}\n" in text, f"commands.md has no section of {command}"
 
 

@@ -103,6 +103,10 @@ class ReportError(InvalidError):
     """A stored report cannot be read."""
 
 
+class LedgerError(InvalidError):
+    """A ledger cannot be read, or lines of it were changed."""
+
+
 class OutputError(InvalidError):
     """The place the results should go to cannot be written."""
 

@@ -18,14 +18,14 @@ from stranger import install
 from survey import PEOPLE, policy, survey, write_policy
 
 PLUGIN_COMMANDS = ["privacy", "perturb", "mine"]
-COMMANDS = sorted([*app.COMMANDS, *PLUGIN_COMMANDS, app.GROUP])
+COMMANDS = sorted([*app.COMMANDS, *PLUGIN_COMMANDS, *app.GROUPS])
 OFFERED = load_plugins().by_name
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
 
 
 def test_the_help_lists_the_commands_in_the_order_of_the_design() -> None:
     listed = re.findall(r"^  (\S+)  ", leafgate("--help").out.partition("Commands")[2], re.MULTILINE)
-    assert listed == [*app.COMMANDS, *PLUGIN_COMMANDS, app.GROUP, "mlflow"]
+    assert listed == [*app.COMMANDS, *PLUGIN_COMMANDS, *app.GROUPS, "mlflow"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

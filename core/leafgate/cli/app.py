@@ -33,8 +33,11 @@ COMMANDS = {
     "demo": "leafgate.commands.demo.command",
 }
 """The commands of the core in the help's order, and the module of each command's function, which has its name."""
-GROUP = "plugins"
-"""The group of commands that is `plugins_app` in `leafgate.cli.plugins`."""
+GROUPS = {
+    "ledger": ("leafgate.commands.ledger.command", "ledger_app"),
+    "plugins": ("leafgate.cli.plugins", "plugins_app"),
+}
+"""The groups of commands in the help's order, after the commands, and the module and the name of each group's app."""
 OWN = "leafgate"
 """The distribution whose plugins offer their commands first, so that no other one takes their names."""
 COMPLETION = "_LEAFGATE_COMPLETE"
@@ -48,8 +51,8 @@ def app_for(words: Sequence[str]) -> typer.Typer:
     first = words[0] if words else ""
     if first in COMMANDS:
         return core_app([first])
-    if first == GROUP:
-        return with_plugin_commands(core_app([GROUP]))
+    if first in GROUPS:
+        return with_plugin_commands(core_app([first]))
     return core_app([]) if first == "--version" else with_plugin_commands(core_app())
 
 
@@ -58,7 +61,7 @@ def is_completion(words: Sequence[str]) -> bool:
     return not words and bool(os.environ.get(COMPLETION))
 
 
-def core_app(names: Iterable[str] = (*COMMANDS, GROUP)) -> typer.Typer:
+def core_app(names: Iterable[str] = (*COMMANDS, *GROUPS)) -> typer.Typer:
     """The app with these commands of the core."""
     app = typer.Typer(
         name="leafgate",
@@ -70,8 +73,9 @@ def core_app(names: Iterable[str] = (*COMMANDS, GROUP)) -> typer.Typer:
     )
     app.callback()(_leafgate)
     for name in names:
-        if name == GROUP:
-            app.add_typer(_copied(import_module("leafgate.cli.plugins").plugins_app), name=GROUP)
+        if name in GROUPS:
+            module, group = GROUPS[name]
+            app.add_typer(_copied(getattr(import_module(module), group)), name=name)
         else:
             app.command(name)(guarded(getattr(import_module(COMMANDS[name]), name)))
     return app

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from leafgate.api.registry import Plugin, Plugins
     from leafgate.kernel.policy import Policy
     from leafgate.session import run as sessions
+    from leafgate.session.ledger_releases import GivenLedger
 else:
     sessions = lazy("leafgate.session.run")
 
@@ -63,6 +64,10 @@ def audit(
             help="Let the library that wrote a model's file open it in its own process, and answer.",
         ),
     ] = False,
+    ledger: Annotated[
+        Path | None, typer.Option(metavar="LEDGER", help="Releases that left: the adversary has them, too.")
+    ] = None,
+    ledger_key: Annotated[Path | None, typer.Option(metavar="KEY", help="The file with the key of the ledger.")] = None,
     plugin: PluginFiles = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -74,7 +79,8 @@ def audit(
         if quiet and (as_json or verbose):
             raise InvalidError("prints nothing", place="--quiet", remedy="leave out --json and --verbose")
         with plugins_beside(*tried_plugins(plugin or (), org)):
-            run = _opened_session(out, to or (), policy, data, root, test, org)
+            beside = _given_ledger(ledger, ledger_key)
+            run = _opened_session(out, to or (), policy, data, root, test, org, ledger=beside)
         for option, given in ((NO_REMEDIES, no_remedies), (WITNESS_LIBRARY, witness_library)):
             if given:  # reports state it: without it the same command makes another report
                 run = replace(run, policy=run.policy.with_given(option))
@@ -111,6 +117,7 @@ def _audit_into(
         from leafgate.session.report_formats import chosen_formats
 
         results = result_files(run.plugins)
+        _refuse_overwriting_releases(run.policy, out, results)
         remove_results(out, results - _results_read(run.policy, out, results))
     audited = run.audit(
         announce=lambda line: None if as_json or quiet else say(f"note: {line}", err=True),
@@ -172,13 +179,27 @@ def warnings_of_table(run: sessions.Session) -> list[str]:
     return [str(problem) for problem in limits_against_table(run.policy, run.plugins, run.tables.people)]
 
 
-def _opened_session(out: Path | None, formats: Collection[str], *given: Any) -> sessions.Session:
+def _given_ledger(path: Path | None, key: Path | None) -> GivenLedger | None:
+    """The ledger and its key, which are given together or not at all."""
+    if path is None and key is None:
+        return None
+    if path is None or key is None:
+        missing, other = ("--ledger", "--ledger-key") if path is None else ("--ledger-key", "--ledger")
+        raise InvalidError(f"is needed beside {other}", place=missing, remedy="give both, or neither")
+    from leafgate.session.ledger_releases import GivenLedger
+
+    return GivenLedger(path, key)
+
+
+def _opened_session(
+    out: Path | None, formats: Collection[str], *given: Any, ledger: GivenLedger | None
+) -> sessions.Session:
     """The policy and its tables. Verdicts of earlier runs in `out` are set aside by now.
 
     Where a release stands that could never be drawn again nothing is drawn, and the release is left as it is.
     """
     if out is None:
-        return sessions.open_session(*given, any_size_for="audit")
+        return sessions.open_session(*given, any_size_for="audit", ledger=ledger)
 
     def begin(policy: Policy, plugins: Plugins) -> None:
         from leafgate.session.report_formats import chosen_formats
@@ -187,7 +208,7 @@ def _opened_session(out: Path | None, formats: Collection[str], *given: Any) -> 
         _refuse_second_draw(policy, out / RELEASE)
         _results_read(policy, out, RESULTS)
 
-    return sessions.open_session(*given, before_data=begin, any_size_for="audit")
+    return sessions.open_session(*given, before_data=begin, any_size_for="audit", ledger=ledger)
 
 
 def _results_read(policy: Policy, out: Path, results: Collection[str]) -> set[str]:
@@ -204,6 +225,14 @@ def _results_read(policy: Policy, out: Path, results: Collection[str]) -> set[st
             remedy="name another folder: --out",
         )
     return names
+
+
+def _refuse_overwriting_releases(policy: Policy, out: Path, results: Collection[str]) -> None:
+    """OutputError where the audit would write its results over a release that it compares the audited one with."""
+    for place, other in policy.placed_releases:
+        if other.path.parent == out.resolve() and other.path.name in results:
+            message = f"is a release that this audit reads ({place}), and would be overwritten"
+            raise OutputError(message, place=str(out / other.path.name), remedy="name another folder: --out")
 
 
 def _refuse_second_draw(policy: Policy, release: Path) -> None:

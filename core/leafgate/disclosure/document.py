@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 
 from leafgate.disclosure.figures import attack_accuracies, distributions, tree_figure
 from leafgate.disclosure.limit_leakage import leakage_notes
@@ -77,6 +78,7 @@ def report_document(report: Report, audience: Audience) -> ReportDocument:
             "policy": PolicyDocument.of(report.policy),
             "data": DataDocument.of({} if hide_data else _data_facts(report, mask, audience)),
             "release": report.release and ReleaseDocument.of(redact_object(report.release, mask, audience)),
+            **({"ledger": asdict(report.ledger)} if report.ledger is not None else {}),
             "findings": findings,
             "method": MethodDocument.of(redact_object(report.method, mask, audience)) if report.method else None,
             "guesses": attack_accuracies(report, mask, audience),

@@ -617,6 +617,15 @@ class MethodDocument(Document):
     """The guarantees that the release claims."""
 
 
+class LedgerDocument(Document):
+    """The ledger of releases that left, whose releases the audit took into account, by its last line."""
+
+    number: WholeNumber
+    """The number of its last line; 0 of an empty ledger."""
+    sha256: Digest
+    """The SHA-256 of that line; 64 zeros of an empty ledger."""
+
+
 class ReportDocument(Document):
     """A report as an audience may see it, and as `report.json` holds it."""
 
@@ -636,6 +645,8 @@ class ReportDocument(Document):
     """The table."""
     release: ReleaseDocument | None
     """The release; `null` where none was built."""
+    ledger: LedgerDocument = Field(None)  # type: ignore[assignment]
+    """The ledger that was given; left out where there was none."""
     findings: tuple[FindingDocument, ...]
     """The findings, in the order in which text reports print them."""
     method: MethodDocument | None = None

@@ -18,6 +18,7 @@ from leafgate.disclosure.text import (
     finding_headline,
     finding_lines,
     idle_waiver_lines,
+    ledger_words,
     number_words,
     people_words,
     release_words,
@@ -271,6 +272,8 @@ def _lines(report: JsonObject) -> Iterator[str]:
         yield f"  {people_words(data)}" + (f" ({', '.join(left_out)})" if left_out else "")
     if release is not None:
         yield f"  release by {release_words(release)}, sha256 {release['sha256'][:16]}"
+    if words := ledger_words(report):
+        yield f"  {words}"
     if report["verdict"] == "fail":
         yield from (f"  who is affected: {sentence}" for sentence in who_is_affected(report))
     for finding in _with_remedies_once(with_disclosures_once(report["findings"])):

@@ -79,6 +79,12 @@ def release_words(release: JsonObject) -> str:
     return f"{release['builder'].get('use', '?')}: {size}"
 
 
+def ledger_words(report: JsonObject) -> str:
+    """The head of the ledger whose releases were taken into account; empty where none was given."""
+    ledger = report.get("ledger")
+    return f"ledger of {_many(ledger['number'], 'release')}, sha256 {ledger['sha256']}" if ledger else ""
+
+
 def verdict_words(report: JsonObject) -> str:
     """The verdict as a sentence, which states if it passes by waivers."""
     if report["verdict"] == "pass" and report["waived"]:

@@ -23,6 +23,7 @@ from leafgate.io.tables.reader import read_table
 from leafgate.kernel.context import NamedRelease
 from leafgate.kernel.knowledge import KnownReleases, OtherRelease, SecretChange
 from leafgate.kernel.leaf import Leaf
+from leafgate.kernel.policy import LedgerRelease
 from leafgate.kernel.release import BuildResult, FileDisclosure, ModelFile, Publish, Release
 from leafgate.kernel.schema import Schema
 from leafgate.kernel.table import Table
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 OTHER_PEOPLE = "name the table that it was learned from in `data`, as it was then"
 SAME_SECRETS = "name tables in which everybody has the same secret, or say in `secret_may_change` what may change"
+LEDGER_FILES = "put the files back as they were when the line was added"
 ONE_ROW = "give every person one row, with a key of her own"
 
 
@@ -60,8 +62,7 @@ def known_releases(
     """
     if table.weighted:
         raise InconclusiveError("`joint` counts people, and the weights of the table count none", place="data.columns")
-    places = ((f"releases[{i}]", spec) for i, spec in enumerate(policy.releases))
-    reports = {place: _report(place, spec) for place, spec in places if _is_report(place, spec)}
+    reports = {place: _report(place, spec) for place, spec in policy.placed_releases if _is_report(place, spec)}
     share = _largest_shares(reports, [artifact, *(each.sealed for each in others)]) if reports else {}
     _require_own_people("build", artifact.release, table, share.get(artifact.sha256, 1.0))
     others = [replace(each, largest_share=share.get(each.sealed.sha256, 1.0)) for each in others] if share else others
@@ -128,13 +129,13 @@ def read_releases(policy: Policy, table: Table, readers: Sequence[ModelReader]) 
     Raises:
         InconclusiveError: a release or its table cannot be read.
     """
-    specs = enumerate(policy.releases)
-    return [_read(policy, i, table, readers) for i, spec in specs if not _is_report(f"releases[{i}]", spec)]
+    placed = policy.placed_releases
+    return [_read(policy, place, spec, table, readers) for place, spec in placed if not _is_report(place, spec)]
 
 
-def _read(policy: Policy, number: int, table: Table, readers: Sequence[ModelReader]) -> ReadRelease:
+def _read(policy: Policy, place: str, spec: ReleaseSpec, table: Table, readers: Sequence[ModelReader]) -> ReadRelease:
     """Read a release and its table; InconclusiveError where that is not possible."""
-    place, spec, tables = f"releases[{number}]", policy.releases[number], _other_tables(policy)
+    tables = _other_tables(policy)
     time = len(tables) if spec.data is None else tables.index(spec.data)
     encoding = getattr(policy.build, "encoding", None) or None
     people = table
@@ -163,7 +164,11 @@ HEAD_BYTES = 2_000
 
 
 def _is_report(place: str, spec: ReleaseSpec) -> bool:
-    """Is a file of the policy a report of leafgate?"""
+    """Is a file a report of leafgate? InconclusiveError where it, or its table, is not what a ledger says it is."""
+    if isinstance(spec, LedgerRelease):
+        if spec.problem:
+            raise InconclusiveError(spec.problem, place=place, remedy=LEDGER_FILES)
+        return False
     try:
         with spec.path.open("rb") as file:
             return REPORT in file.read(HEAD_BYTES)

@@ -19,6 +19,7 @@ from leafgate.engine.audience import beside_claim
 from leafgate.engine.knowledge import secret_inputs
 from leafgate.engine.waivers import Waivers
 from leafgate.errors import DataError, PolicyError
+from leafgate.io.files import read_key
 from leafgate.io.release_codec import SealedRelease
 from leafgate.io.tables.digest import digest_records
 from leafgate.kernel.checks import AuditCheck
@@ -33,10 +34,6 @@ from leafgate.kernel.release import Release, covers_data
 from leafgate.kernel.schema import Schema
 from leafgate.kernel.table import Table
 from leafgate.kernel.tables import Tables
-
-KEY = "report.digest_key"
-MIN_KEY_BYTES = 16
-MAX_KEY_BYTES = 4096
 
 
 @dataclass(frozen=True)
@@ -85,15 +82,16 @@ def files_of(policy: Policy, tables: Tables) -> DataFiles:
 
     Raises PolicyError for a key that is none, and DataError for a file of an option that cannot be read.
     """
-    key = None if policy.report.digest_key is None else read_key(policy.report.digest_key)
+    file = policy.report.digest_key
+    key = None if file is None else read_key(file, PolicyError, "report.digest_key")
     table = tables.people
     fields = {name: other.sha256 for name, other in tables.others.items() if other is not None and other.sha256}
     fields |= {name: _digest(path, f"build.{name}") for name, path in policy.build.people_files.items()}
     source = {} if policy.data.source is None else policy.data.source.people_files
     fields |= {f"data.source.{name}": _digest(path, f"data.source.{name}") for name, path in source.items()}
-    for i, other in enumerate(policy.releases):
+    for place, other in policy.placed_releases:
         if other.data is not None and other.data.is_file():  # one that is gone is inconclusive
-            fields[f"releases[{i}].data"] = _digest(other.data, f"releases[{i}].data")
+            fields[f"{place}.data"] = _digest(other.data, f"{place}.data")
     for kind, components in (("attacks", policy.attacks), ("metrics", policy.metrics)):
         for component in components:
             places = {f"{kind}.{component.called}.{name}": path for name, path in component.people_files.items()}
@@ -108,19 +106,6 @@ def _digest(path: Path, place: str) -> str:
         return digest(path)
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", place=place) from None
-
-
-def read_key(path: Path) -> bytes:
-    """The key in a file; PolicyError where it cannot be one."""
-    try:
-        with path.open("rb") as file:
-            key = file.read(MAX_KEY_BYTES + 1)
-    except OSError as error:
-        raise PolicyError(f"cannot be read: {error.strerror}", place=KEY, remedy="make one, and keep it") from None
-    if not MIN_KEY_BYTES <= len(key) <= MAX_KEY_BYTES:
-        message = f"is no key: it has fewer than {MIN_KEY_BYTES} bytes, or more than {MAX_KEY_BYTES}"
-        raise PolicyError(message, place=KEY, remedy="for example: head -c 32 /dev/urandom > FILE")
-    return key
 
 
 def data_facts(table: Table | LargeTable, files: DataFiles, *, differentially_private: bool) -> dict[str, Any]:
@@ -255,6 +240,7 @@ def report_of(
         findings=beside_claim(findings) if private else findings,
         versions=versions_of(policy, plugins),
         smallest_cell=policy.report.smallest_cell,
+        ledger=policy.origin.ledger,
         differentially_private=private,
         method=describe_threat_model(policy, None if artifact is None else artifact.release, table.schema),
         notes=[

@@ -21,6 +21,10 @@ FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 OWNER_ONLY, EVERYONE = 0o600, 0o644
 TEMPORARY = ".leafgate-"
 """What the name of a temporary file begins with."""
+MIN_KEY_BYTES = 16
+"""Keys of fewer bytes can be found by trying."""
+MAX_KEY_BYTES = 4096
+"""A file of more bytes is no key but something else."""
 
 
 def trouble(error: OSError, place: str) -> LeafgateError:
@@ -40,6 +44,19 @@ def read_bounded(path: Path, limit: int, error: type[LeafgateError], place: str)
             return file.read(limit + 1)
     except OSError as reason:
         raise error(f"cannot be read: {reason.strerror}", place=place) from None
+
+
+def read_key(path: Path, error: type[LeafgateError], place: str) -> bytes:
+    """The secret key in a file, all of its bytes; `error`, located at `place`, where it cannot be one."""
+    try:
+        with path.open("rb") as file:
+            key = file.read(MAX_KEY_BYTES + 1)
+    except OSError as reason:
+        raise error(f"cannot be read: {reason.strerror}", place=place, remedy="make one, and keep it") from None
+    if not MIN_KEY_BYTES <= len(key) <= MAX_KEY_BYTES:
+        message = f"is no key: it has fewer than {MIN_KEY_BYTES} bytes, or more than {MAX_KEY_BYTES}"
+        raise error(message, place=place, remedy="for example: head -c 32 /dev/urandom > FILE")
+    return key
 
 
 def make_folder(folder: Path) -> None:

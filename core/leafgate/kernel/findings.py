@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from leafgate.kernel.origin import LedgerHead
+
 
 class VisibleTo(StrEnum):
     """Who may see a number. `leafgate.engine.audience` decides it once, right after scoring; reports only draw it.
@@ -393,7 +395,8 @@ class Report:
 
     `method` describes how it was made (`leafgate.engine.report_facts`); `waivers` has the status of each waiver of
     the policy on the day `judged_on`. `auditor_notes` are notes that follow from the data: a public report does not
-    disclose that they exist. Its repr holds no number.
+    disclose that they exist. `ledger` is the head of the ledger whose releases were taken into account. Its repr holds
+    no number.
     """
 
     policy: Mapping[str, Any]
@@ -410,6 +413,7 @@ class Report:
     waivers: Sequence[Mapping[str, Any]] = ()
     judged_on: str | None = None
     auditor_notes: Sequence[str] = ()
+    ledger: LedgerHead | None = None
 
     def __repr__(self) -> str:
         return f"Report(verdict={self.verdict!r}, findings={len(self.findings)})"

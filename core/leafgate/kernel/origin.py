@@ -31,13 +31,26 @@ NO_REMEDIES = "--no-remedies"
 
 
 @dataclass(frozen=True)
+class LedgerHead:
+    """The last line of a ledger: its number, from 1, and the SHA-256 of its bytes."""
+
+    number: int
+    sha256: str
+
+
+EMPTY_LEDGER = LedgerHead(0, "0" * 64)
+"""The head of a ledger without lines."""
+
+
+@dataclass(frozen=True)
 class PolicyOrigin:
     """The file that a policy was read from, the policies it extends, and the line of each of its keys.
 
     `folder` is relative to the root of the policy's repository and empty outside one, so that no absolute path is
     published and nothing depends on the working directory. `elsewhere` maps each file of the policy that does not lie
     below `folder` to its own folder, likewise relative. `given` lists the other arguments of the command line; paths
-    among them are likewise relative, or replaced by a word such as DATA.
+    among them are likewise relative, or replaced by a word such as DATA. `ledger` is the head of the ledger whose
+    releases were added to those of the policy; None where no ledger was given.
     """
 
     file: str = ""
@@ -46,6 +59,7 @@ class PolicyOrigin:
     folder: str = ""
     given: tuple[str, ...] = ()
     elsewhere: Mapping[str, str] = field(default_factory=dict)
+    ledger: LedgerHead | None = None
 
     @property
     def is_held_to_organisation(self) -> bool:

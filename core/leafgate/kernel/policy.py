@@ -39,11 +39,12 @@ from leafgate.kernel.inheritance import (
     one_loosest,
     ordered_by,
     pinned,
+    ranked,
 )
 from leafgate.kernel.knowledge import Knows, SecretChange
 from leafgate.kernel.metrics import Metric
 from leafgate.kernel.options import PeopleFile, PolicyFile, PositiveFloat, Strict
-from leafgate.kernel.origin import IN_MEMORY, PolicyOrigin
+from leafgate.kernel.origin import IN_MEMORY, LedgerHead, PolicyOrigin
 from leafgate.kernel.paths import DocumentPath, canonical
 from leafgate.kernel.release import Publish
 from leafgate.kernel.schema import (
@@ -267,6 +268,13 @@ class ReleaseSpec(Strict):
     )
 
 
+class LedgerRelease(ReleaseSpec):
+    """A release that a line of a ledger names, given on the command line; no policy can write one."""
+
+    line: int = Field(description="The number of the line.")
+    problem: str = Field("", description="Why nothing is known of it; empty where its files are as the line says.")
+
+
 class ChangedPeople(Strict):
     """How many people may have changed."""
 
@@ -331,6 +339,10 @@ class Policy(Strict):
         "listed from the oldest to the newest? `no`; pairs of an older and a newer value; `{at_most: 5}` people; or "
         "`yes`, which leaves limits on what releases prove together inconclusive unless they are broken.",
     )
+    ledger: Annotated[Literal["optional", "required"], ordered_by(ranked(("optional", "required")))] = Field(
+        "optional",
+        description="Must every audit be given the ledger of releases that left (`leafgate audit --ledger`)?",
+    )
     attacks: Annotated[tuple[AttackModel, ...], NAMED] = Field(
         description="The attacks that are run; each names one with `use:`."
     )
@@ -385,6 +397,26 @@ class Policy(Strict):
             copy._origin = IN_MEMORY
         return copy
 
+    @property
+    def placed_releases(self) -> list[tuple[str, ReleaseSpec]]:
+        """The other releases, each with what errors and reports call its place: a key of the policy, or a line."""
+        first = sum(isinstance(each, LedgerRelease) for each in self.releases)
+        return [
+            (f"ledger line {each.line}" if isinstance(each, LedgerRelease) else f"releases[{i - first}]", each)
+            for i, each in enumerate(self.releases)
+        ]
+
+    @property
+    def reads_releases(self) -> bool:
+        """Does some attack or limit use other releases?"""
+        attacked = any("releases" in attack.needs for attack in self.attacks)
+        return attacked or any(metric.reads_releases for metric in self.metrics)
+
+    def with_ledger(self, releases: tuple[LedgerRelease, ...], head: LedgerHead) -> Self:
+        """The policy with the releases of a ledger, which are before its own ones and no part of its digest."""
+        copy = self.model_copy(update={"releases": (*releases, *self.releases)})
+        return copy.with_origin(replace(self.origin, ledger=head))
+
     def knows_of(self, attack: AttackModel) -> Knows:
         """What an attack is granted: what its own `knows` says if it has one, else the policy's."""
         return self.knows if attack.knows is None else attack.knows
@@ -421,12 +453,19 @@ class Policy(Strict):
 
     def digested(self, context: Any = None) -> dict[str, Any]:
         """What the digest is of; columns by their names. With the context UNREAD, files need not be there."""
+        own = tuple(each for each in self.releases if not isinstance(each, LedgerRelease))
+        if len(own) < len(self.releases):
+            return self.model_copy(update={"releases": own}).digested(context)
         # what others may say that extend this policy changes nothing that it asks for
         data = {"path", "unlisted", "reading"}
         exclude: Any = {"data": data, "report": {"digest_key"}, "waivers": True, "extends": True}
         document = self.model_dump(mode="json", exclude=exclude, context=context)
         if not self.releases:  # digests of older policies stay what they are
-            del document["releases"], document["secret_may_change"]
+            del document["releases"]
+            if self.secret_may_change is False:
+                del document["secret_may_change"]
+        if self.ledger == "optional":
+            del document["ledger"]
         document["publish"] = document["publish"] or Publish().model_dump()
         for attack, options in zip(self.attacks, document["attacks"], strict=True):
             if not attack.limits_itself():

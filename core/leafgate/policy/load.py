@@ -189,12 +189,15 @@ def _partial_model(plugins: Plugins) -> type[Policy]:
 
 def _unused(policy: Policy) -> Iterator[Problem]:
     """Knowledge that is granted or withheld though no attack that gets it takes it into account."""
-    attacked = any("releases" in attack.needs for attack in policy.attacks)
-    if policy.releases and not attacked and not any(metric.reads_releases for metric in policy.metrics):
+    if policy.releases and not policy.reads_releases:
         remedy = "leave them out, or try the attack `joint`"
         yield Problem("releases", "no attack and no limit of the policy uses them", remedy)
-    if policy.secret_may_change is not False and not policy.releases:
-        yield Problem("secret_may_change", "the policy names no other `releases`", "leave it out")
+    if policy.ledger == "required" and not policy.reads_releases:
+        remedy = "try the attack `joint`"
+        yield Problem("ledger", "no attack and no limit of the policy uses the releases of a ledger", remedy)
+    if policy.secret_may_change is not False and not policy.releases and policy.ledger != "required":
+        message = "the policy names no other `releases`, and requires no ledger"
+        yield Problem("secret_may_change", message, "leave it out, or say `ledger: required`")
     by_default = frozenset[str]().union(*(attack.needs for attack in policy.attacks if attack.knows is None))
     for name, needs in _needs_of(policy.knows):
         if not by_default & needs:

@@ -6,7 +6,14 @@ import re
 from collections.abc import Iterator
 
 from leafgate.disclosure.summary import finding_state, findings_by_urgency, in_short, plain_meaning
-from leafgate.disclosure.text import audited_file, idle_waiver_lines, people_words, quoted_name, verdict_words
+from leafgate.disclosure.text import (
+    audited_file,
+    idle_waiver_lines,
+    ledger_words,
+    people_words,
+    quoted_name,
+    verdict_words,
+)
 from leafgate.io.json import JsonObject
 from leafgate.io.text import LONGEST, clean
 from leafgate.reports.common import (
@@ -46,6 +53,8 @@ def _lines(report: JsonObject) -> Iterator[str]:
     yield f"- policy `{report['policy']['sha256'][:16]}`"
     if release is not None:
         yield f"- release `{release['sha256'][:16]}` by {_safe(release['builder'].get('use', '?'))}"
+    if words := ledger_words(report):
+        yield f"- {words}"
     if "people" in data:
         what, digest = data_digest(report)
         yield f"- {_safe(people_words(data))}, {what}" + (f" `{digest[:16]}`" if digest else "")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from leafgate.api.data_engines import DataEngine
 from leafgate.api.registry import Plugins, use_of
-from leafgate.errors import DataError, InconclusiveError, InvalidError, LeafgateError
+from leafgate.errors import DataError, InconclusiveError, InvalidError, LeafgateError, PolicyError
 from leafgate.io.json import canonical
 from leafgate.kernel.components import DataSource
 from leafgate.kernel.large_table import LargeTable
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from leafgate.kernel.knowledge import AdversaryKnowledge
     from leafgate.kernel.table import Table
     from leafgate.session.audit import Audit
+    from leafgate.session.ledger_releases import GivenLedger
 
 
 LargeTableUse = Literal["audit", "build"]
@@ -95,13 +96,16 @@ def audit_policy(
             the report says which passes.
 
     Raises:
-        InvalidError: the policy or the data are wrong.
+        InvalidError: the policy or the data are wrong, or the policy requires a ledger and none was given.
         InconclusiveError: the builder failed.
     """
     from leafgate.engine.report import audit_and_report
     from leafgate.policy.knowledge import check_facts
     from leafgate.session.audit import Audit
 
+    if policy.ledger == "required" and policy.origin.ledger is None:
+        remedy = "run leafgate audit with --ledger LEDGER --ledger-key KEY"
+        raise PolicyError("the policy requires a ledger, and none was given", place="ledger", remedy=remedy)
     if not isinstance(tables.people, LargeTable):
         check_facts(policy, tables.people)
     audited = audit_and_report(policy, plugins, tables, today=today, announce=announce, search_remedies=search_remedies)
@@ -186,6 +190,7 @@ def open_session(
     *,
     before_data: Callable[[Policy, Plugins], None] | None = None,
     any_size_for: LargeTableUse | None = None,
+    ledger: GivenLedger | None = None,
 ) -> Session:
     """Read a policy and the tables it names.
 
@@ -197,15 +202,22 @@ def open_session(
         org: one policy or several that this policy must complete or tighten.
         before_data: is called with the policy and its plugins before any table is read.
         any_size_for: the table may be one that does not fit into memory, if this can be done with it.
+        ledger: its releases are added to those that the policy names.
 
     Raises:
         PolicyError: the policy is wrong; every problem is listed.
+        LedgerError: the ledger cannot be read, or lines of it were changed.
         DataError: a table does not fit the policy; every problem is listed.
     """
     loaded = load_policy(path, root, org)
     if before_data is not None:
         before_data(loaded.policy, loaded.plugins)
     policy = loaded.policy.with_given(*given_words(path, data, root, each_org(org), test))
+    if ledger is not None:
+        from leafgate.session.ledger_releases import with_ledger
+
+        policy = with_ledger(with_data_files(policy, data, test), ledger)
+        policy = policy.with_given("--ledger", shown_file(ledger.path, path, "LEDGER"), "--ledger-key", "KEY")
     return session_of(policy, loaded.plugins, data, test, any_size_for=any_size_for)
 
 

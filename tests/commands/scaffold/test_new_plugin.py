@@ -16,7 +16,7 @@ from command_line import leafgate
 from leafgate.api import InvalidError
 from leafgate.api.offers import component_hooks
 from leafgate.app import load_plugins
-from leafgate.cli.app import COMMANDS, GROUP
+from leafgate.cli.app import COMMANDS, GROUPS
 from leafgate.commands.scaffold import command as scaffold_command
 from leafgate.commands.scaffold.plugin import CORE_COMMANDS, Kind, newcomer, package
 from leafgate.console.describe import kind_of
@@ -173,7 +173,7 @@ def test_a_command_needs_a_name_that_no_command_has() -> None:
         with pytest.raises(InvalidError, match=rf"leafgate.* offers '{name.lower()}' already"):
             newcomer(name, ("command",), load_plugins())
         assert newcomer(name, ("attack",), load_plugins()).module == name.lower()
-    assert {*COMMANDS, GROUP} == CORE_COMMANDS
+    assert {*COMMANDS, *GROUPS} == CORE_COMMANDS
 
 
 def test_the_command_of_a_written_plugin_is_one_of_leafgate(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def repair(
 ) -> int:
     """Write the most useful model in place of a given one that keeps every limit of a policy, and audit its bytes."""
     from leafgate.api.registry import Plugins
-    from leafgate.commands.repair.plan import refuse_other_builders, repair_file, with_witness
+    from leafgate.commands.repair.plan import refuse_unsuitable_policy, repair_file, with_witness
     from leafgate.commands.repair.result import TIME_LIMIT
     from leafgate.commands.repair.wording import policy_line
     from leafgate.console.output import print_document, say
@@ -52,7 +52,7 @@ def repair(
     from leafgate.session.run import open_session
 
     def check(read: Policy, plugins: Plugins) -> None:
-        refuse_other_builders(read)
+        refuse_unsuitable_policy(read)
         model_writer(out.name, plugins.readers)
         if script:
             refuse_script(out)

@@ -114,7 +114,7 @@ def repair_file(
     """
     from leafgate.commands.repair.wording import candidates_table, failure_lines, question_lines, success_lines
 
-    refuse_other_builders(session.policy)
+    refuse_unsuitable_policy(session.policy)
     whole = opened_model(path, session)
     goal = goal_of(session.policy, keep, of_numbers=not whole.classes)
     with Workbench.opened(session, name, model_bytes(path), goal, seconds) as bench:
@@ -279,11 +279,14 @@ def with_witness(session: Session, witness: Path | None) -> Session:
     return replace(session, policy=session.policy.model_copy(update={"build": build}))
 
 
-def refuse_other_builders(policy: Policy) -> None:
-    """InvalidError for a policy that does not audit a file."""
+def refuse_unsuitable_policy(policy: Policy) -> None:
+    """InvalidError for a policy that does not audit a file, or that requires a ledger."""
     if policy.build.use != "published":
         raise InvalidError(
             f"builds its release by {policy.build.use!r}, and a repair needs `published`, which audits a file",
             place="build.use",
             remedy="say `build: {use: published, path: FILE}`",
         )
+    if policy.ledger == "required":
+        remedy = "repair by a policy that requires none, and audit the new file with the ledger"
+        raise InvalidError("requires a ledger, which a repair does not take", place="ledger", remedy=remedy)

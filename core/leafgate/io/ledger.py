@@ -1,0 +1,274 @@
+"""Ledgers of releases: a file with one line of JSON for each release that left, every line bound to the one before it.
+
+A line has the SHA-256 of the line before it, and a code (HMAC-SHA256 under the owner's key) over everything else in it.
+Whoever has the key notices a line that was changed, removed, inserted or moved. Whoever has the head, which is the
+SHA-256 of a line, notices without the key whether that line and all lines before it are there. Nobody notices without
+the head of a later line that the last lines were cut off.
+
+Source: Schneier, Kelsey, Secure audit logs to support computer forensics, ACM TISSEC 2(2), 1999: codes over a chain of
+hashes. doi:10.1145/317087.317089
+Departure: one key for all lines, which its owner keeps, and no keys that evolve. Whoever has the key can write all
+lines anew; a head that was handed out before shows it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import hashlib
+import hmac
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue, ValidationError
+
+from leafgate.errors import LedgerError, OutputError, Problem
+from leafgate.io.files import OWNER_ONLY, make_folder, read_bounded, trouble, write_files
+from leafgate.io.json import JsonDocument, JsonObject, canonical, parse_json
+from leafgate.io.locks import PATIENCE_SECONDS, locked_file
+from leafgate.kernel.findings import Verdict
+from leafgate.kernel.options import Strict
+from leafgate.kernel.origin import EMPTY_LEDGER, LedgerHead
+
+FORMAT = "leafgate/ledger/1"
+MAX_LEDGER_BYTES = 64 * 2**20
+"""A ledger of more bytes is refused; a line has about a thousand."""
+MAX_PROBLEMS = 20
+"""Lines that one error lists."""
+CHANGED = "is not as leafgate wrote it: it was changed"
+WRONG_CODE = "was changed, or was written with another key"
+UNCONNECTED = "does not follow the line before it: lines were changed, removed, inserted or moved here"
+INCOMPLETE = "is incomplete: a copy of the file was interrupted, or the file was cut"
+RESTORE = "put back a copy of the ledger that `leafgate ledger verify` accepts"
+UNCUT = "compare the lines before it with a copy or a head of the ledger, and then delete what is left of this line"
+
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class LedgerFile(Strict):
+    """A file that a line names."""
+
+    path: Annotated[str, Field(min_length=1)]
+    """Where the file was, from the folder of the ledger."""
+
+
+class ReleasedFile(LedgerFile):
+    """The release file, or the file of the model."""
+
+    sha256: Digest
+    """The digest of its bytes."""
+    release_sha256: Digest
+    """The digest of the release in the columns of the policy; of a release file the same digest."""
+
+
+class TableFile(LedgerFile):
+    """The table of the people whom the release was learned from."""
+
+    keyed_sha256: Digest
+    """The digest of its bytes under the key of the ledger: whoever can guess the table confirms nothing by it."""
+
+
+class LedgerReport(Strict):
+    """The report of the release."""
+
+    audience: Literal["public", "auditor"]
+    """Whom it is for."""
+    sha256: Digest | None = None
+    """The digest of its file; of a public report."""
+    keyed_sha256: Digest | None = None
+    """The digest of its file under the key of the ledger; of a report for auditors, whose numbers can be guessed."""
+
+
+class LedgerPolicy(Strict):
+    """The policy by which the release was audited."""
+
+    name: str
+    sha256: Digest
+
+
+class LedgerLine(Strict):
+    """One release that left."""
+
+    format: Literal["leafgate/ledger/1"]
+    number: Annotated[int, Field(ge=1)]
+    """The number of the line, from 1."""
+    date: datetime.date
+    """The day on which it left, as its owner says."""
+    release: ReleasedFile
+    data: TableFile | None
+    """The table; `null` where nobody named it."""
+    report: LedgerReport
+    policy: LedgerPolicy
+    publishes: str
+    """What the release says at its leaves, as the report has it."""
+    claims: dict[str, JsonValue]
+    """The guarantees that the release claims, as the report has them."""
+    verdict: Verdict
+    waived: Annotated[int, Field(ge=0)]
+    """How many findings were waived."""
+    previous: Digest
+    """The SHA-256 of the line before it; of the first line 64 zeros."""
+    mac: Digest
+    """HMAC-SHA256, under the key of the ledger, of the line without this entry."""
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The lines of a ledger, and the SHA-256 of each."""
+
+    lines: tuple[LedgerLine, ...] = ()
+    digests: tuple[str, ...] = ()
+
+    @property
+    def head(self) -> LedgerHead:
+        """The last line; of an empty ledger number 0."""
+        return LedgerHead(len(self.lines), self.digests[-1]) if self.lines else EMPTY_LEDGER
+
+
+def read_ledger(path: Path, key: bytes | None) -> Ledger:
+    """The ledger in a file, every line of it verified.
+
+    Args:
+        path: the file.
+        key: the key by which it was written; without it only the order of the lines is verified.
+
+    Raises:
+        LedgerError: the file cannot be read, or some lines were changed; the error lists these lines.
+    """
+    return parse_ledger(_content(path), str(path), key)
+
+
+def _content(path: Path) -> bytes:
+    content = read_bounded(path, MAX_LEDGER_BYTES, LedgerError, str(path))
+    if len(content) > MAX_LEDGER_BYTES:
+        raise LedgerError(f"is larger than {MAX_LEDGER_BYTES // 2**20} MB", place=str(path), remedy="begin another one")
+    return content
+
+
+def parse_ledger(content: bytes, place: str, key: bytes | None) -> Ledger:
+    """The ledger in these bytes, as `read_ledger` reads it; `place` is its name in errors."""
+    *complete, rest = content.split(b"\n")
+    lines = [_parsed_line(raw) for raw in complete]
+    if len(lines) > 1 and not any(lines):
+        raise LedgerError("is no ledger: no line of it is one of a ledger", place=place, remedy="name a ledger")
+    problems = [*_problems(complete, lines, place, key)]
+    if rest:
+        problems.append(Problem(_place(place, len(complete) + 1), INCOMPLETE, UNCUT))
+    if problems:
+        more = len(problems) - MAX_PROBLEMS
+        listed = problems[:MAX_PROBLEMS]
+        raise LedgerError.listing([*listed, *([Problem(place, f"{more} more lines")] if more > 0 else [])])
+    return Ledger(tuple(filter(None, lines)), tuple(map(_sha256, complete)))
+
+
+def _place(ledger: str, number: int) -> str:
+    return f"{ledger}: line {number}"
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _parsed_line(raw: bytes) -> LedgerLine | None:
+    """The line, if it is one, byte for byte as `append_line` writes it."""
+    try:
+        if canonical(parse_json(raw, LedgerError, "")) != raw:
+            return None
+        return LedgerLine.model_validate_json(raw)
+    except (LedgerError, ValidationError):
+        return None
+
+
+def _problems(
+    complete: Sequence[bytes], lines: Sequence[LedgerLine | None], place: str, key: bytes | None
+) -> Iterator[Problem]:
+    """What is wrong with each line. Of a line after a changed one nobody knows what it should follow."""
+    before: LedgerHead | None = EMPTY_LEDGER
+    for number, (raw, line) in enumerate(zip(complete, lines, strict=True), 1):
+        if line is None:
+            yield Problem(_place(place, number), CHANGED, RESTORE)
+        elif key is not None and not hmac.compare_digest(line.mac, _mac(key, parse_json(raw, LedgerError, place))):
+            yield Problem(_place(place, number), WRONG_CODE, f"name the key that it was written with, or {RESTORE}")
+            line = None
+        elif before is not None and (line.number, line.previous) != (before.number + 1, before.sha256):
+            yield Problem(_place(place, number), UNCONNECTED, RESTORE)
+        before = None if line is None else LedgerHead(line.number, _sha256(raw))
+
+
+def _mac(key: bytes, line: JsonObject) -> str:
+    """The code of a line, which covers everything in it but the code."""
+    covered = canonical({name: value for name, value in line.items() if name != "mac"})
+    return hmac.new(key, covered, hashlib.sha256).hexdigest()
+
+
+def keyed_digest(key: bytes, kind: Literal["data", "report"], sha256: str) -> str:
+    """HMAC-SHA256, under the key of a ledger, of the digest of a file; no line of a ledger has the same code."""
+    return hmac.new(key, f"{FORMAT} {kind} {sha256}".encode(), hashlib.sha256).hexdigest()
+
+
+def append_line(path: Path, content: JsonObject, key: bytes) -> LedgerHead:
+    """Append a line to a ledger, which begins with it if there is none.
+
+    The whole ledger goes to a temporary file, reaches the disk, and takes the place of the old one in one step: whoever
+    is killed meanwhile, or has no room, leaves the old one. Others who append wait for their turn.
+
+    Args:
+        path: the ledger; where it is a link, the file that it leads to is written.
+        content: the entries of a LedgerLine but for `format`, `number`, `previous` and `mac`.
+        key: the key by which the ledger is written.
+
+    Returns:
+        The number and the digest of the new line.
+
+    Raises:
+        LedgerError: a line of the ledger was changed, or one has this release, its table and this report.
+        OutputError: the ledger cannot be written, or another process does so all the time.
+    """
+    target = path.resolve()
+    if target.exists() and not target.is_file():
+        raise OutputError("is no file that can be written", place=str(path), remedy="name a file")
+    make_folder(target.parent)
+    try:
+        with locked_file(target, PATIENCE_SECONDS) as locked:
+            if not locked:
+                raise OutputError(
+                    "another process is writing it", place=str(path), remedy="run again when it has ended"
+                )
+            before = _content(target) if target.exists() else b""
+            ledger = parse_ledger(before, str(path), key)
+            line, raw = _next_line(ledger, content, key)
+            _refuse_second_line(ledger, line, str(path))
+            mode = stat.S_IMODE(target.stat().st_mode) if before else OWNER_ONLY
+            write_files(target.parent, {target.name: before + raw + b"\n"}, mode)
+            _flush_folder(target.parent)
+    except OSError as error:
+        raise trouble(error, str(path)) from None
+    return LedgerHead(line.number, _sha256(raw))
+
+
+def _next_line(ledger: Ledger, content: JsonObject, key: bytes) -> tuple[LedgerLine, bytes]:
+    head = ledger.head
+    line: JsonDocument = {**content, "format": FORMAT, "number": head.number + 1, "previous": head.sha256}
+    raw = canonical({**line, "mac": _mac(key, line)})
+    return LedgerLine.model_validate_json(raw), raw
+
+
+def _refuse_second_line(ledger: Ledger, line: LedgerLine, place: str) -> None:
+    for other in ledger.lines:
+        if (other.release, other.data, other.report) == (line.release, line.data, line.report):
+            message = "has this release, its table and this report already, so nothing was added"
+            raise LedgerError(message, place=_place(place, other.number), remedy="add each release once")
+
+
+def _flush_folder(folder: Path) -> None:
+    """See that the new name of the file reaches the disk, where the system can do that."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
