@@ -184,7 +184,7 @@ def run_together(practice: Practice, numbers: Sequence[int]) -> list[str]:
 
 def released(release: Release, everyone: pd.DataFrame, ids: np.ndarray) -> ReleasedTable:
     """The release as somebody has it who knows all people, and who of them was in the table."""
-    public = Schema(SCHEMA.public)
+    public = Schema(release.schema.public)
     names = [column.name for column in public.columns]
     own = Table(public, everyone.iloc[ids][names].reset_index(drop=True), np.ones(len(ids), dtype=np.int64))
     records, row = own.project(names)
