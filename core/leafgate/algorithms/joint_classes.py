@@ -113,6 +113,8 @@ class JointSystem:
         matrix: shape (n_constraints, n_cells), whole numbers.
         low: shape (n_constraints,), whole numbers; -NO_LIMIT for no limit.
         high: shape (n_constraints,), whole numbers; NO_LIMIT for no limit.
+        tree: shape (n_constraints,), the number of the tree that states it; -1 for none.
+        leaf: shape (n_constraints,), the leaf of this tree; -1 for none.
         unsupported: for each release of whose numbers not all are used, its position and why.
     """
 
@@ -125,6 +127,8 @@ class JointSystem:
     matrix: csr_array
     low: Ids
     high: Ids
+    tree: Ids
+    leaf: Ids
     unsupported: tuple[tuple[int, str], ...] = ()
 
     @property
@@ -340,7 +344,7 @@ def joint_system(
         constraints.add_changes(change.at_most)
     if known is not None and among is not None:
         constraints.add_known(known, among, sources[0].record[first], secret)
-    matrix, low, high = constraints.result()
+    matrix, low, high, tree_of, leaf_number = constraints.result()
     return JointSystem(
         class_of=class_of,
         size=size,
@@ -351,6 +355,8 @@ def joint_system(
         matrix=matrix,
         low=low,
         high=high,
+        tree=tree_of,
+        leaf=leaf_number,
         unsupported=tuple(sorted((partly | ignored).items())),
     )
 
@@ -627,6 +633,7 @@ class _Constraints:
         self.columns = [np.arange(len(cells.joint_class))]
         self.coefficients = [np.ones(len(cells.joint_class), dtype=np.int64)]
         self.low, self.high = [*size.tolist()], [*size.tolist()]
+        self.origins = [(-1, -1)] * len(size)
 
     def add_tree(
         self, number: int, stated: list[list[Statement]], release: Release, schema: Schema, table: int
@@ -648,7 +655,7 @@ class _Constraints:
             column_of = label_of[label[cells]]
             for each in _tightened(own, people, max(most, 1)):
                 coefficients = np.where(column_of >= 0, np.append(each.coefficients, 0)[column_of], 0)
-                self._add(cells, coefficients.astype(np.int64), each.low, each.high)
+                self._add(cells, coefficients.astype(np.int64), each.low, each.high, (number, i))
 
     def add_changes(self, most: int) -> None:
         """Add that so many people at most have two classes."""
@@ -686,7 +693,7 @@ class _Constraints:
         np.maximum.at(most, self.cells.joint_class, leaf)
         return np.asarray(least == most)
 
-    def _add(self, cells: Ids, coefficients: Ids, low: int, high: int) -> None:
+    def _add(self, cells: Ids, coefficients: Ids, low: int, high: int, origin: tuple[int, int] = (-1, -1)) -> None:
         used = coefficients != 0
         if not used.any() and low <= 0 <= high:
             return
@@ -695,15 +702,17 @@ class _Constraints:
         self.coefficients.append(coefficients[used])
         self.low.append(low)
         self.high.append(high)
+        self.origins.append(origin)
 
-    def result(self) -> tuple[csr_array, Ids, Ids]:
-        """The matrix and the bounds of its rows."""
+    def result(self) -> tuple[csr_array, Ids, Ids, Ids, Ids]:
+        """The matrix, the bounds of its rows, and the tree and leaf of each."""
         from scipy.sparse import coo_array
 
         places = (np.concatenate(self.rows), np.concatenate(self.columns))
         shape = (len(self.low), len(self.cells.joint_class))
         matrix = coo_array((np.concatenate(self.coefficients), places), shape=shape).tocsr()
-        return matrix, np.array(self.low, dtype=np.int64), np.array(self.high, dtype=np.int64)
+        tree, leaf = np.array(self.origins, dtype=np.int64).reshape(-1, 2).T
+        return matrix, np.array(self.low, dtype=np.int64), np.array(self.high, dtype=np.int64), tree, leaf
 
 
 def _tightened(stated: list[Statement], people: int | None, most: int) -> Iterator[Statement]:
@@ -724,8 +733,9 @@ def _tightened(stated: list[Statement], people: int | None, most: int) -> Iterat
         common = max(set(each.coefficients), key=each.coefficients.count)
         rest = tuple(a - common for a in each.coefficients)
         step = math.gcd(*rest)
-        if step == 0:
-            yield each
+        if step == 0:  # a number of everybody, which the sizes of classes have already
+            if not each.low <= common * people <= each.high:
+                yield each
             continue
         low = each.low if each.low == -NO_LIMIT else -((common * people - each.low) // step)
         high = each.high if each.high == NO_LIMIT else (each.high - common * people) // step

@@ -8,6 +8,8 @@ proved in time is open, and never counts as safe.
 
 from __future__ import annotations
 
+import itertools
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from leafgate.algorithms.joint_classes import NO_LIMIT, JointSystem
+from leafgate.algorithms.joint_networks import Network, network_of
 from leafgate.errors import InconclusiveError
 from leafgate.kernel.arrays import Floats, Ids, Mask
 
@@ -50,6 +53,9 @@ MANY_PAIRS = 2_000
 
 NEAR_SECONDS = 2.0
 """The search near a known assignment ends after this for each pair: what it does not find is looked for everywhere."""
+
+MAX_NETWORKS = 45
+"""Pairs of trees that are decided as networks before the solver is asked: all of ten trees."""
 
 FEW_NEW = 0.3
 """Where a solution in fractions has people in a smaller part of the pairs, less is asked of each at once."""
@@ -88,18 +94,18 @@ def check_proof(system: JointSystem, proof: Proof) -> bool:
     Source: duality of linear programs, Schrijver, "Theory of Linear and Integer Programming", Wiley, 1986, section 7.4;
     rounding to whole numbers: section 23.1.
     """
-    matrix, bound, total = system.matrix, Fraction(0), dict[int, Fraction]()
-    for row, multiplier in proof.multipliers.items():
-        end = int(system.high[row] if multiplier > 0 else system.low[row])
-        if abs(end) == NO_LIMIT:
-            return False
-        bound += multiplier * end
-        for place in range(matrix.indptr[row], matrix.indptr[row + 1]):
-            cell = int(matrix.indices[place])
-            total[cell] = total.get(cell, Fraction(0)) + multiplier * int(matrix.data[place])
-    wanted = set(proof.cells.tolist())
-    covered = all(total.get(cell, Fraction(0)) >= 1 for cell in wanted)
-    return covered and bound < 1 and all(each >= 0 for each in total.values())
+    one = math.lcm(*(multiplier.denominator for multiplier in proof.multipliers.values()))
+    rows = np.array([*proof.multipliers], dtype=np.int64)
+    whole = [int(multiplier * one) for multiplier in proof.multipliers.values()]
+    ends = [int(system.high[row] if m > 0 else system.low[row]) for row, m in zip(rows.tolist(), whole, strict=True)]
+    if any(abs(end) == NO_LIMIT for end in ends):
+        return False
+    part = system.matrix[rows]
+    terms = np.repeat(np.array(whole, dtype=object), np.diff(part.indptr)) * part.data.astype(object)
+    total = np.zeros(len(system.cell_class), dtype=object)  # whole numbers of Python, of any size
+    np.add.at(total, part.indices, terms)
+    bound = sum(m * end for m, end in zip(whole, ends, strict=True))
+    return bool((total[proof.cells] >= one).all() and bound < one and (total >= 0).all())
 
 
 def check_witness(system: JointSystem, assignment: Ids) -> bool:
@@ -166,8 +172,8 @@ def joint_proofs(system: JointSystem, *, insiders: int = 0, time_limit: float = 
         InconclusiveError: no assignment agrees with all that the releases state.
     """
     search = _Search(system, time.monotonic() + time_limit)
-    search.decide()
-    to_insider = search.decide_for_insider() if insiders else None
+    network = search.decide()
+    to_insider = search.decide_for_insider(network) if insiders else None
     return JointProofs(
         system=system,
         state=search.state,
@@ -204,11 +210,18 @@ class _Search:
         """What is left of the time."""
         return self.deadline - time.monotonic()
 
-    def decide(self) -> None:
-        """Decide each pair: by the linear program as far as possible, then by whole numbers."""
+    def decide(self) -> Network | None:
+        """Decide each pair: by networks and the linear program as far as possible, then by whole numbers.
+
+        The network of the whole system is given back, if it is one.
+        """
         if not self.system.n_classes:
-            return
+            return None
+        network = self._decide_by_networks()
         maybe = self._decide_by_relaxation() & (self.state == OPEN)
+        if network is not None and self.witnesses:
+            self._look_along(network, maybe)
+            maybe &= self.state == OPEN
         while (maybe.any() or not self.witnesses) and self.seconds > 0:
             found, complete = self._whole_assignment(self._most_pairs(maybe))
             if found is not None and self._learn(found):
@@ -217,13 +230,45 @@ class _Search:
                     self._look_near(found, maybe)
                     maybe &= self.state == OPEN
             elif not complete:
-                return
+                return network
             elif not self.witnesses:
                 raise InconclusiveError(CONTRADICTION)
             else:
                 self.state[maybe], self.branched[maybe] = IMPOSSIBLE, True
                 self._replace_branches(maybe)
-                return
+                return network
+        return network
+
+    def _decide_by_networks(self) -> Network | None:
+        """Prove what follows from each tree and each two; the network of the whole system, if it is one."""
+        trees = np.unique(self.system.tree[self.system.tree >= 0]).tolist()
+        pairs = [*itertools.combinations(trees, 2)][:MAX_NETWORKS] if len(trees) > 1 else [tuple(trees)]
+        for pair in pairs:
+            network = network_of(self.system, pair) if self.seconds > 0 and pair else None
+            people = None if network is None else network.assignment()
+            if network is None or people is None:
+                return None
+            potential = network.potentials(people)
+            fixed = network.fixed(potential)
+            cells = np.flatnonzero(fixed.reshape(-1))
+            proof = Proof(cells=cells, multipliers=network.multipliers(potential))
+            if len(cells) and check_proof(self.system, proof):
+                self.proofs.append(proof)
+                self.state[fixed] = IMPOSSIBLE
+            if len(pairs) == 1 and network.complete:
+                self._learn(_by_cell(self.system, people))
+                return network
+        return None
+
+    def _look_along(self, network: Network, pairs: Mask) -> None:
+        """Look for somebody in each pair along the residual arcs of the network, which has somebody if anything has."""
+        people = self.witnesses[0][1::2]
+        for pair in np.flatnonzero(pairs).tolist():
+            joint, value = divmod(pair, 2)
+            if self.seconds > 0 and self.state[joint, value] == OPEN:
+                found = network.changed(people, joint, 1 if value else -1)
+                if found is not None:
+                    self._learn(_by_cell(self.system, found))
 
     def _look_near(self, assignment: Ids, pairs: Mask) -> None:
         """Look for somebody in each pair among the assignments that differ from one only near the pair's class."""
@@ -316,7 +361,7 @@ class _Search:
         assignment = np.rint(solution.people).astype(np.int64)
         return (assignment, solution.complete) if check_witness(self.system, assignment) else (None, False)
 
-    def decide_for_insider(self) -> Ids:
+    def decide_for_insider(self, network: Network | None) -> Ids:
         """Decide what one member of each class is certain of, as `JointProofs.to_insider` has it."""
         n_classes, n_values = self.state.shape
         certain = np.full((n_classes, n_values, n_values), OPEN, dtype=np.int64)
@@ -328,6 +373,8 @@ class _Search:
         for joint in np.flatnonzero(alone & (self.system.size >= 2)).tolist():
             value = int(np.flatnonzero(self.state[joint] != IMPOSSIBLE)[0])
             certain[joint], certain[joint, value, value] = IMPOSSIBLE, POSSIBLE
+        if network is not None:
+            self._decide_along(network, certain)
         while self.seconds > 0 and (certain == OPEN).any():
             found, complete = self._whole_assignment(_Objective.of_insiders(self.system, np.argwhere(certain == OPEN)))
             left = int((certain == OPEN).sum())
@@ -338,6 +385,22 @@ class _Search:
                 break
         return certain
 
+    def _decide_along(self, network: Network, certain: Ids) -> None:
+        """Decide what a member is certain of by one step along the residual arcs, where the system is a network.
+
+        All others have one value in some assignment; they have it in all of them unless one person less can have it.
+        """
+        for joint, own, value in np.argwhere(certain == OPEN).tolist():
+            if self.seconds <= 0 or certain[joint, own, value] != OPEN:
+                continue
+            people = next((w[1::2] for w in self.witnesses if w[2 * joint + own] > 0), None)
+            if people is not None:
+                found = network.changed(people, joint, -1 if value else 1)
+                if found is None:
+                    certain[joint, own, value] = POSSIBLE
+                else:
+                    self._exclude(certain, _by_cell(self.system, found))
+
     def _exclude(self, certain: Ids, witness: Ids) -> None:
         """Mark what a member of each class cannot be certain of, because this assignment has it otherwise."""
         people = self.system.people_by_value(witness)
@@ -345,6 +408,11 @@ class _Search:
         of_value = people[:, None, :] - own[None]  # the people with a value beside a member with her own value
         all_have = of_value == (self.system.size - 1)[:, None, None]
         certain[(people > 0)[:, :, None] & ~all_have] = IMPOSSIBLE
+
+
+def _by_cell(system: JointSystem, people: Ids) -> Ids:
+    """The assignment of a network by cells: those of each class with the first value, and with the second."""
+    return np.stack([system.size - people, people], axis=1).reshape(-1)
 
 
 def _single(pairs: Mask, pair: int) -> Mask:
