@@ -48,7 +48,7 @@ def clear_output(out: Path | None, given: Iterable[Path | str | None]) -> None:
 
 
 def write_document(content: bytes, report: StoredReport, out: Path | None) -> None:
-    """Write what was made from a report: for its owner only where the report is for auditors, and then not to stdout."""
+    """Write what was made from a report. Of an auditor's report it goes to a file for its owner only."""
     if out is not None:
         write_file(out, content, OWNER_ONLY if report.for_auditors else EVERYONE)
         return

@@ -52,7 +52,9 @@ def _problem(place: str, model: type[Strict], kind: str, location: DocumentPath,
     """A problem that pydantic found: where it is, what it is, what to do about it."""
     where = f"{place}: {format_path(location)}" if location else place
     if kind == "extra_forbidden":
-        return Problem(where, "is no key that is known here", nearest_name(location[-1], _keys(model, location), "leave it out"))
+        return Problem(
+            where, "is no key that is known here", nearest_name(location[-1], _keys(model, location), "leave it out")
+        )
     if kind == "missing":
         return Problem(where, "is missing", "add it")
     return Problem(where, plain(message))

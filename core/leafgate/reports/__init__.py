@@ -1,8 +1,8 @@
 """Report formats, each drawn from the JSON document of a report alone.
 
 html.py draws a page (with its templates, svg_tree.py and svg_histogram.py); markdown.py, sarif.py, junit.py, manager.py
-and model_card.py are a format each. common.py, interpretation.py and inference_table.py hold what several formats print. Masking has happened
-before: a format decides what to print, never who may see it.
+and model_card.py are a format each. common.py, interpretation.py and inference_table.py hold what several formats
+print. Masking has happened before: a format decides what to print, never who may see it.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ FORMATS = (
     ReportFormat(name="sarif", filename="report.sarif", media_type="application/sarif+json", render=render_sarif),
     ReportFormat(name="junit", filename="report.junit.xml", media_type="application/xml", render=render_junit),
     ReportFormat(name="manager", filename="report.manager.txt", media_type="text/plain", render=render_manager),
-    ReportFormat(name="model_card", filename="report.modelcard.md", media_type="text/markdown", render=render_model_card),
+    ReportFormat(
+        name="model_card", filename="report.modelcard.md", media_type="text/markdown", render=render_model_card
+    ),
 )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from leafgate.disclosure.questions import Question, questions_not_asked
 from leafgate.disclosure.summary import finding_state, findings_by_urgency, how_affected, least_affected
-from leafgate.disclosure.text import audited_file, number_words, quoted_name
+from leafgate.disclosure.text import audited_file, file_words, idle_waiver_lines, number_words, quoted_name
 from leafgate.io.json import JsonObject
 from leafgate.io.text import LONGEST, clean
 
@@ -16,13 +16,16 @@ MAX_ALARMS = 3
 MAX_COLUMNS = 6
 """Columns that are listed by name."""
 MAX_REMEDY_LENGTH = 220
+MAX_PARAGRAPH = 6000
 CODE_IN_BRACKETS = re.compile(r"\s*\(`[^`]*`\)")
 """Lines of a policy, which a reader of this paragraph does not write."""
 
 
 def manager(report: JsonObject) -> bytes:
-    """One paragraph in plain words: what was examined, what was found, what would help, what nobody examined."""
-    return f"{manager_paragraph(report)}\n".encode()
+    """One paragraph in plain words, and a line below it that says which file it is about."""
+    file = audited_file(report)
+    lines = [manager_paragraph(report), *([f"File {file_words(file)}"] if file else [])]
+    return "".join(f"{clean(line, MAX_PARAGRAPH)}\n" for line in lines).encode()
 
 
 def manager_paragraph(report: JsonObject) -> str:
@@ -31,6 +34,7 @@ def manager_paragraph(report: JsonObject) -> str:
         _what_was_examined(report),
         _adversary(report),
         outcome_words(report),
+        *_idle_waivers(report),
         *_how(report),
         *_who(report),
         *_what_would_help(report),
@@ -59,7 +63,9 @@ def outcome_words(report: JsonObject) -> str:
         return f"{broken}, and {rest}." if rest else f"{broken}."
     if unknown or not states:
         held = ", and " + accepted if accepted else ""
-        which = f"{unknown} of {len(states)} limits {'holds' if unknown == 1 else 'hold'}" if states else "any limit holds"
+        which = (
+            f"{unknown} of {len(states)} limits {'holds' if unknown == 1 else 'hold'}" if states else "any limit holds"
+        )
         return f"It could not be determined whether {which}{held}."
     held = f"{states.count('passed')} of {len(states)} hold"
     return f"No limit is broken that is not waived: {held}, {accepted}." if waived else f"No limit is broken: {held}."
@@ -91,6 +97,12 @@ def _listed(columns: Sequence[str]) -> str:
     more = [f"{len(columns) - MAX_COLUMNS} more columns"] if len(columns) > MAX_COLUMNS else []
     names = [*map(clean, columns[:MAX_COLUMNS]), *more]
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+
+
+def _idle_waivers(report: JsonObject) -> Iterator[str]:
+    count = len(list(idle_waiver_lines(report)))
+    if count:
+        yield f"{count} {'waiver of the policy does' if count == 1 else 'waivers of the policy do'} not apply."
 
 
 def _how(report: JsonObject) -> list[str]:

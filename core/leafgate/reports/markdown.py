@@ -42,7 +42,8 @@ def _lines(report: JsonObject) -> Iterator[str]:
     yield ""
     release, data = report["release"], report["data"]
     if file := audited_file(report):
-        yield f"- audited file {markdown_text(quoted_name(file['name']))} ({markdown_text(file['format'])}), sha256 `{file['sha256']}`"
+        what = f"{markdown_text(quoted_name(file['name']))} ({markdown_text(file['format'])})"
+        yield f"- audited file {what}, sha256 `{file['sha256']}`"
     yield f"- policy `{report['policy']['sha256'][:16]}`"
     if release is not None:
         yield f"- release `{release['sha256'][:16]}` by {markdown_text(release['builder'].get('use', '?'))}"
@@ -125,7 +126,9 @@ def _ending(report: JsonObject) -> Iterator[str]:
     items = [*idle_waiver_lines(report), *report["notes"], *meaning(report)]
     yield from (f"> {markdown_text(line)}  " for line in items[:MAX_LISTED])
     yield ""
-    yield from (f"- **{markdown_text(what)}**: {markdown_text(line)}" for what, line in list(method_lines(report))[:MAX_LISTED])
+    yield from (
+        f"- **{markdown_text(what)}**: {markdown_text(line)}" for what, line in list(method_lines(report))[:MAX_LISTED]
+    )
     yield ""
     yield f"{markdown_text(reproduction_note(report))} `{command(report)}`"
 

@@ -1,4 +1,4 @@
-"""The section "Privacy audit" of a model card, as hubs of models show it: Markdown to paste below the other sections."""
+"""The section "Privacy audit" of a model card, as hubs of models show it, in Markdown."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from leafgate.disclosure.questions import questions_not_asked
 from leafgate.disclosure.summary import finding_state, findings_by_urgency, in_short
-from leafgate.disclosure.text import audited_file, people_words, quoted_name, release_words
+from leafgate.disclosure.text import audited_file, idle_waiver_lines, people_words, quoted_name, release_words
 from leafgate.io.json import JsonObject
 from leafgate.reports.common import command, reproduction_note, sentence
 from leafgate.reports.interpretation import BOUNDS, method_lines
@@ -36,6 +36,7 @@ def _lines(report: JsonObject) -> Iterator[str]:
         yield f"| {finding_state(finding)} | {markdown_text(sentence(finding))} |"
     if len(findings) > MAX_LIMITS:
         yield f"| | and {len(findings) - MAX_LIMITS} more, in the report |"
+    yield from ("", *(f"- {markdown_text(line)}" for line in list(idle_waiver_lines(report))[:MAX_LIMITS]))
     threat_model = list(method_lines(report))
     if threat_model:
         yield from ("", "### What the attacks assume", "")

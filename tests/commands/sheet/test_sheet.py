@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import more
 from command_line import Ended, leafgate
 from leafgate.commands.sheet.facts import SheetFacts
 from leafgate.commands.sheet.page import sheet_page
 from leafgate.commands.stored_report import StoredReport
-from cases import more
 from reports import HOSTILE, KEPT, audited, renamed
 from survey import survey
 
@@ -30,7 +30,9 @@ ENDINGS: dict[str, dict[str, Any]] = {
     "inconclusive": {"metrics": [{"use": "accuracy", "at_least": 0.5}]},
     "no release": {"build.k": 25},
 }
-DECIDING = re.compile(r"\b(anonym\w*|authori[sz]\w*|approv\w*|release[sd]?|releasing|safe|compl(?:y|ies|iant)\w*)\b", re.I)
+DECIDING = re.compile(
+    r"\b(anonym\w*|authori[sz]\w*|approv\w*|release[sd]?|releasing|safe|compl(?:y|ies|iant)\w*)\b", re.I
+)
 """Words by which a sheet would seem to decide."""
 QUOTED = re.compile(r"\b(the|no|this) release\b", re.I)
 """The thing that was audited, as sentences of reports call it that a sheet quotes."""
@@ -124,9 +126,16 @@ def test_what_the_report_does_not_know_is_a_blank_line_until_facts_give_it(tmp_p
     assert empty.count('class="blank"') == 7 + 3 + 2
     assert filled.count('class="blank"') == 2  # the decision and its reasons
     text = Read(filled).text
-    for fact in ("Art. 6(1)(e) GDPR, approval 2026-14", "the tree of May", "2027-06-30", "C. One", "S. Two", "M. Maker"):
+    for fact in (
+        "Art. 6(1)(e) GDPR, approval 2026-14",
+        "the tree of May",
+        "2027-06-30",
+        "C. One",
+        "S. Two",
+        "M. Maker",
+    ):
         assert fact in text
-    assert filled.count("×") == 1
+    assert filled.count('<span class="box">X</span>') == 1
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def map(  # noqa: A001  the name of the command
     list_: Annotated[bool, typer.Option("--list", help="List the frameworks, and stop.")] = False,
     as_of: AsOf = None,
 ) -> int:
-    """Say what a stored report answers of a framework's clauses, and what people must still judge. It decides nothing."""
+    """Say what a report answers of a framework's clauses, and what people must still judge."""
     from leafgate.commands.mapping.document import check_names, mapped
     from leafgate.commands.mapping.framework import bundled_names, read_framework
     from leafgate.commands.mapping.views import markdown, page

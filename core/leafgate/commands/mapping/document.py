@@ -20,7 +20,7 @@ from leafgate.disclosure.summary import FINDING_STATES, finding_state
 from leafgate.disclosure.text import audited_file, finding_headline, limit_words
 from leafgate.errors import InvalidError, Problem, nearest_name
 from leafgate.io.json import JsonDocument, JsonObject
-from leafgate.io.text import LONGEST, clean
+from leafgate.io.text import clean
 from leafgate.reports.manager import outcome_words
 
 FORMAT = "leafgate/map/1"
@@ -54,7 +54,11 @@ def mapped(file: FrameworkFile, report: StoredReport) -> JsonDocument:
         "clauses": [_clause(clause, document) for clause in framework.clauses],
         "criteria": [_criterion(finding, document) for finding in document["findings"]],
         "controls": [
-            {"control": each.control, "controlled_by": each.controlled_by, "evidence": _evidence(each.evidence, document)}
+            {
+                "control": each.control,
+                "controlled_by": each.controlled_by,
+                "evidence": _evidence(each.evidence, document),
+            }
             for each in framework.controls
         ],
         "residual_risks": [_risk(each.risk, each.evidence, document) for each in framework.residual_risks],
@@ -102,8 +106,7 @@ def _evidence(evidence: Evidence, report: JsonObject) -> JsonDocument:
     lines = {name: fact_line(report, name) for name in evidence.facts}
     return {
         "findings": [
-            {"id": each["id"], "state": finding_state(each), "says": clean(finding_headline(each), 4 * LONGEST)}
-            for each in findings
+            {"id": each["id"], "state": finding_state(each), "says": finding_headline(each)} for each in findings
         ],
         "facts": [{"name": name, "is": TITLES[name], "says": line} for name, line in lines.items() if line],
         "missing": [*_missing(evidence, findings, report), *(TITLES[name] for name, line in lines.items() if not line)],

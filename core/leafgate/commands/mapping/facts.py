@@ -8,7 +8,6 @@ from typing import Literal
 from leafgate.disclosure.summary import FINDING_STATES, finding_state, what_to_change
 from leafgate.disclosure.text import audited_file, file_words, people_words, release_words
 from leafgate.io.json import JsonObject
-from leafgate.io.text import LONGEST, clean
 from leafgate.reports.common import command, data_digest
 from leafgate.reports.interpretation import method_lines
 
@@ -29,12 +28,11 @@ FactName = Literal[
     "versions",
     "waivers",
 ]
-LINE_LENGTH = 6 * LONGEST
 
 
 def fact_line(report: JsonObject, name: FactName) -> str:
-    """What a report states, on one line; empty where it states nothing of the kind."""
-    return clean(FACTS[name](report), LINE_LENGTH)
+    """What a report states, in one sentence or list; empty where it states nothing of the kind."""
+    return FACTS[name](report)
 
 
 def _method(report: JsonObject, *headings: str) -> str:

@@ -1,4 +1,4 @@
-"""A framework: clauses of a law, a standard or a checklist, and what of a report answers them, as a YAML file says it."""
+"""A framework: clauses of a law or a standard, and what of a report answers them, as a YAML file states it."""
 
 from __future__ import annotations
 
@@ -113,9 +113,9 @@ class Framework(Strict):
     @property
     def evidence(self) -> Iterator[tuple[str, Evidence]]:
         """All evidence that it names, each with its place."""
-        parts = {"clauses": self.clauses, "controls": self.controls, "residual_risks": self.residual_risks}
-        for key, items in parts.items():
-            yield from ((f"{key}[{i}].evidence", item.evidence) for i, item in enumerate(items))
+        yield from ((f"clauses[{i}].evidence", each.evidence) for i, each in enumerate(self.clauses))
+        yield from ((f"controls[{i}].evidence", each.evidence) for i, each in enumerate(self.controls))
+        yield from ((f"residual_risks[{i}].evidence", each.evidence) for i, each in enumerate(self.residual_risks))
 
 
 @dataclass(frozen=True, kw_only=True)

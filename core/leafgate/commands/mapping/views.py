@@ -17,8 +17,8 @@ MAX_CRITERIA = 400
 MAX_FINDINGS = 12
 """Findings below one clause."""
 BOUNDS = (
-    "This mapping says which parts of a clause a report answers, and what people must still judge. It says of no clause "
-    "that it is met, and it decides nothing."
+    "This mapping says which parts of a clause a report answers, and what people must still judge. It says of no "
+    "clause that it is met, and it decides nothing."
 )
 ANSWERS = {"part": "a part", "no": "nothing"}
 
@@ -30,7 +30,13 @@ def markdown(document: JsonObject) -> bytes:
 
 def page(document: JsonObject) -> bytes:
     """The mapping as a self-contained page without scripts."""
-    values = {"map": document, "bounds": BOUNDS, "answers": ANSWERS, "most": MAX_CRITERIA, "most_findings": MAX_FINDINGS}
+    values = {
+        "map": document,
+        "bounds": BOUNDS,
+        "answers": ANSWERS,
+        "most": MAX_CRITERIA,
+        "most_findings": MAX_FINDINGS,
+    }
     return _templates().get_template("map.html.j2").render(**values).encode() + b"\n"
 
 

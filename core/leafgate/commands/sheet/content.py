@@ -166,7 +166,7 @@ def _asked(report: JsonObject) -> Iterator[tuple[str, str]]:
 
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
-    return ", ".join(clean(name, 40) for name in names[: MAX_LISTED]) + more
+    return ", ".join(clean(name, 40) for name in names[:MAX_LISTED]) + more
 
 
 def _affected(report: JsonObject) -> str:
@@ -187,8 +187,8 @@ def _guesses(report: JsonObject) -> Iterator[str]:
     for guess in report.get("guesses", ())[:MAX_LINES]:
         right, without = (f"{100 * guess[key]:.3g} %" for key in ("right", "commonest"))
         yield _short(
-            f"The best guess of {clean(guess['attack'], 40)} about {clean(guess['secret'], 40)} is right for {right} of "
-            f"people, and for {without} without the output."
+            f"The best guess of {clean(guess['attack'], 40)} about {clean(guess['secret'], 40)} is right for {right} "
+            f"of people, and for {without} without the output."
         )
 
 
