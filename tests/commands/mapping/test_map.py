@@ -21,7 +21,7 @@ from leafgate.commands.mapping.facts import FACTS, TITLES, FactName
 from leafgate.commands.mapping.framework import FrameworkFile, bundled_names, parse_framework, read_framework
 from leafgate.commands.mapping.views import markdown, page
 from leafgate.commands.stored_report import StoredReport
-from leafgate.disclosure.questions import CHECKS
+from leafgate.disclosure.questions import CHECKS, QUESTION_BY_NAME
 from leafgate.errors import InvalidError
 from reports import HOSTILE, audited, renamed
 from survey import survey
@@ -37,6 +37,19 @@ CLAIMS = re.compile(
     r"\b(fulfil\w*|satisf\w*|complian\w*|complies|conform\w*|certif\w*|is met|anonymous|authori[sz]\w*)\b", re.I
 )
 """Words by which a mapping would seem to say that a clause is met."""
+MINIMAL: dict[str, Any] = {
+    "format": "leafgate/report/1",
+    "verdict": "inconclusive",
+    "audience": "public",
+    "waived": 0,
+    "policy": {"name": "p", "sha256": "0" * 64},
+    "data": {},
+    "release": None,
+    "findings": [],
+    "versions": {},
+    "notes": [],
+}
+"""The least that a report may be."""
 OWN = """
 framework: 1
 name: house
@@ -245,6 +258,27 @@ def test_a_mapping_escapes_every_name_of_a_report(tmp_path: Path, name: str) -> 
 def test_each_fact_has_a_title_and_a_line_of_every_report(report: dict[str, Any]) -> None:
     assert list(TITLES) == list(FACTS) == list(FactName.__args__)  # type: ignore[attr-defined]
     assert all(isinstance(line(report), str) for line in FACTS.values())
+
+
+PAGE = (Path(__file__).resolve().parents[3] / "docs/how-to/mappings.md").read_text(encoding="utf-8")
+
+
+def test_the_framework_that_the_documentation_shows_is_one() -> None:
+    [shown] = re.findall(r"^```yaml\n(framework: 1.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    assert parse_framework(shown.encode(), "house.yaml").name == "house"
+
+
+def test_the_documentation_lists_each_name_that_evidence_may_have() -> None:
+    listed = PAGE.partition("`questions` are")[2]
+    for name in (*QUESTION_BY_NAME, *FACTS, *CHECKS):
+        assert f"`{name}`" in listed
+    keys = PAGE.partition("| key | content |")[2]
+    assert all(f"`{key}`" in keys for key in mapped(read_framework("wp216"), stored(MINIMAL)))
+
+
+def test_a_report_without_findings_answers_nothing_by_findings() -> None:
+    document = mapped(read_framework("wp216"), stored(MINIMAL))
+    assert {clause["answers"] for clause in document["clauses"]} == {"no"}
 
 
 @given(st.text(max_size=2000))

@@ -161,6 +161,12 @@ def test_facts_that_are_wrong_are_one_clear_error(tmp_path: Path, facts: str, pr
     assert "Traceback" not in ended.err
 
 
+def test_the_documentation_lists_each_fact() -> None:
+    page = Path(__file__).resolve().parents[3] / "docs/how-to/decision-sheet.md"
+    keys = page.read_text(encoding="utf-8").partition("| key | content |")[2]
+    assert all(f"`{key}`" in keys for key in SheetFacts.model_fields)
+
+
 def test_questions_that_no_limit_is_about_are_named_as_not_tried(tmp_path: Path) -> None:
     section = written(tmp_path)[0].partition('id="nottried"')[2].partition("</section>")[0]
     assert "Can it be seen who is in the data?" in section
