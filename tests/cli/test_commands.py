@@ -158,7 +158,14 @@ def test_plugins_lists_all_that_is_installed() -> None:
     assert document["format"] == "leafgate/plugins/1"
     offers = [offer for plugin in document["plugins"] for offer in plugin["offers"]]
     assert {offer["use"] for offer in offers if offer["kind"] not in OTHER_KINDS} == set(OFFERED)
-    assert [offer["use"] for offer in offers if offer["kind"] == "format"] == ["html", "markdown", "sarif", "junit"]
+    assert [offer["use"] for offer in offers if offer["kind"] == "format"] == [
+        "html",
+        "markdown",
+        "sarif",
+        "junit",
+        "manager",
+        "model_card",
+    ]
     readers = {offer["use"] for offer in offers if offer["kind"] == "reader"}
     assert readers == {"catboost", "j48", "lightgbm", "mlflow", "neutral", "onnx", "pmml", "rpart", "skops", "xgboost"}
     assert all(plugin["problem"] is None for plugin in document["plugins"] if plugin["distribution"] == "leafgate")

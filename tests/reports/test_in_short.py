@@ -12,7 +12,7 @@ import pytest
 from command_line import leafgate
 from leafgate.disclosure.summary import in_short
 from leafgate.reports.common import command
-from leafgate.reports.markdown import _safe
+from leafgate.reports.markdown import markdown_text
 from reports import audited, view
 from survey import survey
 
@@ -60,7 +60,7 @@ def test_pages_and_markdown_state_the_same_in_short(tmp_path: Path, audience: st
         assert f"**{heading}**" in markdown
         for sentence in [heading, *sentences]:
             assert sentence in page
-            assert _safe(sentence) in markdown
+            assert markdown_text(sentence) in markdown
 
 
 def test_who_is_affected_is_masked_for_the_public(tmp_path: Path) -> None:

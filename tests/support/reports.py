@@ -17,6 +17,8 @@ FILES = {
     "markdown": "report.md",
     "sarif": "report.sarif",
     "junit": "report.junit.xml",
+    "manager": "report.manager.txt",
+    "model_card": "report.modelcard.md",
     "text": "report.txt",
 }
 """The file of each format that leafgate brings along."""

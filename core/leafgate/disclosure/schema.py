@@ -584,6 +584,8 @@ class AttackDocument(Document):
 
     name: str
     """Its name in the policy."""
+    use: str = ""
+    """Its name among the plugins, where the policy gives it another `name`."""
     assumes: str
     """What its adversary is assumed to have, in a sentence."""
     granted: tuple[str, ...] = ()

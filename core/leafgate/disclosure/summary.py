@@ -44,6 +44,11 @@ UNDECIDED = "That could not be determined, so it must be taken for everybody."
 WAIVED = "Some limits are broken and waived: the release passes although more can be learned from it than they allow."
 
 
+def claims_differential_privacy(report: JsonObject) -> bool:
+    """Does the release claim differential privacy?"""
+    return bool(set((report.get("method") or {}).get("claims", {})) & {"epsilon", "rho", "mu"})
+
+
 def finding_state(finding: JsonObject) -> FindingState:
     """The state of a finding; a waived one is never called passed."""
     if "waiver" in finding:
@@ -107,6 +112,14 @@ def who_is_affected(report: JsonObject) -> list[str]:
     return [clean(sentence, 4 * LONGEST) for sentence in said]
 
 
+def least_affected(report: JsonObject) -> int | None:
+    """The least number of people who are past a limit that does not hold; None where no number of people follows."""
+    broken = [each for each in report["findings"] if finding_state(each) == "failed" and _is_on_people(each)]
+    if all(finding["people"] is None for finding in broken):
+        return None
+    return _least_past(report, broken)
+
+
 def _is_on_people(finding: JsonObject) -> bool:
     """Is it about a limit on each person's score, past which a number of people are?"""
     if finding["beyond"] is not None:
@@ -126,12 +139,17 @@ def _fewest_affected(report: JsonObject, on_people: Sequence[JsonObject], *, ope
     if most["beyond"] and (covers_all or (len(on_people) == 1 and not open_end)):
         beyond = number_words(most["beyond"])
         return f"{beyond[:1].upper()}{beyond[1:]} {whose}."
-    least = max(_at_least_past(finding, weighted="weight" in report["data"]) for finding in on_people)
+    least = _least_past(report, on_people)
     counted = [finding for finding in on_people if finding["beyond"]]
     if not counted:
         return f"At least {least:,} {whose}: how many are past {_limits(on_people)} is for auditors, and may be all."
     listed = [f"{number_words(finding['beyond'])} past the limit of {finding['id']}" for finding in counted[:MAX_NAMES]]
     return f"At least {least:,} {whose}: {', '.join(listed)}{_and_more(counted)}."
+
+
+def _least_past(report: JsonObject, on_people: Sequence[JsonObject]) -> int:
+    """The least number of people who are past one of these broken limits."""
+    return max(_at_least_past(finding, weighted="weight" in report["data"]) for finding in on_people)
 
 
 def _at_least_past(finding: JsonObject, *, weighted: bool) -> int:
@@ -248,8 +266,7 @@ def _why_it_passes(report: JsonObject) -> Iterator[str]:
 def _no_promise(report: JsonObject) -> Iterator[str]:
     """What a pass does not say."""
     yield "Nothing about attacks that were not tried, and about knowledge that the policy does not grant."
-    claims = (report.get("method") or {}).get("claims", {})
-    if not set(claims) & {"epsilon", "rho", "mu"}:
+    if not claims_differential_privacy(report):
         yield (
             "It is no differential privacy: an adversary with more knowledge than the policy grants may learn more, "
             "and no bound on that follows."

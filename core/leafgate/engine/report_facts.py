@@ -163,7 +163,8 @@ def _describe_attack(policy: Policy, attack: AttackModel) -> dict[str, Any]:
         granted = {"granted": [*knows.granted, *_other_sources(policy), *regained], **_withheld(knows)}
     handed = {} if attack.chosen_access == "file" else {"access": attack.chosen_access}
     guessed = {} if {"candidates", "targets"}.isdisjoint(attack.needs) else {"candidates": knows.most_candidates}
-    return {"name": attack.called, "assumes": attack.threat_model, **granted, **handed, **guessed}
+    use = {} if attack.use == attack.called else {"use": attack.use}
+    return {"name": attack.called, **use, "assumes": attack.threat_model, **granted, **handed, **guessed}
 
 
 def _unknown(roles: frozenset[str], name: str, known: list[str], secrets: list[str]) -> bool:

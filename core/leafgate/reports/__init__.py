@@ -1,8 +1,8 @@
-"""Report formats: HTML, Markdown, SARIF and JUnit, each drawn from the JSON document of a report alone.
+"""Report formats, each drawn from the JSON document of a report alone.
 
-html.py draws a page (with its templates, svg_tree.py and svg_histogram.py); markdown.py, sarif.py and junit.py are a
-format each. common.py, interpretation.py and inference_table.py hold what several formats print. Masking has happened
-before: a format decides what to print, never who may see it.
+html.py draws a page (with its templates, svg_tree.py and svg_histogram.py); markdown.py, sarif.py, junit.py, manager.py
+and model_card.py are a format each. common.py, interpretation.py and inference_table.py hold what several formats
+print. Masking has happened before: a format decides what to print, never who may see it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from leafgate.api import ReportDocument, ReportFormat, hookimpl, lazy
 from leafgate.api.report_formats import SWEEP_PICTURE
 
 if TYPE_CHECKING:
-    from leafgate.reports import html, junit, markdown, sarif
+    from leafgate.reports import html, junit, manager, markdown, model_card, sarif
 else:
-    html, junit, markdown, sarif = (lazy(f"leafgate.reports.{name}") for name in ("html", "junit", "markdown", "sarif"))
+    html, junit, manager, markdown, model_card, sarif = (
+        lazy(f"leafgate.reports.{name}") for name in ("html", "junit", "manager", "markdown", "model_card", "sarif")
+    )
 
 leafgate_api = ">=3,<4"
 
@@ -41,6 +43,16 @@ def render_junit(document: ReportDocument, attachments: Mapping[str, bytes]) -> 
     return junit.junit(document)
 
 
+def render_manager(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
+    """One paragraph in plain words, for readers who know neither metrics nor attacks."""
+    return manager.manager(document)
+
+
+def render_model_card(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
+    """The section "Privacy audit" of a model card, in Markdown."""
+    return model_card.model_card(document)
+
+
 def render_tree_page(document: ReportDocument) -> bytes:
     """The first tree of a release as a page."""
     return html.tree_page(document).encode()
@@ -58,6 +70,10 @@ FORMATS = (
     ReportFormat(name="markdown", filename="report.md", media_type="text/markdown", render=render_markdown),
     ReportFormat(name="sarif", filename="report.sarif", media_type="application/sarif+json", render=render_sarif),
     ReportFormat(name="junit", filename="report.junit.xml", media_type="application/xml", render=render_junit),
+    ReportFormat(name="manager", filename="report.manager.txt", media_type="text/plain", render=render_manager),
+    ReportFormat(
+        name="model_card", filename="report.modelcard.md", media_type="text/markdown", render=render_model_card
+    ),
 )
 
 

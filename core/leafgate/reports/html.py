@@ -66,17 +66,22 @@ def tree_page(tree: JsonObject) -> str:
     return environment().get_template("tree.html.j2").render(use=tree["builder"], trees=tree["trees"], picture=picture)
 
 
-@cache
-def environment() -> Environment:
-    """The templates: every value is escaped, and a missing one is an error."""
-    templates = Environment(
-        loader=PackageLoader("leafgate.reports", "templates"),
+def templates_of(package: str) -> Environment:
+    """The templates of a package, in its folder `templates`: every value is escaped, and a missing one is an error."""
+    return Environment(
+        loader=PackageLoader(package, "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=lambda value: clean(value, 1000) if type(value) is str else value,
     )
+
+
+@cache
+def environment() -> Environment:
+    """The templates of reports, with what they call."""
+    templates = templates_of("leafgate.reports")
     templates.filters["number"] = number_words
     templates.globals["state"] = finding_state
     templates.globals["plain_meaning"] = plain_meaning
@@ -122,6 +127,7 @@ def template_context(report: JsonObject) -> JsonDocument:
         "more_inferences": max(len(inferences) - MAX_INFERENCES, 0),
         "counts": {"title": COUNTS_TITLE, "tables": counts[:MAX_TABLES], "more": max(len(counts) - MAX_TABLES, 0)},
         "guesses": report.get("guesses", [])[:MAX_FIGURES],
+        "hidden_guesses": _hides_guesses(report),
         "idle": list(idle_waiver_lines(report))[:MAX_LISTED],
         "in_short": [(heading, lines) for heading, lines in in_short(report) if lines],
         "meaning": meaning(report),
@@ -129,6 +135,12 @@ def template_context(report: JsonObject) -> JsonDocument:
         "again": reproduction_note(report),
         "command": command(report),
     }
+
+
+def _hides_guesses(report: JsonObject) -> bool:
+    """Is a public report without the accuracy of attacks that infer a secret?"""
+    infers = any(finding["attack"] is not None and finding["secret"] is not None for finding in report["findings"])
+    return infers and report["audience"] == "public" and not report.get("guesses")
 
 
 def _drawn(findings: list[JsonObject]) -> Iterator[JsonObject]:

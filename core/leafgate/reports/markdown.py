@@ -45,19 +45,20 @@ def markdown(report: JsonObject) -> bytes:
 
 
 def _lines(report: JsonObject) -> Iterator[str]:
-    yield f"# {_safe(report['policy']['name'])}: {_safe(verdict_words(report))}"
+    yield f"# {markdown_text(report['policy']['name'])}: {markdown_text(verdict_words(report))}"
     yield ""
     release, data = report["release"], report["data"]
     if file := audited_file(report):
-        yield f"- audited file {_safe(quoted_name(file['name']))} ({_safe(file['format'])}), sha256 `{file['sha256']}`"
+        what = f"{markdown_text(quoted_name(file['name']))} ({markdown_text(file['format'])})"
+        yield f"- audited file {what}, sha256 `{file['sha256']}`"
     yield f"- policy `{report['policy']['sha256'][:16]}`"
     if release is not None:
-        yield f"- release `{release['sha256'][:16]}` by {_safe(release['builder'].get('use', '?'))}"
+        yield f"- release `{release['sha256'][:16]}` by {markdown_text(release['builder'].get('use', '?'))}"
     if words := ledger_words(report):
         yield f"- {words}"
     if "people" in data:
         what, digest = data_digest(report)
-        yield f"- {_safe(people_words(data))}, {what}" + (f" `{digest[:16]}`" if digest else "")
+        yield f"- {markdown_text(people_words(data))}, {what}" + (f" `{digest[:16]}`" if digest else "")
     yield "- " + ", ".join(f"{count} {kind}" for kind, count in state_counts(report).items() if count)
     for heading, sentences in in_short(report):
         yield from _in_short(heading, sentences)
@@ -67,7 +68,7 @@ def _lines(report: JsonObject) -> Iterator[str]:
     findings = findings_by_urgency(report)
     for finding in findings[:MAX_LISTED]:
         where = finding.get("where") or {}
-        line = f"{_safe(where['file'])}:{where['line']}" if where else ""
+        line = f"{markdown_text(where['file'])}:{where['line']}" if where else ""
         yield f"| {SIGNS[finding_state(finding)]} | {_table_cell(finding)} | {line} |"
     if len(findings) > MAX_LISTED:
         yield f"| | and {len(findings) - MAX_LISTED} more | |"
@@ -82,20 +83,20 @@ def _in_short(heading: str, sentences: list[str]) -> Iterator[str]:
     """A heading with its sentences; nothing where there are none."""
     if sentences:
         yield from ("", f"**{heading}**", "")
-        yield from (f"- {_safe(sentence)}" for sentence in sentences)
+        yield from (f"- {markdown_text(sentence)}" for sentence in sentences)
 
 
 def _table_cell(finding: JsonObject) -> str:
     """The meaning of a finding, and below it its result."""
     meaning_text = plain_meaning(finding)
-    return (f"**{_safe(meaning_text)}**<br>" if meaning_text else "") + _safe(sentence(finding))
+    return (f"**{markdown_text(meaning_text)}**<br>" if meaning_text else "") + markdown_text(sentence(finding))
 
 
 def _explained(finding: JsonObject) -> Iterator[str]:
     yield ""
-    yield f"**{_safe(finding['id'])}** ({finding_state(finding)})"
+    yield f"**{markdown_text(finding['id'])}** ({finding_state(finding)})"
     yield ""
-    yield from (f"- {_safe(line)}" for line in detail_lines(finding))
+    yield from (f"- {markdown_text(line)}" for line in detail_lines(finding))
 
 
 def _inferences(report: JsonObject) -> Iterator[str]:
@@ -103,7 +104,7 @@ def _inferences(report: JsonObject) -> Iterator[str]:
     rows = list(inference_rows(report["findings"]))
     if not rows:
         return
-    yield from ("", f"**{TITLE}**", "", _safe(READING), "")
+    yield from ("", f"**{TITLE}**", "", markdown_text(READING), "")
     yield f"| {' | '.join(HEADINGS)} |"
     yield "|---" * len(HEADINGS) + "|"
     yield from (f"| {' | '.join(map(_inference_cell, row))} |" for row in rows[:MAX_INFERENCES])
@@ -112,7 +113,7 @@ def _inferences(report: JsonObject) -> Iterator[str]:
 
 
 def _inference_cell(cell: Cell) -> str:
-    return _safe(cell.text) + (f"<br>{_safe(cell.note)}" if cell.note else "")
+    return markdown_text(cell.text) + (f"<br>{markdown_text(cell.note)}" if cell.note else "")
 
 
 def _counts(report: JsonObject) -> Iterator[str]:
@@ -121,10 +122,10 @@ def _counts(report: JsonObject) -> Iterator[str]:
     if tables:
         yield from ("", f"**{COUNTS_TITLE}**")
     for table in tables[:MAX_TABLES]:
-        yield from ("", _safe(table.title), "")
-        yield f"| {' | '.join(map(_safe, table.headings))} |"
+        yield from ("", markdown_text(table.title), "")
+        yield f"| {' | '.join(map(markdown_text, table.headings))} |"
         yield "|---" * len(table.headings) + "|"
-        yield from (f"| {' | '.join(map(_safe, row))} |" for row in table.rows)
+        yield from (f"| {' | '.join(map(markdown_text, row))} |" for row in table.rows)
     if len(tables) > MAX_TABLES:
         yield from ("", f"And {len(tables) - MAX_TABLES} more, in the JSON.")
 
@@ -132,14 +133,16 @@ def _counts(report: JsonObject) -> Iterator[str]:
 def _ending(report: JsonObject) -> Iterator[str]:
     yield ""
     items = [*idle_waiver_lines(report), *report["notes"], *meaning(report)]
-    yield from (f"> {_safe(line)}  " for line in items[:MAX_LISTED])
+    yield from (f"> {markdown_text(line)}  " for line in items[:MAX_LISTED])
     yield ""
-    yield from (f"- **{_safe(what)}**: {_safe(line)}" for what, line in list(method_lines(report))[:MAX_LISTED])
+    yield from (
+        f"- **{markdown_text(what)}**: {markdown_text(line)}" for what, line in list(method_lines(report))[:MAX_LISTED]
+    )
     yield ""
-    yield f"{_safe(reproduction_note(report))} `{command(report)}`"
+    yield f"{markdown_text(reproduction_note(report))} `{command(report)}`"
 
 
-def _safe(text: object) -> str:
+def markdown_text(text: object) -> str:
     """The text, escaped for Markdown and HTML."""
     escaped = re.sub(r"([\\`*_{}\[\]()#+!|<>&~@$:-])", _escaped, clean(text, 4 * LONGEST))
     return LINKED.sub(lambda link: f"{link[1]}&#{ord(link[2])};", escaped)  # no address may become a link

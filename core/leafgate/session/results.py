@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 REPORT, RELEASE, TIMINGS = "report.json", "release.json", "timings.json"
 RESULTS = frozenset({REPORT, RELEASE, TIMINGS, "trail.json", "origins.json", "report.txt"})
 """Every file that an audit may write, but for those of formats of plugins."""
-SHOWN = ("report.txt", "report.html", "report.md", "report.sarif", "report.junit.xml")
+SHOWN = (
+    *("report.txt", "report.html", "report.md", "report.sarif", "report.junit.xml"),
+    *("report.manager.txt", "report.modelcard.md"),
+)
 """The files of leafgate's own formats."""
 WRITTEN_FORMATS = "reports"
 """The key of `timings.json` that lists the files of report formats that stand beside it."""
