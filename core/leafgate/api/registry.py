@@ -236,7 +236,8 @@ class Plugins:
     @cached_property
     def signers(self) -> Mapping[str, Signer]:
         """The signers of plugins by name; PolicyError when two plugins offer one name."""
-        offered, problems = dict[str, tuple[Signer, Plugin]](), list[Problem]()
+        offered: dict[str, tuple[Signer, Plugin]] = {}
+        problems: list[Problem] = []
         every = [(each, plugin) for plugin in self.entries for each in plugin.signers]
         for new, plugin in every:
             if new.name in offered:

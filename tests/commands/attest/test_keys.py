@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shlex
 import sys
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from securesystemslib.signer import SSlibKey
 
+import stranger
 from attested import STATEMENTS, attest, audited, private_pem, public_pem, verify
 from command_line import Ended, leafgate
 from entry_points import Load, Point, install, module
@@ -173,6 +175,26 @@ def test_a_signer_of_a_plugin_signs_and_verifies(passed: Path, monkeypatch: pyte
     assert leafgate("verify", passed / "statements", "--key", key, "--signer", "wax").code == 0
     key.write_text("other ring")
     assert leafgate("verify", passed / "statements", "--key", key, "--signer", "wax").code == 2
+
+
+PAGE = (Path(__file__).resolve().parents[3] / "docs/reference/plugin-signers.md").read_text(encoding="utf-8")
+(SOURCE,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+
+
+def test_the_signer_of_the_page_works_as_the_page_says(
+    passed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stranger.install(tmp_path, "acme_hmac", SOURCE)
+    monkeypatch.syspath_prepend(tmp_path)
+    key, short = tmp_path / "shared.key", tmp_path / "short.key"
+    key.write_bytes(bytes(range(32)))
+    short.write_bytes(b"planted")
+    assert attest_by(passed, "--key", key, "--signer", "hmac").code == 0
+    assert leafgate("verify", passed / "statements", "--key", key, "--signer", "hmac").code == 0
+    key.write_bytes(bytes(range(1, 33)))
+    assert leafgate("verify", passed / "statements", "--key", key, "--signer", "hmac").code == 2
+    refused = attest_by(passed, "--key", short, "--signer", "hmac")
+    assert (refused.code, "has fewer than 32 bytes" in refused.err) == (2, True)
 
 
 def test_an_unknown_signer_names_the_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
