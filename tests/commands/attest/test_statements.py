@@ -375,6 +375,9 @@ def test_of_any_report_statements_say_nothing_else(folders: dict[str, Path], dat
     made = derived(audit_predicate(changed, "d" * 64, with_digests=data.draw(st.booleans())), TIME)
     assert unfounded(json.loads(json.dumps(made)), changed, "d" * 64) == []
     assert "planted" not in json.dumps(made)
+    power = {key: each for attack in made[0]["predicate"]["attacks"] for key, each in attack.get("power", {}).items()}
+    judged = (each for each in changed["findings"] if each["attack"] is not None)
+    assert power == {each["id"]: each["evidence"]["smallest_detectable"] for each in judged}
     assert "c" * 64 in json.dumps(made)
 
 
