@@ -369,9 +369,9 @@ def _statement_page(plugins: Plugins) -> Iterator[str]:
 
 
 def _document(top: type[BaseModel]) -> Iterator[str]:
-    """The sections of a document that models of one module describe, each with its keys."""
-    comments = _field_comments(inspect.getsource(sys.modules[top.__module__]))
+    """The sections of a document that models describe, each with its keys."""
     for place, model in _sections("", top, MASKED):
+        comments = _field_comments(inspect.getsource(sys.modules[model.__module__]))
         yield f"## {place or 'Top level'}\n"
         yield f"{_prose(summary_of(model))}\n"
         document = model.model_json_schema()

@@ -318,7 +318,7 @@ KEYS = {
     ),
     *("threshold", "average", "allow", "scored", "value", "passed", "sampleSize", "waiver", "plugin", "access"),
     *("candidates", "power", "reason", "finding", "issued", "expires", "limit", "status", "approvals"),
-    *("from", "to", "fewer_than", "more_than"),
+    *("from", "to", "fewer_than", "more_than", "ledger", "number"),
 }
 """The keys of statements."""
 CONSTANTS = {
@@ -370,6 +370,7 @@ def test_of_any_report_statements_say_nothing_else(folders: dict[str, Path], dat
     changed["policy"] |= {key: each for key, each in report["policy"].items() if key.endswith("sha256")}
     changed["notes"] = ["planted-note"]
     changed["data"]["keyed_sha256"] = "c" * 64
+    changed["ledger"] = {"number": 3, "sha256": "e" * 64}
     if changed["release"]:
         changed["release"]["builder"] |= {"planted-option": "planted-value"}
     made = derived(audit_predicate(changed, "d" * 64, with_digests=data.draw(st.booleans())), TIME)
@@ -379,6 +380,7 @@ def test_of_any_report_statements_say_nothing_else(folders: dict[str, Path], dat
     judged = (each for each in changed["findings"] if each["attack"] is not None)
     assert power == {each["id"]: each["evidence"]["smallest_detectable"] for each in judged}
     assert "c" * 64 in json.dumps(made)
+    assert made[0]["predicate"]["ledger"] == changed["ledger"]
 
 
 def test_an_auditors_report_is_refused(tmp_path: Path) -> None:

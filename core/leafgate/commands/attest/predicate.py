@@ -12,7 +12,17 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from leafgate.disclosure.schema import Count, Day, Digest, Document, MaskedScore, Number, Status, WholeNumber
+from leafgate.disclosure.schema import (
+    Count,
+    Day,
+    Digest,
+    Document,
+    LedgerDocument,
+    MaskedScore,
+    Number,
+    Status,
+    WholeNumber,
+)
 from leafgate.engine.reading import READING
 from leafgate.io.json import JsonDocument
 from leafgate.kernel.findings import Verdict
@@ -197,6 +207,8 @@ class AuditPredicate(Document):
     """The policy."""
     data: DataPart
     """The table."""
+    ledger: LedgerDocument = Field(None)  # type: ignore[assignment]
+    """The ledger whose releases were taken into account; left out where none was given."""
     release: ReleasePart | None
     """The release; `null` where none was built."""
     report: ReportPart = Field(None)  # type: ignore[assignment]
@@ -253,6 +265,7 @@ def audit_predicate(report: Mapping[str, Any], report_sha256: str, *, with_diges
             **_some(report, "judged_on"),
             "policy": _some(report["policy"], *names),
             "data": _some(report["data"], "people", "keyed_sha256"),
+            **_some(report, "ledger"),
             "release": None if release is None else _release(release, with_digests=with_digests),
             **({"report": {"sha256": report_sha256}} if with_digests else {}),
             "criteria": [_criterion(finding) for finding in report["findings"]],
