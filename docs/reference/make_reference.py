@@ -2,7 +2,8 @@
 
 policy.md comes from the models of policies; builders.md, attacks.md and metrics.md from the descriptions that `leafgate
 explain` prints; commands.md from the command line; report.md from the models of the report document and their comments,
-and from the report formats; model-readers.md from the readers of model files.
+and from the report formats; statements.md from the model of the predicate; model-readers.md from the readers of model
+files.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -22,6 +24,8 @@ from leafgate.api.data_engines import DataEngine
 from leafgate.api.registry import Plugins, load_plugins, use_of
 from leafgate.app import readable
 from leafgate.cli.app import app_for
+from leafgate.commands.attest.predicate import PREDICATE_TYPE, AuditPredicate
+from leafgate.commands.attest.statements import ALL_PASSED, PASSED_OR_WAIVED, PROPERTY, SVR, TEST_RESULT
 from leafgate.commands.scaffold.json_schema import policy_schema
 from leafgate.console.describe import (
     Description,
@@ -147,6 +151,32 @@ add formats.
 
 | name | file | media type | what it is |
 | --- | --- | --- | --- |"""
+STATEMENTS = f"""# Statements about a report
+
+`leafgate attest` writes signed statements about a public report into `statements.intoto.jsonl`, and `leafgate verify`
+verifies them. [Sign what an audit found](../how-to/attest.md) explains how to use them.
+
+{GENERATED}
+
+Each line of the file is a [DSSE](https://github.com/secure-systems-lab/dsse) envelope, an object with the keys
+`payload`, `payloadType` and `signatures`. The payload, in base64, is a Statement v1 of in-toto with one of these types:
+
+| statement | `predicateType` | what it has |
+| --- | --- | --- |
+| `audit` | `{PREDICATE_TYPE}` | what this page describes |
+| `test-result` | `{TEST_RESULT}` | the criteria as tests, the policy and its waivers as configuration |
+| `svr` | `{SVR}` | of a pass: `{ALL_PASSED}` or `{PASSED_OR_WAIVED}`, and `{PROPERTY}ID` of each that passed |
+
+The lines stand in this order. Envelopes and payloads are JSON with sorted keys and without spaces, and a line ends with
+a line break. The subject is the release (`release.json`) and the model's file, with their SHA-256. Where digests are
+kept back, it is the policy.
+
+The project has no address of its own yet, so that the type of the predicate and the verifier's identifier begin with
+`leafgate:`. The predicate has version 0: it may change until leafgate 1.0, and its type then has another number. Every
+key is taken from the [report](report.md), or follows from it. Keys that are not required may be left out, and other
+keys are refused. The names `metric`, `comparator`, `threshold`, `passed` and `sampleSize` are those of the predicate
+eval-result, which is proposed for in-toto.
+"""
 READERS = f"""# Model readers
 
 A model reader reads the trees of a model file that another program wrote. `build: {{use: published, path: FILE}}`
@@ -215,6 +245,7 @@ def pages() -> dict[str, str]:
         ),
         "commands.md": _command_page,
         "report.md": _report_page,
+        "statements.md": _statement_page,
         "model-readers.md": _reader_page,
     }
     return {name: "\n".join(make(plugins)).rstrip("\n") + "\n" for name, make in makers.items()}
@@ -325,8 +356,23 @@ def _component(described: Description, titles: list[str], shared: list[Option], 
 
 def _report_page(plugins: Plugins) -> Iterator[str]:
     yield REPORT
-    comments = _field_comments(inspect.getsource(report_schema))
-    for place, model in _sections("", report_schema.ReportDocument, MASKED):
+    yield from _document(report_schema.ReportDocument)
+    yield FORMATS_OF_REPORTS
+    for name, offered in sorted(offered_formats(plugins).items()):
+        format_ = offered.format
+        notes = " ".join([_plain_doc(format_.render), *list(format_notes(offered))[1:]])
+        yield f"| `{name}` | `{format_.filename}` | `{format_.media_type}` | {_cell(notes)} |"
+
+
+def _statement_page(plugins: Plugins) -> Iterator[str]:
+    yield STATEMENTS
+    yield from _document(AuditPredicate)
+
+
+def _document(top: type[BaseModel]) -> Iterator[str]:
+    """The sections of a document that models describe, each with its keys."""
+    for place, model in _sections("", top, MASKED):
+        comments = _field_comments(inspect.getsource(sys.modules[model.__module__]))
         yield f"## {place or 'Top level'}\n"
         yield f"{_prose(summary_of(model))}\n"
         document = model.model_json_schema()
@@ -341,11 +387,6 @@ def _report_page(plugins: Plugins) -> Iterator[str]:
         if not rows:
             yield "It may have any keys."
         yield ""
-    yield FORMATS_OF_REPORTS
-    for name, offered in sorted(offered_formats(plugins).items()):
-        format_ = offered.format
-        notes = " ".join([_plain_doc(format_.render), *list(format_notes(offered))[1:]])
-        yield f"| `{name}` | `{format_.filename}` | `{format_.media_type}` | {_cell(notes)} |"
 
 
 def _field_comments(source: str) -> dict[tuple[str, str], str]:

@@ -21,6 +21,7 @@ from typing import Any, get_type_hints
 import pytest
 import yaml
 
+from attested import write_keys
 from cases import more
 from leafgate.disclosure.schema import ReportDocument
 from recipes import PROGRAMS, TOP, program
@@ -29,6 +30,7 @@ pytestmark = pytest.mark.thorough
 
 CI = TOP / "docs" / "ci"
 GATE = CI / "gate.sh"
+PUBLISH = CI / "publish.sh"
 POLICY = "governance/leafgate.yaml"
 NOTHING: Mapping[str, str] = {}
 
@@ -63,6 +65,43 @@ def use(project: Path, verdict: str) -> None:
     """Let the project's policy be the one that passes or the one that fails."""
     if verdict == "fail":
         shutil.copy(project / "governance" / "failing.yaml", project / "governance" / "leafgate.yaml")
+
+
+@pytest.mark.parametrize(("verdict", "code"), [("pass", 0), ("fail", 2)])
+def test_what_was_verified_is_published_and_nothing_else(project: Path, verdict: str, code: int) -> None:
+    use(project, verdict)
+    write_keys(project)
+    policy, out = project / "governance" / "leafgate.yaml", project / "a run"
+    run("leafgate", "audit", policy, "data/people.csv", "--out", out, "--attest", "private.pem", folder=project)
+    published = project / "published"
+
+    def publish(*given: object) -> subprocess.CompletedProcess[str]:
+        copying = ("sh", "-c", 'cp -- "$1" published', "publish")
+        return run("sh", PUBLISH, *given, *copying, folder=project)
+
+    done = publish(out, "public.pem", policy, "--release", out / "release.json")
+    assert (done.returncode, published.exists()) == (code, code == 0), done.stderr
+    if code == 0:
+        assert published.read_bytes() == (out / "release.json").read_bytes()
+        published.unlink()
+    other = project / "governance" / ("failing.yaml" if code == 0 else "leafgate.yaml")
+    changed = project / "release.json"
+    changed.write_bytes((out / "release.json").read_bytes() + b" ")
+    refused = [
+        (out, "public.pem", policy, "--release", changed),
+        (out, "public.pem", policy, "--file", out / "release.json"),
+        (out, "other-public.pem", policy, "--release", out / "release.json"),
+        (out, "public.pem", other, "--release", out / "release.json"),
+        (out, "public.pem", policy, "--help", out / "release.json"),
+        (project / "data", "public.pem", policy, "--release", out / "release.json"),
+        ("--help", "public.pem", policy, "--release", out / "release.json"),
+    ]
+    for given in refused if code == 0 else refused[:3]:
+        assert publish(*given).returncode == 2
+        assert not published.exists()
+    assert (
+        run("sh", PUBLISH, out, "public.pem", policy, "--release", out / "release.json", folder=project).returncode == 2
+    )
 
 
 each_verdict = pytest.mark.parametrize(("verdict", "code"), [*more(("pass", 0)), ("fail", 1)])

@@ -31,6 +31,8 @@ COMMANDS = {
     "init": "leafgate.commands.scaffold.command",
     "schema": "leafgate.commands.scaffold.command",
     "diff": "leafgate.commands.diff.command",
+    "attest": "leafgate.commands.attest.command",
+    "verify": "leafgate.commands.attest.command",
     "explain": "leafgate.cli.plugins",
     "demo": "leafgate.commands.demo.command",
 }

@@ -29,14 +29,23 @@ from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, write_file
 from leafgate.io.locks import turn_in_folder
 from leafgate.kernel.origin import NO_REMEDIES, WITNESS_LIBRARY
 from leafgate.lazy_loading import lazy
-from leafgate.session.results import RELEASE, RESULTS, is_release_file, remove_results, result_files, results_folder
+from leafgate.session.results import (
+    RELEASE,
+    RESULTS,
+    is_release_file,
+    remove_results,
+    result_files,
+    results_folder,
+)
 
 if TYPE_CHECKING:
     from leafgate.api.registry import Plugin, Plugins
+    from leafgate.commands.attest import command as attestation
     from leafgate.kernel.policy import Policy
     from leafgate.session import run as sessions
     from leafgate.session.ledger_releases import GivenLedger
 else:
+    attestation = lazy("leafgate.commands.attest.command")
     sessions = lazy("leafgate.session.run")
 
 
@@ -69,6 +78,10 @@ def audit(
     ] = None,
     ledger_key: Annotated[Path | None, typer.Option(metavar="KEY", help="The file with the key of the ledger.")] = None,
     plugin: PluginFiles = None,
+    attest: Annotated[
+        Path | None,
+        typer.Option(metavar="KEY", help="Sign statements about the report with this private key, into --out."),
+    ] = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> int:
@@ -78,6 +91,7 @@ def audit(
             _refuse_without_folder(audience, to or ())
         if quiet and (as_json or verbose):
             raise InvalidError("prints nothing", place="--quiet", remedy="leave out --json and --verbose")
+        sign = None if attest is None else attestation.signing(attest, out, public=audience == Audience.public)
         with plugins_beside(*tried_plugins(plugin or (), org)):
             beside = _given_ledger(ledger, ledger_key)
             run = _opened_session(out, to or (), policy, data, root, test, org, ledger=beside)
@@ -86,7 +100,7 @@ def audit(
                 run = replace(run, policy=run.policy.with_given(option))
         if not as_json and not quiet:
             warn(policy, [*warnings_of(run.policy), *warnings_of_table(run)])
-        return _audit_into(
+        code = _audit_into(
             out,
             run,
             audience=audience,
@@ -96,6 +110,9 @@ def audit(
             quiet=quiet,
             verbose=verbose,
         )
+        if sign is not None and out is not None:
+            say(attestation.attested(out, sign), err=True)
+        return code
 
 
 def _audit_into(

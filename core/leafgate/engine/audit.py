@@ -61,6 +61,7 @@ def audit(
     today: date | None,
     step: Step,
     announce: Announce,
+    before_attacks: Callable[[], object] = lambda: None,
 ) -> Outcome:
     """Build or load the release, attack it, and compare the scores with the policy's limits.
 
@@ -74,6 +75,7 @@ def audit(
         today: the day on which waivers are judged.
         step: is entered for each step.
         announce: is called before attacks that take long.
+        before_attacks: is called once the release is there, and before the first attack.
 
     Raises:
         NoReleaseError: the builder cannot make a release of these people.
@@ -82,6 +84,7 @@ def audit(
     """
     with step("build", ""):
         artifact = build(policy, plugins, tables.people, tables.test)
+    before_attacks()
     if isinstance(tables.people, LargeTable):
         announce(IN_BLOCKS)
         with step("route", ""):

@@ -126,7 +126,7 @@ class _Auditing:
         """The policy's name and digests.
 
         It is read after a build, because it reads the files that belong to the policy: one that cannot be read is then
-        the builder's error.
+        the builder's error. It is read before the attacks, so that nothing they find changes what they are judged by.
         """
         return self.policy.identity
 
@@ -146,6 +146,7 @@ class _Auditing:
                 today=self.today,
                 step=stopwatch,
                 announce=announce,
+                before_attacks=lambda: self.identity,
             )
         except NoReleaseError as error:
             refused = SourceLocations(policy).of_build([_no_release(policy, plugins, error)])

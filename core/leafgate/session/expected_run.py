@@ -26,12 +26,16 @@ ANOTHER_RUN = "this report is of another run: audit again into a fresh folder"
 
 @dataclass(frozen=True, kw_only=True)
 class ExpectedRun:
-    """The digests, or the files that have them, that a report must match; None accepts any."""
+    """The digests, or the files that have them, that a report must match; None accepts any.
+
+    `option` is what the names of the command's options begin with.
+    """
 
     policy: str | None = None
     release: str | None = None
     file: str | None = None
     as_of: str | None = None
+    option: str = "--expect-"
 
     def judged(self, report: dict[str, Any], path: Path) -> tuple[dict[str, Any], list[str]]:
         """The report with its waivers judged again, and a line for each waiver that is over.
@@ -47,15 +51,15 @@ class ExpectedRun:
             raise InvalidError.listing(problems)
         if not report.get("waivers"):
             return report, []
-        return judge_waivers_again(report, self._day(report))
+        return judge_waivers_again(report, self.day(report.get("judged_on")))
 
     def _differences(self, report: Mapping[str, Any], path: str) -> Iterator[Problem]:
         """Every part of the run that is not the expected one."""
         release = report["release"] or {}
         expected = [
             ("policy", report["policy"], self._policy_digests(report)),
-            ("release", release, _digests(self.release, "--expect-release")),
-            ("release.file", release.get("file", {}), _digests(self.file, "--expect-file")),
+            ("release", release, _digests(self.release, f"{self.option}release")),
+            ("release.file", release.get("file", {}), _digests(self.file, f"{self.option}file")),
         ]
         for name, described, digests in expected:
             for key, wanted in digests.items():
@@ -69,13 +73,13 @@ class ExpectedRun:
     def _policy_digests(self, report: Mapping[str, Any]) -> dict[str, str | None]:
         """The digests that a report of the expected policy has; of a file also that of its waivers."""
         if self.policy is None or SHA256.fullmatch(self.policy):
-            return _digests(self.policy, "--expect-policy")
+            return _digests(self.policy, f"{self.option}policy")
         from leafgate.kernel.waivers import waivers_sha256
         from leafgate.policy.load import load_policy
         from leafgate.session.run import with_data_files
 
         if not Path(self.policy).is_file():
-            raise _no_digest(self.policy, "--expect-policy")
+            raise _no_digest(self.policy, f"{self.option}policy")
         policy = load_policy(Path(self.policy)).policy
         given = report["policy"].get("given", ())
         if "--test" in given:  # the digest depends on whether there is a test table, and not on which
@@ -83,8 +87,8 @@ class ExpectedRun:
         sha256 = policy_sha256(policy, self.policy)
         return {"sha256": sha256, "waivers_sha256": waivers_sha256(policy.waivers) if policy.waivers else None}
 
-    def _day(self, report: Mapping[str, Any]) -> date:
-        """The day to judge waivers on: never one before the report was made."""
+    def day(self, judged_on: str | None) -> date:
+        """The day to judge on: never one before that on which the report was judged, where it says which."""
         if self.as_of is None:
             from leafgate.engine.waivers import utc_today
 
@@ -93,8 +97,8 @@ class ExpectedRun:
             day = date.fromisoformat(self.as_of if DAY.fullmatch(self.as_of) else "")
         except ValueError:
             raise InvalidError("is no day", place="--as-of", remedy="write YYYY-MM-DD") from None
-        if day < date.fromisoformat(report["judged_on"]):
-            message = f"is before {report['judged_on']}, the day the report was judged on"
+        if judged_on is not None and day < date.fromisoformat(judged_on):
+            message = f"is before {judged_on}, the day the report was judged on"
             raise InvalidError(message, place="--as-of", remedy="name that day or a later one")
         return day
 

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from leafgate.engine.report import Audit
 
 REPORT, RELEASE, TIMINGS = "report.json", "release.json", "timings.json"
-RESULTS = frozenset({REPORT, RELEASE, TIMINGS, "trail.json", "origins.json", "report.txt"})
-"""Every file that an audit may write, but for those of formats of plugins."""
+STATEMENTS = "statements.intoto.jsonl"
+"""The signed statements about a report, which `leafgate attest` may write beside it."""
+RESULTS = frozenset({REPORT, RELEASE, TIMINGS, STATEMENTS, "trail.json", "origins.json", "report.txt"})
+"""Every file that an audit may write, but for those of formats of plugins, and the statements about its report."""
 SHOWN = (
     *("report.txt", "report.html", "report.md", "report.sarif", "report.junit.xml"),
     *("report.manager.txt", "report.modelcard.md"),
@@ -82,10 +84,10 @@ def _set_aside(folder: Path, names: Collection[str]) -> None:
 
 
 def _reports(folder: Path) -> list[str]:
-    """The reports of the last audit: those that it wrote, and those that `leafgate report` may have written there."""
+    """The reports of the last audit: those that it wrote, and what `leafgate report` or `attest` may have written."""
     listed = _json_object(folder / TIMINGS).get(WRITTEN_FORMATS)
     names = [name for name in listed if FILENAME.fullmatch(str(name))] if isinstance(listed, list) else []
-    return sorted({REPORT, *names, *SHOWN})
+    return sorted({REPORT, STATEMENTS, *names, *SHOWN})
 
 
 def set_aside_where_refused(words: Sequence[str]) -> None:

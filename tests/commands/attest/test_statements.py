@@ -1,0 +1,464 @@
+"""Statements: as in-toto publishes them, signed so that others verify them, with nothing that the report has not."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import stat
+from base64 import b64decode
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.serialization import load_pem_public_key
+from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory, struct_pb2
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from securesystemslib.dsse import Envelope
+from securesystemslib.signer import SSlibKey
+
+from attested import (
+    CODES,
+    FINDING,
+    OUTCOMES,
+    STATEMENTS,
+    TIME,
+    TODAY,
+    attest,
+    audited,
+    audited_model,
+    envelopes,
+    report_of,
+    statements,
+    verify,
+    waived,
+)
+from command_line import leafgate
+from leafgate.commands.attest.predicate import APPROVALS, COMPARATORS, STEPS, STEPS_WITHOUT_RELEASE, audit_predicate
+from leafgate.commands.attest.statements import statements as derived
+from reports import renamed
+from survey import survey
+
+AUDIT = "leafgate:predicate/audit/0"
+TEST_RESULT = "https://in-toto.io/attestation/test-result/v0.1"
+SVR = "https://in-toto.io/attestation/svr/v0.2"
+
+RESOURCE: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "uri": {"type": "string", "format": "uri"},
+        "digest": {"type": "object", "additionalProperties": {"type": "string"}, "minProperties": 1},
+        "content": {"type": "string"},
+        "downloadLocation": {"type": "string"},
+        "mediaType": {"type": "string"},
+        "annotations": {"type": "object"},
+    },
+    "additionalProperties": False,
+    "anyOf": [{"required": ["uri"]}, {"required": ["digest"]}, {"required": ["content"]}],
+}
+"""spec/v1/resource_descriptor.md of in-toto/attestation."""
+STATEMENT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "_type": {"const": "https://in-toto.io/Statement/v1"},
+        "subject": {"type": "array", "items": {**RESOURCE, "required": ["digest"]}, "minItems": 1},
+        "predicateType": {"type": "string", "pattern": "^[a-z][a-z0-9+.-]*:[^ ]+$"},
+        "predicate": {"type": "object"},
+    },
+    "required": ["_type", "subject", "predicateType", "predicate"],
+    "additionalProperties": False,
+}
+"""spec/v1/statement.md."""
+NAMES = {"type": "array", "items": {"type": "string"}}
+PREDICATES: dict[str, dict[str, Any]] = {
+    TEST_RESULT: {
+        "properties": {
+            "result": {"enum": ["PASSED", "WARNED", "FAILED"]},
+            "configuration": {"type": "array", "items": RESOURCE},
+            "url": {"type": "string"},
+            "passedTests": NAMES,
+            "warnedTests": NAMES,
+            "failedTests": NAMES,
+        },
+        "required": ["result", "configuration"],
+        "additionalProperties": False,
+    },
+    SVR: {
+        "properties": {
+            "verifier": {
+                "type": "object",
+                "properties": {
+                    "id": {"type": "string", "pattern": "^[a-z][a-z0-9+.-]*:[^ ]+$"},
+                    "policies": {"type": "array", "items": RESOURCE},
+                },
+                "required": ["id", "policies"],
+                "additionalProperties": False,
+            },
+            "timeCreated": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$"},
+            "properties": NAMES,
+        },
+        "required": ["verifier", "timeCreated", "properties"],
+        "additionalProperties": False,
+    },
+    AUDIT: {},
+}
+"""spec/predicates/test-result.md and svr.md."""
+
+
+def message_class(name: str) -> Any:
+    """A message of in-toto's protobuf definitions: protos/in_toto_attestation/v1 and predicates/test_result/v0."""
+    field = descriptor_pb2.FieldDescriptorProto
+    file = descriptor_pb2.FileDescriptorProto(name="in_toto.proto", package="in_toto", syntax="proto3")
+    file.dependency.append("google/protobuf/struct.proto")
+    fields: dict[str, list[tuple[str, str, bool, Any]]] = {
+        "ResourceDescriptor": [
+            ("name", "", False, field.TYPE_STRING),
+            ("uri", "", False, field.TYPE_STRING),
+            ("digest", "", True, ".in_toto.ResourceDescriptor.DigestEntry"),
+            ("content", "", False, field.TYPE_BYTES),
+            ("download_location", "", False, field.TYPE_STRING),
+            ("media_type", "", False, field.TYPE_STRING),
+            ("annotations", "", False, ".google.protobuf.Struct"),
+        ],
+        "Statement": [
+            ("type", "_type", False, field.TYPE_STRING),
+            ("subject", "", True, ".in_toto.ResourceDescriptor"),
+            ("predicate_type", "", False, field.TYPE_STRING),
+            ("predicate", "", False, ".google.protobuf.Struct"),
+        ],
+        "TestResult": [
+            ("result", "", False, field.TYPE_STRING),
+            ("configuration", "", True, ".in_toto.ResourceDescriptor"),
+            ("url", "", False, field.TYPE_STRING),
+            ("passed_tests", "", True, field.TYPE_STRING),
+            ("warned_tests", "", True, field.TYPE_STRING),
+            ("failed_tests", "", True, field.TYPE_STRING),
+        ],
+    }
+    for message, described in fields.items():
+        made = file.message_type.add(name=message)
+        for number, (key, json_name, repeated, kind) in enumerate(described, 1):
+            label = field.LABEL_REPEATED if repeated else field.LABEL_OPTIONAL
+            of_message = isinstance(kind, str)
+            made.field.add(
+                name=key,
+                number=number,
+                label=label,
+                type=field.TYPE_MESSAGE if of_message else kind,
+                **({"type_name": kind} if of_message else {}),
+                **({"json_name": json_name} if json_name else {}),
+            )
+        if message == "ResourceDescriptor":
+            entry = made.nested_type.add(name="DigestEntry")
+            entry.options.map_entry = True
+            for number, key in enumerate(("key", "value"), 1):
+                entry.field.add(name=key, number=number, label=field.LABEL_OPTIONAL, type=field.TYPE_STRING)
+    pool = descriptor_pool.DescriptorPool()
+    struct = descriptor_pb2.FileDescriptorProto()
+    struct_pb2.DESCRIPTOR.CopyToProto(struct)
+    pool.Add(struct)
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"in_toto.{name}"))
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Folders with attested audits of every outcome: what is no pass without digests, and with them."""
+    top = tmp_path_factory.mktemp("attested")
+    made = {outcome: audited(top / outcome, outcome) for outcome in OUTCOMES}
+    made |= {"waived": waived(top / "waived"), "model": audited_model(top / "model")}
+    for name, folder in made.items():
+        code = CODES.get(name, 0)
+        assert attest(folder).code == code
+        assert attest(folder, "--with-digests", out="digests").code == code
+    return made
+
+
+EACH = pytest.mark.parametrize("name", [*OUTCOMES, "waived", "model"])
+OUTS = pytest.mark.parametrize("out", ["statements", "digests"])
+
+
+@EACH
+@OUTS
+def test_every_statement_is_what_in_toto_publishes(folders: dict[str, Path], name: str, out: str) -> None:
+    found = statements(folders[name], out)
+    assert list(found) == [AUDIT, TEST_RESULT, *([SVR] if name in {"pass", "waived", "model"} else [])]
+    for kind, statement in found.items():
+        Draft202012Validator(STATEMENT).validate(statement)
+        Draft202012Validator(PREDICATES[kind]).validate(statement["predicate"])
+        parsed = json_format.ParseDict(statement, message_class("Statement")())
+        assert json_format.MessageToDict(parsed)["subject"] == statement["subject"]
+    json_format.ParseDict(found[TEST_RESULT]["predicate"], message_class("TestResult")())
+
+
+def test_the_published_definitions_refuse_what_they_do_not_have() -> None:
+    wrong: list[dict[str, Any]] = [{"subjects": []}, {"subject": [{"digests": {}}]}, {"_type": 1}]
+    for each in wrong:
+        with pytest.raises(json_format.ParseError):
+            json_format.ParseDict(each, message_class("Statement")())
+    assert not Draft202012Validator(PREDICATES[SVR]).is_valid({"verifier": {"id": "a:b"}, "timeCreated": TIME})
+    assert not Draft202012Validator(STATEMENT).is_valid({"_type": "https://in-toto.io/Statement/v1", "subject": [{}]})
+
+
+@EACH
+def test_signatures_hold_by_two_other_implementations(folders: dict[str, Path], name: str) -> None:
+    folder = folders[name]
+    key: Any = load_pem_public_key((folder / "public.pem").read_bytes())
+    for envelope in envelopes(folder):
+        [signature] = envelope["signatures"]
+        kind, payload = envelope["payloadType"], b64decode(envelope["payload"])
+        encoded = f"DSSEv1 {len(kind)} {kind} {len(payload)} ".encode() + payload
+        key.verify(b64decode(signature["sig"]), encoded)
+        by_library = SSlibKey.from_crypto(key)
+        assert signature["keyid"] == by_library.keyid
+        assert list(Envelope.from_dict(envelope).verify([by_library], 1)) == [by_library.keyid]
+
+
+def test_the_same_report_and_key_give_the_same_bytes(folders: dict[str, Path]) -> None:
+    folder = folders["pass"]
+    report, key = folder / "out" / "report.json", folder / "private.pem"
+    for out in ("first", "second"):
+        assert leafgate("attest", report, "--key", key, "--out", folder / out).code == 0
+    assert (folder / "first" / STATEMENTS).read_bytes() == (folder / "second" / STATEMENTS).read_bytes()
+    by_command = ("attest", report, "--key-command", f"cat '{key}'", "--out", folder / "third")
+    assert leafgate(*by_command).code == 0
+    assert (folder / "third" / STATEMENTS).read_bytes() == (folder / "first" / STATEMENTS).read_bytes()
+
+
+def test_the_subject_of_a_pass_is_the_release_and_the_file_of_the_model(folders: dict[str, Path]) -> None:
+    folder = folders["model"]
+    digests = {
+        name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in ("model.skops", "out/release.json")
+    }
+    for statement in statements(folder).values():
+        assert {each["name"]: each["digest"]["sha256"] for each in statement["subject"]} == {
+            "release.json": digests["out/release.json"],
+            "model.skops": digests["model.skops"],
+        }
+    predicate = statements(folder)[AUDIT]["predicate"]
+    assert predicate["reading"]["passed"] is True
+    assert predicate["report"]["sha256"] == hashlib.sha256((folder / "out" / "report.json").read_bytes()).hexdigest()
+    assert predicate["steps"].index("take the policy's digest") < predicate["steps"].index("attack")
+
+
+@pytest.mark.parametrize("name", ["fail", "inconclusive"])
+def test_what_is_no_pass_is_for_its_owner_and_has_no_digest_of_release_or_report(
+    folders: dict[str, Path], name: str
+) -> None:
+    folder = folders[name]
+    kept_back = [
+        report_of(folder)["release"]["sha256"],
+        hashlib.sha256((folder / "out" / "report.json").read_bytes()).hexdigest(),
+    ]
+    texts = {out: json.dumps(statements(folder, out)) for out in ("statements", "digests")}
+    assert [digest in texts["statements"] for digest in kept_back] == [False, False]
+    assert [digest in texts["digests"] for digest in kept_back] == [True, True]
+    for out in texts:
+        assert stat.S_IMODE((folder / out / STATEMENTS).stat().st_mode) == 0o600
+        assert SVR not in statements(folder, out)
+        assert statements(folder, out)[TEST_RESULT]["predicate"]["result"] == "FAILED"
+    ended = attest(folder)
+    assert "for its owner's eyes only, without the digests of release and file" in ended.out
+    assert stat.S_IMODE((folders["pass"] / "statements" / STATEMENTS).stat().st_mode) == 0o644
+
+
+def test_a_waived_criterion_is_a_warning_and_is_not_verified(folders: dict[str, Path]) -> None:
+    found = statements(folders["waived"])
+    results, verified = found[TEST_RESULT]["predicate"], found[SVR]["predicate"]
+    assert (results["result"], results["warnedTests"]) == ("WARNED", [FINDING])
+    assert verified["properties"][0] == "LEAFGATE_PASS_WITH_WAIVERS"
+    assert f"LEAFGATE:{FINDING}" not in verified["properties"]
+    assert [each["name"] for each in verified["verifier"]["policies"]] == ["survey", "waivers"]
+    [waiver] = found[AUDIT]["predicate"]["waivers"]
+    assert (waiver["status"], waiver["approvals"]) == ("applied", ["owner", "approver"])
+
+
+def test_no_statement_names_a_person_or_a_reason(folders: dict[str, Path]) -> None:
+    text = json.dumps(statements(folders["waived"])).casefold()
+    report = json.dumps(report_of(folders["waived"])).casefold()
+    for name in ("planted", "jane", "dpo@example.org"):
+        assert (name in report, name in text) == (True, False)
+
+
+def leaves(thing: object) -> Iterator[object]:
+    """Every key and every value of a document that holds no others."""
+    if isinstance(thing, Mapping):
+        yield from thing
+        for each in thing.values():
+            yield from leaves(each)
+    elif isinstance(thing, list | tuple):
+        for each in thing:
+            yield from leaves(each)
+    else:
+        yield thing
+
+
+KEYS = {
+    *("_type", "subject", "predicateType", "predicate", "name", "digest", "sha256", "uri"),
+    *("result", "configuration", "passedTests", "warnedTests", "failedTests"),
+    *("verifier", "id", "policies", "timeCreated", "properties"),
+    *("verdict", "waived", "judged_on", "policy", "data", "release", "report", "criteria", "attacks", "reading"),
+    *("waivers", "plugins", "versions", "steps", "waivers_sha256", "given", "plugin_files", "reproducible", "people"),
+    *(
+        "keyed_sha256",
+        "builder",
+        "trees",
+        "leaves",
+        "file",
+        "format",
+        "metric",
+        "use",
+        "attack",
+        "secret",
+        "comparator",
+    ),
+    *("threshold", "average", "allow", "scored", "value", "passed", "sampleSize", "waiver", "plugin", "access"),
+    *("candidates", "power", "reason", "finding", "issued", "expires", "limit", "status", "approvals"),
+    *("from", "to", "fewer_than", "more_than", "ledger", "number"),
+}
+"""The keys of statements."""
+CONSTANTS = {
+    *("https://in-toto.io/Statement/v1", AUDIT, TEST_RESULT, SVR, "release.json", "waivers", TIME),
+    *("PASSED", "WARNED", "FAILED", "LEAFGATE_PASS", "LEAFGATE_PASS_WITH_WAIVERS"),
+    *COMPARATORS.values(),
+    *APPROVALS,
+    *STEPS,
+    *STEPS_WITHOUT_RELEASE,
+    "file",  # the access of an attack whose report does not say otherwise
+    "unknown",  # the version of leafgate, where the report has none
+}
+"""What every statement may say."""
+
+
+def unfounded(made: object, report: Mapping[str, Any], *digests: str) -> list[object]:
+    """The values in statements that the report does not have, and that are no constants."""
+    known = {repr(each) for each in leaves(report)} | {repr(each) for each in {*CONSTANTS, *KEYS, *digests}}
+    return [
+        each
+        for each in leaves(made)
+        if repr(each) not in known
+        and not (isinstance(each, str) and repr(each.removeprefix("LEAFGATE:")) in known)
+        and not (isinstance(each, str) and repr(each.removeprefix("leafgate:verifier/")) in known)
+    ]
+
+
+@EACH
+@OUTS
+def test_statements_say_nothing_that_the_public_report_does_not(folders: dict[str, Path], name: str, out: str) -> None:
+    folder = folders[name]
+    content = (folder / "out" / "report.json").read_bytes()
+    found = list(statements(folder, out).values())
+    assert unfounded(found, json.loads(content), hashlib.sha256(content).hexdigest()) == []
+    assert unfounded(found, {}) != []
+
+
+@given(data=st.data())
+def test_of_any_report_statements_say_nothing_else(folders: dict[str, Path], data: st.DataObject) -> None:
+    report = report_of(folders[data.draw(st.sampled_from(sorted(folders)))])
+    name = data.draw(st.text(max_size=8))
+    changed = renamed(report, name)
+    for finding in changed["findings"]:
+        planted = {"smallest_detectable": data.draw(st.none() | st.floats(0, 1)), "says": "planted-evidence"}
+        finding["evidence"] = {**finding["evidence"], **planted}
+        finding["alarm"] = "planted-alarm"
+    for waiver, original in zip(changed.get("waivers", ()), report.get("waivers", ()), strict=True):
+        waiver |= {key: original[key] for key in ("release", "file") if key in original}
+    changed["policy"] |= {key: each for key, each in report["policy"].items() if key.endswith("sha256")}
+    changed["notes"] = ["planted-note"]
+    changed["data"]["keyed_sha256"] = "c" * 64
+    changed["ledger"] = {"number": 3, "sha256": "e" * 64}
+    if changed["release"]:
+        changed["release"]["builder"] |= {"planted-option": "planted-value"}
+    made = derived(audit_predicate(changed, "d" * 64, with_digests=data.draw(st.booleans())), TIME)
+    assert unfounded(json.loads(json.dumps(made)), changed, "d" * 64) == []
+    assert "planted" not in json.dumps(made)
+    power = {key: each for attack in made[0]["predicate"]["attacks"] for key, each in attack.get("power", {}).items()}
+    judged = (each for each in changed["findings"] if each["attack"] is not None)
+    assert power == {each["id"]: each["evidence"]["smallest_detectable"] for each in judged}
+    assert "c" * 64 in json.dumps(made)
+    assert made[0]["predicate"]["ledger"] == changed["ledger"]
+
+
+def test_an_auditors_report_is_refused(tmp_path: Path) -> None:
+    folder = audited(tmp_path)
+    leafgate("audit", folder / "policy.yaml", "--out", folder / "out", "--audience", "auditor")
+    ended = attest(folder)
+    assert (ended.code, "is an auditor's report" in ended.err) == (2, True)
+    assert not (folder / "statements" / STATEMENTS).exists()
+
+
+@pytest.mark.parametrize("wrong", ["--release", "--file"])
+def test_a_report_of_another_release_or_file_is_not_attested(folders: dict[str, Path], wrong: str) -> None:
+    folder = folders["model"]
+    right = {"--release": folder / "out" / "release.json", "--file": folder / "model.skops"}
+    assert attest(folder, *(word for pair in right.items() for word in pair), out="right").code == 0
+    for value in (folder / "people.csv", "0" * 64, folder / "nowhere", ""):
+        ended = attest(folder, wrong, value, out="wrong")
+        assert ended.code == 2
+        assert wrong in ended.err or "of another run" in ended.err
+        assert not (folder / "wrong" / STATEMENTS).exists()
+
+
+def test_a_report_whose_waiver_is_over_is_not_attested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = waived(tmp_path)
+    monkeypatch.setattr("leafgate.engine.waivers.utc_today", lambda: TODAY + timedelta(days=11))
+    ended = attest(folder)
+    assert (ended.code, "does not apply any more" in ended.err) == (2, True)
+
+
+def test_an_older_file_of_statements_never_outlives_a_refusal(tmp_path: Path) -> None:
+    folder = audited(tmp_path)
+    assert attest(folder).code == 0
+    (folder / "private.pem").write_text("no key")
+    assert attest(folder).code == 2
+    assert not (folder / "statements" / STATEMENTS).exists()
+
+
+def test_a_new_audit_sets_older_statements_aside(tmp_path: Path) -> None:
+    folder = audited(tmp_path)
+    assert attest(folder, out="out").code == 0
+    (folder / "people.csv").write_text("no table")
+    assert leafgate("audit", folder / "policy.yaml", "--out", folder / "out").code == 2
+    assert not (folder / "out" / STATEMENTS).exists()
+
+
+def test_an_audit_attests_its_own_report(tmp_path: Path) -> None:
+    folder = audited(tmp_path)
+    words = ("audit", folder / "policy.yaml", "--out", folder / "out", "--attest", folder / "private.pem")
+    ended = leafgate(*words)
+    assert (ended.code, "signed by" in ended.err) == (0, True)
+    assert verify(folder, "--release", folder / "out" / "release.json", out="out").code == 0
+    survey(folder, OUTCOMES["fail"])
+    assert leafgate(*words, "-q").code == 1
+    assert verify(folder, out="out").code == 1
+    assert leafgate(*words, "--audience", "auditor").code == 2
+    assert leafgate("audit", folder / "policy.yaml", "--attest", folder / "private.pem").code == 2
+    (folder / "private.pem").write_text("no key")
+    refused = leafgate(*words)
+    assert (refused.code, "private key" in refused.err) == (2, True)
+    assert not (folder / "out" / STATEMENTS).exists()
+
+
+def test_the_policys_digest_is_taken_before_the_first_attack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from leafgate.engine import audit as engine
+    from leafgate.kernel.policy import Policy
+
+    done: list[str] = []
+    attack, sha256 = engine.attack, vars(Policy)["sha256"]
+
+    def noted_attack(*words: Any) -> Any:
+        done.append("attack")
+        return attack(*words)
+
+    def noted_digest(policy: Policy) -> Any:
+        done.append("digest")
+        return sha256.fget(policy)
+
+    monkeypatch.setattr(engine, "attack", noted_attack)
+    monkeypatch.setattr(Policy, "sha256", property(noted_digest))
+    audited(tmp_path)
+    assert done == ["digest", "attack"]

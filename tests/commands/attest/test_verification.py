@@ -1,0 +1,482 @@
+"""Verification: what is refused, what it is called, and how the command ends."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+from base64 import b64decode, b64encode
+from collections import Counter
+from collections.abc import Callable
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attested import (
+    CODES,
+    FINDING,
+    OUTCOMES,
+    STATEMENTS,
+    TODAY,
+    attest,
+    audited,
+    audited_model,
+    certificate_pem,
+    private_pem,
+    public_pem,
+    verify,
+    waived,
+)
+from cases import more
+from command_line import Ended, leafgate
+from leafgate.commands.attest.ed25519 import ED25519
+from leafgate.commands.attest.envelope import Envelope, seal
+from leafgate.commands.attest.verification import first_difference, verify_statements
+from leafgate.errors import InvalidError
+from leafgate.io.json import canonical
+from leafgate.kernel.paths import paths_of
+from leafgate.session.expected_run import ExpectedRun
+from survey import survey
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Folders with attested audits."""
+    top = tmp_path_factory.mktemp("verified")
+    folders = {outcome: audited(top / outcome, outcome) for outcome in OUTCOMES}
+    folders |= {"waived": waived(top / "waived"), "model": audited_model(top / "model")}
+    for name, folder in folders.items():
+        assert attest(folder).code == CODES.get(name, 0)
+    return folders
+
+
+@pytest.fixture
+def copied(made: dict[str, Path], tmp_path: Path) -> Callable[[str], Path]:
+    """Copies one of these folders."""
+    return lambda name: shutil.copytree(made[name], tmp_path / name)
+
+
+def everything(folder: Path) -> list[object]:
+    """The options by which statements of the folder's own audit are accepted."""
+    model = ["--file", folder / "model.skops"] if (folder / "model.skops").exists() else []
+    return ["--policy", folder / "policy.yaml", "--release", folder / "out" / "release.json", *model]
+
+
+@pytest.mark.parametrize("name", ["pass", "waived", "model"])
+def test_a_pass_is_verified_without_the_data(copied: Callable[[str], Path], name: str) -> None:
+    folder = copied(name)
+    (folder / "people.csv").unlink()
+    ended = verify(folder, *everything(folder), "--least-version", "0.1")
+    assert (ended.code, ended.err) == (0, "")
+    assert "verified: pass" in ended.out
+
+
+@pytest.mark.parametrize("name", ["fail", "inconclusive"])
+def test_what_is_no_pass_never_verifies_as_one(made: dict[str, Path], name: str) -> None:
+    ended = verify(made[name])
+    assert ended.code == CODES[name]
+    assert f"no pass: {name}" in ended.out
+    assert "verified: pass" not in ended.out
+    refused = verify(made[name], "--release", made[name] / "out" / "release.json")
+    assert (refused.code, "release.sha256: names none" in refused.err) == (2, True)
+
+
+def test_without_a_policy_and_a_file_a_note_says_what_is_not_compared(made: dict[str, Path]) -> None:
+    ended = verify(made["pass"])
+    assert (ended.code, "note: name --policy" in ended.err) == (0, True)
+
+
+@pytest.mark.parametrize("option", ["--policy", "--release", "--file"])
+def test_statements_of_something_else_are_refused(made: dict[str, Path], option: str) -> None:
+    folder, other = made["model"], made["pass"]
+    wrong = {
+        "--policy": other / "policy.yaml",
+        "--release": other / "out" / "release.json",
+        "--file": other / "people.csv",
+    }
+    for value in (wrong[option], "0" * 64, "not a digest", ""):
+        ended = verify(folder, *everything(folder), option, value)
+        assert ended.code == 2
+        assert "of another run" in ended.err or option in ended.err
+        assert STATEMENTS in ended.err or option in ended.err
+
+
+def test_a_policy_with_other_waivers_is_another_one(copied: Callable[[str], Path]) -> None:
+    folder = copied("waived")
+    survey(folder, OUTCOMES["fail"])
+    ended = verify(folder, "--policy", folder / "policy.yaml")
+    assert (ended.code, "policy.waivers_sha256" in ended.err) == (2, True)
+
+
+def test_a_waiver_that_is_over_ends_the_pass(made: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = made["waived"]
+    for days, code in ((0, 0), (10, 0), (11, 1)):
+        ended = verify(folder, *everything(folder), "--as-of", (TODAY + timedelta(days=days)).isoformat())
+        assert ended.code == code
+        assert ("no pass: fail" in ended.out) == (code == 1)
+    assert verify(folder, "--as-of", (TODAY - timedelta(days=1)).isoformat()).code == 2
+    assert verify(folder, "--as-of", "tomorrow").code == 2
+    monkeypatch.setattr("leafgate.engine.waivers.utc_today", lambda: TODAY + timedelta(days=11))
+    late = verify(folder, *everything(folder))
+    assert late.code == 1
+    assert f"the waiver W-1 of {FINDING} does not apply any more" in late.err
+
+
+def test_a_key_counts_on_the_days_of_its_certificate(copied: Callable[[str], Path]) -> None:
+    folder = copied("pass")
+    first, last = TODAY - timedelta(days=5), TODAY + timedelta(days=5)
+    (folder / "certificate.pem").write_bytes(certificate_pem(first, last))
+    for days, words in ((0, ""), (5, ""), (6, "expired on"), (-5, ""), (-6, "is valid from")):
+        day = TODAY + timedelta(days=days)
+        ended = verify(folder, "--as-of", day.isoformat(), key="certificate.pem")
+        assert ended.code == (2 if words else 0)
+        assert words in ended.err
+    (folder / "certificate.pem").write_bytes(certificate_pem(date(2020, 1, 1), date(2020, 2, 1)))
+    assert "the key expired on 2020-02-01" in verify(folder, key="certificate.pem").err
+
+
+@pytest.mark.parametrize(("least", "code"), [("0.0.9", 0), ("0.1.0", 0), ("0.1.1", 2), ("9", 2), ("new", 2), ("", 2)])
+def test_an_older_version_than_the_least_is_refused(made: dict[str, Path], least: str, code: int) -> None:
+    ended = verify(made["pass"], "--least-version", least)
+    assert ended.code == code
+    assert code == 0 or "versions.leafgate" in ended.err or "--least-version" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (public_pem(2), "signatures[0].keyid: is of another key"),
+        (private_pem(), "is a private key"),
+        (b"", "is empty"),
+        (b"planted-key", "is no public key in PEM"),
+        (b"-----BEGIN CERTIFICATE-----\nplanted\n", "is no public key in PEM"),
+        (b"x" * 100_000, "is larger than"),
+    ],
+    ids=["another", "private", "empty", "no key", "no certificate", "large"],
+)
+def test_a_key_that_cannot_be_it_is_refused(copied: Callable[[str], Path], content: bytes, words: str) -> None:
+    folder = copied("pass")
+    (folder / "public.pem").write_bytes(content)
+    ended = verify(folder)
+    assert (ended.code, words in ended.err) == (2, True), ended.err
+    assert "planted" not in ended.err
+    (folder / "public.pem").unlink()
+    assert verify(folder).code == 2
+
+
+def resigned(folder: Path, change: Callable[[list[dict[str, Any]]], Any]) -> Ended:
+    """Verify statements that their owner changed and signed again."""
+    path = folder / "statements" / STATEMENTS
+    lines = [json.loads(b64decode(json.loads(line)["payload"])) for line in path.read_text().splitlines()]
+    change(lines)
+    signed = (seal(canonical(each), lambda message: ED25519.sign(message, private_pem())) for each in lines)
+    path.write_bytes(b"".join(each.line() for each in signed))
+    return verify(folder)
+
+
+def set_at(line: int, *path: Any, to: Any) -> Callable[[list[dict[str, Any]]], None]:
+    def change(lines: list[dict[str, Any]]) -> None:
+        here: Any = lines[line]
+        for step in path[:-1]:
+            here = here[step]
+        here[path[-1]] = to
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("fail", set_at(0, "predicate", "verdict", to="pass"), "its criteria make it 'fail' with 0 waived"),
+        ("inconclusive", set_at(0, "predicate", "verdict", to="pass"), "its criteria make it 'inconclusive'"),
+        ("fail", set_at(1, "predicate", "result", to="PASSED"), "line 2 (test-result): payload: predicate.result"),
+        ("fail", set_at(0, "predicate", "criteria", 0, "waiver", to="W"), "its criteria make it 'pass' with 1 waived"),
+        ("pass", set_at(0, "predicate", "criteria", to=[]), "its criteria make it 'inconclusive'"),
+        ("pass", set_at(0, "predicate", "unknown", to=1), "cannot be read by this version"),
+        ("pass", set_at(0, "predicate", "steps", to=["attack", "take the policy's digest"]), "are not the steps"),
+        ("pass", set_at(2, "predicate", "timeCreated", to="soon"), "line 3 (svr): payload: predicate.timeCreated"),
+        ("pass", set_at(2, "predicate", "properties", to=[]), "line 3 (svr): payload: predicate.properties[0]"),
+        ("pass", set_at(1, "subject", 0, "digest", "sha256", to="0" * 64), "subject[0].digest.sha256"),
+        ("pass", list.reverse, "line 1 (svr): is not the statement audit, which belongs there"),
+        ("pass", lambda lines: lines.pop(), "lacks the statement svr"),
+        ("pass", lambda lines: lines.pop(0), "has no statement of an audit"),
+        ("pass", lambda lines: lines.append(lines[0]), "line 4 (audit): is one line too many"),
+        ("fail", lambda lines: lines.append({"predicateType": "x"}), "line 3: is one line too many"),
+        ("waived", set_at(0, "predicate", "waivers", to=[]), "is waived by no waiver that applies"),
+    ],
+)
+def test_statements_that_disagree_are_refused_although_they_are_signed(
+    copied: Callable[[str], Path], name: str, change: Callable[[Any], Any], words: str
+) -> None:
+    ended = resigned(copied(name), change)
+    assert ended.code == 2
+    assert words in ended.err
+
+
+def test_a_waiver_without_effect_on_the_verdict_cannot_be_made_up(copied: Callable[[str], Path]) -> None:
+    def change(lines: list[dict[str, Any]]) -> None:
+        lines[0]["predicate"]["criteria"][0]["waiver"] = "W"
+        lines[0]["predicate"] |= {"verdict": "pass", "waived": 1}
+
+    ended = resigned(copied("fail"), change)
+    assert (ended.code, "is waived by no waiver that applies" in ended.err) == (2, True)
+
+
+Change = Callable[[Path, random.Random], str]
+"""Changes something in a folder, and returns a pattern of what the refusal names; empty where nothing has changed."""
+
+
+def flipped_byte(folder: Path, rng: random.Random) -> str:
+    path = folder / "statements" / STATEMENTS
+    content = bytearray(path.read_bytes())
+    position = rng.randrange(len(content))
+    content[position] ^= 1 << rng.randrange(8)
+    path.write_bytes(content)
+    line = bytes(content[:position]).count(b"\n") + 1
+    whole = position == len(content) - 1 or content[position] == 0x0A
+    return re.escape(STATEMENTS) + ("" if whole else f": line {line}\\b")
+
+
+def inserted_or_deleted_bytes(folder: Path, rng: random.Random) -> str:
+    path = folder / "statements" / STATEMENTS
+    content, position = path.read_bytes(), 0
+    position = rng.randrange(len(content))
+    inserted = rng.randbytes(rng.randrange(3))
+    changed = content[:position] + inserted + content[position + rng.randrange(3) :]
+    path.write_bytes(changed)
+    return "" if changed == content else re.escape(STATEMENTS)
+
+
+def edited_value(folder: Path, rng: random.Random) -> str:
+    """Another value somewhere in a statement, whose signature stays."""
+    path = folder / "statements" / STATEMENTS
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    number = rng.randrange(len(lines))
+    statement = json.loads(b64decode(lines[number]["payload"]))
+    original = json.loads(json.dumps(statement))
+    edit(statement, rng)
+    difference = first_difference(original, statement)
+    lines[number]["payload"] = b64encode(canonical(statement)).decode()
+    path.write_bytes(b"".join(canonical(line) + b"\n" for line in lines))
+    return "" if difference is None else f"line {number + 1}\\b.*payload"
+
+
+def edited_envelope(folder: Path, rng: random.Random) -> str:
+    path = folder / "statements" / STATEMENTS
+    lines = path.read_text().splitlines()
+    number = rng.randrange(len(lines))
+    envelope = json.loads(lines[number])
+    edit(envelope, rng)
+    changed = canonical(envelope).decode()
+    unchanged, lines[number] = changed == lines[number], changed
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return "" if unchanged else f"line {number + 1}\\b"
+
+
+def moved_lines(folder: Path, rng: random.Random) -> str:
+    """Lines dropped, doubled or in another order."""
+    path = folder / "statements" / STATEMENTS
+    lines = path.read_bytes().splitlines(keepends=True)
+    changed = rng.choices(lines, k=rng.randrange(len(lines) + 2))
+    path.write_bytes(b"".join(changed))
+    return "" if changed == lines else re.escape(STATEMENTS)
+
+
+def swapped_envelope(folder: Path, rng: random.Random) -> str:
+    """A genuine line of another audit, signed by the same key."""
+    path = folder / "statements" / STATEMENTS
+    lines = path.read_bytes().splitlines(keepends=True)
+    other = folder.parent / rng.choice(["pass", "fail", "inconclusive", "waived", "model"]) / "statements" / STATEMENTS
+    number = rng.randrange(len(lines))
+    line = rng.choice(other.read_bytes().splitlines(keepends=True))
+    unchanged, lines[number] = line == lines[number], line
+    path.write_bytes(b"".join(lines))
+    return "" if unchanged else re.escape(STATEMENTS)
+
+
+def swapped_parts(folder: Path, rng: random.Random) -> str:
+    """A payload with the signature of another line."""
+    path = folder / "statements" / STATEMENTS
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    one, two = rng.sample(range(len(lines)), 2)
+    lines[one]["signatures"] = lines[two]["signatures"]
+    path.write_bytes(b"".join(canonical(line) + b"\n" for line in lines))
+    return f"line {one + 1}\\b.*(payload|signatures)"
+
+
+def changed_report(folder: Path, rng: random.Random) -> str:
+    """Another byte, or another value, in the report that lies beside the statements."""
+    path = folder / "statements" / "report.json"
+    shutil.copy(folder / "out" / "report.json", path)
+    content = path.read_bytes()
+    if rng.random() < 0.5:
+        position = rng.randrange(len(content))
+        changed = content[:position] + bytes([content[position] ^ 1 << rng.randrange(8)]) + content[position + 1 :]
+    else:
+        document = json.loads(content)
+        edit(document, rng)
+        changed = json.dumps(document, indent=1).encode()
+    path.write_bytes(changed)
+    return "" if changed == content else r"report\.json"
+
+
+def changed_release(folder: Path, rng: random.Random) -> str:
+    return changed_file(folder / "out" / "release.json", rng, r"release\.sha256")
+
+
+def changed_model(folder: Path, rng: random.Random) -> str:
+    path = folder / "model.skops"
+    return changed_file(path, rng, r"release\.file\.sha256") if path.exists() else changed_release(folder, rng)
+
+
+def changed_file(path: Path, rng: random.Random, named: str) -> str:
+    content = bytearray(path.read_bytes())
+    content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+    path.write_bytes(content)
+    return named
+
+
+def changed_policy(folder: Path, rng: random.Random) -> str:
+    document = json.loads((folder / "policy.yaml").read_text())
+    limit = document["metrics"][0]
+    limit["at_least"] += rng.randrange(1, 5)
+    (folder / "policy.yaml").write_text(json.dumps(document))
+    return r"policy\.sha256"
+
+
+def edit(document: Any, rng: random.Random) -> None:
+    """Change a value, take it away, or add a key beside it."""
+    path = rng.choice([path for path in paths_of(document) if path])
+    above = document
+    for step in path[:-1]:
+        above = above[step]
+    kind = rng.randrange(3)
+    if kind == 0:
+        del above[path[-1]]
+    elif kind == 1:
+        above[path[-1]] = rng.choice([None, True, 0, -1, 0.5, "", "pass", "0" * 64, [], {}, "2020-01-01"])
+    elif isinstance(above, dict):
+        above[rng.choice(["added", "waiver", "verdict", "passed"])] = rng.choice([1, "pass", True])
+    else:
+        above.append(above[0])
+
+
+CHANGES: dict[Change, int] = {
+    flipped_byte: 300,
+    inserted_or_deleted_bytes: 100,
+    edited_value: 150,
+    edited_envelope: 100,
+    moved_lines: 80,
+    swapped_envelope: 80,
+    swapped_parts: 40,
+    changed_report: 150,
+    changed_release: 60,
+    changed_model: 60,
+    changed_policy: 20,
+}
+"""How often each change is tried: more than a thousand together."""
+
+
+def refusal(folder: Path) -> str:
+    """What verification says of a folder whose pass is expected; empty where it accepts it."""
+    model = folder / "model.skops"
+    expected = ExpectedRun(
+        policy=str(folder / "policy.yaml"),
+        release=str(folder / "out" / "release.json"),
+        file=str(model) if model.exists() else None,
+        option="--",
+    )
+    try:
+        verified = verify_statements(folder / "statements", ED25519, public_pem(), expected, None)
+    except InvalidError as error:
+        return str(error)
+    return "" if verified.verdict == "pass" else f"the verdict is {verified.verdict}"
+
+
+@pytest.mark.parametrize("part", [0.1, *more(1)])
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_of_a_thousand_random_changes_each_is_refused_and_named(
+    made: dict[str, Path], tmp_path: Path, change: Change, part: float
+) -> None:
+    rng, outcomes = random.Random(change.__name__), Counter[str]()
+    for name in made:
+        shutil.copytree(made[name], tmp_path / name)
+        assert name in {"fail", "inconclusive"} or refusal(tmp_path / name) == ""
+    while outcomes["refused"] < part * CHANGES[change]:
+        name = rng.choice(["pass", "waived", "model"])
+        folder = tmp_path / name
+        named = change(folder, rng)
+        said = refusal(folder)
+        assert bool(said) == bool(named), f"{change.__name__}: {said or 'accepted'}"
+        assert re.search(named, said, re.DOTALL), f"{named} is not in {said}"
+        outcomes["refused" if named else "unchanged"] += 1
+        shutil.rmtree(folder)
+        shutil.copytree(made[name], folder)
+    assert outcomes["unchanged"] <= outcomes["refused"]
+
+
+def test_more_than_a_thousand_changes_are_tried() -> None:
+    assert sum(CHANGES.values()) > 1000
+
+
+def test_a_report_of_what_is_no_pass_is_compared_with_what_the_statements_say_of_it(
+    copied: Callable[[str], Path],
+) -> None:
+    folder = copied("fail")
+    report = json.loads((folder / "out" / "report.json").read_bytes())
+    beside = folder / "statements" / "report.json"
+    for path, to, words in (
+        (("findings", 0, "limit", "at_least"), 23.0, "report.json: criteria[0].threshold"),
+        (("policy", "name"), "planted", "report.json: policy.name"),
+        (("findings", 0, "alarm"), "not covered", ""),
+        (("release", "sha256"), "0" * 64, ""),
+    ):
+        changed = json.loads(json.dumps(report))
+        set_at(0, *path, to=to)([changed])
+        beside.write_text(json.dumps(changed))
+        ended = verify(folder)
+        assert ended.code == (2 if words else 1)
+        assert words in ended.err
+        assert "planted" not in ended.err
+
+
+def test_an_auditors_report_beside_the_statements_is_named(copied: Callable[[str], Path]) -> None:
+    folder = copied("pass")
+    leafgate("audit", folder / "policy.yaml", "--out", folder / "statements", "--audience", "auditor")
+    assert not (folder / "statements" / STATEMENTS).exists()  # the audit sets the statements of the last one aside
+    attest(folder)
+    ended = verify(folder)
+    assert (ended.code, "is an auditor's report" in ended.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is empty, so that something is missing"),
+        (b"\n", "line 1: is empty"),
+        (b"{}\n", "line 1: has no 'payload'"),
+        (b"[]\n", "line 1: is no object"),
+        (b"planted\n", "line 1: is not JSON"),
+        (b"\xff\n", "line 1: is not JSON"),
+        (b"[" * 100_000 + b"\n", "line 1: is not JSON"),
+    ],
+    ids=["empty", "line break", "object", "list", "text", "bytes", "deep"],
+)
+def test_what_is_no_file_of_statements_is_named(copied: Callable[[str], Path], content: bytes, words: str) -> None:
+    folder = copied("pass")
+    (folder / "statements" / STATEMENTS).write_bytes(content)
+    ended = verify(folder)
+    assert (ended.code, words in ended.err) == (2, True), ended.err
+    assert "planted" not in ended.err
+    (folder / "statements" / STATEMENTS).unlink()
+    assert (verify(folder).code, "cannot be read" in verify(folder).err) == (2, True)
+
+
+def test_an_envelope_is_written_in_one_way_alone() -> None:
+    sealed = seal(b"{}", lambda message: ED25519.sign(message, private_pem()))
+    assert isinstance(sealed, Envelope)
+    assert sealed.line().endswith(b"\n")
+    assert sealed.line() == seal(b"{}", lambda message: ED25519.sign(message, private_pem())).line()
