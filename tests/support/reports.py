@@ -23,6 +23,9 @@ FILES = {
 }
 """The file of each format that leafgate brings along."""
 
+OF_FINDINGS = [form for form in FILES if form not in {"manager", "model_card"}]
+"""The formats that have every finding; the others are short texts."""
+
 
 def view(document: Mapping[str, Any], form: str) -> bytes:
     """The document in a format, as installed plugins render it."""

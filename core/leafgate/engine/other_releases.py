@@ -178,9 +178,9 @@ def _is_report(place: str, spec: ReleaseSpec) -> bool:
 
 def refuse_reports(policy: Policy) -> None:
     """Raise InconclusiveError where one of the other releases that a policy names is a report, which claims nothing."""
-    for i, spec in enumerate(policy.releases):
-        if _is_report(f"releases[{i}]", spec):
-            raise InconclusiveError("is a report, whose numbers have no noise", place=f"releases[{i}]")
+    for place, spec in policy.placed_releases:
+        if _is_report(place, spec):
+            raise InconclusiveError("is a report, whose numbers have no noise", place=place)
 
 
 def _report(place: str, spec: ReleaseSpec) -> tuple[str, list[Mapping[str, Any]]]:

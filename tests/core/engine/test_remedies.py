@@ -15,7 +15,7 @@ from leafgate.app import Plugins, document, open_session, parse_report, readable
 from leafgate.engine.remedies.static import from_error
 from leafgate.errors import ReportError
 from leafgate.kernel.findings import Finding, Report
-from reports import FILES, view
+from reports import OF_FINDINGS, view
 from survey import survey
 
 UNPROTECTED = {"build": {"use": "id3"}, "metrics.0.at_least": 4}
@@ -112,7 +112,7 @@ def test_details_are_for_auditors(tmp_path: Path) -> None:
 
 def test_every_format_says_what_to_do(tmp_path: Path) -> None:
     report = json.loads(readable(document(report_of(tmp_path, UNPROTECTED), "public")))
-    for form in FILES:
+    for form in OF_FINDINGS:
         assert "so that groups of people become larger" in view(report, form).decode(), form
     [result] = json.loads(view(report, "sarif"))["runs"][0]["results"]
     assert result["properties"]["remedies"] == report["findings"][0]["remedies"]

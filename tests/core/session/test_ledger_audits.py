@@ -17,7 +17,7 @@ from leafgate.errors import PolicyError
 from leafgate.kernel.policy import Policy
 from leafgate.session.run import open_session
 from nights import Nights
-from reports import FILES, view
+from reports import view
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_the_head_stands_in_public_reports_of_every_format_and_the_policy_has_it
     assert "ledger" not in alone
     assert report["policy"]["sha256"] == alone["policy"]["sha256"]
     assert report["policy"]["given"][:4] == ["--ledger", "ledger.jsonl", "--ledger-key", "KEY"]
-    for form in sorted(FILES.keys() - {"sarif", "junit"}):
+    for form in ("html", "markdown", "text"):
         assert head in view(report, form).decode(), form
     expected = leafgate("report", nights.out(1) / "report.json", "--expect-policy", nights.folder / "1.yaml")
     assert expected.code == 1

@@ -15,7 +15,7 @@ from leafgate.app import document
 from leafgate.disclosure.masking import Audience
 from leafgate.reports.count_tables import TITLE, count_tables
 from nightly import JOIN, LEAVE, tonight
-from reports import FILES, view
+from reports import FILES, OF_FINDINGS, view
 
 SARIF_SCHEMA = json.loads((Path(__file__).parents[2] / "support" / "sarif-schema-2.1.0.json").read_bytes())
 TOGETHER = "by this release together with releases[0] (old0.json) and releases[1] (old1.json)"
@@ -89,7 +89,7 @@ def test_auditors_read_the_same_tables_in_markdown(reports: dict[Audience, dict[
     assert "joint on ill: came and left, releases[1] (old1.json)" in text
 
 
-@pytest.mark.parametrize("form", FILES)
+@pytest.mark.parametrize("form", OF_FINDINGS)
 def test_auditors_read_who_stayed_and_is_proved_beside_either_release_alone(
     reports: dict[Audience, dict[str, Any]], form: str
 ) -> None:
@@ -103,7 +103,7 @@ def test_auditors_read_who_stayed_and_is_proved_beside_either_release_alone(
     assert f"joint: {says}" in text_of(reports["auditor"], form)
 
 
-@pytest.mark.parametrize("form", FILES)
+@pytest.mark.parametrize("form", OF_FINDINGS)
 @pytest.mark.parametrize("audience", ["auditor", "public"])
 def test_every_report_names_the_releases_that_expose_people_together(
     reports: dict[Audience, dict[str, Any]], form: str, audience: Audience
