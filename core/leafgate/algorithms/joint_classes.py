@@ -705,7 +705,8 @@ class _Forgotten:
     def added_to(self, cells: _Cells, n_classes: int) -> _Cells:
         """The cells, and after them for each class of forgotten people one for each leaf and class label.
 
-        Where the tree has a branch for everybody, nobody has reached no leaf. Their secret is their class where it is the secret; otherwise nothing is asked.
+        Where the tree has a branch for everybody, nobody has reached no leaf. Their secret is their class where that is
+        the secret; otherwise nothing is asked.
         """
         for number in range(len(self.sources)):
             ends = self.n_leaves[number] + self.some_reach_none[number]

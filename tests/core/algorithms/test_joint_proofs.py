@@ -142,7 +142,7 @@ def assert_equal(found: JointProofs, case: Case, keys: list[tuple[object, ...]],
 @pytest.mark.parametrize("seed", seeds(30))
 def test_rolls_prove_what_the_tables_prove(make: Any, seed: int) -> None:
     case = make(np.random.default_rng(seed))
-    rolls = {number: () for number in range(int(bool(case.known)), len(case.versions))}
+    rolls = dict.fromkeys(range(int(bool(case.known)), len(case.versions)), ())
     by_table, by_roll = proofs_of(case), proofs_of(case, rolls)
     assert (by_roll.system.class_of == by_table.system.class_of).all()
     assert (by_roll.state == by_table.state).all()
