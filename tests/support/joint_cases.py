@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from leafgate.algorithms.joint_classes import ReleasedTable
 from leafgate.algorithms.publication import at_level
-from leafgate.kernel.knowledge import SecretChange
+from leafgate.algorithms.routing import leaf_numbers
+from leafgate.kernel.knowledge import LeafRoll, SecretChange
 from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.release import Counted, FileDisclosure, Level, ModelFile, Publish, Release
 from leafgate.kernel.schema import Column, Schema
@@ -26,6 +27,8 @@ PUBLIC_CLASS = frozenset({"class", "quasi_identifier"})
 LEVELS: tuple[Level, ...] = ("labels", "error_rates", "shares", "counts")
 PRIVATE_CELLS = ("m", "w")
 Tables = NDArray[np.int64]
+Forgotten = Mapping[int, tuple[int, ...]]
+"""For versions whose tables are gone the people who were erased from their rolls."""
 
 
 @dataclass(frozen=True)
@@ -179,6 +182,42 @@ class Case:
                 agrees &= self._agree(version, seen, self._counts(version, shape, every))
         return every[agrees & self._known_fit(every // self.n_private)]
 
+    def rolled_sources(self, forgotten: Forgotten) -> list[ReleasedTable]:
+        """The releases, with rolls in place of these versions' tables, from which these people were erased."""
+        sources = self.sources()
+        for number, people in forgotten.items():
+            source = sources[number]
+            leaf = np.stack([leaf_numbers(tree, source.public) for tree in source.release.trees]).astype(np.int64)
+            record = source.record.copy()
+            record[list(people)] = -1
+            roll = LeafRoll(leaf, len(people))
+            sources[number] = replace(source, public=source.public.without_rows, record=record, roll=roll)
+        return sources
+
+    def all_tables_but(self, forgotten: Forgotten) -> Tables:
+        """Every table that agrees with all releases, where these people of versions may have been in any leaf."""
+        assert self.n_private == 1
+        every = np.array([*itertools.product(range(self.n_labels), repeat=len(self.label))])
+        agrees = np.ones(len(every), dtype=bool)
+        for number, version in enumerate(self.versions):
+            erased = forgotten.get(number, ())
+            kept = ~np.isin(version.people, list(erased))
+            rest = replace(version, people=version.people[kept], x=version.x[kept], z=version.z[kept])
+            possible = np.zeros(len(every), dtype=bool)
+            for labels in itertools.product(range(self.n_labels), repeat=len(erased)):
+                fits = np.ones(len(every), dtype=bool)
+                for shape in version.shapes:
+                    seen, known = self._counts(version, shape, self.label[None])[0], self._counts(rest, shape, every)
+                    some = np.zeros(len(every), dtype=bool)
+                    for reached in itertools.product(range(len(seen)), repeat=len(erased)):
+                        more = np.zeros_like(seen)
+                        np.add.at(more, (list(reached), list(labels)), 1)
+                        some |= self._agree(version, seen, known + more)
+                    fits &= some
+                possible |= fits
+            agrees &= possible
+        return every[agrees]
+
     def _known_fit(self, label: Tables) -> NDArray[np.bool_]:
         """Of which tables the people with the cells of known people have the classes that are known of these."""
         fits: NDArray[np.bool_] = np.ones(len(label), dtype=bool)
@@ -266,13 +305,14 @@ class Case:
                     same &= (size == 0) | (np.abs(there / people[:, None] - shown) <= half).all(axis=1)
         return same
 
-    def joint_classes(self) -> list[tuple[object, ...]]:
-        """For each person where she is, and which leaves she can reach."""
+    def joint_classes(self, forgotten: Forgotten | None = None) -> list[tuple[object, ...]]:
+        """For each person where she is known to be, and which leaves she can reach."""
+        erased = forgotten or {}
         keys: list[list[object]] = [[] for _ in self.label]
         for person in {person for version in self.versions for person in version.people.tolist()}:
             keys[person] += [int(self.label[person])] if self.class_is_public else []
-        for version in self.versions:
-            at = {person: i for i, person in enumerate(version.people.tolist())}
+        for number, version in enumerate(self.versions):
+            at = {person: i for i, person in enumerate(version.people.tolist()) if person not in erased.get(number, ())}
             for person, key in enumerate(keys):
                 if person not in at:
                     key.append(None)
@@ -357,6 +397,16 @@ def _shape(rng: np.random.Generator, depth: int, n_private: int) -> Node:
         return NumericSplit("g", float(rng.choice([0.5, 1.5])), parts[0], parts[1])
     values = ("p", "q") if column == "z" else PRIVATE_CELLS
     return CategoricalSplit(str(column), tuple(Branch((v,), p) for v, p in zip(values, parts, strict=True)))
+
+
+def random_rolls(case: Case, rng: np.random.Generator, *, most_forgotten: int) -> dict[int, tuple[int, ...]]:
+    """Versions of a case whose tables are gone, and up to so many people of each who were erased from the roll."""
+    found = {}
+    for number, version in enumerate(case.versions):
+        if rng.random() < 0.7:
+            n = int(rng.integers(0, min(most_forgotten, len(version.people)) + 1))
+            found[number] = tuple(rng.permutation(version.people)[:n].tolist())
+    return found
 
 
 def drawn_case(rng: np.random.Generator) -> Case:

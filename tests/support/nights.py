@@ -15,6 +15,7 @@ from command_line import Ended, leafgate
 from nightly import COLUMNS, CONFIDENCE, EXPOSURE, people
 
 KEY = bytes(range(32))
+ROLL_KEY = bytes(range(1, 33))
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,29 @@ class Nights:
         table = ["--data", self.folder / f"{night}.csv"] if data else []
         report = self.out(night) / "report.json"
         return leafgate("ledger", "add", self.ledger, report, "--key", self.key, *table, *words)
+
+    @property
+    def roll(self) -> Path:
+        return self.folder / "roll.json"
+
+    @property
+    def roll_key(self) -> Path:
+        return self.folder / "roll.key"
+
+    def roll_words(self, night: int = 0, **changes: object) -> list[object]:
+        """The options of a roll of a night, with these in place of its own; those that are None are left out."""
+        self.roll_key.write_bytes(ROLL_KEY)
+        options = {
+            "roll": self.roll,
+            "roll_key": self.roll_key,
+            "policy": self.folder / f"{night}.yaml",
+            "purpose": "joint audits",
+            "controller": "A. Clinic",
+            "expires": "2999-12-31",
+            **changes,
+        }
+        given = [(f"--{name.replace('_', '-')}", value) for name, value in options.items() if value is not None]
+        return [word for pair in given for word in pair]
 
     def report(self, night: int) -> Any:
         return json.loads((self.out(night) / "report.json").read_bytes())

@@ -24,7 +24,7 @@ from leafgate.algorithms.feasible import largest_value_going_low
 from leafgate.algorithms.routing import leaf_numbers, route
 from leafgate.errors import InconclusiveError
 from leafgate.kernel.arrays import CompactIds, Ids, Mask
-from leafgate.kernel.knowledge import SecretChange
+from leafgate.kernel.knowledge import LeafRoll, SecretChange
 from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.release import Release
 from leafgate.kernel.schema import Column, Schema
@@ -62,6 +62,8 @@ class ReleasedTable:
         label: what reports call it.
         table: the number of the table of its people, in the order of time; releases of one table have the same.
         largest_share: no class has a larger share of the people of a leaf.
+        roll: where the table of its people is gone, their leaves; `record` has positions in it, and `public` no rows.
+            Its trees test public columns alone, of which the class is none.
     """
 
     release: Release
@@ -70,6 +72,12 @@ class ReleasedTable:
     label: str = ""
     table: int = 0
     largest_share: float = 1.0
+    roll: LeafRoll | None = None
+
+    @property
+    def forgotten(self) -> int:
+        """Its people of whom nobody knows who they are."""
+        return 0 if self.roll is None else self.roll.forgotten
 
 
 @dataclass(frozen=True)
@@ -102,6 +110,7 @@ class JointSystem:
 
     An assignment has for each cell, which is a joint class and one combination of what nobody knows of its people, how
     many people of the class have this combination. The first `n_classes` constraints state the sizes of the classes.
+    The last classes are of forgotten people, where a release has some: one for each of its trees.
 
     Attributes:
         class_of: shape (n_people,), the joint class of each person.
@@ -300,6 +309,7 @@ def joint_system(
 
     A person's secret is that of the latest table she is in. Her other cells that nobody knows are the same in all
     tables. Of a release whose numbers are not supported nothing is used, and no leaf of it tells its people apart.
+    Forgotten people of a release are persons of whom nothing else is known: each is in some leaf of each of its trees.
 
     Args:
         sources: the releases, from one; the first is of the latest table.
@@ -332,23 +342,30 @@ def joint_system(
         keys.append(np.where(np.isin(sources[0].record, among), sources[0].record, ABSENT))
     class_of, first = group_by_keys(keys)
     size = np.bincount(class_of, weights=weight, minlength=len(first)).astype(np.int64)
+    present = np.stack([each.record[first] >= 0 for each in sources], axis=1)
     leaf = [np.stack([_of_people(column, source.record[first]) for column in each.T]) for source, _, each in leaf_of]
     histories = _Histories.of([sources[0], *used], schema, first, change)
-    cells = _Cells.of(leaf, unknown, histories)
+    forgotten = _Forgotten.of([(source, tree) for source, tree, _ in leaf_of], histories.tables, schema)
+    cells = forgotten.added_to(_Cells.of(leaf, unknown, histories), len(size))
+    size = np.append(size, forgotten.people)
+    present = np.concatenate([present, forgotten.present_in(sources)])
     constraints = _Constraints(cells, size)
     for number, (source, tree, _) in enumerate(leaf_of):
-        persons = int(weight[source.record >= 0].sum())
+        persons = int(weight[source.record >= 0].sum()) + source.forgotten
         stated = leaf_statements(source.release, tree, max(persons, 1), source.largest_share)
         constraints.add_tree(number, stated, source.release, schema, histories.tables.index(source.table))
     if change.at_most is not None:
         constraints.add_changes(change.at_most)
+    for one, other in forgotten.same_people():
+        constraints.add_same_people(len(first) + one, len(first) + other, histories.tables.index(forgotten.table[one]))
     if known is not None and among is not None:
-        constraints.add_known(known, among, sources[0].record[first], secret)
+        record = np.append(sources[0].record[first], np.full(len(forgotten.people), ABSENT))
+        constraints.add_known(known, among, record, secret)
     matrix, low, high, tree_of, leaf_number = constraints.result()
     return JointSystem(
         class_of=class_of,
         size=size,
-        present=np.stack([each.record[first] >= 0 for each in sources], axis=1),
+        present=present,
         cell_class=cells.joint_class,
         cell_value=cells.value,
         values=tuple(secret.domain),
@@ -407,11 +424,13 @@ class _Histories:
     def of(cls, sources: Sequence[ReleasedTable], schema: Schema, first: Ids, change: SecretChange) -> _Histories:
         """Those of each joint class; `first` has one person of each."""
         tables = sorted({each.table for each in sources})
-        by_table = {each.table: each for each in sources}
+        by_table = {table: [each for each in sources if each.table == table] for table in tables}
         if schema.target.public:
-            label = np.stack([_class_codes(by_table[table], schema)[first] for table in tables], axis=1)
+            label = np.stack([_class_codes(by_table[table][-1], schema)[first] for table in tables], axis=1)
             return cls(tables, label, np.arange(len(first)), np.ones(len(first), dtype=np.int64))
-        there = np.stack([by_table[table].record[first] >= 0 for table in tables], axis=1)
+        # somebody who is forgotten in one roll of a table may be known in another one
+        known = [np.stack([each.record[first] >= 0 for each in own]).any(axis=0) for own in by_table.values()]
+        there = np.stack(known, axis=1)
         patterns, pattern_of = np.unique(there, axis=0, return_inverse=True)
         allowed = _allowed_steps(schema.target, change if schema.target in schema.secrets else SecretChange())
         found = [_histories(pattern, allowed) for pattern in patterns]
@@ -513,6 +532,9 @@ class _Unknown:
 
     def leaves(self, source: ReleasedTable, tree: Node) -> Ids:
         """The leaf of each public record with each combination: shape (n_records, n_combinations), -1 for no leaf."""
+        if source.roll is not None:
+            number = next(i for i, each in enumerate(source.release.trees) if each is tree)
+            return np.repeat(source.roll.leaf[number][:, None], len(self.combinations), axis=1)
         n, m = len(source.public), len(self.combinations)
         asked = [name for name in self.cells if name in columns_asked(tree)]
         if not asked or not n:
@@ -584,6 +606,7 @@ class _Cells:
         changed: shape (n_cells,), whether the class is not the same in all tables.
         value: shape (n_cells,), the secret's value.
         leaf: for each tree, shape (n_cells,), the leaf.
+        value_is_label: whether the secret is the class.
     """
 
     joint_class: Ids
@@ -591,6 +614,7 @@ class _Cells:
     changed: Mask
     value: Ids
     leaf: list[Ids]
+    value_is_label: bool
 
     @classmethod
     def of(cls, leaf: list[Ids], unknown: _Unknown, histories: _Histories) -> _Cells:
@@ -621,7 +645,96 @@ class _Cells:
         else:
             value = value[repeat]
         leaves_of = [each[repeat] for each in leaves_of]
-        return cls(joint[repeat], histories.label[history], histories.changed[history], value, leaves_of)
+        label, changed = histories.label[history], histories.changed[history]
+        return cls(joint[repeat], label, changed, value, leaves_of, unknown.secret_is_class)
+
+
+@dataclass(frozen=True, eq=False)
+class _Forgotten:
+    """The people of releases of whom nobody knows who they are: a class of them for each tree of these releases.
+
+    That the classes of one release have as many people with each class label is all that holds of them together: as
+    every leaf of one tree may go with every leaf of another, people can then be named who are in all of these leaves.
+
+    Attributes:
+        sources: the release of each class.
+        tree: the number of the tree of each class, among those of all releases.
+        n_leaves: of this tree.
+        some_reach_none: whether the tree has no branch for some cells.
+        table: the number of the table of the release.
+        columns: the position of this table among those of cells.
+        n_labels: class labels that people can have.
+    """
+
+    sources: list[ReleasedTable]
+    tree: list[int]
+    n_leaves: list[int]
+    some_reach_none: list[bool]
+    table: list[int]
+    columns: list[int]
+    n_labels: int
+
+    @classmethod
+    def of(cls, trees: Sequence[tuple[ReleasedTable, Node]], tables: Sequence[int], schema: Schema) -> _Forgotten:
+        """Those of releases that have forgotten people; `trees` are all trees, each with its release."""
+        own = [(i, source, tree) for i, (source, tree) in enumerate(trees) if source.forgotten]
+        return cls(
+            [source for _, source, _ in own],
+            [i for i, _, _ in own],
+            [tree_arrays(tree).n_leaves for _, _, tree in own],
+            [not _has_branch_for_everybody(tree, schema) for _, _, tree in own],
+            [source.table for _, source, _ in own],
+            [[*tables].index(source.table) for _, source, _ in own],
+            len(schema.target.domain),
+        )
+
+    @property
+    def people(self) -> Ids:
+        """The people of each class."""
+        return np.array([source.forgotten for source in self.sources], dtype=np.int64)
+
+    def present_in(self, sources: Sequence[ReleasedTable]) -> Mask:
+        """Whether each class is among the people of each release: shape (n_classes, n_releases)."""
+        present = [own is each for own in self.sources for each in sources]
+        return np.array(present, dtype=bool).reshape(len(self.sources), len(sources))
+
+    def same_people(self) -> list[tuple[int, int]]:
+        """Each two classes, one after the other, that have the same people."""
+        return [(i, i + 1) for i in range(len(self.sources) - 1) if self.sources[i] is self.sources[i + 1]]
+
+    def added_to(self, cells: _Cells, n_classes: int) -> _Cells:
+        """The cells, and after them for each class of forgotten people one for each leaf and class label.
+
+        Where the tree has a branch for everybody, nobody has reached no leaf. Their secret is their class where that is
+        the secret; otherwise nothing is asked.
+        """
+        for number in range(len(self.sources)):
+            ends = self.n_leaves[number] + self.some_reach_none[number]
+            leaf, label = np.divmod(np.arange(ends * self.n_labels), self.n_labels)
+            leaf, n = leaf - self.some_reach_none[number], len(leaf)
+            labels = np.full((n, cells.label.shape[1]), ABSENT, dtype=np.int64)
+            labels[:, self.columns[number]] = label
+            value = label if cells.value_is_label else np.zeros(n, dtype=np.int64)
+            cells = _Cells(
+                np.append(cells.joint_class, np.full(n, n_classes + number)),
+                np.concatenate([cells.label, labels]),
+                np.append(cells.changed, np.zeros(n, dtype=bool)),
+                np.append(cells.value, value),
+                [
+                    np.append(each, leaf if i == self.tree[number] else np.full(n, ABSENT))
+                    for i, each in enumerate(cells.leaf)
+                ],
+                cells.value_is_label,
+            )
+        return cells
+
+
+def _has_branch_for_everybody(tree: Node, schema: Schema) -> bool:
+    """Does every row of a table reach a leaf of a tree?"""
+    return all(
+        fan.has_default or {*schema[fan.column].domain} <= {value for values in fan.branches for value in values}
+        for fan in tree_arrays(tree).fans
+    )
 
 
 class _Constraints:
@@ -661,6 +774,13 @@ class _Constraints:
         """Add that so many people at most have two classes."""
         cells = np.flatnonzero(self.cells.changed)
         self._add(cells, np.ones(len(cells), dtype=np.int64), -NO_LIMIT, most)
+
+    def add_same_people(self, one: int, other: int, table: int) -> None:
+        """Add that two joint classes have as many people with each class label in a table."""
+        joint, label = self.cells.joint_class, self.cells.label[:, table]
+        for code in np.unique(label[joint == one]):
+            cells = np.flatnonzero(((joint == one) | (joint == other)) & (label == code))
+            self._add(cells, np.where(joint[cells] == one, 1, -1).astype(np.int64), 0, 0)
 
     def add_known(self, known: Table, record: Ids, record_of_class: Ids, secret: Column) -> None:
         """Add that so many people with a record have the secrets that are known of them.

@@ -77,6 +77,10 @@ def audit(
         Path | None, typer.Option(metavar="LEDGER", help="Releases that left: the adversary has them, too.")
     ] = None,
     ledger_key: Annotated[Path | None, typer.Option(metavar="KEY", help="The file with the key of the ledger.")] = None,
+    roll_key: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="KEY", help="The file with the key of rolls of the ledger; again for more."),
+    ] = None,
     plugin: PluginFiles = None,
     attest: Annotated[
         Path | None,
@@ -93,7 +97,7 @@ def audit(
             raise InvalidError("prints nothing", place="--quiet", remedy="leave out --json and --verbose")
         sign = None if attest is None else attestation.signing(attest, out, public=audience == Audience.public)
         with plugins_beside(*tried_plugins(plugin or (), org)):
-            beside = _given_ledger(ledger, ledger_key)
+            beside = _given_ledger(ledger, ledger_key, roll_key or ())
             run = _opened_session(out, to or (), policy, data, root, test, org, ledger=beside)
         for option, given in ((NO_REMEDIES, no_remedies), (WITNESS_LIBRARY, witness_library)):
             if given:  # reports state it: without it the same command makes another report
@@ -196,8 +200,10 @@ def warnings_of_table(run: sessions.Session) -> list[str]:
     return [str(problem) for problem in limits_against_table(run.policy, run.plugins, run.tables.people)]
 
 
-def _given_ledger(path: Path | None, key: Path | None) -> GivenLedger | None:
-    """The ledger and its key, which are given together or not at all."""
+def _given_ledger(path: Path | None, key: Path | None, roll_keys: Sequence[Path]) -> GivenLedger | None:
+    """The ledger and its key, which are given together or not at all, and the keys of its rolls."""
+    if path is None and roll_keys:
+        raise InvalidError("is of the rolls of a ledger", place="--roll-key", remedy="give --ledger, too")
     if path is None and key is None:
         return None
     if path is None or key is None:
@@ -205,7 +211,7 @@ def _given_ledger(path: Path | None, key: Path | None) -> GivenLedger | None:
         raise InvalidError(f"is needed beside {other}", place=missing, remedy="give both, or neither")
     from leafgate.session.ledger_releases import GivenLedger
 
-    return GivenLedger(path, key)
+    return GivenLedger(path, key, tuple(roll_keys))
 
 
 def _opened_session(

@@ -15,6 +15,7 @@ import pandas as pd
 
 from leafgate.algorithms.consistency import Consistency
 from leafgate.algorithms.joint_classes import contradicted_leaves, unsupported_reason
+from leafgate.engine.rolls import ReadRoll, open_roll, require_fitting, require_possible
 from leafgate.errors import InconclusiveError, LeafgateError, Problem, ReleaseError, ReportError
 from leafgate.io.files import read_bounded
 from leafgate.io.json import parse_json
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from leafgate.ir.model_readers import ModelReader
-    from leafgate.kernel.options import PeopleFile
     from leafgate.kernel.policy import Policy, ReleaseSpec
 
 OTHER_PEOPLE = "name the table that it was learned from in `data`, as it was then"
@@ -66,27 +66,32 @@ def known_releases(
     share = _largest_shares(reports, [artifact, *(each.sealed for each in others)]) if reports else {}
     _require_own_people("build", artifact.release, table, share.get(artifact.sha256, 1.0))
     others = [replace(each, largest_share=share.get(each.sealed.sha256, 1.0)) for each in others] if share else others
-    for other in others:
+    for other in (each for each in others if each.roll is None):
         _require_own_people(other.label, other.release, other.table, other.largest_share)
     if not policy.releases:
         return None
     tables = _other_tables(policy)
     if table.schema.having("key"):
         _require_same_secrets(table, artifact.release, others, policy.secret_change)
+        _require_possible_rolls(table, others, policy.secret_change)
         known = replace(_by_keys(table, others), change=policy.secret_change)
     else:
         known = _by_records(table, others)
     return replace(known, table=len(tables), largest_share=share.get(artifact.sha256, 1.0))
 
 
-def _other_tables(policy: Policy) -> list[PeopleFile]:
+def _other_tables(policy: Policy) -> list[object]:
     """The tables of the other releases, each once, from the oldest to the newest."""
-    return [*dict.fromkeys(each.data for each in policy.releases if each.data is not None)]
+    identities = (each.table_identity for each in policy.releases)
+    return [*dict.fromkeys(each for each in identities if each is not None)]
 
 
 @dataclass(frozen=True)
 class ReadRelease:
-    """A release of the policy, and the people it was learned from; `is_own` where these are the table's."""
+    """A release of the policy, and the people it was learned from; `is_own` where these are the table's.
+
+    Where the table of its people is gone, `table` has no rows, and `roll` has their leaves.
+    """
 
     label: str
     name: str
@@ -96,6 +101,7 @@ class ReadRelease:
     time: int  # the number of its table, from the oldest to the audited one
     result: BuildResult
     largest_share: float = 1.0
+    roll: ReadRoll | None = None
 
     @property
     def sealed(self) -> SealedRelease:
@@ -105,7 +111,8 @@ class ReadRelease:
     def known(self, record: NDArray[np.int64] | None) -> OtherRelease:
         """What the adversary has; `record` is the public record of each person."""
         public = self.table.public[0]
-        return OtherRelease(self.described, self.release, public, record, self.time, self.largest_share)
+        roll = None if self.roll is None else self.roll.leaf_roll()[0]
+        return OtherRelease(self.described, self.release, public, record, self.time, self.largest_share, roll)
 
     @property
     def described(self) -> str:
@@ -114,7 +121,10 @@ class ReadRelease:
 
     @property
     def for_metrics(self) -> NamedRelease:
-        """The same as metrics read it: with a copy of the table."""
+        """The same as metrics read it: with a copy of the table; InconclusiveError where that is gone."""
+        if self.roll is not None:
+            problem = "the table of its people is gone, and a limit on this needs the table, not a roll"
+            raise InconclusiveError(problem, place=self.label, remedy=LEDGER_FILES)
         return NamedRelease(self.described, self.release, self.table.defensive_copy())
 
 
@@ -136,21 +146,29 @@ def read_releases(policy: Policy, table: Table, readers: Sequence[ModelReader]) 
 def _read(policy: Policy, place: str, spec: ReleaseSpec, table: Table, readers: Sequence[ModelReader]) -> ReadRelease:
     """Read a release and its table; InconclusiveError where that is not possible."""
     tables = _other_tables(policy)
-    time = len(tables) if spec.data is None else tables.index(spec.data)
+    identity = spec.table_identity
+    time = len(tables) if identity is None else tables.index(identity)
     encoding = getattr(policy.build, "encoding", None) or None
-    people = table
+    people, roll = table, None
     try:
+        if isinstance(spec, LedgerRelease) and spec.roll is not None and spec.roll_key is not None:
+            roll, people = open_roll(spec.roll, spec.roll_key, place), table.without_rows
         if spec.data is not None:
             people = read_table(policy.data, table.schema, spec.data, f"{place}.data")
         if spec.counts is not None:
             release = frequency_table(spec.path.read_bytes(), spec.counts, table.schema)
             return ReadRelease(place, spec.path.name, release, people, spec.data is None, time, BuildResult(release))
-        loaded = load_release(spec.path, table.schema, encoding, people.people, readers)
+        loaded = load_release(
+            spec.path, table.schema, encoding, people.people if roll is None else roll.people, readers
+        )
+        if roll is not None:
+            require_fitting(roll, loaded.release, table.schema, place)
     except OSError as error:
         raise InconclusiveError(f"cannot be read: {error.strerror}", place=place) from None
     except LeafgateError as error:
         raise InconclusiveError.listing([Problem(place, each.message, each.hint) for each in error.problems]) from None
-    return ReadRelease(place, spec.path.name, loaded.release, people, spec.data is None, time, loaded)
+    name = spec.path.name
+    return ReadRelease(place, name, loaded.release, people, identity is None, time, loaded, roll=roll)
 
 
 REPORT = b'"leafgate/report/1"'
@@ -167,7 +185,7 @@ def _is_report(place: str, spec: ReleaseSpec) -> bool:
     """Is a file a report of leafgate? InconclusiveError where it, or its table, is not what a ledger says it is."""
     if isinstance(spec, LedgerRelease):
         if spec.problem:
-            raise InconclusiveError(spec.problem, place=place, remedy=LEDGER_FILES)
+            raise InconclusiveError(spec.problem, place=place, remedy=spec.remedy or LEDGER_FILES)
         return False
     try:
         with spec.path.open("rb") as file:
@@ -326,18 +344,38 @@ def _by_records(table: Table, others: Sequence[ReadRelease]) -> KnownReleases:
     return KnownReleases(tuple(same), position, public.weight)
 
 
+def _require_possible_rolls(table: Table, others: Sequence[ReadRelease], change: SecretChange) -> None:
+    """Raise InconclusiveError where a roll contradicts its release, or the table as far as that can be seen."""
+    rolls = [(each, each.roll) for each in others if each.roll is not None]
+    keys = _keys(table, "data.path") if rolls else []
+    for each, roll in rolls:
+        require_possible(roll, each.release, table, keys, change, each.label)
+    if rolls and any((people.persons != 1).any() for people in (table, *(each.table for each in others))):
+        raise InconclusiveError("a row stands for several people, and a roll has one of each", place="data.columns")
+
+
 def _by_keys(table: Table, others: Sequence[ReadRelease]) -> KnownReleases:
-    """People of all tables by their keys: those of the table first, each part in the order of the keys' texts."""
+    """People of all tables by their keys: those of the table first, each part in the order of the keys' texts.
+
+    People of a roll have the keys of those of the tables with the same keyed ids; of others only the id is known.
+    """
     own = _keys(table, "data.path")
     keys = sorted(own, key=_order)
     listed = set(keys)
     of_others = [own if each.is_own else _keys(each.table, f"{each.label}.data") for each in others]
+    named = [*dict.fromkeys(key for each in (own, *of_others) for key in each)]
+    of_others = [
+        known if each.roll is None else each.roll.persons(named) for each, known in zip(others, of_others, strict=True)
+    ]
     keys += sorted({key for each in of_others for key in each if key not in listed}, key=_order)
     index = pd.Index(pd.Series(keys, dtype=object))
-    records = [_records(table, own, index)]
-    records += [_records(each.table, own_keys, index) for each, own_keys in zip(others, of_others, strict=True)]
-    weight = np.zeros(len(index), dtype=np.int64)
-    for people, own_keys in ((table, own), *((each.table, k) for each, k in zip(others, of_others, strict=True))):
+    records = [_records(table.public[1], own, index)]
+    for each, own_keys in zip(others, of_others, strict=True):
+        rows = each.table.public[1] if each.roll is None else each.roll.leaf_roll()[1]
+        records.append(_records(rows, own_keys, index))
+    weight = np.ones(len(index), dtype=np.int64)
+    tables = [(each.table, own_keys) for each, own_keys in zip(others, of_others, strict=True) if each.roll is None]
+    for people, own_keys in ((table, own), *tables):
         weight[index.get_indexer(pd.Index(own_keys, dtype=object))] = people.persons
     known = [each.known(record) for each, record in zip(others, records[1:], strict=True)]
     return KnownReleases(tuple(known), records[0], weight, index.to_numpy(dtype=object))
@@ -355,10 +393,10 @@ def _keys(people: Table, place: str) -> list[Any]:
     return [*cells]
 
 
-def _records(people: Table, keys: list[Any], index: pd.Index[Any]) -> NDArray[np.int64]:
-    """The position of each person's public record in a table, -1 for those who are not in it."""
+def _records(rows: NDArray[np.int64], keys: list[Any], index: pd.Index[Any]) -> NDArray[np.int64]:
+    """The position of each person's record, of which `rows` has those of `keys`; -1 for those who have none."""
     record = np.full(len(index), -1, dtype=np.int64)
-    record[index.get_indexer(pd.Index(keys, dtype=object))] = people.public[1]
+    record[index.get_indexer(pd.Index(keys, dtype=object))] = rows
     return record
 
 
@@ -369,7 +407,7 @@ def _require_same_secrets(table: Table, release: Release, others: Sequence[ReadR
     secrets = sorted(_secret_names(table))
     compared = sorted(names & {table.schema.target.name, *frozenset[str]().union(*asked)} - {*secrets})
     key = table.schema.having("key")[0].name
-    tables = {each.time: (each.label, each.table) for each in others if not each.is_own}
+    tables = {each.time: (each.label, each.table) for each in others if not each.is_own and each.roll is None}
     seen: dict[Any, tuple[Any, ...]] = {}
     changed: dict[Any, int] = {}
     for label, people in (*(tables[time] for time in sorted(tables)), ("data.path", table)):

@@ -29,7 +29,7 @@ from leafgate.kernel.findings import Finding, Report
 from leafgate.kernel.knowledge import Knows
 from leafgate.kernel.large_table import LargeTable
 from leafgate.kernel.options import digest
-from leafgate.kernel.policy import Policy
+from leafgate.kernel.policy import LedgerRelease, Policy
 from leafgate.kernel.release import Release, covers_data
 from leafgate.kernel.schema import Schema
 from leafgate.kernel.table import Table
@@ -92,6 +92,8 @@ def files_of(policy: Policy, tables: Tables) -> DataFiles:
     for place, other in policy.placed_releases:
         if other.data is not None and other.data.is_file():  # one that is gone is inconclusive
             fields[f"{place}.data"] = _digest(other.data, f"{place}.data")
+        if isinstance(other, LedgerRelease) and other.roll is not None:
+            fields[f"{place}.roll"] = _digest(other.roll, f"{place}.roll")
     for kind, components in (("attacks", policy.attacks), ("metrics", policy.metrics)):
         for component in components:
             places = {f"{kind}.{component.called}.{name}": path for name, path in component.people_files.items()}

@@ -72,6 +72,13 @@ class TableFile(LedgerFile):
     """The digest of its bytes under the key of the ledger: whoever can guess the table confirms nothing by it."""
 
 
+class RollFile(LedgerFile):
+    """The roll of these people, which may be used where their table is gone."""
+
+    keyed_sha256: Digest
+    """The digest of what never changes in the roll, under the key of the ledger."""
+
+
 class LedgerReport(Strict):
     """The report of the release."""
 
@@ -101,6 +108,8 @@ class LedgerLine(Strict):
     release: ReleasedFile
     data: TableFile | None
     """The table; `null` where nobody named it."""
+    roll: RollFile | None = None
+    """The roll; left out where there is none."""
     report: LedgerReport
     policy: LedgerPolicy
     publishes: str
@@ -205,8 +214,8 @@ def _mac(key: bytes, line: JsonObject) -> str:
     return hmac.new(key, covered, hashlib.sha256).hexdigest()
 
 
-def keyed_digest(key: bytes, kind: Literal["data", "report"], sha256: str) -> str:
-    """HMAC-SHA256, under the key of a ledger, of the digest of a file; no line of a ledger has the same code."""
+def keyed_digest(key: bytes, kind: Literal["data", "report", "roll"], sha256: str) -> str:
+    """HMAC-SHA256, under the key of a ledger, of the digest of a file or a roll's head; no line has the same code."""
     return hmac.new(key, f"{FORMAT} {kind} {sha256}".encode(), hashlib.sha256).hexdigest()
 
 
@@ -259,7 +268,7 @@ def _next_line(ledger: Ledger, content: JsonObject, key: bytes) -> tuple[LedgerL
 
 def _refuse_second_line(ledger: Ledger, line: LedgerLine, place: str) -> None:
     for other in ledger.lines:
-        if (other.release, other.data, other.report) == (line.release, line.data, line.report):
+        if all(getattr(other, name) == getattr(line, name) for name in ("release", "data", "report", "roll")):
             message = "has this release, its table and this report already, so nothing was added"
             raise LedgerError(message, place=_place(place, other.number), remedy="add each release once")
 

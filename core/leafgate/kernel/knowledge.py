@@ -301,6 +301,23 @@ class SecretChange:
 
 
 @dataclass(frozen=True)
+class LeafRoll:
+    """In which leaves of a release its people were, where their table is gone.
+
+    Attributes:
+        leaf: shape (n_trees, n_records), the number of the leaf that the people of a record reach; -1 for none.
+        forgotten: people of the release of whom nobody knows any more who they are, nor which leaves they reached.
+    """
+
+    leaf: NDArray[np.int64]
+    forgotten: int = 0
+
+    def defensive_copy(self) -> LeafRoll:
+        """The same for a plugin."""
+        return replace(self, leaf=self.leaf.copy())
+
+
+@dataclass(frozen=True)
 class OtherRelease:
     """A release that the adversary has beside the one that is attacked, and the people it was learned from.
 
@@ -312,6 +329,7 @@ class OtherRelease:
             -1 for people it was not learned from. None where nobody knows which of its people is who.
         table: the number of the table of its people, in the order of time; releases of one table have the same.
         largest_share: no class has a larger share of the people of a leaf, as a report of it states; 1 for no report.
+        roll: where the table of its people is gone, their leaves; `record` has positions in it, and `public` no rows.
     """
 
     label: str
@@ -320,11 +338,13 @@ class OtherRelease:
     record: NDArray[np.int64] | None
     table: int
     largest_share: float = 1.0
+    roll: LeafRoll | None = None
 
     def defensive_copy(self) -> OtherRelease:
         """The same release for a plugin."""
         record = None if self.record is None else self.record.copy()
-        return replace(self, public=self.public.defensive_copy(), record=record)
+        roll = None if self.roll is None else self.roll.defensive_copy()
+        return replace(self, public=self.public.defensive_copy(), record=record, roll=roll)
 
 
 @dataclass(frozen=True)

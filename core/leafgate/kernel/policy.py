@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -267,12 +268,26 @@ class ReleaseSpec(Strict):
         None, description="The people it was learned from, read as the table is; the table itself when left out."
     )
 
+    @property
+    def table_identity(self) -> object:
+        """What releases of one table have in common; None where it is the audited table."""
+        return self.data
+
 
 class LedgerRelease(ReleaseSpec):
     """A release that a line of a ledger names, given on the command line; no policy can write one."""
 
     line: int = Field(description="The number of the line.")
     problem: str = Field("", description="Why nothing is known of it; empty where its files are as the line says.")
+    remedy: str = Field("", description="What to do about the problem.")
+    roll: Path | None = Field(None, description="The roll in place of the table of its people, which is gone.")
+    roll_key: Path | None = Field(None, description="The file with the key of the roll.")
+    people: str = Field("", description="The keyed digest of the table that is gone.")
+
+    @property
+    def table_identity(self) -> object:
+        """What releases of one table have in common; None where it is the audited table."""
+        return self.data if self.roll is None else self.people
 
 
 class ChangedPeople(Strict):

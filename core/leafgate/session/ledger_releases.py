@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from leafgate.engine.waivers import utc_today
 from leafgate.errors import LedgerError, PolicyError, ReleaseError
 from leafgate.io.files import read_key
-from leafgate.io.ledger import LedgerLine, keyed_digest, read_ledger
+from leafgate.io.ledger import LedgerLine, RollFile, TableFile, keyed_digest, read_ledger
+from leafgate.io.roll import Roll, read_roll
 from leafgate.kernel.options import digest
 from leafgate.kernel.policy import LedgerRelease, Policy
 
@@ -17,19 +20,27 @@ NO_TABLE = "the table of its people is gone, or is not what it was"
 UNKNOWN_TABLE = "nobody said which people it was learned from: add it again with --data"
 
 
+ROLL = "the table of its people is gone, and its roll"
+"""How a sentence about a roll begins that cannot be used."""
+NEW_ROLL = "put the table or the roll back, or add the release again with a new roll"
+GIVE_ROLL_KEY = "give the file with its key: --roll-key"
+
+
 @dataclass(frozen=True)
 class GivenLedger:
-    """A ledger on a command line, and the file with its key."""
+    """A ledger on a command line, the file with its key, and those with the keys of rolls."""
 
     path: Path
     key: Path
+    roll_keys: tuple[Path, ...] = ()
 
 
 def with_ledger(policy: Policy, given: GivenLedger) -> Policy:
     """The policy with the releases of a ledger before those that it names itself.
 
     Each release is there once, however many lines have it; the release that the policy audits is no other one. A line
-    whose release or table is not there any more stays, with the reason, so that what uses it is inconclusive.
+    whose release or table is not there any more stays, with the reason, so that what uses it is inconclusive. Where the
+    table is gone, a roll that has not expired replaces it.
 
     Args:
         policy: with the table that is audited.
@@ -37,7 +48,7 @@ def with_ledger(policy: Policy, given: GivenLedger) -> Policy:
 
     Raises:
         PolicyError: nothing in the policy uses other releases.
-        LedgerError: the ledger or its key cannot be read, or a line was changed.
+        LedgerError: the ledger or a key cannot be read, or a line was changed.
     """
     if not policy.reads_releases:
         message = "no attack and no limit of the policy uses the releases of a ledger"
@@ -47,13 +58,15 @@ def with_ledger(policy: Policy, given: GivenLedger) -> Policy:
     audited = keyed_digest(key, "data", _digest(policy.data.path) or "")
     own_files = {_digest(path) for _, path in policy.build if isinstance(path, Path)}
     named = {(_digest(each.path), each.data) for each in policy.releases}
-    files = _Files(given.path.resolve().parent, key, audited)
+    folder = given.path.resolve().parent
+    roll_keys = {path: read_key(path, LedgerError, str(path)) for path in given.roll_keys}
+    files = _Files(folder, key, audited, _tables(ledger.lines, policy, folder, key), roll_keys)
     found: dict[tuple[str, str], LedgerRelease] = {}
     for line in _with_their_tables(ledger.lines):
         release = files.release_of(line)
         is_own_table = line.data is None or line.data.keyed_sha256 == audited
         is_audited = is_own_table and line.release.sha256 in own_files
-        if is_audited or (not release.problem and (line.release.sha256, release.data) in named):
+        if is_audited or (not release.problem and not release.roll and (line.release.sha256, release.data) in named):
             continue
         same = line.release.sha256, "" if line.data is None else line.data.keyed_sha256
         if same not in found or found[same].problem:
@@ -69,26 +82,81 @@ def _with_their_tables(lines: Iterable[LedgerLine]) -> list[LedgerLine]:
     return [line for line in listed if line.data is not None or line.release.sha256 not in known]
 
 
+def _tables(lines: Iterable[LedgerLine], policy: Policy, folder: Path, key: bytes) -> dict[str, Path]:
+    """Where the tables of releases are, by their keyed digests: where some line says it, or the policy."""
+    named = [(folder / line.data.path).resolve() for line in lines if line.data is not None]
+    found: dict[str, Path] = {}
+    for path in dict.fromkeys([*(each.data for each in policy.releases if each.data is not None), *named]):
+        sha256 = _digest(path)
+        if sha256 is not None:
+            found.setdefault(keyed_digest(key, "data", sha256), path)
+    return found
+
+
 @dataclass(frozen=True)
 class _Files:
-    """Where the files of a ledger are, and the keyed digest of the table that is audited."""
+    """Where the files of a ledger are.
+
+    Attributes:
+        folder: of the ledger.
+        key: of the ledger.
+        audited: the keyed digest of the table that is audited.
+        tables: the tables that are there, by their keyed digests.
+        roll_keys: the keys of rolls, by their files.
+    """
 
     folder: Path
     key: bytes
     audited: str
+    tables: Mapping[str, Path]
+    roll_keys: Mapping[Path, bytes]
 
     def release_of(self, line: LedgerLine) -> LedgerRelease:
-        """The release of a line, with the table of its people; none where it is the audited table."""
-        path, table = (self.folder / line.release.path).resolve(), None
-        problem = "" if _digest(path) == line.release.sha256 else NO_RELEASE
+        """The release of a line, with the table of its people or their roll; with neither for the audited table."""
+        path = (self.folder / line.release.path).resolve()
+        given: dict[str, Any] = {"path": path, "counts": None, "line": line.number}
         if line.data is None:
-            problem = problem or UNKNOWN_TABLE
+            given["problem"] = UNKNOWN_TABLE
         elif line.data.keyed_sha256 != self.audited:
-            table = (self.folder / line.data.path).resolve()
+            given |= self._people(line, line.data)
+        if _digest(path) != line.release.sha256:
+            given |= {"problem": NO_RELEASE, "remedy": ""}
+        return LedgerRelease.model_construct(**given)
+
+    def _people(self, line: LedgerLine, data: TableFile) -> dict[str, Any]:
+        """The table of a line, the roll in its place, or why there is neither."""
+        table = (self.folder / data.path).resolve()
+        if data.keyed_sha256 in self.tables:
             sha256 = _digest(table)
-            is_there = sha256 is not None and keyed_digest(self.key, "data", sha256) == line.data.keyed_sha256
-            problem = problem or ("" if is_there else NO_TABLE)
-        return LedgerRelease.model_construct(path=path, counts=None, data=table, line=line.number, problem=problem)
+            is_there = sha256 is not None and keyed_digest(self.key, "data", sha256) == data.keyed_sha256
+            return {"data": table if is_there else self.tables[data.keyed_sha256]}
+        if line.roll is None:
+            return {"data": table, "problem": NO_TABLE}
+        try:
+            return {"people": data.keyed_sha256, **self._roll(line, line.roll)}
+        except LedgerError as error:
+            return {"problem": f"{ROLL} {error.problems[0].message}", "remedy": error.problems[0].hint or NEW_ROLL}
+
+    def _roll(self, line: LedgerLine, named: RollFile) -> dict[str, Path]:
+        """The roll of a line and the file with its key; LedgerError where it cannot be used."""
+        path = (self.folder / named.path).resolve()
+        if not path.is_file():
+            raise LedgerError("is gone, too", remedy=NEW_ROLL)
+        roll: Roll = read_roll(path)
+        if keyed_digest(self.key, "roll", roll.head_sha256) != named.keyed_sha256:
+            raise LedgerError("was changed, or is another one", remedy=NEW_ROLL)
+        if roll.release != line.release.sha256:
+            raise LedgerError("is of another release", remedy=NEW_ROLL)
+        if roll.expires < utc_today():
+            raise LedgerError(f"expired on {roll.expires.isoformat()}", remedy="put the table back, or keep no roll")
+        if not self.roll_keys:
+            raise LedgerError("cannot be used without its key", remedy=GIVE_ROLL_KEY)
+        keys = [file for file, key in self.roll_keys.items() if roll.is_key(key)]
+        if not keys:
+            raise LedgerError("has another key", remedy=GIVE_ROLL_KEY)
+        if not roll.is_unchanged(self.roll_keys[keys[0]]):
+            raise LedgerError("was changed", remedy=NEW_ROLL)
+        return {"roll": path, "roll_key": keys[0]}
 
 
 def _digest(path: Path | None) -> str | None:

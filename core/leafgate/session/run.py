@@ -218,6 +218,7 @@ def open_session(
 
         policy = with_ledger(with_data_files(policy, data, test), ledger)
         policy = policy.with_given("--ledger", shown_file(ledger.path, path, "LEDGER"), "--ledger-key", "KEY")
+        policy = policy.with_given(*(word for _ in ledger.roll_keys for word in ("--roll-key", "KEY")))
     return session_of(policy, loaded.plugins, data, test, any_size_for=any_size_for)
 
 

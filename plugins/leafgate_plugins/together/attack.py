@@ -54,6 +54,8 @@ NOT_NEAR = (
     "the estimate of what people of whom nothing is proved may have did not come near enough to what is published"
 )
 ANY_CHANGE = "secret_may_change: anybody's secret may have changed between two tables"
+NOT_COMPARED = "not compared with its table, in whose place is a roll"
+SOME_FORGOTTEN = "some of its people were forgotten, so that less may be proved of others than is true"
 NO_KEY = "nobody knows which of its people are in the table: give a column the role `key`"
 
 
@@ -98,6 +100,7 @@ class _World:
                 label=each.label,
                 table=each.table,
                 largest_share=each.largest_share,
+                roll=each.roll,
             )
             for each in releases.others
             if each.record is not None
@@ -137,6 +140,8 @@ def _belief(world: _World, secret: Column, *, insiders: int, time_limit: float) 
         evidence |= _says(evidence, secret) | _batch(world, posterior[row_of])
     if unused:
         evidence["unused"] = unused
+    if not_compared := _not_compared(world):
+        evidence["not_compared"] = not_compared
     return SecretBelief(
         secret.name,
         rows(posterior),
@@ -151,6 +156,13 @@ def _belief(world: _World, secret: Column, *, insiders: int, time_limit: float) 
         of_people=world.known.releases is not None,
         certain_to_insider=None if proofs.to_insider is None else proofs.to_insider == POSSIBLE,
     )
+
+
+def _not_compared(world: _World) -> list[str]:
+    """The releases whose tables are gone, which leaves no limit inconclusive."""
+    rolled = [each for each in world.sources if each.roll is not None]
+    more = [f"; {SOME_FORGOTTEN}" if each.forgotten else "" for each in rolled]
+    return [f"{each.label}: {NOT_COMPARED}{words}" for each, words in zip(rolled, more, strict=True)]
 
 
 MAX_TREES = 4
@@ -168,7 +180,7 @@ def _words(world: _World, system: JointSystem, number: int) -> str:
 
 def _words_of_release(source: ReleasedTable, record: int, schema: Schema) -> str:
     if record < 0:
-        return "not among its people"
+        return "not among its people" if not source.forgotten else "not known to be among its people"
     trees = source.release.trees[:MAX_TREES]
     more = len(source.release.trees) - len(trees)
     words = [_words_of_tree(source, tree, record, schema) for tree in trees]
@@ -177,6 +189,10 @@ def _words_of_release(source: ReleasedTable, record: int, schema: Schema) -> str
 
 def _words_of_tree(source: ReleasedTable, tree: Node, record: int, schema: Schema) -> str:
     """The path and the numbers of the leaf that a record reaches; the leaf may depend on what nobody knows."""
+    if source.roll is not None:
+        number = next(i for i, each in enumerate(source.release.trees) if each is tree)
+        leaf = int(source.roll.leaf[number, record])
+        return "no leaf" if leaf < 0 else f"leaf {leaf + 1} from the left -> {[*leaves(tree)][leaf].words}"
     if any(not schema[name].public for name in columns_asked(tree)):
         return "one of several leaves"
     residuals = ResidualTrees(tree, source.public, schema)

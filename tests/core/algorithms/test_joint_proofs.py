@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 
 from example_counts import seeds
-from joint_cases import Case, changing_case, drawn_case, known_case, random_case, reported_case
+from joint_cases import (
+    Case,
+    Forgotten,
+    Tables,
+    changing_case,
+    drawn_case,
+    known_case,
+    random_case,
+    random_rolls,
+    reported_case,
+)
 from leafgate.algorithms.joint_classes import JointSystem, joint_system
 from leafgate.algorithms.joint_proofs import (
     IMPOSSIBLE,
@@ -30,9 +40,10 @@ KINDS = {
 }
 
 
-def proofs_of(case: Case) -> JointProofs:
+def proofs_of(case: Case, rolls: Forgotten | None = None) -> JointProofs:
     weight, known = np.ones(len(case.label), dtype=np.int64), case.known_people()
-    system = joint_system(case.sources(), weight, case.schema, case.schema["y"], change=case.change, known=known)
+    sources = case.rolled_sources(rolls or {})
+    system = joint_system(sources, weight, case.schema, case.schema["y"], change=case.change, known=known)
     assert [i for i, _ in system.unsupported] == [i for i, v in enumerate(case.versions) if v.counted != "exact"]
     return joint_proofs(system, insiders=1)
 
@@ -95,14 +106,20 @@ def test_proofs_equal_the_enumeration_for_fourteen_people_and_for_seven() -> Non
 
 def assert_equal_to_enumeration(case: Case) -> None:
     found = proofs_of(case)
-    keys, joint = case.joint_classes(), found.system.class_of
+    assert found.system.n_classes == len({*found.system.class_of.tolist()})
+    assert_equal(found, case, case.joint_classes(), case.all_tables() // case.n_private)
+
+
+def assert_equal(found: JointProofs, case: Case, keys: list[tuple[object, ...]], label: Tables) -> None:
+    """Assert that proofs are what is true of all these tables; the last joint classes may be of forgotten people."""
+    joint = found.system.class_of
     of_class = set(zip(keys, joint.tolist(), strict=True))
-    assert len(of_class) == found.system.n_classes >= len(set(keys))
-    assert case.known or found.system.n_classes == len(set(keys))
-    label = case.all_tables() // case.n_private
+    n_classes = int(joint.max()) + 1
+    assert len(of_class) == n_classes >= len(set(keys))
+    assert case.known or n_classes == len(set(keys))
     assert len(label)
     assert found.to_insider is not None
-    for number in range(found.system.n_classes):
+    for number in range(n_classes):
         members = label[:, joint == number]
         people = np.stack([(members == value).sum(axis=1) for value in range(case.n_labels)], axis=1)
         possible = (people > 0).any(axis=0)
@@ -119,6 +136,53 @@ def assert_equal_to_enumeration(case: Case) -> None:
                 assert found.to_insider[number, own, value] == (POSSIBLE if expected else IMPOSSIBLE)
     assert all(check_witness(found.system, witness) for witness in found.witnesses)
     assert all(check_proof(found.system, proof) for proof in found.proofs)
+
+
+@pytest.mark.parametrize("make", [random_case, drawn_case, known_case, changing_case, reported_case])
+@pytest.mark.parametrize("seed", seeds(30))
+def test_rolls_prove_what_the_tables_prove(make: Any, seed: int) -> None:
+    case = make(np.random.default_rng(seed))
+    rolls = dict.fromkeys(range(int(bool(case.known)), len(case.versions)), ())
+    by_table, by_roll = proofs_of(case), proofs_of(case, rolls)
+    assert (by_roll.system.class_of == by_table.system.class_of).all()
+    assert (by_roll.state == by_table.state).all()
+    assert by_roll.to_insider is not None
+    assert (by_roll.to_insider == by_table.to_insider).all()
+
+
+@pytest.mark.parametrize("n_labels", [2, 3])
+@pytest.mark.parametrize("seed", seeds(60))
+def test_proofs_equal_the_enumeration_where_people_are_forgotten(n_labels: int, seed: int) -> None:
+    assert_equal_where_people_are_forgotten(n_labels, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_proofs_equal_the_enumeration_where_people_are_forgotten_in_a_thousand_more_cases(n_labels: int) -> None:
+    for seed in range(1_000):
+        assert_equal_where_people_are_forgotten(n_labels, 1_000_000 + seed)
+
+
+def assert_equal_where_people_are_forgotten(n_labels: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    case = random_case(rng, most_people=7 if n_labels == 2 else 5, n_labels=n_labels)
+    rolls = random_rolls(case, rng, most_forgotten=3 if n_labels == 2 else 2)
+    assert_equal(proofs_of(case, rolls), case, case.joint_classes(rolls), case.all_tables_but(rolls))
+
+
+@pytest.mark.parametrize("make", [random_case, drawn_case, changing_case, reported_case])
+@pytest.mark.parametrize("seed", seeds(30))
+def test_more_forgotten_people_never_prove_more_and_nothing_wrong(make: Any, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    case = make(rng)
+    order = {number: rng.permutation(version.people).tolist() for number, version in enumerate(case.versions)}
+    before = np.ones((len(case.label), case.n_labels), dtype=bool)
+    for most in range(5):
+        found = proofs_of(case, {number: tuple(people[:most]) for number, people in order.items()})
+        proved = found.proved[found.system.class_of]
+        assert (proved <= before).all()
+        assert (case.label[proved.any(axis=1)] == proved.argmax(axis=1)[proved.any(axis=1)]).all()
+        before = proved
 
 
 def test_more_releases_never_prove_less() -> None:

@@ -1,4 +1,4 @@
-"""The commands `leafgate ledger add`, `show` and `verify`."""
+"""The commands `leafgate ledger add`, `show`, `verify` and `forget`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from leafgate.io.json import JsonDocument, readable
 if TYPE_CHECKING:
     from datetime import date
 
+    from leafgate.commands.ledger.rolls import WantedRoll
     from leafgate.io.ledger import Ledger, LedgerLine
     from leafgate.kernel.origin import LedgerHead
 
@@ -26,6 +27,7 @@ OptionalKey = Annotated[Path | None, typer.Option(metavar="FILE", help="The file
 
 HEAD = "leafgate/head/1"
 LINES = "leafgate/lines/1"
+FORGOTTEN = "leafgate/forgotten/1"
 SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 NO_DATA = "audits with this ledger cannot tell what the release discloses together with others: add --data"
@@ -50,6 +52,19 @@ def add(
         str | None,
         typer.Option("--date", metavar="YYYY-MM-DD", help="The day on which it left; default: today, in UTC."),
     ] = None,
+    roll: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a register of the pseudonymised people of the release to this file."),
+    ] = None,
+    roll_key: Annotated[Path | None, typer.Option(metavar="FILE", help="The file with the roll's own key.")] = None,
+    policy: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The policy of the audit, by which a roll reads the table.")
+    ] = None,
+    purpose: Annotated[str | None, typer.Option(metavar="TEXT", help="Why the roll is kept.")] = None,
+    controller: Annotated[str | None, typer.Option(metavar="TEXT", help="Who is responsible for the roll.")] = None,
+    expires: Annotated[
+        str | None, typer.Option(metavar="YYYY-MM-DD", help="The last day on which the roll may be used.")
+    ] = None,
     as_json: JsonOutput = False,
 ) -> int:
     """Add a line about a release that leaves, and print the number and the SHA-256 of the line."""
@@ -57,8 +72,18 @@ def add(
     from leafgate.io.files import read_key
     from leafgate.io.ledger import append_line
 
+    wanted = _wanted_roll(roll, roll_key, policy, purpose, controller, expires)
     secret = read_key(key, LedgerError, str(key))
-    head = append_line(ledger, line_content(ledger, report, release, data, _day(day), secret), secret)
+    content = line_content(ledger, report, release, data, _day(day), secret)
+    if wanted is None:
+        head = append_line(ledger, content, secret)
+    else:
+        from leafgate.commands.ledger.rolls import with_roll
+
+        if data is None:
+            raise InvalidError("is needed for a roll", place="--data", remedy="name the table of the release's people")
+        with with_roll(wanted, ledger, report, release, data, secret) as entry:
+            head = append_line(ledger, {**content, "roll": entry}, secret)
     _print_head(ledger, head, [], as_json=as_json)
     if data is None and not as_json:
         say(f"note: {NO_DATA}", err=True)
@@ -99,9 +124,75 @@ def verify(
     return 0
 
 
+def forget(
+    roll: Annotated[Path, typer.Argument(metavar="ROLL", help="The roll.")],
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="KEY-ID", help="The keyed id of a person, as the roll has it.")
+    ] = None,
+    roll_key: Annotated[Path | None, typer.Option(metavar="FILE", help="The file with the roll's own key.")] = None,
+    key_cell_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A file with the keys of people, one a line, as tables have them."),
+    ] = None,
+    as_json: JsonOutput = False,
+) -> int:
+    """Erase people from a roll: nobody knows any more that they were among the people of the release."""
+    from leafgate.commands.ledger.rolls import ids_of_cells
+    from leafgate.io import roll as rolls
+    from leafgate.io.files import read_key
+
+    if roll_key is None:
+        raise InvalidError("is missing", place="--roll-key", remedy="give the file with the key of the roll")
+    secret = read_key(roll_key, LedgerError, str(roll_key))
+    if any(not SHA256.fullmatch(each) for each in ids or ()):
+        raise InvalidError("is no keyed id", place="KEY-ID", remedy="give 64 hexadecimal digits")
+    chosen = {each.lower() for each in ids or ()}
+    chosen |= set() if key_cell_file is None else ids_of_cells(key_cell_file, secret)
+    if not chosen:
+        raise InvalidError("names nobody", place="ledger forget", remedy="give keyed ids, or --key-cell-file")
+    found = rolls.forget(roll, chosen, secret)
+    if as_json:
+        document = {"format": FORGOTTEN, "people": len(found.leaf), "forgotten": found.forgotten}
+        print_document(readable(document))
+    else:
+        say(f"{roll}: {len(found.leaf)} people; {found.forgotten} of {found.people} forgotten")
+    return 0
+
+
 ledger_app.command("add")(guarded(add))
 ledger_app.command("show")(guarded(show))
 ledger_app.command("verify")(guarded(verify))
+ledger_app.command("forget")(guarded(forget))
+
+
+def _wanted_roll(
+    roll: Path | None,
+    key: Path | None,
+    policy: Path | None,
+    purpose: str | None,
+    controller: str | None,
+    expires: str | None,
+) -> WantedRoll | None:
+    """The roll that is asked for, all of whose options are given; None where none is."""
+    from leafgate.io.files import read_key
+
+    given = {
+        "--roll": roll, "--roll-key": key, "--policy": policy,
+        "--purpose": purpose, "--controller": controller, "--expires": expires,
+    }  # fmt: skip
+    if all(each is None for each in given.values()):
+        return None
+    if roll is None or key is None or policy is None or not purpose or not controller or expires is None:
+        missing = [name for name, value in given.items() if not value]
+        remedy = "a roll needs " + ", ".join(given)
+        raise InvalidError("is missing", place=", ".join(missing), remedy=remedy)
+    from leafgate.commands.ledger.rolls import WantedRoll
+    from leafgate.engine.waivers import utc_today
+
+    last = _day(expires, "--expires")
+    if last < utc_today():
+        raise InvalidError("is over", place="--expires", remedy="name a day to come")
+    return WantedRoll(roll, read_key(key, LedgerError, str(key)), policy, purpose, controller, last)
 
 
 def _read(ledger: Path, key: Path | None) -> Ledger:
@@ -111,7 +202,7 @@ def _read(ledger: Path, key: Path | None) -> Ledger:
     return read_ledger(ledger, None if key is None else read_key(key, LedgerError, str(key)))
 
 
-def _day(text: str | None) -> date:
+def _day(text: str | None, option: str = "--date") -> date:
     from datetime import date
 
     from leafgate.engine.waivers import utc_today
@@ -121,7 +212,7 @@ def _day(text: str | None) -> date:
     try:
         return date.fromisoformat(text if DAY.fullmatch(text) else "")
     except ValueError:
-        raise InvalidError("is no day", place="--date", remedy="write YYYY-MM-DD") from None
+        raise InvalidError("is no day", place=option, remedy="write YYYY-MM-DD") from None
 
 
 def _expected_head(text: str) -> LedgerHead:
@@ -179,6 +270,7 @@ def _line_words(line: LedgerLine) -> str:
         f"claims {claims}" if claims else "claims nothing",
         f"policy {line.policy.name!r} {line.policy.sha256[:16]}",
         f"people of {line.data.path}" if line.data else "people of a table that nobody named",
+        f"roll {line.roll.path}" if line.roll else "",
     ]
     return "; ".join(filter(None, parts))
 

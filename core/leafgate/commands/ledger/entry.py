@@ -68,7 +68,7 @@ def _released_file(folder: Path, document: JsonDocument, report: Path, given: Pa
     remedy = f"name {what}: --release FILE"
     if _digest(path, ReleaseError, remedy) != expected:
         raise ReleaseError(f"is not {what} of the report", place=str(path), remedy=remedy)
-    return {"path": _relative(path, folder), "sha256": expected, "release_sha256": described["sha256"]}
+    return {"path": relative_path(path, folder), "sha256": expected, "release_sha256": described["sha256"]}
 
 
 def _table_file(folder: Path, document: JsonDocument, path: Path, key: bytes) -> JsonDocument:
@@ -76,7 +76,7 @@ def _table_file(folder: Path, document: JsonDocument, path: Path, key: bytes) ->
     if audited not in {None, sha256}:
         remedy = "name the table of the people whom the release was learned from"
         raise DataError("is not the table of the report", place=str(path), remedy=remedy)
-    return {"path": _relative(path, folder), "keyed_sha256": keyed_digest(key, "data", sha256)}
+    return {"path": relative_path(path, folder), "keyed_sha256": keyed_digest(key, "data", sha256)}
 
 
 def _digest(path: Path, error: type[LeafgateError], remedy: str) -> str:
@@ -86,7 +86,7 @@ def _digest(path: Path, error: type[LeafgateError], remedy: str) -> str:
         raise error(f"cannot be read: {reason.strerror}", place=str(path), remedy=remedy) from None
 
 
-def _relative(path: Path, folder: Path) -> str:
+def relative_path(path: Path, folder: Path) -> str:
     """The path of a file from the folder of the ledger, with forward slashes."""
     try:
         relative = Path(os.path.relpath(path.resolve(), folder)).as_posix()
