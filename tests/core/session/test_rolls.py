@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from command_line import Ended, leafgate
+from leafgate.io.ledger import keyed_digest
 from leafgate.io.roll import keyed_id, read_roll
-from nights import ROLL_KEY, Nights
+from nights import KEY, ROLL_KEY, Nights
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +74,16 @@ def test_a_roll_proves_what_its_table_proves_and_findings_say_that_it_was_not_co
     assert nights.report(1)["data"]["files"].keys() == {"ledger line 1.roll"}
     assert nights.report(1)["policy"]["given"][4:6] == ["--roll-key", "KEY"]
     assert str(nights.roll_key) not in json.dumps(nights.report(1))
+
+
+def test_the_line_of_a_roll_names_it_and_has_the_digest_of_what_never_changes(nights: Nights) -> None:
+    (line,) = map(json.loads, nights.ledger.read_bytes().splitlines())
+    head = read_roll(nights.roll).head_sha256
+    assert line["roll"] == {"path": "roll.json", "keyed_sha256": keyed_digest(KEY, "roll", head)}
+    assert forget(nights, keyed_id(ROLL_KEY, "p007")).code == 0
+    assert read_roll(nights.roll).head_sha256 == head
+    assert "; roll roll.json\n" in leafgate("ledger", "show", nights.ledger, "--key", nights.key).out
+    assert nights.verify("--key", nights.key).code == 0
 
 
 def test_a_table_whose_path_has_another_table_now_is_replaced_by_the_roll_and_a_copy_elsewhere_is_found(
@@ -261,6 +273,18 @@ def test_a_limit_on_a_total_epsilon_needs_the_table_and_no_roll(nights: Nights) 
     assert audit(nights).code == 3
     total = findings(nights)["differential_privacy"]
     assert (total["passed"], "a limit on this needs the table" in total["evidence"]["problem"]) == (None, True)
+
+
+def test_a_roll_of_an_audit_that_an_organisation_held_to_its_policy_needs_that_policy(nights: Nights) -> None:
+    nights.ledger.write_bytes(b"")
+    org = nights.folder / "org.yaml"
+    unlisted = {"except": [{"columns": "id", "roles": ["key"]}]}
+    org.write_text(yaml.safe_dump({"leafgate": 1, "ledger": "required", "data": {"unlisted": unlisted}}))
+    assert nights.audit(0, "--org", org, ledger=True).code == 0
+    words = nights.roll_words(roll=nights.folder / "new.json")
+    assert "is not the policy of the report" in nights.add(0, *words).err
+    assert nights.add(0, *words, "--org", org).code == 0
+    assert "--org: is of the policy by which a roll is made" in nights.add(0, "--org", org).err
 
 
 @pytest.mark.parametrize("has_own_key", [False, True])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from leafgate.console.exit_codes import guarded
-from leafgate.console.options import JsonOutput
+from leafgate.console.options import JsonOutput, Org
 from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError, LedgerError
 from leafgate.io.json import JsonDocument, readable
@@ -60,6 +61,7 @@ def add(
     policy: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The policy of the audit, by which a roll reads the table.")
     ] = None,
+    org: Org = None,
     purpose: Annotated[str | None, typer.Option(metavar="TEXT", help="Why the roll is kept.")] = None,
     controller: Annotated[str | None, typer.Option(metavar="TEXT", help="Who is responsible for the roll.")] = None,
     expires: Annotated[
@@ -73,6 +75,8 @@ def add(
     from leafgate.io.ledger import append_line
 
     wanted = _wanted_roll(roll, roll_key, policy, purpose, controller, expires)
+    if org and wanted is None:
+        raise InvalidError("is of the policy by which a roll is made", place="--org", remedy="leave it out")
     secret = read_key(key, LedgerError, str(key))
     content = line_content(ledger, report, release, data, _day(day), secret)
     if wanted is None:
@@ -82,7 +86,7 @@ def add(
 
         if data is None:
             raise InvalidError("is needed for a roll", place="--data", remedy="name the table of the release's people")
-        with with_roll(wanted, ledger, report, release, data, secret) as entry:
+        with with_roll(replace(wanted, org=tuple(org or ())), ledger, report, release, data, secret) as entry:
             head = append_line(ledger, {**content, "roll": entry}, secret)
     _print_head(ledger, head, [], as_json=as_json)
     if data is None and not as_json:

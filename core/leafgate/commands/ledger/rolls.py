@@ -39,6 +39,7 @@ class WantedRoll:
         purpose: why it is kept.
         controller: who is responsible for it.
         expires: the last day on which it may be used.
+        org: the policies that this one was held to.
     """
 
     path: Path
@@ -47,6 +48,7 @@ class WantedRoll:
     purpose: str
     controller: str
     expires: date
+    org: tuple[Path, ...] = ()
 
 
 @contextmanager
@@ -81,7 +83,7 @@ def with_roll(
 
 
 def _roll(wanted: WantedRoll, report: Path, path: Path, data: Path) -> Roll:
-    session = open_session(wanted.policy, data)
+    session = open_session(wanted.policy, data, org=wanted.org)
     table, policy = session.tables.people, session.policy
     if policy.sha256 != read_report(report)["policy"]["sha256"]:
         remedy = "name the policy of the audit: --policy FILE"
