@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -304,6 +304,7 @@ def joint_system(
     *,
     change: SecretChange | None = None,
     known: Table | None = None,
+    at: int | None = None,
 ) -> JointSystem:
     """The joint classes of some people, and what all releases together state of a secret of theirs.
 
@@ -319,6 +320,7 @@ def joint_system(
         change: how the class may differ between two tables, where it is a secret; None for not at all.
         known: people of the first table whose class or secret is known, with all public columns. Nobody knows which of
             the people with their public cells they are: so many of these have these secrets.
+        at: the number of the table whose class is asked of the people in it; None for the latest of each.
 
     Raises:
         InconclusiveError: there are too many combinations of cells that nobody knows, a release has numbers that whole
@@ -337,14 +339,14 @@ def joint_system(
         keys += [_class_codes(source, schema) for source in used]
     for source, _, found in leaf_of:
         keys += [_of_people(column, source.record) for column in found.T]
-    among = None if known is None else _known_records(known, sources[0])
+    among = None if known is None else known_records(known, sources[0])
     if among is not None:
         keys.append(np.where(np.isin(sources[0].record, among), sources[0].record, ABSENT))
     class_of, first = group_by_keys(keys)
     size = np.bincount(class_of, weights=weight, minlength=len(first)).astype(np.int64)
     present = np.stack([each.record[first] >= 0 for each in sources], axis=1)
     leaf = [np.stack([_of_people(column, source.record[first]) for column in each.T]) for source, _, each in leaf_of]
-    histories = _Histories.of([sources[0], *used], schema, first, change)
+    histories = replace(_Histories.of([sources[0], *used], schema, first, change), at=at)
     forgotten = _Forgotten.of([(source, tree) for source, tree, _ in leaf_of], histories.tables, schema)
     cells = forgotten.added_to(_Cells.of(leaf, unknown, histories), len(size))
     size = np.append(size, forgotten.people)
@@ -387,8 +389,16 @@ def _class_codes(source: ReleasedTable, schema: Schema) -> Ids:
     return _of_people(source.public.codes(schema.target.name), source.record)
 
 
-def _known_records(known: Table, source: ReleasedTable) -> Ids:
-    """The record of each row of people whose secrets are known; InconclusiveError where somebody has none."""
+def known_records(known: Table, source: ReleasedTable) -> Ids:
+    """The public record of each of the people whose secrets are known: shape (n_known,).
+
+    Args:
+        known: these people, with all public columns.
+        source: a release of a table with all of them.
+
+    Raises:
+        InconclusiveError: somebody has the public cells of nobody in the table.
+    """
     names = [column.name for column in source.public.schema.columns]
     both = pd.concat([known.frame[names], source.public.frame[names]], ignore_index=True)
     number = Table(source.public.schema, both, np.ones(len(both), dtype=np.int64)).project(names)[1]
@@ -413,12 +423,14 @@ class _Histories:
         label: shape (n_histories, n_tables), the position of the class in its domain; ABSENT in tables without them.
         start: shape (n_classes,), the position of the first history that the people of a joint class can have.
         n: shape (n_classes,), how many these are.
+        at: the number of the table that is asked about; None for the latest of each person.
     """
 
     tables: list[int]
     label: Ids
     start: Ids
     n: Ids
+    at: int | None = None
 
     @classmethod
     def of(cls, sources: Sequence[ReleasedTable], schema: Schema, first: Ids, change: SecretChange) -> _Histories:
@@ -441,9 +453,10 @@ class _Histories:
 
     @property
     def latest(self) -> Ids:
-        """The class of each history in the latest table with these people."""
+        """The class of each history in the table that is asked about, or in the latest one with these people."""
         label = np.full(len(self.label), ABSENT)
-        for column in self.label.T:
+        asked = [column for table, column in zip(self.tables, self.label.T, strict=True) if table == self.at]
+        for column in (*self.label.T, *asked):
             label = np.where(column >= 0, column, label)
         return label
 

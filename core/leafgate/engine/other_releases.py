@@ -140,7 +140,21 @@ def read_releases(policy: Policy, table: Table, readers: Sequence[ModelReader]) 
         InconclusiveError: a release or its table cannot be read.
     """
     placed = policy.placed_releases
-    return [_read(policy, place, spec, table, readers) for place, spec in placed if not _is_report(place, spec)]
+    read = [_read(policy, place, spec, table, readers) for place, spec in placed if not _is_report(place, spec)]
+    return _of_same_tables(read, table, len(_other_tables(policy)))
+
+
+def _of_same_tables(read: Sequence[ReadRelease], table: Table, latest: int) -> list[ReadRelease]:
+    """The releases, where a copy of a table is the same table, and one of the audited table is that."""
+    times: dict[str, int] = {}
+    found = []
+    for each in read:
+        content = "" if each.roll is not None else each.table.sha256
+        if content and content == table.sha256:
+            found.append(replace(each, table=table, is_own=True, time=latest))
+        else:
+            found.append(replace(each, time=times.setdefault(content, each.time) if content else each.time))
+    return found
 
 
 def _read(policy: Policy, place: str, spec: ReleaseSpec, table: Table, readers: Sequence[ModelReader]) -> ReadRelease:
@@ -362,6 +376,11 @@ def _by_keys(table: Table, others: Sequence[ReadRelease]) -> KnownReleases:
     own = _keys(table, "data.path")
     keys = sorted(own, key=_order)
     listed = set(keys)
+    for each in others:
+        theirs = set() if each.is_own or each.roll is not None else {*_keys(each.table, f"{each.label}.data")}
+        if theirs and not theirs & listed:
+            problem = "none of its keys is one of the audited table, so that nobody knows who is who"
+            raise InconclusiveError(problem, place=f"{each.label}.data", remedy="write keys alike in all tables")
     of_others = [own if each.is_own else _keys(each.table, f"{each.label}.data") for each in others]
     named = [*dict.fromkeys(key for each in (own, *of_others) for key in each)]
     of_others = [

@@ -283,9 +283,9 @@ class SecretChange:
     at_most: int | None = None
 
     @property
-    def is_any(self) -> bool:
-        """May anybody have any secret in any table?"""
-        return self.directions is None and self.at_most is None
+    def is_none(self) -> bool:
+        """Has everybody the same secret in all tables?"""
+        return not self.directions if self.directions is not None else self.at_most == 0
 
     def allows(self, older: str, newer: str) -> bool:
         """May somebody who has one value have another one in a later table, perhaps after several changes?"""

@@ -293,7 +293,9 @@ class LedgerRelease(ReleaseSpec):
 class ChangedPeople(Strict):
     """How many people may have changed."""
 
-    at_most: Annotated[int, Field(ge=0)] = Field(description="People who may have another secret in some table.")
+    at_most: Annotated[int, Field(ge=0, le=2**31)] = Field(
+        description="People who may have another secret in some table."
+    )
 
 
 def fewer_changes(old: Any, new: Any) -> Kind:

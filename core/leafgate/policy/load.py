@@ -217,7 +217,7 @@ def _unusable_releases(policy: Policy) -> Iterator[Problem]:
     """Other releases that are not there, and columns of frequency tables that say nothing of the class."""
     columns = policy.data.columns
     for i, each in enumerate(policy.releases):
-        if not each.path.exists():
+        if not each.path.is_file():
             yield Problem(f"releases[{i}].path", "there is no such file", "name the release as it left")
         place, names = f"releases[{i}].counts", each.counts or ()
         wrong = [name for name in names if name not in columns or not columns[name].values]

@@ -240,7 +240,7 @@ def _unknown_key(loc: DocumentPath, used: type[BaseModel] | None) -> tuple[str, 
     key = str(loc[-1])
     known = [] if used is None else [field.alias or name for name, field in used.model_fields.items()]
     turned = (set(DIRECTIONS) - {key}) & set(known) if key in DIRECTIONS else set()
-    if used is not None and turned:
+    if used is not None and turned and "use" in used.model_fields:
         direction = turned.pop()
         return f"{used.model_fields['use'].default} is limited by `{direction}`", f"write {direction} instead of {key}"
     if len(loc) > 1 and key in Policy.model_fields:

@@ -10,6 +10,7 @@ from typing import Any
 from leafgate.engine.waivers import utc_today
 from leafgate.errors import LedgerError, PolicyError, ReleaseError
 from leafgate.io.files import read_key
+from leafgate.io.json import canonical
 from leafgate.io.ledger import LedgerLine, RollFile, TableFile, keyed_digest, read_ledger
 from leafgate.io.roll import Roll, read_roll
 from leafgate.kernel.options import digest
@@ -64,7 +65,7 @@ def with_ledger(policy: Policy, given: GivenLedger) -> Policy:
     found: dict[tuple[str, str], LedgerRelease] = {}
     for line in _with_their_tables(ledger.lines):
         release = files.release_of(line)
-        is_own_table = line.data is None or line.data.keyed_sha256 == audited
+        is_own_table = line.data is not None and line.data.keyed_sha256 == audited
         is_audited = is_own_table and line.release.sha256 in own_files
         if is_audited or (not release.problem and not release.roll and (line.release.sha256, release.data) in named):
             continue
@@ -76,10 +77,10 @@ def with_ledger(policy: Policy, given: GivenLedger) -> Policy:
 
 
 def _with_their_tables(lines: Iterable[LedgerLine]) -> list[LedgerLine]:
-    """The lines, without those that name no table of a release for which another line names one."""
+    """The lines, without those that name no table where another line of the same report names one."""
     listed = [*lines]
-    known = {line.release.sha256 for line in listed if line.data is not None}
-    return [line for line in listed if line.data is not None or line.release.sha256 not in known]
+    known = {canonical(line.report.model_dump(mode="json")) for line in listed if line.data is not None}
+    return [each for each in listed if each.data or canonical(each.report.model_dump(mode="json")) not in known]
 
 
 def _tables(lines: Iterable[LedgerLine], policy: Policy, folder: Path, key: bytes) -> dict[str, Path]:

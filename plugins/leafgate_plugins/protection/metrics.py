@@ -19,6 +19,7 @@ from leafgate.api import (
     PeopleCount,
     Score,
     ScoringContext,
+    SecretBelief,
     Unit,
     ValueMetric,
     lazy,
@@ -181,6 +182,9 @@ class Exposure(ValueMetric, AtMost):
             if self.insiders > 1:
                 raise InconclusiveError("the attack says what one insider is certain of, and not what several are")
             return np.asarray((posterior >= certainty.CERTAIN) | to_insider)
+        if self.insiders and isinstance(case.belief, SecretBelief) and case.belief.derived_alone:
+            problem = "the attack does not say what insiders are certain of"
+            raise InconclusiveError(problem, remedy="leave the option `insiders` of the attack out")
         people = case.people_by_value if self.insiders else None
         if people is None and self.insiders and case.is_composition_derived:
             people = posterior * case.sizes.to_numpy()[:, None]

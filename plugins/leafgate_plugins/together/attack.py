@@ -12,14 +12,15 @@ import pandas as pd
 
 from leafgate.algorithms.equivalence import ResidualTrees
 from leafgate.algorithms.feasible import conditions
-from leafgate.algorithms.joint_classes import JointSystem, ReleasedTable, joint_system
-from leafgate.algorithms.joint_proofs import OPEN, POSSIBLE, JointProofs, joint_proofs
+from leafgate.algorithms.joint_classes import JointSystem, ReleasedTable, joint_system, known_records
+from leafgate.algorithms.joint_proofs import IMPOSSIBLE, OPEN, POSSIBLE, JointProofs, joint_proofs
 from leafgate.api import (
     AdversaryKnowledge,
     AuditorOnly,
     Column,
     Floats,
     Ids,
+    KnownReleases,
     Mask,
     Node,
     PeopleCount,
@@ -32,8 +33,8 @@ from leafgate.api import (
 from leafgate_plugins.together.estimate import MAX_GAP, batch_per_leaf, maximum_entropy, stated_people
 from leafgate_plugins.together.words import joint_words
 
-ESTIMATE_ERROR = 0.02
-"""An estimated probability may be off by this much: a limit that lies nearer to it is inconclusive."""
+ESTIMATE_ERROR, ERROR_OF_ONE = 0.02, 0.1
+"""An estimated probability may be off by the larger of the first and the second divided by the people of the class."""
 
 LARGEST_ESTIMATE = 1 - 1e-6
 """An estimate is never certain: only a proof is."""
@@ -47,7 +48,7 @@ NOT_DECIDED = (
     "the attack, or publish fewer leaves"
 )
 NEAR_LIMIT = (
-    "what is believed of people of whom nothing is proved is an estimate, and the limit lies within .02 of it; publish "
+    "what is believed of people of whom nothing is proved is an estimate, and the limit lies within its error; publish "
     "less, or set a limit farther from it"
 )
 NOT_NEAR = (
@@ -56,6 +57,17 @@ NOT_NEAR = (
 ANY_CHANGE = "secret_may_change: anybody's secret may have changed between two tables"
 NOT_COMPARED = "not compared with its table, in whose place is a roll"
 SOME_FORGOTTEN = "some of its people were forgotten, so that less may be proved of others than is true"
+LEFT_PROVED = (
+    "of some people who left the table this release and the others prove the secret, which no limit judges: wait until "
+    "more people leave at once, or publish less"
+)
+EARLIER_PROVED = (
+    "they prove what the secret of some people was in an older table, which no limit judges: publish less, or name the "
+    "older release alone in a policy of that table"
+)
+SOME_KNOWN = (
+    "knows.people: of people with the same public cells some are known and others not, and who is who is not used"
+)
 NO_KEY = "nobody knows which of its people are in the table: give a column the role `key`"
 
 
@@ -106,15 +118,23 @@ class _World:
             if each.record is not None
         ]
         unused = tuple(f"{each.label}: {NO_KEY}" for each in releases.others if each.record is None)
-        if releases.change.is_any:
+        if _anything_may_change(known, releases):
             unused += (ANY_CHANGE,)
         return cls(known, [own, *others], releases.weight, releases.in_table, unused)
 
-    def system(self, secret: Column) -> JointSystem:
-        """What the releases state of a secret."""
+    def system(self, secret: Column, *, at: int | None = None) -> JointSystem:
+        """What the releases state of a secret; `at` is the number of the table whose secret is asked."""
         change = None if self.known.releases is None else self.known.releases.change
         known = self.known.people
-        return joint_system(self.sources, self.weight, self.known.schema, secret, change=change, known=known)
+        return joint_system(self.sources, self.weight, self.known.schema, secret, change=change, known=known, at=at)
+
+
+def _anything_may_change(known: AdversaryKnowledge, releases: KnownReleases) -> bool:
+    """May everybody have any secret in any table, whatever the words for it?"""
+    values = [str(value) for value in known.schema.target.domain]
+    any_direction = all(releases.change.allows(older, newer) for older in values for newer in values)
+    most = releases.change.at_most
+    return any_direction and (most is None or most >= int(releases.weight.sum()))
 
 
 def _belief(world: _World, secret: Column, *, insiders: int, time_limit: float) -> SecretBelief:
@@ -138,6 +158,9 @@ def _belief(world: _World, secret: Column, *, insiders: int, time_limit: float) 
         left = max(time_limit - (time.monotonic() - start), 1.0)
         evidence |= {"together": [each.label for each in world.sources], **_versions(world, proofs, secret, left)}
         evidence |= _says(evidence, secret) | _batch(world, posterior[row_of])
+    left = max(time_limit - (time.monotonic() - start), 1.0)
+    unused += _not_judged(world, proofs, secret, undecided, left)
+    because = "; ".join(unused) or because
     if unused:
         evidence["unused"] = unused
     if not_compared := _not_compared(world):
@@ -156,6 +179,54 @@ def _belief(world: _World, secret: Column, *, insiders: int, time_limit: float) 
         of_people=world.known.releases is not None,
         certain_to_insider=None if proofs.to_insider is None else proofs.to_insider == POSSIBLE,
     )
+
+
+def _not_judged(world: _World, proofs: JointProofs, secret: Column, undecided: Mask, time_limit: float) -> list[str]:
+    """Why limits, which judge what people of the table have now, are no answer for others and for earlier secrets."""
+    start, class_of = time.monotonic(), proofs.system.class_of
+    reasons = []
+    if known := _mixed_records(world):
+        reasons.append(known)
+    derived = np.asarray(proofs.proved.any(axis=1) | undecided.any(axis=1))
+    if proofs.to_insider is not None:
+        derived |= (proofs.to_insider != IMPOSSIBLE).any(axis=(1, 2))
+    left = np.flatnonzero(derived[class_of] & (np.arange(len(class_of)) >= world.in_table))
+    if len(left) and not _proved_by_others(world, secret, time_limit)[left].all():
+        reasons.append(LEFT_PROVED)
+    changes = world.known.releases is not None and not world.known.releases.change.is_none
+    if changes and secret.name == world.known.schema.target.name:
+        own = world.sources[0].table
+        for table in sorted({each.table for each in world.sources} - {own}):
+            seconds = max(time_limit - (time.monotonic() - start), 1.0)
+            then = joint_proofs(world.system(secret, at=table), time_limit=seconds)
+            there = np.any([each.record >= 0 for each in world.sources if each.table == table], axis=0)
+            found = np.asarray(then.proved.any(axis=1) | _undecided(then).any(axis=1))[then.system.class_of]
+            if (found & there & (world.sources[0].record >= 0)).any():
+                reasons.append(EARLIER_PROVED)
+                break
+    return reasons
+
+
+def _mixed_records(world: _World) -> str:
+    """That some, and not all, people with the same public cells are known; empty where that is not so."""
+    if world.known.people is None:
+        return ""
+    record = known_records(world.known.people, world.sources[0])
+    known = np.bincount(record, weights=world.known.people.weight, minlength=len(world.known.weight))
+    return SOME_KNOWN if ((known > 0) & (known < world.known.weight)).any() else ""
+
+
+def _proved_by_others(world: _World, secret: Column, time_limit: float) -> Mask:
+    """Whose secret the other releases prove without this one: shape (n_people,)."""
+    others = sorted(world.sources[1:], key=lambda each: -each.table)
+    people = np.flatnonzero(np.any([each.record >= 0 for each in others], axis=0))
+    sources = [replace(each, record=each.record[people]) for each in others]
+    change = None if world.known.releases is None else world.known.releases.change
+    system = joint_system(sources, world.weight[people], world.known.schema, secret, change=change)
+    found = np.asarray(joint_proofs(system, time_limit=time_limit).proved.any(axis=1))
+    proved = np.zeros(len(world.weight), dtype=bool)
+    proved[people] = found[system.class_of[: len(people)]]
+    return proved
 
 
 def _not_compared(world: _World) -> list[str]:
@@ -236,17 +307,18 @@ def _alternatives(posterior: Floats, proofs: JointProofs, undecided: Mask) -> It
     """What else may be true: undecided values are certain, and each estimate is off by as much as it may be."""
     n_values = posterior.shape[1]
     free = np.asarray(~proofs.proved.any(axis=1)) & ~stated_people(proofs.system)[1]
+    error = np.maximum(ESTIMATE_ERROR, ERROR_OF_ONE / np.maximum(proofs.system.size, 1))
     if undecided.any():
         for value in range(n_values):
             certain = np.eye(n_values)[value]
             yield np.where((undecided[:, value])[:, None], certain, posterior)
     for value in range(n_values) if free.any() and n_values > 1 else ():
-        for step in (ESTIMATE_ERROR, -ESTIMATE_ERROR) if n_values > 2 else (ESTIMATE_ERROR,):
-            yield np.where(free[:, None], _moved(posterior, value, step), posterior)
+        for sign in (1, -1) if n_values > 2 else (1,):
+            yield np.where(free[:, None], _moved(posterior, value, sign * error), posterior)
 
 
-def _moved(posterior: Floats, value: int, step: float) -> Floats:
-    """The rows with the probability of one value changed by a step, and the others in their proportions."""
+def _moved(posterior: Floats, value: int, step: Floats) -> Floats:
+    """The rows with the probability of one value changed by a step each, and the others in their proportions."""
     old = posterior[:, value]
     new = np.clip(old + step, 1 - LARGEST_ESTIMATE, LARGEST_ESTIMATE)
     rest = np.maximum(1 - old, 1e-12)

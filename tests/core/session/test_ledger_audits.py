@@ -128,6 +128,15 @@ def test_a_line_without_a_table_is_inconclusive_until_another_line_names_it(nigh
     ]
 
 
+def test_a_line_without_a_table_of_a_file_that_is_audited_is_inconclusive(nights: Nights) -> None:
+    """Trees of two tables may be the same file; nobody said of which people this line is."""
+    nights.ledger.write_bytes(b"")
+    shutil.copytree(nights.out(1), nights.folder / "copy")
+    leafgate("ledger", "add", nights.ledger, nights.folder / "copy" / "report.json", "--key", nights.key)
+    nights.policy(1, build={"use": "published", "path": "copy/release.json"})
+    assert "ledger line 1: nobody said which people it was learned from" in problem_of_joint(nights)
+
+
 def test_a_release_that_both_the_policy_and_lines_name_is_there_once(nights: Nights) -> None:
     shutil.copytree(nights.out(0), nights.folder / "copy")
     words = [nights.ledger, nights.folder / "copy" / "report.json", "--key", nights.key]

@@ -639,3 +639,101 @@ def test_columns_that_no_frequency_table_can_have_are_refused(folder: Folder, co
     path = folder.policy(table, releases=[{"path": "paper.csv", "counts": counts}])
     with pytest.raises(PolicyError, match=r"releases\[0\]\.counts"):
         load_policy(path)
+
+
+def mixed(n: int, age: int = 0) -> list[Row]:
+    """People who are alike in public, every second of whom is ill."""
+    return [(f"p{age}{i:03}", age, "a", "yes" if i % 2 else "no") for i in range(n)]
+
+
+def test_somebody_who_left_and_is_proved_leaves_limits_inconclusive(folder: Folder) -> None:
+    rows = mixed(100)
+    old, new = folder.table("old.csv", rows), folder.table("new.csv", rows[:-1])
+    build = {"use": "kadet", "k": 20}
+    folder.release("old.json", old, build=build)
+    found = folder.findings(new, build=build, releases=[{"path": "old.json", "data": old}])
+    for limit in ("exposure@joint#ill", "confidence@joint#ill"):
+        assert found[limit].passed is None
+        assert "left the table" in str(found[limit].evidence["problem"])
+
+
+def test_what_the_other_releases_prove_alone_of_those_who_left_is_not_this_ones(folder: Folder) -> None:
+    rows = mixed(100)
+    old, new = folder.table("old.csv", rows), folder.table("new.csv", rows[:-1])
+    older = folder.table("older.csv", rows[:-1])
+    build = {"use": "kadet", "k": 20}
+    folder.release("old.json", old, build=build)
+    folder.release("older.json", older, build=build)
+    releases = [{"path": "older.json", "data": older}, {"path": "old.json", "data": old}]
+    found = folder.findings(new, build=build, releases=releases)
+    assert found["exposure@joint#ill"].passed is True
+
+
+@pytest.mark.parametrize("change", [{"at_most": 1}, [["yes", "no"]], {"at_most": 200}, [["no", "yes"], ["yes", "no"]]])
+def test_what_a_secret_was_is_not_passed_over_where_it_may_have_changed(folder: Folder, change: Any) -> None:
+    rows = [*((*row[:3], "yes") for row in mixed(20)), *mixed(80, age=5)]
+    old, new = folder.table("old.csv", rows), folder.table("new.csv", [*rows, *mixed(2, age=9)])
+    (folder.path / "paper.csv").write_text("town,ill,count\na,yes,60\na,no,40")
+    folder.release("old.json", old, build={"use": "kadet", "k": 20, "prune": False})
+    build = {"use": "kadet", "k": 100}
+    changes: dict[str, Any] = {"build": build, "releases": [{"path": "old.json", "data": old}]}
+    metrics = [{"use": "exposure", "of": "joint", "at_most": 0}]
+    assert folder.findings(new, **changes, metrics=metrics)["exposure@joint#ill"].passed is False
+    found = folder.findings(new, **changes, metrics=metrics, secret_may_change=change)
+    assert found["exposure@joint#ill"].passed is None
+
+
+@pytest.mark.parametrize("name", ["new.csv", "./new.csv", "copy.csv"])
+def test_the_audited_table_under_another_name_is_the_audited_table(folder: Folder, name: str) -> None:
+    cells = zip("aababbbbc", "nnnynnyny", strict=True)
+    rows = [(f"p{i}", i // 3, town, "yes" if ill == "y" else "no") for i, (town, ill) in enumerate(cells)]
+    new = folder.table("new.csv", rows)
+    folder.table("copy.csv", rows)
+    release = folder.release("age.json", new, build={"use": "kadet", "k": 3, "prune": False}, ignored=["town"])
+    changes: dict[str, Any] = {"build": {"use": "kadet", "k": 9}, "secret_may_change": {"at_most": 2}}
+    alone = folder.findings(new, **changes, releases=[{"path": release}])
+    named = folder.findings(new, **changes, releases=[{"path": release, "data": name}])
+    assert alone["exposure@joint#ill"].passed is named["exposure@joint#ill"].passed is False
+
+
+def test_insiders_of_a_limit_need_an_attack_that_says_what_they_know(folder: Folder) -> None:
+    table = folder.table("people.csv", [("q1", 0, "b", "yes"), ("q2", 0, "b", "no"), *mixed(20)])
+    (folder.path / "paper.csv").write_text("town,ill,count\na,yes,10\na,no,10\nb,yes,1\nb,no,1")
+    releases = [{"path": "paper.csv", "counts": ["town", "ill"]}]
+    changes: dict[str, Any] = {"build": {"use": "kadet", "k": 20}, "releases": releases}
+    assert folder.findings(table, **changes)["exposure@joint#ill"].passed is False
+    found = folder.findings(table, **changes, attacks=[{"use": "joint", "insiders": 0}])["exposure@joint#ill"]
+    assert found.passed is None
+    assert "insiders" in str(found.evidence["problem"])
+
+
+def test_tables_that_share_no_key_leave_limits_inconclusive(folder: Folder) -> None:
+    rows = people(60)
+    new = folder.table("new.csv", rows)
+    old = folder.table("old.csv", [(f"X{row[0]}", *row[1:]) for row in rows])
+    folder.release("old.json", old)
+    found = folder.findings(new, releases=[{"path": "old.json", "data": old}])
+    assert found["exposure@joint"].passed is None
+    assert "none of its keys" in str(found["attack:joint"].evidence["problem"])
+
+
+def test_known_people_who_may_be_others_leave_limits_inconclusive(folder: Folder) -> None:
+    table = folder.table("people.csv", mixed(10))
+    (folder.path / "known.csv").write_text("age,town,ill\n" + "0,a,yes\n" * 5)
+    found = folder.findings(table, build={"use": "kadet", "k": 10}, knows={"people": "known.csv"})
+    assert found["exposure@joint#ill"].passed is None
+    assert "knows.people" in str(found["exposure@joint#ill"].evidence["problem"])
+
+
+def test_a_folder_is_no_release(folder: Folder) -> None:
+    (folder.path / "old").mkdir()
+    table = folder.table("people.csv", people(40))
+    with pytest.raises(PolicyError, match=r"releases\[0\]\.path: there is no such file"):
+        load_policy(folder.policy(table, releases=[{"path": "old"}]))
+
+
+@pytest.mark.parametrize("change", [{"at_least": 1}, {"at_most": 2**63}])
+def test_numbers_of_changes_that_cannot_be_are_refused(folder: Folder, change: Any) -> None:
+    changes, _, _ = two_nights(folder)
+    with pytest.raises(PolicyError, match="secret_may_change"):
+        load_policy(folder.policy(**changes, secret_may_change=change))
