@@ -32,6 +32,12 @@ def test_the_paragraph_is_one_line_without_names_of_metrics(tmp_path: Path, endi
     assert text.rstrip().endswith("Whether it may leave is decided by people, and not by this text.")
 
 
+def test_the_paragraph_of_an_auditors_report_says_that_it_is_for_its_owner(tmp_path: Path) -> None:
+    text = paragraph(audited(tmp_path, {}, audience="auditor"))
+    assert text.startswith("Made from an auditor's report: for its owner alone.")
+    assert not paragraph(audited(tmp_path, {}, audience="public")).startswith("Made from")
+
+
 def test_the_paragraph_of_a_broken_limit_says_what_it_means_and_for_how_many(tmp_path: Path) -> None:
     changes = {"build": {"use": "c45"}, "metrics": [{"use": "k_anonymity", "at_least": 20}]}
     text = paragraph(audited(tmp_path, changes, audience="public"))

@@ -237,7 +237,7 @@ def append_line(path: Path, content: JsonObject, key: bytes) -> LedgerHead:
         LedgerError: a line of the ledger was changed, or one has this release, its table and this report.
         OutputError: the ledger cannot be written, or another process does so all the time.
     """
-    target = path.resolve()
+    target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         raise OutputError("is no file that can be written", place=str(path), remedy="name a file")
     make_folder(target.parent)

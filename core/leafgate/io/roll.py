@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import hmac
+import os
 import stat
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -195,7 +196,7 @@ def forget(path: Path, ids: Collection[str], key: bytes) -> Roll:
             roll; nothing is erased then.
         OutputError: the roll cannot be written, or another process does so all the time.
     """
-    target = path.resolve()
+    target = Path(os.path.realpath(path))
     read_roll(target, key)
     make_folder(target.parent)
     try:

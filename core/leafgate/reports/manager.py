@@ -11,6 +11,7 @@ from leafgate.disclosure.text import audited_file, file_words, idle_waiver_lines
 from leafgate.io.json import JsonObject
 from leafgate.io.text import LONGEST, clean
 
+FOR_AUDITORS = "Made from an auditor's report: for its owner alone. Make what others read from the public report."
 MAX_ALARMS = 3
 """Sentences on what broken limits mean."""
 MAX_COLUMNS = 6
@@ -24,7 +25,8 @@ CODE_IN_BRACKETS = re.compile(r"\s*\(`[^`]*`\)")
 def manager(report: JsonObject) -> bytes:
     """One paragraph in plain words, and a line below it that says which file it is about."""
     file = audited_file(report)
-    lines = [manager_paragraph(report), *([f"File {file_words(file)}"] if file else [])]
+    warning = f"{FOR_AUDITORS} " if report["audience"] == "auditor" else ""
+    lines = [warning + manager_paragraph(report), *([f"File {file_words(file)}"] if file else [])]
     return "".join(f"{clean(line, MAX_PARAGRAPH)}\n" for line in lines).encode()
 
 

@@ -42,7 +42,7 @@ def line_content(
     sha256 = hashlib.sha256(content).hexdigest()
     is_public = document["audience"] == "public"
     method = document.get("method") or {}
-    folder = ledger.resolve().parent
+    folder = Path(os.path.realpath(ledger)).parent
     return {
         "date": day.isoformat(),
         "release": _released_file(folder, document, report, release),
@@ -89,7 +89,7 @@ def _digest(path: Path, error: type[LeafgateError], remedy: str) -> str:
 def relative_path(path: Path, folder: Path) -> str:
     """The path of a file from the folder of the ledger, with forward slashes."""
     try:
-        relative = Path(os.path.relpath(path.resolve(), folder)).as_posix()
+        relative = Path(os.path.relpath(os.path.realpath(path), folder)).as_posix()
         relative.encode(UTF_8)
     except ValueError:  # another drive, or a name that is no text
         message = "has no path from the folder of the ledger that a ledger can hold"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -75,7 +76,7 @@ def with_roll(
     roll = _roll(wanted, report, path, data)
     write_roll(wanted.path, roll)
     try:
-        folder = ledger.resolve().parent
+        folder = Path(os.path.realpath(ledger)).parent
         yield {"path": relative_path(wanted.path, folder), "keyed_sha256": keyed_digest(key, "roll", roll.head_sha256)}
     except BaseException:
         wanted.path.unlink(missing_ok=True)
