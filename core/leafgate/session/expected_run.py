@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 ANOTHER_RUN = "this report is of another run: audit again into a fresh folder"
+OF_STATEMENTS = "--"
+"""What the names of the options of `attest` and `verify` begin with."""
+WITHOUT_DIGESTS = "statements of what is no pass have no digests unless they are attested with --with-digests"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,9 +69,9 @@ class ExpectedRun:
                 actual = described.get(key)
                 if actual != wanted:
                     text = "names none" if actual is None else f"is {actual[:16]}"
-                    yield Problem(
-                        f"{path}: {name}.{key}", f"{text}, and {str(wanted or 'none')[:16]} is expected", ANOTHER_RUN
-                    )
+                    message = f"{text}, and {str(wanted or 'none')[:16]} is expected"
+                    remedy = ANOTHER_RUN if actual is not None or self.option != OF_STATEMENTS else WITHOUT_DIGESTS
+                    yield Problem(f"{path}: {name}.{key}", message, remedy)
 
     def _policy_digests(self, report: Mapping[str, Any]) -> dict[str, str | None]:
         """The digests that a report of the expected policy has; of a file also that of its waivers."""

@@ -462,3 +462,13 @@ def test_the_policys_digest_is_taken_before_the_first_attack(tmp_path: Path, mon
     monkeypatch.setattr(Policy, "sha256", property(noted_digest))
     audited(tmp_path)
     assert done == ["digest", "attack"]
+
+
+def test_a_release_that_no_statement_names_says_how_to_name_it(folders: dict[str, Path]) -> None:
+    folder = folders["fail"]
+    ended = verify(folder, "--release", "0" * 64)
+    assert ended.code == 2
+    assert "names none" in ended.err
+    assert "--with-digests" in ended.err
+    other = verify(folder, "--release", "0" * 64, out="digests")
+    assert (other.code, "--with-digests" in other.err, "of another run" in other.err) == (2, False, True)
