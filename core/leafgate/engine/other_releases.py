@@ -16,7 +16,7 @@ import pandas as pd
 from leafgate.algorithms.consistency import Consistency
 from leafgate.algorithms.joint_classes import contradicted_leaves, unsupported_reason
 from leafgate.engine.rolls import ReadRoll, open_roll, require_fitting, require_possible
-from leafgate.errors import InconclusiveError, LeafgateError, Problem, ReleaseError, ReportError
+from leafgate.errors import DataError, InconclusiveError, LeafgateError, Problem, ReleaseError, ReportError
 from leafgate.io.files import read_bounded
 from leafgate.io.json import parse_json
 from leafgate.io.release_codec import SealedRelease, serialize
@@ -32,6 +32,8 @@ from leafgate.kernel.tree import Branch, CategoricalSplit, Node, columns_asked
 from leafgate.models.load import load_release
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
     from leafgate.ir.model_readers import ModelReader
@@ -168,7 +170,7 @@ def _read(policy: Policy, place: str, spec: ReleaseSpec, table: Table, readers: 
         if isinstance(spec, LedgerRelease) and spec.roll is not None and spec.roll_key is not None:
             roll, people = open_roll(spec.roll, spec.roll_key, place), table.without_rows
         if spec.data is not None:
-            people = read_table(policy.data, table.schema, spec.data, f"{place}.data")
+            people = _people(policy, table, spec.data, f"{place}.data")
         if spec.counts is not None:
             release = frequency_table(spec.path.read_bytes(), spec.counts, table.schema)
             return ReadRelease(place, spec.path.name, release, people, spec.data is None, time, BuildResult(release))
@@ -183,6 +185,23 @@ def _read(policy: Policy, place: str, spec: ReleaseSpec, table: Table, readers: 
         raise InconclusiveError.listing([Problem(place, each.message, each.hint) for each in error.problems]) from None
     name = spec.path.name
     return ReadRelease(place, name, loaded.release, people, identity is None, time, loaded, roll=roll)
+
+
+NUMBER = re.compile(r"\b[0-9][0-9,]*\b")
+LOOK_AT_IT = "audit with it as `data.path` to see what is wrong, and where"
+
+
+def _people(policy: Policy, table: Table, path: Path, place: str) -> Table:
+    """The people of another release; DataError without numbers of rows, which public reports would state."""
+    try:
+        return read_table(policy.data, table.schema, path, place)
+    except DataError as error:
+        masked = [(each, NUMBER.sub("#", each.message)) for each in error.problems]
+        problems = [
+            Problem(each.location, message, each.hint if message == each.message else LOOK_AT_IT)
+            for each, message in masked
+        ]
+        raise DataError.listing(problems) from None
 
 
 REPORT = b'"leafgate/report/1"'

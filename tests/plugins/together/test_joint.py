@@ -725,6 +725,17 @@ def test_known_people_who_may_be_others_leave_limits_inconclusive(folder: Folder
     assert "knows.people" in str(found["exposure@joint#ill"].evidence["problem"])
 
 
+def test_what_is_wrong_with_another_table_is_said_without_numbers(folder: Folder) -> None:
+    rows = people(60)
+    old, new = folder.table("old.csv", rows), folder.table("new.csv", rows[:-1])
+    folder.release("old.json", old)
+    folder.table("old.csv", [*rows[:8], ("p999", 3, "z", "no"), *rows[8:]])
+    found = folder.findings(new, releases=[{"path": "old.json", "data": old}])
+    problem = str(found["attack:joint"].evidence["problem"])
+    assert "cell(s) outside the `values`" in problem
+    assert not set("123456789") & set(problem.replace("releases[0]", ""))
+
+
 def test_a_folder_is_no_release(folder: Folder) -> None:
     (folder.path / "old").mkdir()
     table = folder.table("people.csv", people(40))
