@@ -16,7 +16,8 @@ from graphlib import TopologicalSorter
 
 import numpy as np
 
-from leafgate.algorithms.joint_classes import NO_LIMIT, JointSystem
+from leafgate.algorithms.joint_classes import JointSystem
+from leafgate.algorithms.leaf_statements import NO_LIMIT
 from leafgate.kernel.arrays import Ids, Mask
 
 FREE = 0

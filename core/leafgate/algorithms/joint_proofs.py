@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leafgate.algorithms.joint_classes import NO_LIMIT, JointSystem
+from leafgate.algorithms.joint_classes import JointSystem
 from leafgate.algorithms.joint_networks import Network, network_of
+from leafgate.algorithms.leaf_statements import NO_LIMIT
 from leafgate.errors import InconclusiveError
 from leafgate.kernel.arrays import Floats, Ids, Mask
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,21 +11,20 @@ import numpy as np
 import pandas as pd
 
 from leafgate.algorithms.consistency import Consistency
-from leafgate.algorithms.joint_classes import contradicted_leaves, unsupported_reason
+from leafgate.algorithms.leaf_statements import contradicted_leaves, unsupported_reason
+from leafgate.engine.frequency_tables import frequency_table
 from leafgate.engine.rolls import ReadRoll, open_roll, require_fitting, require_possible
-from leafgate.errors import DataError, InconclusiveError, LeafgateError, Problem, ReleaseError, ReportError
+from leafgate.errors import DataError, InconclusiveError, LeafgateError, Problem, ReportError
 from leafgate.io.files import read_bounded
 from leafgate.io.json import parse_json
 from leafgate.io.release_codec import SealedRelease, serialize
 from leafgate.io.tables.reader import read_table
 from leafgate.kernel.context import NamedRelease
 from leafgate.kernel.knowledge import KnownReleases, OtherRelease, SecretChange
-from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.policy import LedgerRelease
-from leafgate.kernel.release import BuildResult, FileDisclosure, ModelFile, Publish, Release
-from leafgate.kernel.schema import Schema
+from leafgate.kernel.release import BuildResult, Release
 from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Branch, CategoricalSplit, Node, columns_asked
+from leafgate.kernel.tree import columns_asked
 from leafgate.models.load import load_release
 
 if TYPE_CHECKING:
@@ -72,38 +68,48 @@ def known_releases(
         _require_own_people(other.label, other.release, other.table, other.largest_share)
     if not policy.releases:
         return None
-    tables = _other_tables(policy)
     if table.schema.having("key"):
         _require_same_secrets(table, artifact.release, others, policy.secret_change)
         _require_possible_rolls(table, others, policy.secret_change)
         known = replace(_by_keys(table, others), change=policy.secret_change)
     else:
         known = _by_records(table, others)
-    return replace(known, table=len(tables), largest_share=share.get(artifact.sha256, 1.0))
-
-
-def _other_tables(policy: Policy) -> list[object]:
-    """The tables of the other releases, each once, from the oldest to the newest."""
-    identities = (each.table_identity for each in policy.releases)
-    return [*dict.fromkeys(each for each in identities if each is not None)]
+    return replace(known, table=_latest(policy), largest_share=share.get(artifact.sha256, 1.0))
 
 
 @dataclass(frozen=True)
 class ReadRelease:
-    """A release of the policy, and the people it was learned from; `is_own` where these are the table's.
+    """A release of the policy, and the people it was learned from.
 
-    Where the table of its people is gone, `table` has no rows, and `roll` has their leaves.
+    Attributes:
+        label: its place in the policy, or its line in the ledger.
+        name: of its file.
+        result: the release as it was read.
+        table: its people; without rows where their table is gone, and `roll` has their leaves.
+        identity: what releases of one table have in common; None where it is the audited table.
+        time: the number of the table, from the oldest to the audited one.
+        largest_share: no class has a larger share of the people of a leaf.
+        roll: the leaves of its people.
     """
 
     label: str
     name: str
-    release: Release
-    table: Table
-    is_own: bool
-    time: int  # the number of its table, from the oldest to the audited one
     result: BuildResult
+    table: Table
+    identity: object
+    time: int = 0
     largest_share: float = 1.0
     roll: ReadRoll | None = None
+
+    @property
+    def release(self) -> Release:
+        """The release as its file has it."""
+        return self.result.release
+
+    @property
+    def is_own(self) -> bool:
+        """Are its people those of the audited table?"""
+        return self.identity is None
 
     @property
     def sealed(self) -> SealedRelease:
@@ -143,48 +149,39 @@ def read_releases(policy: Policy, table: Table, readers: Sequence[ModelReader]) 
     """
     placed = policy.placed_releases
     read = [_read(policy, place, spec, table, readers) for place, spec in placed if not _is_report(place, spec)]
-    return _of_same_tables(read, table, len(_other_tables(policy)))
+    times: dict[object, int] = {None: _latest(policy)}
+    return [replace(each, time=times.setdefault(each.identity, i)) for i, each in enumerate(read)]
 
 
-def _of_same_tables(read: Sequence[ReadRelease], table: Table, latest: int) -> list[ReadRelease]:
-    """The releases, where a copy of a table is the same table, and one of the audited table is that."""
-    times: dict[str, int] = {}
-    found = []
-    for each in read:
-        content = "" if each.roll is not None else each.table.sha256
-        if content and content == table.sha256:
-            found.append(replace(each, table=table, is_own=True, time=latest))
-        else:
-            found.append(replace(each, time=times.setdefault(content, each.time) if content else each.time))
-    return found
+def _latest(policy: Policy) -> int:
+    """The number of the audited table: larger than that of any other release's."""
+    return len(policy.releases)
 
 
 def _read(policy: Policy, place: str, spec: ReleaseSpec, table: Table, readers: Sequence[ModelReader]) -> ReadRelease:
-    """Read a release and its table; InconclusiveError where that is not possible."""
-    tables = _other_tables(policy)
-    identity = spec.table_identity
-    time = len(tables) if identity is None else tables.index(identity)
+    """Read a release and its table, of which a copy is the same table; InconclusiveError where that is not possible."""
     encoding = getattr(policy.build, "encoding", None) or None
-    people, roll = table, None
+    people, identity, roll = table, spec.table_identity, None
     try:
         if isinstance(spec, LedgerRelease) and spec.roll is not None and spec.roll_key is not None:
             roll, people = open_roll(spec.roll, spec.roll_key, place), table.without_rows
         if spec.data is not None:
             people = _people(policy, table, spec.data, f"{place}.data")
+            identity = people.sha256 or identity
+            if people.sha256 and people.sha256 == table.sha256:
+                people, identity = table, None
         if spec.counts is not None:
-            release = frequency_table(spec.path.read_bytes(), spec.counts, table.schema)
-            return ReadRelease(place, spec.path.name, release, people, spec.data is None, time, BuildResult(release))
-        loaded = load_release(
-            spec.path, table.schema, encoding, people.people if roll is None else roll.people, readers
-        )
+            result = BuildResult(frequency_table(spec.path.read_bytes(), spec.counts, table.schema))
+        else:
+            n = people.people if roll is None else roll.people
+            result = load_release(spec.path, table.schema, encoding, n, readers)
         if roll is not None:
-            require_fitting(roll, loaded.release, table.schema, place)
+            require_fitting(roll, result.release, table.schema, place)
     except OSError as error:
         raise InconclusiveError(f"cannot be read: {error.strerror}", place=place) from None
     except LeafgateError as error:
         raise InconclusiveError.listing([Problem(place, each.message, each.hint) for each in error.problems]) from None
-    name = spec.path.name
-    return ReadRelease(place, name, loaded.release, people, identity is None, time, loaded, roll=roll)
+    return ReadRelease(place, spec.path.name, result, people, identity, roll=roll)
 
 
 NUMBER = re.compile(r"\b[0-9][0-9,]*\b")
@@ -275,82 +272,6 @@ def _largest_shares(
                 if not limit.get("allow") and isinstance(most, float) and 0 < most < found.get(digest, 1.0):
                     found[digest] = most
     return found
-
-
-COUNT, SHARE = "count", "share"
-"""The column of a frequency table that counts people, or says what share of a group has a class."""
-
-MAX_TABLE_BYTES = 10 * 2**20
-"""A frequency table of more bytes is refused."""
-
-MAX_COMBINATIONS = 1_000_000
-"""Combinations of values that a frequency table may have."""
-
-SHARE_TEXT = re.compile(r"[01](\.[0-9]{1,9})?")
-"""A share of a frequency table: how many decimal places it is rounded to is seen in the text."""
-
-A_TABLE = (
-    "write the columns that `counts` lists, and `count` with whole numbers, or `share` with the share of a group that "
-    "has each class, such as 0.25; each combination of values once"
-)
-
-
-def frequency_table(content: bytes, names: Sequence[str], schema: Schema) -> Release:
-    """A frequency table as a release of one tree, which tests its columns one after the other.
-
-    Args:
-        content: a CSV file in UTF-8 with a header: the columns, in any order, and `count` or `share`. A share is that
-            of the people with the same cells in all columns but the class; all are rounded to as many decimal places
-            as the longest of them has.
-        names: the columns, each with values, and the class among them.
-        schema: every column.
-
-    Raises:
-        ReleaseError: it is no such table, or has values that the schema does not have.
-    """
-    try:
-        reader = csv.DictReader(io.StringIO(content[: MAX_TABLE_BYTES + 1].decode("utf-8-sig"), newline=""))
-        rows = [*reader]
-        kind = SHARE if SHARE in (reader.fieldnames or ()) and SHARE not in names else COUNT
-        written = {tuple(row[name] for name in names): row[kind] for row in rows}
-        numbers = {cells: _number(text, kind) for cells, text in written.items()}
-    except (UnicodeDecodeError, csv.Error, KeyError, TypeError, ValueError):
-        raise ReleaseError("is no frequency table", remedy=A_TABLE) from None
-    if math.prod(len(schema[name].values or ()) for name in names) > MAX_COMBINATIONS:
-        raise ReleaseError("has columns with too many combinations of values", remedy="count fewer columns")
-    domains = [{*map(str, schema[name].values or ())} for name in names]
-    fits = all(value in domain for cells in numbers for value, domain in zip(cells, domains, strict=True))
-    is_listed = sorted(reader.fieldnames or ()) == sorted([*names, kind]) and len(numbers) == len(rows)
-    if len(content) > MAX_TABLE_BYTES or not fits or not is_listed or not numbers:
-        raise ReleaseError("is no frequency table of these columns", remedy=A_TABLE)
-    target = schema.target.name
-    asked, place = [name for name in names if name != target], list(names).index(target)
-
-    def below(cells: tuple[str, ...]) -> Node:
-        if len(cells) < len(asked):
-            name = asked[len(cells)]
-            branches = (Branch((value,), below((*cells, value))) for value in schema[name].values or ())
-            return CategoricalSplit(name, tuple(branches))
-        own = {label: numbers.get((*cells[:place], label, *cells[place:]), 0) for label in schema.classes}
-        if kind == SHARE:  # a leaf of nobody has no shares
-            return Leaf(shares={k: float(v) for k, v in own.items()} if any(own.values()) else None)
-        return Leaf(counts=own)
-
-    tree = below(())
-    if kind == COUNT:
-        return Release({"use": "frequency_table"}, schema, (tree,))
-    digits = max(len(text.partition(".")[2].strip()) for text in written.values())
-    step = FileDisclosure("ratios", "medium", f"shares of classes, rounded to steps of {10.0**-digits:.{digits}f}")
-    file, publish = ModelFile("frequency table", "", (step,) if digits else ()), Publish(leaves="shares")
-    return Release({"use": "frequency_table"}, schema, (tree,), publish, file=file)
-
-
-def _number(text: str, kind: str) -> Any:
-    """A count, or a share from 0 to 1; ValueError for others."""
-    number: float = int(text) if kind == COUNT else float(text)
-    if number < 0 or (kind == SHARE and not (number <= 1 and SHARE_TEXT.fullmatch(text.strip()))):
-        raise ValueError
-    return number
 
 
 def _require_own_people(place: str, release: Release, table: Table, largest_share: float) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leafgate.algorithms.joint_classes import Statement, leaf_statements, unsupported_reason
+from leafgate.algorithms.leaf_statements import Statement, leaf_statements, unsupported_reason
 from leafgate.algorithms.routing import leaf_numbers
 from leafgate.errors import InconclusiveError, LeafgateError, LedgerError, Problem
 from leafgate.io.files import read_key
@@ -130,7 +130,7 @@ def require_possible(
     domain = schema.target.domain
     order = [domain.index(name) for name in release.classes]
     code_of = dict(zip((keyed_id(roll.key, key) for key in keys), table.codes(release.target).tolist(), strict=True))
-    may_change = change != SecretChange() and schema.target in schema.secrets
+    may_change = not change.is_none and schema.target in schema.secrets
     label = np.array([-1 if may_change else code_of.get(each, -1) for each in ids], dtype=np.int64)
     for number, tree in enumerate(release.trees):
         reached = np.array([roll.roll.leaf[each][number] for each in ids], dtype=np.int64)

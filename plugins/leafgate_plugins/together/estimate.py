@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafgate.algorithms.joint_classes import NO_LIMIT, JointSystem
+from leafgate.algorithms.joint_classes import JointSystem
 from leafgate.algorithms.joint_proofs import IMPOSSIBLE
+from leafgate.algorithms.leaf_statements import NO_LIMIT
 from leafgate.api import Floats, Ids, Mask
 
 MAX_STEPS = 500

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from leafgate.algorithms.joint_classes import contradicted_leaves, unsupported_reason
+from leafgate.algorithms.leaf_statements import contradicted_leaves, unsupported_reason
 from leafgate.commands.ledger.entry import relative_path
 from leafgate.disclosure.stored import read_report
 from leafgate.engine.rolls import leaves_by_id, leaves_of_trees, unsuitable_reason
