@@ -42,8 +42,14 @@ class _Upper:
 
 
 @dataclass(frozen=True, eq=False)
-class _Leaf:
-    """A leaf that states something: its classes, the constraints, and for each value of the secret the most people."""
+class LeafLimits:
+    """A leaf that limits the people with one value.
+
+    Attributes:
+        classes: its joint classes.
+        rows: the constraints that say so.
+        upper: for each value of the secret the most people.
+    """
 
     classes: Ids
     rows: tuple[int, ...]
@@ -69,7 +75,7 @@ class Network:
     end: Ids
     low: Ids
     high: Ids
-    leaves: Sequence[_Leaf]
+    leaves: Sequence[LeafLimits]
 
     @property
     def complete(self) -> bool:
@@ -102,19 +108,9 @@ class Network:
 
     def residual(self, people: Ids) -> list[tuple[int, int]]:
         """The arcs along which one more person with the second value can flow."""
-        size = self.system.size
-        more, less = people < size, people > 0
-        arcs = {*zip(self.start[more].tolist(), self.end[more].tolist(), strict=True)}
-        arcs |= {*zip(self.end[less].tolist(), self.start[less].tolist(), strict=True)}
         through = self.through(people)
-        n_first = self.n_first
-        for node in range(1, len(self.low)):
-            is_first = node <= n_first
-            if through[node] < self.high[node]:
-                arcs.add((FREE, node) if is_first else (node, FREE))
-            if through[node] > self.low[node]:
-                arcs.add((node, FREE) if is_first else (FREE, node))
-        return sorted((a, b) for a, b in arcs if a != b)
+        steps = ((node, self._steps(node, people, through)) for node in range(len(self.low)))
+        return sorted({(node, other) for node, found in steps for other, _, _ in found if other != node})
 
     @cached_property
     def n_first(self) -> int:
@@ -217,8 +213,8 @@ class Network:
                 found[b].append(joint)
         return found
 
-    def _steps(self, node: int, people: Ids, through: Ids, without: int) -> Iterator[tuple[int, int, int]]:
-        """Where one more person can flow from a node: the other node, by which class, and how that changes."""
+    def _steps(self, node: int, people: Ids, through: Ids, without: int = -1) -> Iterator[tuple[int, int, int]]:
+        """Where one more person can flow from a node: the other node, by which class (-1: by none), and its change."""
         for joint in self._at[node]:
             if joint != without:
                 a, b = int(self.start[joint]), int(self.end[joint])
@@ -244,26 +240,39 @@ class Network:
         return found
 
 
-def network_of(system: JointSystem, trees: Sequence[int]) -> Network | None:
-    """The network of one tree or two of a system; None where the secret has not two values, or cells are not whole.
+def limits_of_leaves(system: JointSystem, tree: int) -> list[LeafLimits]:
+    """What is known of the leaves of a tree that limit the people with one value.
 
     Args:
-        system: what the releases state.
-        trees: the numbers of the trees, as `JointSystem.tree` has them.
+        system: what the releases state of a secret of two values.
+        tree: the number of the tree, as `JointSystem.tree` has it.
+    """
+    rows = np.flatnonzero(system.tree == tree)
+    numbers = dict.fromkeys(system.leaf[rows].tolist())
+    return [limits for number in numbers if (limits := _limits(system, rows[system.leaf[rows] == number])) is not None]
+
+
+def is_network(system: JointSystem) -> bool:
+    """Has the secret two values, of which each class has one cell?"""
+    return len(system.values) == 2 and np.array_equal(system.pair_of_cell, np.arange(2 * system.n_classes))
+
+
+def network_of(system: JointSystem, trees: Sequence[Sequence[LeafLimits]]) -> Network:
+    """The network of one tree or two of a system.
+
+    Args:
+        system: one that `is_network`.
+        trees: the limits of the leaves of each tree.
 
     Source: flows and residual graphs, Ahuja, Magnanti, Orlin, "Network Flows", Prentice Hall, 1993, sections 2.4, 6.2;
     cells of a table whose margins are known that have one value: D. Gusfield, SIAM Journal on Computing 17(3), 1988,
     doi:10.1137/0217034.
     """
-    if len(system.values) != 2 or not np.array_equal(system.pair_of_cell, np.arange(2 * system.n_classes)):
-        return None
     node = np.full((2, system.n_classes), FREE)
-    leaves: list[_Leaf] = []
+    leaves: list[LeafLimits] = []
     for side, tree in enumerate(trees):
-        rows = np.flatnonzero(system.tree == tree)
-        for number in dict.fromkeys(system.leaf[rows].tolist()):
-            leaf = _leaf(system, rows[system.leaf[rows] == number])
-            if leaf is not None and (node[side, leaf.classes] == FREE).all():
+        for leaf in tree:
+            if (node[side, leaf.classes] == FREE).all():
                 leaves.append(leaf)
                 node[side, leaf.classes] = len(leaves)
     low = [0, *(int(system.size[leaf.classes].sum()) - leaf.upper[0].most for leaf in leaves)]
@@ -271,7 +280,7 @@ def network_of(system: JointSystem, trees: Sequence[int]) -> Network | None:
     return Network(system, node[0], node[1], np.array(low), np.array(high), leaves)
 
 
-def _leaf(system: JointSystem, rows: Ids) -> _Leaf | None:
+def _limits(system: JointSystem, rows: Ids) -> LeafLimits | None:
     """What the constraints of a leaf say of its classes together; None where none limits the people with one value."""
     classes: Ids | None = None
     used: list[int] = []
@@ -290,7 +299,7 @@ def _leaf(system: JointSystem, rows: Ids) -> _Leaf | None:
     if classes is None:
         return None
     everybody = _Upper(int(system.size[classes].sum()), -1, 0, with_sizes=True)
-    return _Leaf(classes, tuple(used), (best[0] or everybody, best[1] or everybody))
+    return LeafLimits(classes, tuple(used), (best[0] or everybody, best[1] or everybody))
 
 
 def _uppers(system: JointSystem, row: int, classes: Ids) -> tuple[_Upper | None, _Upper | None] | None:

@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from leafgate.algorithms.joint_classes import JointSystem
-from leafgate.algorithms.joint_networks import Network, network_of
+from leafgate.algorithms.joint_networks import Network, is_network, limits_of_leaves, network_of
 from leafgate.algorithms.leaf_statements import NO_LIMIT
 from leafgate.errors import InconclusiveError
 from leafgate.kernel.arrays import Floats, Ids, Mask
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
 IMPOSSIBLE = 0
@@ -95,18 +96,29 @@ def check_proof(system: JointSystem, proof: Proof) -> bool:
     Source: duality of linear programs, Schrijver, "Theory of Linear and Integer Programming", Wiley, 1986, section 7.4;
     rounding to whole numbers: section 23.1.
     """
-    one = math.lcm(*(multiplier.denominator for multiplier in proof.multipliers.values()))
-    rows = np.array([*proof.multipliers], dtype=np.int64)
-    whole = [int(multiplier * one) for multiplier in proof.multipliers.values()]
-    ends = [int(system.high[row] if m > 0 else system.low[row]) for row, m in zip(rows.tolist(), whole, strict=True)]
-    if any(abs(end) == NO_LIMIT for end in ends):
+    if any(abs(_end(system, row, multiplier)) == NO_LIMIT for row, multiplier in proof.multipliers.items()):
         return False
-    part = system.matrix[rows]
-    terms = np.repeat(np.array(whole, dtype=object), np.diff(part.indptr)) * part.data.astype(object)
-    total = np.zeros(len(system.cell_class), dtype=object)  # whole numbers of Python, of any size
-    np.add.at(total, part.indices, terms)
-    bound = sum(m * end for m, end in zip(whole, ends, strict=True))
-    return bool((total[proof.cells] >= one).all() and bound < one and (total >= 0).all())
+    one, total = _sum_of_constraints(system, proof.multipliers)
+    bound = sum(multiplier * _end(system, row, multiplier) for row, multiplier in proof.multipliers.items())
+    return bool((total[proof.cells] >= one).all() and bound < 1 and (total >= 0).all())
+
+
+def _end(system: JointSystem, row: int, multiplier: Fraction) -> int:
+    """The end of a constraint that its multiple is at most."""
+    return int(system.high[row] if multiplier > 0 else system.low[row])
+
+
+def _sum_of_constraints(system: JointSystem, multipliers: Mapping[int, Fraction]) -> tuple[int, NDArray[np.object_]]:
+    """The sum of multiples of constraints: the common denominator, and by this many times the coefficient of each cell.
+
+    The coefficients are whole numbers of Python, of any size.
+    """
+    one = math.lcm(*(multiplier.denominator for multiplier in multipliers.values()))
+    part = system.matrix[np.array([*multipliers], dtype=np.int64)]
+    whole = np.array([int(multiplier * one) for multiplier in multipliers.values()], dtype=object)
+    total = np.zeros(len(system.cell_class), dtype=object)
+    np.add.at(total, part.indices, np.repeat(whole, np.diff(part.indptr)) * part.data.astype(object))
+    return one, total
 
 
 def check_witness(system: JointSystem, assignment: Ids) -> bool:
@@ -243,11 +255,16 @@ class _Search:
     def _decide_by_networks(self) -> Network | None:
         """Prove what follows from each tree and each two; the network of the whole system, if it is one."""
         trees = np.unique(self.system.tree[self.system.tree >= 0]).tolist()
+        if not is_network(self.system) or not trees:
+            return None
         pairs = [*itertools.combinations(trees, 2)][:MAX_NETWORKS] if len(trees) > 1 else [tuple(trees)]
+        limits = {tree: limits_of_leaves(self.system, tree) for tree in {*itertools.chain(*pairs)}}
         for pair in pairs:
-            network = network_of(self.system, pair) if self.seconds > 0 and pair else None
-            people = None if network is None else network.assignment()
-            if network is None or people is None:
+            if self.seconds <= 0:
+                return None
+            network = network_of(self.system, [limits[tree] for tree in pair])
+            people = network.assignment()
+            if people is None:
                 return None
             potential = network.potentials(people)
             fixed = network.fixed(potential)
@@ -611,22 +628,16 @@ class _Program:
 
     def _repaired(self, proof: Proof) -> Proof:
         """The proof with as much more of each class's size as makes up for the rounding of its multipliers."""
-        total = dict[int, Fraction]()
-        matrix, system = self.system.matrix, self.system
-        for row, multiplier in proof.multipliers.items():
-            for place in range(matrix.indptr[row], matrix.indptr[row + 1]):
-                cell = int(matrix.indices[place])
-                total[cell] = total.get(cell, Fraction(0)) + multiplier * int(matrix.data[place])
+        one, total = _sum_of_constraints(self.system, proof.multipliers)
+        missing = -total
+        missing[proof.cells] += one
         lacking = dict[int, Fraction]()
-        wanted = set(proof.cells.tolist())
-        for cell in {*total, *wanted}:
-            missing = (cell in wanted) - total.get(cell, Fraction(0))
-            joint = int(system.cell_class[cell])
-            if missing > lacking.get(joint, Fraction(0)):
-                lacking[joint] = missing
+        for cell in np.flatnonzero(missing > 0).tolist():
+            joint, needed = int(self.system.cell_class[cell]), Fraction(missing[cell], one)
+            lacking[joint] = max(lacking.get(joint, Fraction(0)), needed)
         more = dict(proof.multipliers)
-        for joint, missing in lacking.items():
-            more[joint] = more.get(joint, Fraction(0)) + missing
+        for joint, needed in lacking.items():
+            more[joint] = more.get(joint, Fraction(0)) + needed
         return Proof(cells=proof.cells, multipliers=more)
 
 

@@ -10,7 +10,7 @@ import pytest
 from example_counts import seeds
 from joint_cases import Case, random_case
 from leafgate.algorithms.joint_classes import JointSystem, joint_system
-from leafgate.algorithms.joint_networks import Network, network_of
+from leafgate.algorithms.joint_networks import Network, is_network, limits_of_leaves, network_of
 from leafgate.algorithms.joint_proofs import Proof, check_proof, check_witness, joint_proofs
 
 
@@ -30,8 +30,9 @@ def networks(n: int) -> list[tuple[Case, Network]]:
     for seed in seeds(n):
         case = two_trees(seed)
         system = system_of(case)
-        network = network_of(system, np.unique(system.tree[system.tree >= 0]).tolist())
-        assert network is not None
+        assert is_network(system)
+        trees = np.unique(system.tree[system.tree >= 0]).tolist()
+        network = network_of(system, [limits_of_leaves(system, tree) for tree in trees])
         assert network.complete
         found.append((case, network))
     return found
@@ -98,7 +99,7 @@ def test_two_trees_are_decided_without_branching_and_with_one_proof() -> None:
 @pytest.mark.parametrize("kind", [{"n_labels": 3}, {"n_private": 2}])
 def test_other_secrets_are_no_network(kind: dict[str, int]) -> None:
     case = random_case(np.random.default_rng(0), most_people=6, **kind)  # type: ignore[arg-type]
-    assert network_of(system_of(case), [0]) is None
+    assert not is_network(system_of(case))
 
 
 def test_a_time_limit_that_is_over_after_the_networks_keeps_what_two_trees_prove() -> None:
@@ -111,8 +112,7 @@ def test_a_time_limit_that_is_over_after_the_networks_keeps_what_two_trees_prove
             continue
         proved = joint_proofs(system).state == 0
         for pair in ((trees[0], trees[1]), (trees[1], trees[2])):
-            network = network_of(system, pair)
-            assert network is not None
+            network = network_of(system, [limits_of_leaves(system, tree) for tree in pair])
             fixed = network.fixed(network.potentials(assignment(network)))
             assert not (fixed & ~proved).any()
             kept += int(fixed.sum())
