@@ -609,6 +609,8 @@ class MethodDocument(Document):
     """The columns that the adversary does not know and that are no secrets."""
     granted: tuple[str, ...]
     """What the policy grants the adversary besides."""
+    other_releases: WholeNumber = 0
+    """How many other releases of these people the attacks had: of the policy, and of a ledger."""
     withheld: tuple[str, ...] = ()
     """What the adversary does not know although adversaries do where a policy says nothing."""
     attacks: tuple[AttackDocument, ...]

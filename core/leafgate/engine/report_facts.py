@@ -146,6 +146,7 @@ def describe_threat_model(policy: Policy, release: Release | None, schema: Schem
         "secret": secrets,
         "unknown": [column.name for column in schema.columns if _unknown(column.roles, column.name, known, secrets)],
         "granted": [*policy.knows.granted, *_other_sources(policy)],
+        **({"other_releases": len(policy.releases)} if policy.releases else {}),
         **_withheld(policy.knows),
         "attacks": [_describe_attack(policy, attack) for attack in policy.attacks],
     }

@@ -22,23 +22,22 @@ if TYPE_CHECKING:
 SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 ANOTHER_RUN = "this report is of another run: audit again into a fresh folder"
-OF_STATEMENTS = "--"
-"""What the names of the options of `attest` and `verify` begin with."""
-WITHOUT_DIGESTS = "statements of what is no pass have no digests unless they are attested with --with-digests"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExpectedRun:
     """The digests, or the files that have them, that a report must match; None accepts any.
 
-    `option` is what the names of the command's options begin with.
+    `option_prefix` is what the names of the command's options begin with; `where_missing` is what to do where the
+    report has no such digest.
     """
 
     policy: str | None = None
     release: str | None = None
     file: str | None = None
     as_of: str | None = None
-    option: str = "--expect-"
+    option_prefix: str = "--expect-"
+    where_missing: str = ANOTHER_RUN
 
     def judged(self, report: dict[str, Any], path: Path) -> tuple[dict[str, Any], list[str]]:
         """The report with its waivers judged again, and a line for each waiver that is over.
@@ -61,8 +60,8 @@ class ExpectedRun:
         release = report["release"] or {}
         expected = [
             ("policy", report["policy"], self._policy_digests(report)),
-            ("release", release, _digests(self.release, f"{self.option}release")),
-            ("release.file", release.get("file", {}), _digests(self.file, f"{self.option}file")),
+            ("release", release, _digests(self.release, f"{self.option_prefix}release")),
+            ("release.file", release.get("file", {}), _digests(self.file, f"{self.option_prefix}file")),
         ]
         for name, described, digests in expected:
             for key, wanted in digests.items():
@@ -70,19 +69,19 @@ class ExpectedRun:
                 if actual != wanted:
                     text = "names none" if actual is None else f"is {actual[:16]}"
                     message = f"{text}, and {str(wanted or 'none')[:16]} is expected"
-                    remedy = ANOTHER_RUN if actual is not None or self.option != OF_STATEMENTS else WITHOUT_DIGESTS
+                    remedy = self.where_missing if actual is None else ANOTHER_RUN
                     yield Problem(f"{path}: {name}.{key}", message, remedy)
 
     def _policy_digests(self, report: Mapping[str, Any]) -> dict[str, str | None]:
         """The digests that a report of the expected policy has; of a file also that of its waivers."""
         if self.policy is None or SHA256.fullmatch(self.policy):
-            return _digests(self.policy, f"{self.option}policy")
+            return _digests(self.policy, f"{self.option_prefix}policy")
         from leafgate.kernel.waivers import waivers_sha256
         from leafgate.policy.load import load_policy
         from leafgate.session.run import with_data_files
 
         if not Path(self.policy).is_file():
-            raise _no_digest(self.policy, f"{self.option}policy")
+            raise _no_digest(self.policy, f"{self.option_prefix}policy")
         policy = load_policy(Path(self.policy)).policy
         given = report["policy"].get("given", ())
         if "--test" in given:  # the digest depends on whether there is a test table, and not on which

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,6 @@ from typing import Any
 from leafgate.engine.waivers import utc_today
 from leafgate.errors import LedgerError, PolicyError, ReleaseError
 from leafgate.io.files import read_key
-from leafgate.io.json import canonical
 from leafgate.io.ledger import LedgerLine, RollFile, TableFile, keyed_digest, read_ledger
 from leafgate.io.roll import Roll, read_roll
 from leafgate.kernel.options import digest
@@ -76,22 +75,18 @@ def with_ledger(policy: Policy, given: GivenLedger) -> Policy:
     return policy.with_ledger(tuple(releases), ledger.head)
 
 
-def _with_their_tables(lines: Iterable[LedgerLine]) -> list[LedgerLine]:
+def _with_their_tables(lines: Sequence[LedgerLine]) -> list[LedgerLine]:
     """The lines, without those that name no table where another line of the same report names one."""
-    listed = [*lines]
-    known = {canonical(line.report.model_dump(mode="json")) for line in listed if line.data is not None}
-    return [each for each in listed if each.data or canonical(each.report.model_dump(mode="json")) not in known]
+    known = {line.report for line in lines if line.data is not None}
+    return [line for line in lines if line.data is not None or line.report not in known]
 
 
-def _tables(lines: Iterable[LedgerLine], policy: Policy, folder: Path, key: bytes) -> dict[str, Path]:
-    """Where the tables of releases are, by their keyed digests: where some line says it, or the policy."""
+def _tables(lines: Iterable[LedgerLine], policy: Policy, folder: Path, key: bytes) -> dict[Path, str]:
+    """The keyed digests of the tables of releases that are there, where some line says it, or the policy."""
     named = [(folder / line.data.path).resolve() for line in lines if line.data is not None]
-    found: dict[str, Path] = {}
-    for path in dict.fromkeys([*(each.data for each in policy.releases if each.data is not None), *named]):
-        sha256 = _digest(path)
-        if sha256 is not None:
-            found.setdefault(keyed_digest(key, "data", sha256), path)
-    return found
+    paths = dict.fromkeys([*(each.data for each in policy.releases if each.data is not None), *named])
+    digests = ((path, _digest(path)) for path in paths)
+    return {path: keyed_digest(key, "data", sha256) for path, sha256 in digests if sha256 is not None}
 
 
 @dataclass(frozen=True)
@@ -102,14 +97,14 @@ class _Files:
         folder: of the ledger.
         key: of the ledger.
         audited: the keyed digest of the table that is audited.
-        tables: the tables that are there, by their keyed digests.
+        tables: the keyed digests of the tables that are there.
         roll_keys: the keys of rolls, by their files.
     """
 
     folder: Path
     key: bytes
     audited: str
-    tables: Mapping[str, Path]
+    tables: Mapping[Path, str]
     roll_keys: Mapping[Path, bytes]
 
     def release_of(self, line: LedgerLine) -> LedgerRelease:
@@ -127,10 +122,9 @@ class _Files:
     def _people(self, line: LedgerLine, data: TableFile) -> dict[str, Any]:
         """The table of a line, the roll in its place, or why there is neither."""
         table = (self.folder / data.path).resolve()
-        if data.keyed_sha256 in self.tables:
-            sha256 = _digest(table)
-            is_there = sha256 is not None and keyed_digest(self.key, "data", sha256) == data.keyed_sha256
-            return {"data": table if is_there else self.tables[data.keyed_sha256]}
+        copies = [path for path, digest in self.tables.items() if digest == data.keyed_sha256]
+        if copies:
+            return {"data": table if table in copies else copies[0]}
         if line.roll is None:
             return {"data": table, "problem": NO_TABLE}
         try:

@@ -34,7 +34,7 @@ from cases import more
 from command_line import Ended, leafgate
 from leafgate.commands.attest.ed25519 import ED25519
 from leafgate.commands.attest.envelope import Envelope, seal
-from leafgate.commands.attest.verification import first_difference, verify_statements
+from leafgate.commands.attest.verification import first_differing_path, verify_statements
 from leafgate.errors import InvalidError
 from leafgate.io.json import canonical
 from leafgate.kernel.paths import paths_of
@@ -258,7 +258,7 @@ def edited_value(folder: Path, rng: random.Random) -> str:
     statement = json.loads(b64decode(lines[number]["payload"]))
     original = json.loads(json.dumps(statement))
     edit(statement, rng)
-    difference = first_difference(original, statement)
+    difference = first_differing_path(original, statement)
     lines[number]["payload"] = b64encode(canonical(statement)).decode()
     path.write_bytes(b"".join(canonical(line) + b"\n" for line in lines))
     return "" if difference is None else f"line {number + 1}\\b.*payload"
@@ -387,7 +387,7 @@ def refusal(folder: Path) -> str:
         policy=str(folder / "policy.yaml"),
         release=str(folder / "out" / "release.json"),
         file=str(model) if model.exists() else None,
-        option="--",
+        option_prefix="--",
     )
     try:
         verified = verify_statements(folder / "statements", ED25519, public_pem(), expected, None)

@@ -129,6 +129,19 @@ def test_an_older_head_covers_the_lines_up_to_it(nights: Nights) -> None:
     assert "without --key" not in nights.verify("--head", head, "--key", nights.key).out
 
 
+def test_the_head_of_an_empty_ledger_covers_nothing_of_another_one(nights: Nights) -> None:
+    """A report of the first audit states it, and every ledger begins with it, also a changed one."""
+    nights.add(0)
+    changed = nights.ledger.read_bytes().replace(b'"date":"2', b'"date":"3', 1)
+    empty = "0" * 64
+    assert nights.verify("--key", nights.key, "--head", empty).code == 0
+    ended = nights.verify("--head", empty)
+    assert ended.code == 2
+    assert "--head: is the head of an empty ledger" in ended.err
+    nights.ledger.write_bytes(changed)
+    assert nights.verify("--head", empty).code == 2
+
+
 def test_verify_takes_the_head_from_a_report(nights: Nights) -> None:
     nights.add(0)
     nights.audit(1, ledger=True)

@@ -23,7 +23,7 @@ from leafgate.commands.mapping.views import markdown, page
 from leafgate.commands.stored_report import StoredReport
 from leafgate.disclosure.questions import CHECKS, QUESTION_BY_NAME
 from leafgate.errors import InvalidError
-from reports import HOSTILE, audited, renamed
+from reports import HOSTILE, audited, minimal_report, renamed
 from survey import survey
 
 NAMES = bundled_names()
@@ -37,19 +37,7 @@ CLAIMS = re.compile(
     r"\b(fulfil\w*|satisf\w*|complian\w*|complies|conform\w*|certif\w*|is met|anonymous|authori[sz]\w*)\b", re.I
 )
 """Words by which a mapping would seem to say that a clause is met."""
-MINIMAL: dict[str, Any] = {
-    "format": "leafgate/report/1",
-    "verdict": "inconclusive",
-    "audience": "public",
-    "waived": 0,
-    "policy": {"name": "p", "sha256": "0" * 64},
-    "data": {},
-    "release": None,
-    "findings": [],
-    "versions": {},
-    "notes": [],
-}
-"""The least that a report may be."""
+MINIMAL = minimal_report()
 OWN = """
 framework: 1
 name: house

@@ -18,10 +18,12 @@ from hypothesis import strategies as st
 
 from cases import more
 from command_line import Ended, leafgate
+from leafgate.app import document as report_document
 from leafgate.commands.sheet.facts import SheetFacts
 from leafgate.commands.sheet.page import sheet_page
 from leafgate.commands.stored_report import StoredReport
-from reports import HOSTILE, KEPT, audited, renamed
+from nightly import tonight
+from reports import HOSTILE, KEPT, audited, minimal_report, renamed
 from survey import survey
 
 ENDINGS: dict[str, dict[str, Any]] = {
@@ -173,11 +175,11 @@ def test_questions_that_no_limit_is_about_are_named_as_not_tried(tmp_path: Path)
     assert "Can a person be told apart" not in section
 
 
-def test_other_outputs_that_the_policy_names_are_on_the_sheet() -> None:
-    document = json.loads(json.dumps(MINIMAL))
-    document["method"]["granted"] = ["2 other releases of these people, and who was in the table of each"]
+def test_other_outputs_that_the_attacks_had_are_on_the_sheet(tmp_path: Path) -> None:
+    report = tonight(tmp_path, nights=2).audit().report
+    document = {**dict(report_document(report, "public")), "ledger": {"number": 2, "sha256": "a" * 64}}
     page = sheet_page(StoredReport(document=document, sha256="0" * 64), SheetFacts()).decode()
-    assert "2 named in the policy, which attacks had" in page
+    assert f"2 that the attacks had; ledger of 2 releases, sha256 {'a' * 64}" in page
 
 
 def test_a_sheet_of_an_auditors_report_is_marked_and_for_its_owner_only(tmp_path: Path) -> None:
@@ -221,19 +223,7 @@ def test_names_that_nobody_would_choose_stay_text(tmp_path: Path, name: str) -> 
     assert "\x1b" not in page
 
 
-MINIMAL: dict[str, Any] = {
-    "format": "leafgate/report/1",
-    "verdict": "inconclusive",
-    "audience": "public",
-    "waived": 0,
-    "policy": {"name": "p", "sha256": "0" * 64},
-    "data": {},
-    "release": None,
-    "findings": [],
-    "method": {"known": [], "secret": [], "unknown": [], "granted": [], "attacks": []},
-    "versions": {},
-    "notes": [],
-}
+MINIMAL = minimal_report(method={"known": [], "secret": [], "unknown": [], "granted": [], "attacks": []})
 
 
 @given(st.text(min_size=1, max_size=60), st.text(min_size=1, max_size=60))

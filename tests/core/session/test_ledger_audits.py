@@ -31,12 +31,6 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Nights:
     return nights
 
 
-@pytest.fixture
-def nights(kept: Nights, tmp_path: Path) -> Nights:
-    shutil.copytree(kept.folder, tmp_path / "copy")
-    return Nights(tmp_path / "copy")
-
-
 def findings(report: Any) -> dict[str, Any]:
     return {each["id"]: each for each in report["findings"]}
 

@@ -6,7 +6,6 @@ import json
 import shutil
 import stat
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,12 +26,6 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Nights:
     ended = nights.add(0, *nights.roll_words())
     assert (ended.code, ended.err) == (0, "")
     return nights
-
-
-@pytest.fixture
-def nights(kept: Nights, tmp_path: Path) -> Nights:
-    shutil.copytree(kept.folder, tmp_path / "copy")
-    return Nights(tmp_path / "copy")
 
 
 def findings(nights: Nights) -> dict[str, Any]:
@@ -236,7 +229,7 @@ def test_forgetting_needs_the_key_and_somebody(nights: Nights) -> None:
     assert "KEY-ID: is no keyed id" in forget(nights, "p007").err
     assert "names nobody" in forget(nights).err
     person = keyed_id(ROLL_KEY, "p007")
-    assert "--roll-key: is missing" in leafgate("ledger", "forget", nights.roll, person).err
+    assert "Missing option '--roll-key'" in leafgate("ledger", "forget", nights.roll, person).err
     other = nights.folder / "other"
     other.write_bytes(b"y" * 32)
     assert "has another key" in leafgate("ledger", "forget", nights.roll, person, "--roll-key", other).err

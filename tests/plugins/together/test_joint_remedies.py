@@ -64,7 +64,7 @@ def test_labels_that_were_tried_in_vain_are_not_recommended_alone(tmp_path: Path
     expected = ["labels", "batch", "leaves and rounding", "same people", "private forest", "nothing found"]
     assert kinds(listed) == expected
     assert (listed[0].action, listed[0].place, listed[0].tried) == ("advise", "", False)
-    assert "tried here without a useful result" in listed[0].text
+    assert "Labels alone were tried here and were not enough" in listed[0].text
 
 
 def test_a_release_of_labels_alone_is_not_told_to_publish_them(tmp_path: Path) -> None:

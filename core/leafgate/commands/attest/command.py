@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from leafgate.api.signers import Signed
     from leafgate.io.json import JsonDocument
 
+WITHOUT_DIGESTS = "statements of what is no pass have no digests unless they are attested with --with-digests"
 SignerName = Annotated[str, typer.Option("--signer", metavar="NAME", help="The signer: ed25519, or one of a plugin.")]
 
 
@@ -62,7 +63,7 @@ def attest(
         raise InvalidError("is no time", place="--time", remedy="write a second in UTC: 2026-11-22T08:00:00Z")
     content = report_bytes(stored)
     report = parse_report(content, str(stored))
-    _, lapsed = ExpectedRun(release=release, file=file, option="--").judged(report, stored)
+    _, lapsed = ExpectedRun(release=release, file=file, option_prefix="--").judged(report, stored)
     if lapsed:
         raise InvalidError(lapsed[0], place=str(stored), remedy="audit again, and attest the new report")
     sign = partial(signed_by, chosen_signer(signer), private_key=private_key(key, key_command))
@@ -176,7 +177,9 @@ def verify(
     from leafgate.kernel.findings import EXIT_CODES
     from leafgate.session.expected_run import ExpectedRun
 
-    expected = ExpectedRun(policy=policy, release=release, file=file, as_of=as_of, option="--")
+    expected = ExpectedRun(
+        policy=policy, release=release, file=file, as_of=as_of, option_prefix="--", where_missing=WITHOUT_DIGESTS
+    )
     verified = verify_statements(folder, chosen_signer(signer), key_of_file(key, "--key"), expected, least_version)
     for line in verified.lapsed:
         say(f"leafgate: {line}", err=True)

@@ -89,14 +89,14 @@ class FilePart(Document):
     format: str
     """Its format."""
     sha256: Digest = Field(None)  # type: ignore[assignment]
-    """Its digest; left out of what is no pass."""
+    """Its digest; left out where digests are kept back."""
 
 
 class ReleasePart(Document):
     """The release."""
 
     sha256: Digest = Field(None)  # type: ignore[assignment]
-    """The digest of `release.json`; left out of what is no pass."""
+    """The digest of `release.json`; left out where digests are kept back."""
     builder: str = ""
     """The builder's name."""
     trees: WholeNumber
@@ -172,9 +172,9 @@ class WaiverPart(Document):
     finding: str
     """The id of the criterion that may fail."""
     release: Digest = Field(None)  # type: ignore[assignment]
-    """The digest of the release that it is for; left out of what is no pass."""
+    """The digest of the release that it is for; left out where digests are kept back."""
     file: Digest = Field(None)  # type: ignore[assignment]
-    """The digest of the file that it is for; left out of what is no pass."""
+    """The digest of the file that it is for; left out where digests are kept back."""
     issued: Day
     """The first day."""
     expires: Day
@@ -212,7 +212,7 @@ class AuditPredicate(Document):
     release: ReleasePart | None
     """The release; `null` where none was built."""
     report: ReportPart = Field(None)  # type: ignore[assignment]
-    """The public report; left out of what is no pass."""
+    """The public report; left out where digests are kept back."""
     criteria: tuple[Criterion, ...]
     """Every criterion that was applied."""
     attacks: tuple[AttackPart, ...]

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ class Line:
     envelope: Envelope | None
     problem: Problem | None = None
 
-    @property
+    @cached_property
     def statement(self) -> JsonDocument:
         """The statement, believed or not; empty where there is none."""
         try:
@@ -179,7 +180,7 @@ def _line_problems(line: Line, wanted: JsonDocument) -> Iterator[Problem]:
         if claimed != wanted["predicateType"] and (line.problem is None or line.named != line.place):
             yield Problem(line.named, f"is not the statement {kind}, which belongs there", ATTEST_AGAIN)
         else:
-            path = first_difference(line.statement, wanted)
+            path = first_differing_path(line.statement, wanted)
             where = "payload" if path is None else f"payload: {format_path(path)}"
             yield Problem(f"{line.named}: {where}", "is not what follows from the statement of the audit", ATTEST_AGAIN)
     elif line.problem is not None:
@@ -188,10 +189,10 @@ def _line_problems(line: Line, wanted: JsonDocument) -> Iterator[Problem]:
         yield line.problem if keyid else problem
 
 
-def first_difference(ours: Any, theirs: Any, path: DocumentPath = ()) -> DocumentPath | None:
+def first_differing_path(ours: Any, theirs: Any, path: DocumentPath = ()) -> DocumentPath | None:
     """The path of the first value that two documents do not have in common; None where they are alike.
 
-    >>> first_difference({"a": [1, 2]}, {"a": [1, 2.0]})
+    >>> first_differing_path({"a": [1, 2]}, {"a": [1, 2.0]})
     ('a', 1)
     """
     if type(ours) is not type(theirs):
@@ -205,7 +206,7 @@ def first_difference(ours: Any, theirs: Any, path: DocumentPath = ()) -> Documen
     for step in steps:
         if not _has(ours, step) or not _has(theirs, step):
             return (*path, step)
-        if (found := first_difference(ours[step], theirs[step], (*path, step))) is not None:
+        if (found := first_differing_path(ours[step], theirs[step], (*path, step))) is not None:
             return found
     return None
 
@@ -259,7 +260,7 @@ def _report_problems(path: Path, predicate: AuditPredicate) -> Iterator[Problem]
     made = audit_predicate(document, stated or sha256, with_digests=stated is not None).json_document()
     if document["audience"] != "public":
         yield Problem(str(path), "is an auditor's report, and statements are made of public ones", "take it away")
-    elif (difference := first_difference(made, predicate.json_document())) is not None:
+    elif (difference := first_differing_path(made, predicate.json_document())) is not None:
         where = f"{path}: {format_path(difference)}"
         yield Problem(where, "is not what the statements say of the report", ATTEST_AGAIN)
     elif stated is not None:

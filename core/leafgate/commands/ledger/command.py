@@ -124,6 +124,9 @@ def verify(
     expected = None if head is None else _expected_head(head)
     found = _read(ledger, key)
     known = None if expected is None else _number_of(found, expected, str(ledger))
+    if known == 0 and found.lines and key is None:
+        problem = "is the head of an empty ledger, with which every ledger begins"
+        raise InvalidError(problem, place="--head", remedy="give a later head, or --key")
     _print_head(ledger, found.head, _coverage(len(found.lines), known, has_key=key is not None), as_json=as_json)
     return 0
 
@@ -133,7 +136,8 @@ def forget(
     ids: Annotated[
         list[str] | None, typer.Argument(metavar="KEY-ID", help="The keyed id of a person, as the roll has it.")
     ] = None,
-    roll_key: Annotated[Path | None, typer.Option(metavar="FILE", help="The file with the roll's own key.")] = None,
+    *,
+    roll_key: Annotated[Path, typer.Option(metavar="FILE", help="The file with the roll's own key.")],
     key_cell_file: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="A file with the keys of people, one a line, as tables have them."),
@@ -145,8 +149,6 @@ def forget(
     from leafgate.io import roll as rolls
     from leafgate.io.files import read_key
 
-    if roll_key is None:
-        raise InvalidError("is missing", place="--roll-key", remedy="give the file with the key of the roll")
     secret = read_key(roll_key, LedgerError, str(roll_key))
     if any(not SHA256.fullmatch(each) for each in ids or ()):
         raise InvalidError("is no keyed id", place="KEY-ID", remedy="give 64 hexadecimal digits")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from leafgate.disclosure.summary import FINDING_STATES, finding_state, what_to_change
-from leafgate.disclosure.text import audited_file, file_words, people_words, release_words
+from leafgate.disclosure.text import audited_file, file_words, ledger_words, people_words, release_words
 from leafgate.io.json import JsonObject
 from leafgate.reports.common import command, data_digest
 from leafgate.reports.interpretation import method_lines
@@ -59,8 +59,9 @@ def _data(report: JsonObject) -> str:
 
 
 def _earlier_releases(report: JsonObject) -> str:
-    granted = (report.get("method") or {"granted": ()})["granted"]
-    return "; ".join(each for each in granted if " of these people" in each)
+    others = (report.get("method") or {}).get("other_releases", 0)
+    had = [f"{others} other release{'' if others == 1 else 's'} of these people"] if others else []
+    return "; ".join([*had, *filter(None, [ledger_words(report)])])
 
 
 def _limits(report: JsonObject) -> str:

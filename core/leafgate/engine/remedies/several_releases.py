@@ -34,7 +34,7 @@ def about_several_releases(
         yield Remedy(action="advise", text=LABELS_IN_VAIN)
     else:
         yield from _labels_alone(policy, release)
-    yield _larger_batch()
+    yield Remedy(action="advise", text=LARGER_BATCH)
     yield from (remedy for remedy in (*useful, *commands) if remedy not in labels)
     yield _fewer_leaves(policy)
     yield Remedy(action="advise", text=SAME_PEOPLE)
@@ -44,7 +44,15 @@ def about_several_releases(
 
 
 BESIDE = "What is out already cannot be taken back, so publish labels alone on the leaves beside it"
-LABELS_IN_VAIN = f"{BESIDE}, together with what follows: without that they were tried here without a useful result."
+LABELS_IN_VAIN = (
+    "What is out cannot be taken back. Labels alone were tried here and were not enough: combine them with what "
+    "follows."
+)
+LARGER_BATCH = (
+    "Wait with the next release until the batch is large enough, so that several people have come or gone in each "
+    "leaf (`people_to_come_per_leaf` in the evidence for auditors says how many): the difference of two releases "
+    "then counts fewer of them alone."
+)
 SAME_PEOPLE = (
     "Learn the next release from the same people as the last one: a tree that is published twice proves nothing more."
 )
@@ -72,16 +80,6 @@ def _labels_alone(policy: Policy, release: Release | None) -> Iterator[Remedy]:
     else:
         text = f"{BESIDE} (`publish.leaves: labels`). {least}"
         yield Remedy(action="set", text=text, place="publish.leaves", value="labels")
-
-
-def _larger_batch() -> Remedy:
-    """To publish later; how many people should come is in the evidence."""
-    text = (
-        "Wait with the next release until the batch is large enough, so that several people have come or gone in each "
-        "leaf (`people_to_come_per_leaf` in the evidence for auditors says how many): the difference of two releases "
-        "then counts fewer of them alone."
-    )
-    return Remedy(action="advise", text=text)
 
 
 def _fewer_leaves(policy: Policy) -> Remedy:
