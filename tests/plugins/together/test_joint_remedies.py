@@ -15,7 +15,11 @@ from nightly import CONFIDENCE, EXPOSURE, tonight
 from sklearn_zoo import skops_bytes
 
 STARTS = {
-    "labels": ("What is out already cannot be taken back, so publish labels alone", "Publish labels alone"),
+    "labels": (
+        "What is out cannot be taken back. Labels alone",
+        "What is out already cannot be taken back, so publish labels alone",
+        "Publish labels alone",
+    ),
     "batch": ("Wait with the next release",),
     "larger groups": ("Set `build.k`", "Build with `kadet`"),
     "leaves and rounding": ("Grow fewer leaves",),
