@@ -10,12 +10,12 @@ import contextlib
 import errno
 import os
 import tempfile
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from leafgate.errors import LeafgateError, OutputError
 from leafgate.interruptions import interrupts_deferred
-from leafgate.io.locks import lock
+from leafgate.io.locks import PATIENCE_SECONDS, lock, locked_file
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 OWNER_ONLY, EVERYONE = 0o600, 0o644
@@ -173,3 +173,38 @@ def clear_file(out: Path, given: Iterable[Path]) -> None:
         refuse_same(path, out)
     if out.is_file():
         remove_files(out.parent, [out.name])
+
+
+@contextlib.contextmanager
+def shared_file(path: Path) -> Iterator[Path]:
+    """The file that a path leads to, which no other process replaces meanwhile; what was written reaches the disk.
+
+    Args:
+        path: a file that processes replace as a whole, or a link to one; it and its folder need not be there.
+
+    Raises:
+        OutputError: it is no file, it or its folder cannot be written, or another process holds it all the time.
+    """
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        raise OutputError("is no file that can be written", place=str(path), remedy="name a file")
+    make_folder(target.parent)
+    try:
+        with locked_file(target, PATIENCE_SECONDS) as locked:
+            if not locked:
+                remedy = "run again when it has ended"
+                raise OutputError("another process is writing it", place=str(path), remedy=remedy)
+            yield target
+            _flush_folder(target.parent)
+    except OSError as error:
+        raise trouble(error, str(path)) from None
+
+
+def _flush_folder(folder: Path) -> None:
+    """See that the new name of a file reaches the disk, where the system can do that."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

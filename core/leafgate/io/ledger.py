@@ -13,11 +13,9 @@ lines anew; a head that was handed out before shows it.
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import hashlib
 import hmac
-import os
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,10 +24,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, ValidationError
 
-from leafgate.errors import LedgerError, OutputError, Problem
-from leafgate.io.files import OWNER_ONLY, make_folder, read_bounded, trouble, write_files
+from leafgate.errors import LedgerError, Problem
+from leafgate.io.files import OWNER_ONLY, read_bounded, shared_file, write_files
 from leafgate.io.json import JsonDocument, JsonObject, canonical, parse_json
-from leafgate.io.locks import PATIENCE_SECONDS, locked_file
 from leafgate.kernel.findings import Verdict
 from leafgate.kernel.options import Strict
 from leafgate.kernel.origin import EMPTY_LEDGER, LedgerHead
@@ -237,25 +234,13 @@ def append_line(path: Path, content: JsonObject, key: bytes) -> LedgerHead:
         LedgerError: a line of the ledger was changed, or one has this release, its table and this report.
         OutputError: the ledger cannot be written, or another process does so all the time.
     """
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        raise OutputError("is no file that can be written", place=str(path), remedy="name a file")
-    make_folder(target.parent)
-    try:
-        with locked_file(target, PATIENCE_SECONDS) as locked:
-            if not locked:
-                raise OutputError(
-                    "another process is writing it", place=str(path), remedy="run again when it has ended"
-                )
-            before = _content(target) if target.exists() else b""
-            ledger = parse_ledger(before, str(path), key)
-            line, raw = _next_line(ledger, content, key)
-            _refuse_second_line(ledger, line, str(path))
-            mode = stat.S_IMODE(target.stat().st_mode) if before else OWNER_ONLY
-            write_files(target.parent, {target.name: before + raw + b"\n"}, mode)
-            _flush_folder(target.parent)
-    except OSError as error:
-        raise trouble(error, str(path)) from None
+    with shared_file(path) as target:
+        before = _content(target) if target.exists() else b""
+        ledger = parse_ledger(before, str(path), key)
+        line, raw = _next_line(ledger, content, key)
+        _refuse_second_line(ledger, line, str(path))
+        mode = stat.S_IMODE(target.stat().st_mode) if before else OWNER_ONLY
+        write_files(target.parent, {target.name: before + raw + b"\n"}, mode)
     return LedgerHead(line.number, _sha256(raw))
 
 
@@ -271,13 +256,3 @@ def _refuse_second_line(ledger: Ledger, line: LedgerLine, place: str) -> None:
         if all(getattr(other, name) == getattr(line, name) for name in ("release", "data", "report", "roll")):
             message = "has this release, its table and this report already, so nothing was added"
             raise LedgerError(message, place=_place(place, other.number), remedy="add each release once")
-
-
-def _flush_folder(folder: Path) -> None:
-    """See that the new name of the file reaches the disk, where the system can do that."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import datetime
 import hashlib
 import hmac
-import os
 import stat
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -20,9 +19,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from leafgate.errors import LedgerError, OutputError
-from leafgate.io.files import OWNER_ONLY, make_folder, read_bounded, trouble, write_file, write_files
+from leafgate.io.files import OWNER_ONLY, read_bounded, shared_file, write_file, write_files
 from leafgate.io.json import JsonDocument, canonical, parse_json
-from leafgate.io.locks import PATIENCE_SECONDS, locked_file
 from leafgate.kernel.options import Strict
 
 FORMAT = "leafgate/roll/1"
@@ -196,26 +194,16 @@ def forget(path: Path, ids: Collection[str], key: bytes) -> Roll:
             roll; nothing is erased then.
         OutputError: the roll cannot be written, or another process does so all the time.
     """
-    target = Path(os.path.realpath(path))
-    read_roll(target, key)
-    make_folder(target.parent)
-    try:
-        with locked_file(target, PATIENCE_SECONDS) as locked:
-            if not locked:
-                remedy = "run again when it has ended"
-                raise OutputError("another process is writing it", place=str(path), remedy=remedy)
-            roll = read_roll(target, key)
-            missing = len({*ids} - roll.leaf.keys())
-            if missing:
-                are = "id is" if missing == 1 else "ids are"
-                remedy = "take out those who were forgotten already, and who never were in it"
-                raise LedgerError(
-                    f"{missing} {are} not in the roll, so nobody was erased", place=str(path), remedy=remedy
-                )
-            document = roll.model_dump(mode="json", exclude={"mac"})
-            document["leaf"] = {person: reached for person, reached in document["leaf"].items() if person not in ids}
-            content = canonical({**document, "mac": _mac(key, document)}) + b"\n"
-            write_files(target.parent, {target.name: content}, stat.S_IMODE(target.stat().st_mode) & OWNER_ONLY)
-    except OSError as error:
-        raise trouble(error, str(path)) from None
+    read_roll(path, key)
+    with shared_file(path) as target:
+        roll = read_roll(target, key)
+        missing = len({*ids} - roll.leaf.keys())
+        if missing:
+            are = "id is" if missing == 1 else "ids are"
+            remedy = "take out those who were forgotten already, and who never were in it"
+            raise LedgerError(f"{missing} {are} not in the roll, so nobody was erased", place=str(path), remedy=remedy)
+        document = roll.model_dump(mode="json", exclude={"mac"})
+        document["leaf"] = {person: reached for person, reached in document["leaf"].items() if person not in ids}
+        content = canonical({**document, "mac": _mac(key, document)}) + b"\n"
+        write_files(target.parent, {target.name: content}, stat.S_IMODE(target.stat().st_mode) & OWNER_ONLY)
     return _parsed(content, str(path))

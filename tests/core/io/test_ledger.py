@@ -304,7 +304,7 @@ def test_processes_that_append_side_by_side_wait_for_each_other(ledger: Path) ->
 @needs_locks
 def test_whoever_waits_too_long_for_a_ledger_is_told_so(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written(ledger, 1)
-    monkeypatch.setattr(leafgate.io.ledger, "PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(leafgate.io.files, "PATIENCE_SECONDS", 0.1)
     lines = """
 from leafgate.io.locks import locked_file
 with locked_file(Path(sys.argv[1]), 0) as locked:
