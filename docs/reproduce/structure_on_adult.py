@@ -191,17 +191,14 @@ def _as_flags(case: ScoringContext, values: dict[str, float], single: bool) -> d
 
 def _page(rows: Sequence[Row]) -> Iterator[str]:
     names = ("k", "class", "few", "df", "settings", "gap")
-    heads = ("smallest leaf of a tree", "of all trees", "by public columns", "one class", "few", "df", "changes")
-    yield f"| {' | '.join(('model', 'its flags', *heads, 'losses apart', 'accuracy'))} |"
-    yield "| --- | --- " + "| ---: " * 9 + "|"
+    yield f"| {' | '.join(('model', 'its flags', 'smallest group', 'one class', 'few'))} |"
+    yield "| --- | --- " + "| ---: " * 3 + "|"
     for row in rows:
         up = [row.k_anonymity_risk, row.class_disclosure_risk, row.smallgroup_risk, row.dof_risk]
         up += [row.unnecessary_risk, row.gen_error_risk]
         flags = ", ".join(name for name, flag in zip(names, up, strict=True) if flag) or "none"
-        sizes = (f"{n:,.0f}" for n in (row.smallest_leaf, row.smallest_joint, row.smallest_public))
         shares = (f"{100 * share:.2f} %" for share in (row.one_class, row.few))
-        rest = (f"{row.freedom:,.0f}", f"{row.changes:.0f}", f"{row.losses:.3f}", f"{100 * row.accuracy:.2f} %")
-        yield f"| {' | '.join((row.model, flags, *sizes, *shares, *rest))} |"
+        yield f"| {' | '.join((row.model, flags, f'{row.smallest_public:,.0f}', *shares))} |"
 
 
 if __name__ == "__main__":
