@@ -33,14 +33,14 @@ from leafgate_plugins.dp_random_trees.randomness import (
     smallest_refused_count,
     would_refuse_false_samples,
 )
-from writing import put, table, write_csv
+from writing import put, write_csv
 
 DOCS = Path(__file__).resolve().parents[1]
 PEOPLE = (300, 1_000, 3_000, 10_000, 30_000)
 FORESTS = ((8, 10, 0.1), (32, 20, 0.1), (128, 20, 0.075))
 """Trees, k and beta."""
 SCALES = (2.0, 10.0)
-PRINTED_PEOPLE, PRINTED_SETTING, PRINTED_SCALE = (300, 3_000, 30_000), "32 trees, k = 20, beta = 0.1", 2.0
+PRINTED_PEOPLE, PRINTED_SETTING = (3_000, 30_000), "32 trees, k = 20, beta = 0.1"
 FALSE_DRAWS = 10
 """Of a false release that is drawn; one that is not drawn is judged once."""
 
@@ -275,15 +275,14 @@ def lines(found: Sequence[Refused]) -> Iterator[str]:
     """The measured part of the page: one setting of each kind. The CSV files have all."""
     honest = [each for each in found if each.kind == "honest"]
     releases, refused = sum(each.releases for each in honest), sum(each.refused for each in honest)
-    yield f"Of {releases:,} honest releases in {len(honest)} settings {refused} were refused.\n"
-    yield f"Refused of false releases, by the number of people ({PRINTED_SETTING}; noise of scale {PRINTED_SCALE:g}):\n"
+    yield f"Of {releases:,} honest releases in {len(honest)} settings {refused} were refused. Refused of 10 false ones, on"
+    yield f"{' and on '.join(f'{size:,}' for size in PRINTED_PEOPLE)} people ({PRINTED_SETTING}; noise of scale 2):\n"
     rows: dict[str, list[str]] = {}
     for each in found:
         setting = f"{each.trees} trees, k = {each.k}, beta = {each.beta:g}" if each.beta else each.scale
-        if each.kind != "honest" and each.people in PRINTED_PEOPLE and setting in (PRINTED_SETTING, PRINTED_SCALE):
-            rows.setdefault(each.kind, []).append(f"{each.refused} of {each.releases}")
-    head = ("what is published", *(f"{size:,}" for size in PRINTED_PEOPLE))
-    yield from table(head, [(name, *cells) for name, cells in sorted(rows.items())], "l" + "r" * len(PRINTED_PEOPLE))
+        if each.people in PRINTED_PEOPLE and each.releases == FALSE_DRAWS and setting in (PRINTED_SETTING, 2.0):
+            rows.setdefault(each.kind, []).append(str(each.refused))
+    yield from (f"- {kind}: {' and '.join(numbers)}" for kind, numbers in sorted(rows.items()))
     yield ""
 
 
