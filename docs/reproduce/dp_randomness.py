@@ -275,8 +275,9 @@ def lines(found: Sequence[Refused]) -> Iterator[str]:
     """The measured part of the page: one setting of each kind. The CSV files have all."""
     honest = [each for each in found if each.kind == "honest"]
     releases, refused = sum(each.releases for each in honest), sum(each.refused for each in honest)
-    yield f"Of {releases:,} honest releases in {len(honest)} settings {refused} were refused. Refused of 10 false ones, on"
-    yield f"{' and on '.join(f'{size:,}' for size in PRINTED_PEOPLE)} people ({PRINTED_SETTING}; noise of scale 2):\n"
+    sizes = " and on ".join(f"{size:,}" for size in PRINTED_PEOPLE)
+    yield f"Of {releases:,} honest releases in {len(honest)} settings {refused} were refused. Refused of 10 false ones,"
+    yield f"on {sizes} people ({PRINTED_SETTING}; noise of scale 2):\n"
     rows: dict[str, list[str]] = {}
     for each in found:
         setting = f"{each.trees} trees, k = {each.k}, beta = {each.beta:g}" if each.beta else each.scale
