@@ -80,7 +80,7 @@ def most_people(system: JointSystem, cells: Mask, *, whole: bool = True, time_li
     if (best is not None and int(best[cells].sum()) == people) or not whole:
         return _most(people, proof, best, cells)
     left = max(time_limit - (time.monotonic() - start), LEAST_SECONDS)
-    searched, is_best = _searched(system, wanted, left)
+    searched, is_best = best_assignment(system, wanted, time_limit=left)
     if searched is not None and (best is None or searched[cells].sum() > best[cells].sum()):
         best = searched
     if is_best and best is not None and int(best[cells].sum()) < people:
@@ -166,17 +166,32 @@ def _shown(system: JointSystem, solution: Any) -> Ids | None:
     return assignment if check_witness(system, assignment) else None
 
 
-def _searched(system: JointSystem, wanted: Floats, seconds: float) -> tuple[Ids | None, bool]:
-    """The best assignment that the solver finds, and whether it is certain that none is better."""
+def best_assignment(
+    system: JointSystem, worth: Floats, *, gap: float = 0.0, time_limit: float = float("inf")
+) -> tuple[Ids | None, bool]:
+    """An assignment whose people are worth the most, as far as the solver finds one.
+
+    Args:
+        system: what is published.
+        worth: shape (n_cells,), of one person in each cell.
+        gap: the search ends where it is certain that no assignment is worth more than this share more.
+        time_limit: seconds.
+
+    Returns:
+        Shape (n_cells,), None where none was found, and whether it is certain that none is worth more (but for `gap`).
+
+    Raises:
+        InconclusiveError: no assignment agrees with what is published.
+    """
     from scipy.optimize import LinearConstraint, milp
 
     lower = np.where(system.low > -NO_LIMIT, system.low.astype(np.float64), -np.inf)
     upper = np.where(system.high < NO_LIMIT, system.high.astype(np.float64), np.inf)
     result = milp(
-        -wanted,
+        -worth,
         constraints=LinearConstraint(system.matrix.astype(np.float64), lower, upper),
-        integrality=np.ones(len(wanted)),
-        options=_limit(seconds) | {"mip_rel_gap": 0.0},
+        integrality=np.ones(len(worth)),
+        options=_limit(time_limit) | {"mip_rel_gap": gap},
     )
     if result.status == INFEASIBLE:
         raise InconclusiveError(CONTRADICTION)

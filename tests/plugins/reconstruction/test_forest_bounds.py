@@ -11,6 +11,7 @@ from leafgate import InconclusiveError
 from leafgate.algorithms.joint_bounds import most_people
 from leafgate.algorithms.joint_proofs import check_witness, people_at_most
 from leafgate.api import Branch, CategoricalSplit, Ids, Leaf, NumericSplit, Release
+from leafgate_plugins.reconstruction.forest import assignment
 from leafgate_plugins.reconstruction.forest.assignment import assign, regions_of
 from leafgate_plugins.reconstruction.forest.bounds import ForestBounds, forest_bounds
 from leafgate_plugins.reconstruction.forest.cell_bounds import cell_system, largest_cells
@@ -62,6 +63,8 @@ def test_limits_of_columns_are_those_of_all_tables(every_case: Every) -> None:
     """What is proved, possible and excluded, compared with an enumeration of all tables."""
     counted = dict.fromkeys(("proved", "exactly", "excluded", "possible", "open"), 0)
     for case, _, bounds in every_case:
+        proved = sum(int(true_limits(case, each.parts)[0][each.is_near].sum()) for each in bounds.columns)
+        assert bounds.proved_cells == proved
         for column, limits in zip(bounds.columns, bounds.limits, strict=True):
             low, high = true_limits(case, column.parts)
             assert (limits.low == low).all()
@@ -132,8 +135,11 @@ def test_limits_of_pairs_of_leaves_are_those_of_all_tables(every_case: Every) ->
     assert compared > CASES
 
 
-def test_an_assignment_is_one_of_the_tables(every_case: Every) -> None:
-    """So few people always get a leaf of each tree, and some record can be in all of these."""
+@pytest.mark.parametrize("solved", [True, False])
+def test_an_assignment_is_one_of_the_tables(every_case: Every, monkeypatch: pytest.MonkeyPatch, solved: bool) -> None:
+    """So few people always get a leaf of each tree, by the solver and by annealing; a record can be in all of these."""
+    if not solved:
+        monkeypatch.setattr(assignment, "MAX_CELLS", 0)
     for _, forest, _ in every_case[::3]:
         for k in np.flatnonzero(forest.people).tolist():
             found = assign(forest.trees, k, np.random.default_rng(0), steps=500, deadline=math.inf)

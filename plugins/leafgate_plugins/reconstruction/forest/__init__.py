@@ -2,5 +2,5 @@
 
 `regions` has the cells that people in a leaf can have, as arrays; `column_bounds` how many people have a part of a
 column at least and at most, by all trees; `cell_bounds` the same by what several trees state together, with pairs of
-leaves; `assignment` writes down a leaf of each tree for each person. Data flow in this order.
+leaves, and `bounds` both; `assignment` finds a leaf of each tree for each person. Data flow in this order.
 """

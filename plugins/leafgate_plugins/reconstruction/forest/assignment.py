@@ -1,8 +1,9 @@
-"""A leaf of each tree for each person, so that every leaf has the people it counts: tree by tree, then by annealing.
+"""A leaf of each tree for each person, so that every leaf has the people it counts.
 
-Each tree's leaves are given to the people as the trees before it leave them, as many as fit, by a transport of maximum
-likelihood. Each person then is a point, a part of each column, and points are changed one part at a time until leaves
-have the people that they count. It can be ended at any time; how many people are in a wrong leaf is counted.
+Where the cells of all trees are few, the solver finds whole people for these. Else each tree's leaves are given to the
+people as the trees before it leave them, as many as fit, by a transport of maximum likelihood. Each person then is a
+point, a part of each column, and one part of one person is changed at a time, until leaves have the people that they
+count or the time is over; how many people are in a wrong leaf is counted.
 """
 
 from __future__ import annotations
@@ -13,14 +14,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from leafgate.algorithms.joint_bounds import best_assignment
 from leafgate.api import Floats, Ids, Mask
+from leafgate_plugins.reconstruction.forest.cell_bounds import MAX_CELLS, cell_system, joint_cells
 from leafgate_plugins.reconstruction.forest.regions import CountedTree, Regions, Spans, Subsets
 
 NO_LEAF = -1
-"""In place of a leaf, for somebody whom no leaf of the tree that still lacks people fits."""
+"""In place of a leaf, for people beyond those that it counts, or whom no leaf that still lacks people fits."""
+SOLVED = 0.5
+"""The share of the time after which it ends, and annealing begins."""
+GAP = 0.1
+"""The solver ends with a table that is about as likely as the likeliest: there are others anyway."""
 EDGES_EACH = 24
 """A transport tries so many leaves for each group of people, and so many groups for each leaf: the likeliest."""
-ROUNDS = (0.1, 0.9)
+ROUNDS = (0.01, 0.05, 0.2, 0.74)
 """The shares of all steps in rounds of annealing, each of which begins with the best that was found."""
 HOT = 1.3
 """Of how many people a change that makes more people wrong is still likely at the beginning of a round."""
@@ -40,14 +47,12 @@ class Assignment:
 
     Attributes:
         leaf: shape (n_people, n_trees), the leaf of each person, as a position; some record can be in all of them.
-        missed: how many people are in a leaf that has more than it counts, over all trees; with 0 it is a table that
-            agrees with all trees.
-        steps: how many changes were tried.
+            NO_LEAF for people beyond those that a leaf counts.
+        missed: how many NO_LEAF there are; with 0 it is a table that agrees with all trees.
     """
 
     leaf: Ids
     missed: int
-    steps: int
 
 
 def assign(
@@ -64,23 +69,40 @@ def assign(
 
     Source: J. Ferry, R. Fukasawa, T. Pascal, T. Vidal, "Trained Random Forests Completely Reveal your Dataset", ICML
     2024: the table that agrees with all trees; S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, Science 220, 1983.
-    Departure: their constraint solver ends with a table that agrees, or with none. Here trees are looked at one after
-    another, and what does not agree is counted.
+    Departure: their constraint solver ends with a table that agrees, or with none. Here what does not agree is counted.
     """
-    counts = [tree.people[:, label] for tree in trees]
+    start, counts = time.monotonic(), [tree.people[:, label] for tree in trees]
     leaf = np.full((int(counts[0].sum()), len(trees)), NO_LEAF, dtype=np.int64)
     order = sorted(range(len(trees)), key=lambda t: -int((counts[t] > 0).sum()))
     leaf[:, order[0]] = np.repeat(np.arange(len(counts[order[0]])), counts[order[0]])
     masses = [_masses(trees, place, label) for place in range(len(trees[0].regions.columns))]
+    if not len(leaf) or not masses:
+        return Assignment(leaf=np.maximum(leaf, 0), missed=0)
+    solved = _solve(trees, label, masses, start + SOLVED * (deadline - start) if np.isfinite(deadline) else deadline)
+    if solved is not None:
+        return Assignment(leaf=solved, missed=0)
     for number in range(1, len(order)):
         if time.monotonic() < deadline:
             _add_tree(trees, counts, leaf, order[:number], order[number], masses)
-    if not len(leaf) or not masses:
-        return Assignment(leaf=np.maximum(leaf, 0), missed=0, steps=0)
     points = _Points.of(trees, counts, regions_of(trees, leaf, order), masses, rng)
-    tried = points.anneal(steps * len(leaf), rng, deadline)
-    first = np.cumsum([0, *map(len, counts)])[:-1]
-    return Assignment(leaf=points.leaf - first, missed=points.missed, steps=tried)
+    points.anneal(steps * len(leaf), rng, deadline)
+    leaf = points.counted_leaves([len(each) for each in counts], rng)
+    return Assignment(leaf=leaf, missed=int((leaf == NO_LEAF).sum()))
+
+
+def _solve(trees: Sequence[CountedTree], label: int, masses: Sequence[Floats], deadline: float) -> Ids | None:
+    """A likely table that agrees with all trees, by the cells of all of them: shape (n_people, n_trees).
+
+    None where there are too many cells, or none was found in time.
+    """
+    seconds = deadline - time.monotonic()
+    counted = [np.flatnonzero(tree.people[:, label]) for tree in trees]
+    cells = joint_cells(trees, counted, MAX_CELLS, range(len(trees))) if seconds > 0 else None
+    if cells is None:
+        return None
+    system = cell_system(trees, cells, label)
+    found, _ = best_assignment(system, _log_mass(cells.regions, masses), gap=GAP, time_limit=seconds)
+    return None if found is None else np.repeat(cells.leaf, found, axis=0)
 
 
 def regions_of(trees: Sequence[CountedTree], leaf: Ids, used: Sequence[int]) -> Regions:
@@ -286,9 +308,18 @@ class _Points:
             found -= reach[part]
         return found
 
-    def anneal(self, steps: int, rng: np.random.Generator, deadline: float) -> int:
-        """Change parts until every leaf has its people, the steps are done or the time is over; how many were tried."""
-        tried, best = 0, (self.missed, self.part.copy(), self.leaf.copy(), self.excess.copy())
+    def counted_leaves(self, n_leaves: Sequence[int], rng: np.random.Generator) -> Ids:
+        """The leaf of each person in each tree, as a position among its leaves; NO_LEAF for those beyond its people."""
+        found = self.leaf - np.cumsum([0, *n_leaves])[:-1]
+        for number in np.flatnonzero(self.excess > 0).tolist():
+            here = np.argwhere(self.leaf == number)
+            beyond = rng.choice(len(here), int(self.excess[number]), replace=False)
+            found[here[beyond, 0], here[beyond, 1]] = NO_LEAF
+        return np.asarray(found)
+
+    def anneal(self, steps: int, rng: np.random.Generator, deadline: float) -> None:
+        """Change parts until every leaf has its people, the steps are done or the time is over."""
+        best = (self.missed, self.part.copy(), self.leaf.copy(), self.excess.copy())
         for share in ROUNDS:
             missed = best[0]
             self.part, self.leaf, self.excess = (each.copy() for each in best[1:])
@@ -296,11 +327,9 @@ class _Points:
                 if missed == 0 or time.monotonic() > deadline:
                     break
                 missed += self._step(heat, rng)
-                tried += 1
                 if missed < best[0]:
                     best = (missed, self.part.copy(), self.leaf.copy(), self.excess.copy())
         self.part, self.leaf, self.excess = best[1:]
-        return tried
 
     def _step(self, heat: float, rng: np.random.Generator) -> int:
         """Change a part of a person, or none; how many people more are in a leaf that has more than it counts."""

@@ -12,6 +12,7 @@ import numpy as np
 from leafgate.api import Ids, Mask
 from leafgate_plugins.reconstruction.forest.assignment import regions_of
 from leafgate_plugins.reconstruction.forest.cell_bounds import (
+    MAX_CELLS,
     Cells,
     CellSearch,
     Question,
@@ -23,8 +24,6 @@ from leafgate_plugins.reconstruction.forest.cell_bounds import (
 from leafgate_plugins.reconstruction.forest.column_bounds import ColumnBounds, column_bounds
 from leafgate_plugins.reconstruction.forest.regions import Forest
 
-MAX_CELLS = 20_000
-"""So many cells of one class are looked at together at most; where there are more, fewer trees are."""
 MAX_WHOLE_PAIRS = 400
 """Pairs of leaves are searched for by whole numbers of people where there are so many at most."""
 
@@ -105,9 +104,11 @@ def forest_bounds(
         together.append(0 if searches[-1] is None else len(searches[-1][0].numbers))
         if assigned is not None:
             _see(forest, columns, label, assigned, possible)
-        if searches[-1] is None:
+    pairs = _pairs(forest, searches, deadline, found)
+    for label, each_search in enumerate(searches):
+        if each_search is None:
             continue
-        cells, search = searches[-1]
+        cells, search = each_search
         for i, each in enumerate(columns):
             for block in range(len(each.low)):
                 question = touched(cells.regions, i, each.block == block)
@@ -118,7 +119,6 @@ def forest_bounds(
     limits = tuple(
         Limits(low=low[i], high=high[i], is_best=best[i], is_possible=possible[i]) for i in range(len(columns))
     )
-    pairs = _pairs(forest, searches, deadline, found)
     return ForestBounds(columns=columns, limits=limits, pairs=pairs, trees_together=tuple(together))
 
 

@@ -18,6 +18,9 @@ from leafgate.algorithms.joint_proofs import check_witness
 from leafgate.api import Ids, Mask
 from leafgate_plugins.reconstruction.forest.regions import CountedTree, Regions
 
+MAX_CELLS = 30_000
+"""So many cells of one class are looked at together at most; where there are more, fewer trees are."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Cells:
@@ -80,8 +83,9 @@ def largest_cells(trees: Sequence[CountedTree], label: int, most: int) -> Cells 
 
 
 def _with_tree(cells: Cells, tree: CountedTree, leaves: Ids, most: int, number: int) -> Cells | None:
-    joined = CountedTree(regions=cells.regions, people=np.zeros((len(cells.leaf), 1), dtype=np.int64))
-    found = joint_cells([joined, tree], [np.arange(len(cells.leaf)), leaves], most, [])
+    every = np.arange(len(cells.leaf))
+    joined = CountedTree(regions=cells.regions, people=np.zeros((len(every), 1), dtype=np.int64), leaf=every)
+    found = joint_cells([joined, tree], [every, leaves], most, [])
     if found is None:
         return None
     leaf = np.column_stack([cells.leaf[found.leaf[:, 0]], found.leaf[:, 1]])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from leafgate.algorithms.feasible import Domain, Interval, Possible, branch_domains, unrouted_values
-from leafgate.api import Column, Floats, Ids, InconclusiveError, Leaf, Mask, Node, Release, Schema, Value
+from leafgate.api import Column, Floats, Ids, InconclusiveError, Leaf, Mask, Node, Release, Schema, Value, children
 
 NOT_COUNTED = "it does not count the people of each class on all its leaves"
 NOT_EVERYBODY = "some values have no branch in it, so that it counts a part of the people"
@@ -172,10 +172,12 @@ class CountedTree:
     Attributes:
         regions: of its leaves.
         people: shape (n_leaves, n_classes).
+        leaf: shape (n_leaves,), their positions among all leaves of the tree.
     """
 
     regions: Regions
     people: Ids
+    leaf: Ids
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -186,12 +188,14 @@ class Forest:
         columns: each column that some tree tests, divided into parts.
         classes: the values of the class, in the order of their texts.
         trees: those that count everybody.
+        numbers: their positions among the trees of the release.
         unused: why other trees are not used, each reason once.
     """
 
     columns: tuple[ColumnParts, ...]
     classes: tuple[str, ...]
     trees: tuple[CountedTree, ...]
+    numbers: tuple[int, ...]
     unused: tuple[str, ...] = ()
 
     @property
@@ -215,9 +219,9 @@ class Forest:
                 f"no tree of the release can be used: {reasons[0] if reasons else 'there is none'}",
                 remedy="publish counts on leaves, or leave this attack out where nobody sees any",
             )
-        names = [column.name for column in schema.columns if any(column.name in p for each in used for _, p in each)]
+        names = [c.name for c in schema.columns if any(c.name in possible for each in used for _, possible, _ in each)]
         columns = [
-            ColumnParts.of(schema[name], [possible.get(name) for each in used for _, possible in each])
+            ColumnParts.of(schema[name], [possible.get(name) for each in used for _, possible, _ in each])
             for name in names
         ]
         trees = tuple(_counted(each, columns, classes) for each in used)
@@ -227,41 +231,51 @@ class Forest:
         if not any(next(iter(totals))):
             raise InconclusiveError(NO_WHOLE_PEOPLE)
         unused = tuple(dict.fromkeys(reason for reason in reasons if reason))
-        return cls(columns=tuple(columns), classes=classes, trees=trees, unused=unused)
+        numbers = tuple(number for number, reason in enumerate(reasons) if not reason)
+        return cls(columns=tuple(columns), classes=classes, trees=trees, numbers=numbers, unused=unused)
 
 
-Leaves = list[tuple[Leaf, Possible]]
-"""Each leaf that some record can reach, and what the tests on its path leave of each column they test."""
+Leaves = list[tuple[Leaf, Possible, int]]
+"""Each leaf that some record can reach, what the tests on its path leave of each column they test, and its position."""
 
 
 def _leaves(tree: Node, schema: Schema) -> Leaves | None:
     """The leaves of a tree; None where some value has no branch."""
     found: Leaves = []
-    waiting: list[tuple[Node, Possible]] = [(tree, {})]
+    waiting: list[tuple[Node, Possible | None]] = [(tree, {})]
+    number = 0
     while waiting:
         node, possible = waiting.pop()
         if isinstance(node, Leaf):
-            found.append((node, possible))
+            if possible is not None:
+                found.append((node, possible, number))
+            number += 1
+            continue
+        if possible is None:
+            waiting += [(child, None) for child in reversed(children(node))]
             continue
         if unrouted_values(node, possible, schema):
             return None
-        below = [(child, rest) for child, rest in branch_domains(node, possible, schema) if rest]
-        waiting += [(child, {**possible, node.column: rest}) for child, rest in reversed(below)]
+        below = branch_domains(node, possible, schema)
+        waiting += [(child, {**possible, node.column: rest} if rest else None) for child, rest in reversed(below)]
     return found
 
 
 def _unused_reason(leaves: Leaves | None) -> str:
     if leaves is None:
         return NOT_EVERYBODY
-    return "" if all(leaf.counts is not None for leaf, _ in leaves) else NOT_COUNTED
+    return "" if all(leaf.counts is not None for leaf, _, _ in leaves) else NOT_COUNTED
 
 
 def _counted(leaves: Leaves, columns: Sequence[ColumnParts], classes: Sequence[str]) -> CountedTree:
-    counts = np.array([[(leaf.counts or {}).get(name, 0) for name in classes] for leaf, _ in leaves], dtype=np.float64)
+    counts = np.array(
+        [[(leaf.counts or {}).get(name, 0) for name in classes] for leaf, _, _ in leaves], dtype=np.float64
+    )
     if (counts != counts.round()).any() or (counts < 0).any():
         raise InconclusiveError(NO_WHOLE_PEOPLE)
-    found = tuple(_reached(each, [possible.get(each.column.name) for _, possible in leaves]) for each in columns)
-    return CountedTree(regions=Regions(found, len(leaves)), people=counts.astype(np.int64))
+    found = tuple(_reached(each, [possible.get(each.column.name) for _, possible, _ in leaves]) for each in columns)
+    positions = np.array([number for _, _, number in leaves], dtype=np.int64)
+    return CountedTree(regions=Regions(found, len(leaves)), people=counts.astype(np.int64), leaf=positions)
 
 
 def _reached(parts: ColumnParts, domains: Sequence[Domain | None]) -> Spans | Subsets:
