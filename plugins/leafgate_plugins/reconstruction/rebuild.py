@@ -14,6 +14,7 @@ from leafgate.api import (
     MORE,
     AdversaryKnowledge,
     AttackModel,
+    AuditorOnly,
     InconclusiveError,
     PositiveFloat,
     PositiveInt,
@@ -206,7 +207,7 @@ def _evidence(
     known: int,
     unused: Sequence[str],
 ) -> dict[str, Any]:
-    """What reports say of the attack; all of it follows from the release and from what the adversary knows."""
+    """What reports say of the attack. Numbers that follow from people who are known are for auditors."""
     missed = sum(each.missed for each in found if each is not None)
     columns = {parts.column.name: each.counted() for parts, each in zip(forest.columns, limits.limits, strict=True)}
     total = [*columns.values()]
@@ -223,7 +224,7 @@ def _evidence(
         counted = {key: sum(each[key] for each in pairs) for key in pairs[0]}
         evidence["pairs_of_leaves"] = counted | {"pairs_of_trees": len(pairs)}
     if known:
-        evidence["known_people"] = known
+        evidence = {key: AuditorOnly(value) for key, value in (evidence | {"known_people": known}).items()}
     if unused:
         evidence["unused"] = list(unused)
     return evidence

@@ -13,7 +13,17 @@ import pytest
 
 from leafgate import InconclusiveError, Release, Table
 from leafgate.algorithms.table_matching import Cells, baseline, commonest_right, most_right, true_cells
-from leafgate.api import Branch, CategoricalSplit, Leaf, Node, NumericSplit, ScoringContext, TableBelief, leaves
+from leafgate.api import (
+    AuditorOnly,
+    Branch,
+    CategoricalSplit,
+    Leaf,
+    Node,
+    NumericSplit,
+    ScoringContext,
+    TableBelief,
+    leaves,
+)
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate_plugins.reconstruction.rebuild import Rebuild
@@ -121,7 +131,8 @@ def test_known_people_are_taken_out_and_leave_less_open() -> None:
     people = Table(PEOPLE.schema, rows.reset_index(drop=True), np.ones(2, dtype=np.int64))
     belief = rebuilt(PEOPLE, *trees, people=people)
     assert len(belief.records) == 6
-    assert belief.evidence["known_people"] == 2
+    assert belief.evidence["known_people"].content == 2
+    assert all(isinstance(each, AuditorOnly) for each in belief.evidence.values())
     left = Counter(zip(belief.records["town"], belief.records["risk"], belief.records["age"] <= 40, strict=True))
     assert left == {
         ("Hill", "low", True): 1,
