@@ -138,10 +138,10 @@ def rows(data: str, people: Table, model: str, release: Release, time_limit: flo
 def measured(people: Table, belief: TableBelief) -> dict[str, float | None]:
     """The numbers of one belief."""
     names = sorted(belief.records.columns)
-    cells = len(belief.records) * (len(names) - 1)
+    cells = people.people * len(people.schema.features)
     found: dict[str, float | None] = {"wrong": belief.evidence.get("in_a_wrong_leaf")}
     if belief.proved_cells is not None:
-        found["proved"] = belief.proved_cells / cells if cells else 0.0
+        found["proved"] = belief.proved_cells / cells
     if len(belief.records) * people.people > MAX_PAIRS:
         return found
     columns, coded = true_cells(people, names), coded_cells(belief.records, people.schema)

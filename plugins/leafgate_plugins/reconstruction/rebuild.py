@@ -96,11 +96,11 @@ class Rebuild(AttackModel):
         """The rebuilt records, as many as the trees count people whom nobody knows.
 
         Raises InconclusiveError where no tree counts whole people of each class on all its leaves, where the trees
-        count different people, and for trees that predict numbers or add up scores.
+        count different people, and for trees that predict numbers.
         """
-        if release.predicts_numbers or release.combine in {"sum", "boost"}:
+        if release.predicts_numbers:
             raise InconclusiveError(
-                "its trees predict numbers or add up scores, which are not rebuilt",
+                "its trees predict numbers, and such trees are not rebuilt",
                 remedy="leave this attack out, or publish trees that count people by class",
             )
         start = time.monotonic()

@@ -68,7 +68,7 @@ class ReconstructedCells(ReleaseAtMost):
         "whichever has more right; with `baseline: domains` with cells drawn evenly from the domains. Columns are "
         "those that the attack reconstructs. The interval of the score has the least and the most that a draw has "
         "right. With `counted: records` R and B are shares of records all of whose cells are right; with `counted: "
-        "proved` the score is the share of cells, the class left out, that every table with these counts has"
+        "proved` the score is the share of the table's cells, classes left out, that every table with these counts has"
     )
     source = f"{FERRY}: the matching, and random tables as the baseline; theirs know the columns' domains alone"
     scale = "from -1 to 1"
@@ -132,8 +132,7 @@ class ReconstructedCells(ReleaseAtMost):
         belief = case.require_belief(TableBelief)
         if belief.proved_cells is None:
             raise InconclusiveError("the attack proves no cells", remedy="Add the attack `rebuild`, which does.")
-        target = case.table.schema.target.name
-        cells = len(belief.records) * sum(name != target for name in belief.records.columns)
+        cells = case.table.people * sum(not {"class", "key"} & set(c.roles) for c in case.table.schema.columns)
         score = belief.proved_cells / cells if cells else 0.0
         says = f"{belief.proved_cells:,} of {cells:,} cells are in every table with these counts"
         return Score(score, largest=1.0, remedy=LESS_DETAIL, evidence={"says": AuditorOnly(says)})
