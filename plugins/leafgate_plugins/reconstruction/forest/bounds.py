@@ -111,6 +111,8 @@ def forest_bounds(
         cells, search = each_search
         for i, each in enumerate(columns):
             for block in range(len(each.low)):
+                if search.seconds <= 0 and not search.shown:
+                    break
                 question = touched(cells.regions, i, each.block == block)
                 answer = search.answer(question, int(low[i][block, label]), int(high[i][block, label]))
                 low[i][block, label], high[i][block, label] = answer.low, answer.high
@@ -176,6 +178,8 @@ def _pairs(
             columns = [cells.numbers.index(number) for number in (one, two)]
             number = cells.leaf[:, columns[0]] * len(second.people) + cells.leaf[:, columns[1]]
             for row, pair in enumerate(at.tolist()):
+                if search[1].seconds <= 0 and not search[1].shown:
+                    break
                 inside = number == pair
                 answer = search[1].answer(
                     Question(may=inside, must=inside), int(low[row, label]), int(high[row, label])

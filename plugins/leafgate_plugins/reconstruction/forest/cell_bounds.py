@@ -235,6 +235,5 @@ def touched(regions: Regions, column: int, inside: Mask) -> Question:
         column: the position of the column.
         inside: shape (n_parts,), the parts.
     """
-    reach = regions.columns[column].reach
-    may, other = reach[:, inside].any(axis=1), reach[:, ~inside].any(axis=1)
-    return Question(may=np.asarray(may), must=np.asarray(~other))
+    may, must = regions.columns[column].with_parts(inside)
+    return Question(may=may, must=must)

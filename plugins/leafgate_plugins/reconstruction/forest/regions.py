@@ -102,6 +102,17 @@ class Spans:
             missing=self.missing & other.missing,
         )
 
+    def with_parts(self, parts: Mask) -> tuple[Mask, Mask]:
+        """Which regions have one of these parts, and which have no other: both of shape (n_regions,)."""
+        before = np.append(0, np.cumsum(parts[: self.n_intervals]))
+        n = np.maximum(self.last - self.first + 1, 0)
+        inside = np.where(
+            n > 0, before[np.maximum(self.last, 0) + 1] - before[np.minimum(self.first, self.last + 1)], 0
+        )
+        is_missing_inside = self.may_miss and bool(parts[-1])
+        may = (inside > 0) | (self.missing & is_missing_inside)
+        return np.asarray(may), np.asarray((inside == n) & (~self.missing | is_missing_inside))
+
     @property
     def reach(self) -> Mask:
         """Which parts are in which regions: shape (n_regions, n_parts); the last part is a missing number."""
@@ -123,6 +134,11 @@ class Subsets:
     def meets(self, other: Subsets) -> Mask:
         """Which regions have a value in common with which others: shape (n_regions, n_others)."""
         return np.asarray(self.reach.astype(np.float32) @ other.reach.astype(np.float32).T > 0)
+
+    def with_parts(self, parts: Mask) -> tuple[Mask, Mask]:
+        """Which regions have one of these parts, and which have no other: both of shape (n_regions,)."""
+        may, other = self.reach[:, parts].any(axis=1), self.reach[:, ~parts].any(axis=1)
+        return np.asarray(may), np.asarray(~other)
 
     def common(self, other: Subsets) -> Subsets:
         """What each region has in common with the other in the same place."""
