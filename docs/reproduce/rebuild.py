@@ -49,7 +49,7 @@ class Row:
     """What one attack made of one model.
 
     `right`, `without`, `records` and `records_without` are shares of cells and of whole records that are right, and the
-    same without the release; `wrong` is the share of people whom the table has in a wrong leaf; `proved` the share of
+    same without the release; `wrong` is the share of people in a wrong leaf, the mean over trees; `proved` the share of
     cells that are proved. None where it was not computed, or the attack does not read such numbers.
     """
 

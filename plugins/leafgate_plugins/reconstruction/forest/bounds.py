@@ -26,6 +26,8 @@ from leafgate_plugins.reconstruction.forest.regions import Forest
 
 MAX_WHOLE_PAIRS = 400
 """Pairs of leaves are searched for by whole numbers of people where there are so many at most."""
+MAX_PAIRS = 3_000_000
+"""Pairs of leaves are kept of so many trees that these are about as many: each takes 36 bytes."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -155,13 +157,14 @@ def _pairs(
     found: Sequence[Ids | None],
 ) -> dict[tuple[int, int], Limits]:
     """The pairs of leaves of each two trees, both of which have somebody of the class."""
-    pairs = dict[tuple[int, int], Limits]()
+    pairs, kept = dict[tuple[int, int], Limits](), 0
     for one, two in itertools.combinations(range(len(forest.trees)), 2):
-        if pairs and time.monotonic() > deadline:
+        if pairs and (time.monotonic() > deadline or kept > MAX_PAIRS):
             break
         first, second = forest.trees[one], forest.trees[two]
         meets = first.regions.meets(second.regions)
         at = np.flatnonzero(meets)
+        kept += len(at)
         low, high = (np.zeros((len(at), len(forest.classes)), dtype=np.int64) for _ in range(2))
         best, possible = (np.zeros(low.shape, dtype=bool) for _ in range(2))
         for label in range(len(forest.classes)):
