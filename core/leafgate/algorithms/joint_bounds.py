@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from leafgate.algorithms.joint_proofs import CONTRADICTION, INFEASIBLE, OPTIMAL,
 from leafgate.algorithms.leaf_statements import NO_LIMIT
 from leafgate.errors import InconclusiveError
 from leafgate.kernel.arrays import Floats, Ids, Mask
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 SCALE = 2**30
 """Multipliers are whole multiples of one over this: sums of them times people fit into 64 bits."""
@@ -51,6 +54,30 @@ class Most:
     def is_exact(self) -> bool:
         """Does some assignment have as many?"""
         return self.found == self.people
+
+
+def system_of_one_class(matrix: csr_array, low: Ids, high: Ids) -> JointSystem:
+    """Constraints on the people of one class, whose size the first of them states.
+
+    Args:
+        matrix: shape (n_constraints, n_cells), whole numbers; the first row is 1 at each cell.
+        low: shape (n_constraints,).
+        high: shape (n_constraints,); at first the same as low.
+    """
+    n_rows, n_cells = matrix.shape
+    return JointSystem(
+        class_of=np.zeros(0, dtype=np.int64),
+        size=low[:1],
+        present=np.ones((1, 1), dtype=bool),
+        cell_class=np.zeros(n_cells, dtype=np.int64),
+        cell_value=np.zeros(n_cells, dtype=np.int64),
+        values=(None,),
+        matrix=matrix,
+        low=low,
+        high=high,
+        tree=np.full(n_rows, -1),
+        leaf=np.full(n_rows, -1),
+    )
 
 
 def most_people(system: JointSystem, cells: Mask, *, whole: bool = True, time_limit: float = float("inf")) -> Most:

@@ -12,8 +12,9 @@ from scipy.sparse import csr_array
 
 from leafgate import InconclusiveError
 from leafgate.algorithms.joint_bounds import most_people
-from leafgate.algorithms.joint_classes import NO_LIMIT, JointSystem
+from leafgate.algorithms.joint_classes import JointSystem
 from leafgate.algorithms.joint_proofs import Proof, people_at_most
+from leafgate.algorithms.leaf_statements import NO_LIMIT
 from leafgate.kernel.arrays import Ids
 
 CASES = 300
@@ -44,6 +45,8 @@ def system_of(rng: np.random.Generator) -> JointSystem:
         matrix=csr_array(np.array(rows).astype(np.int64)),
         low=np.array(low),
         high=np.array(high),
+        tree=np.full(len(low), -1),
+        leaf=np.full(len(low), -1),
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from leafgate.algorithms.joint_bounds import Most, most_people
+from leafgate.algorithms.joint_bounds import Most, most_people, system_of_one_class
 from leafgate.algorithms.joint_classes import JointSystem
 from leafgate.algorithms.joint_proofs import check_witness
 from leafgate.api import Ids, Mask
@@ -108,17 +108,7 @@ def cell_system(trees: Sequence[CountedTree], cells: Cells, label: int) -> Joint
         matrices.append(coo_array((np.ones(n, dtype=np.int64), at), shape=(len(used), n)))
         people.append(counts[used])
     stated = np.concatenate(people)
-    return JointSystem(
-        class_of=np.zeros(0, dtype=np.int64),
-        size=stated[:1],
-        present=np.ones((1, len(cells.numbers)), dtype=bool),
-        cell_class=np.zeros(n, dtype=np.int64),
-        cell_value=np.zeros(n, dtype=np.int64),
-        values=(None,),
-        matrix=vstack(matrices, format="csr"),
-        low=stated,
-        high=stated,
-    )
+    return system_of_one_class(vstack(matrices, format="csr"), stated, stated)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leafgate.algorithms.joint_bounds import most_people
-from leafgate.algorithms.joint_classes import NO_LIMIT, JointSystem
+from leafgate.algorithms.joint_bounds import most_people, system_of_one_class
+from leafgate.algorithms.joint_classes import JointSystem
+from leafgate.algorithms.leaf_statements import NO_LIMIT
 from leafgate.api import Ids, InconclusiveError, Mask
 from leafgate_plugins.reconstruction.forest.regions import ColumnParts, CountedTree, Spans
 
@@ -197,14 +198,5 @@ def _system_of_sets(sets: Mask, least: Ids, people: int) -> JointSystem:
     n = sets.shape[1]
     is_used = least > 0
     matrix = csr_array(np.concatenate([np.ones((1, n)), sets[is_used]]).astype(np.int64))
-    return JointSystem(
-        class_of=np.zeros(0, dtype=np.int64),
-        size=np.array([people]),
-        present=np.ones((1, 1), dtype=bool),
-        cell_class=np.zeros(n, dtype=np.int64),
-        cell_value=np.zeros(n, dtype=np.int64),
-        values=(None,),
-        matrix=matrix,
-        low=np.append(people, least[is_used]),
-        high=np.append(people, np.full(int(is_used.sum()), NO_LIMIT)),
-    )
+    high = np.append(people, np.full(int(is_used.sum()), NO_LIMIT))
+    return system_of_one_class(matrix, np.append(people, least[is_used]), high)
