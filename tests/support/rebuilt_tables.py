@@ -77,6 +77,17 @@ def random_case(seed: int, *, missing: bool = False) -> Case:
     return Case(schema, Release({}, schema, trees, combine="vote"), records, people)
 
 
+def drawn_case(seed: int, people: int, trees: int) -> Case:
+    """So many people, and so many trees, each of which counts a bootstrap of its own."""
+    rng = np.random.default_rng(seed)
+    case = random_case(seed)
+    chosen = rng.integers(0, len(case.records), people)
+    drawn = [rng.choice(chosen, people) for _ in range(trees)]
+    counted = tuple(_counted(_shape(rng, 3, missing=False), [case.records[i] for i in each]) for each in drawn)
+    release = Release({}, case.schema, counted, combine="vote", count_semantics="bootstrap")
+    return Case(case.schema, release, case.records, tuple(chosen.tolist()))
+
+
 def _shape(rng: np.random.Generator, depth: int, *, missing: bool) -> Node:
     if depth == 0 or rng.random() < 0.2:
         return Leaf()

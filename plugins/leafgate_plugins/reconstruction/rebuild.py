@@ -30,17 +30,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from leafgate.algorithms import routing
-    from leafgate.api import Ids
     from leafgate_plugins.reconstruction import leaf_records
-    from leafgate_plugins.reconstruction.forest import assignment, bounds, regions
+    from leafgate_plugins.reconstruction.forest import assignment, bounds, draws, regions
     from leafgate_plugins.reconstruction.forest.assignment import Assignment
     from leafgate_plugins.reconstruction.forest.bounds import ForestBounds
     from leafgate_plugins.reconstruction.forest.regions import ColumnParts, Forest, Spans, Subsets
 else:
     np, pd, routing = lazy("numpy"), lazy("pandas"), lazy("leafgate.algorithms.routing")
     leaf_records = lazy("leafgate_plugins.reconstruction.leaf_records")
-    assignment, bounds, regions = (
-        lazy(f"leafgate_plugins.reconstruction.forest.{name}") for name in ("assignment", "bounds", "regions")
+    assignment, bounds, draws, regions = (
+        lazy(f"leafgate_plugins.reconstruction.forest.{name}") for name in ("assignment", "bounds", "draws", "regions")
     )
 
 NEAR = 0.1
@@ -51,6 +50,7 @@ SEARCHED = 0.6
 MAX_REACH = 30_000_000
 """People times parts of a column: where there are more, its numbers are taken from the middle of what is left open."""
 PARTLY_KNOWN = "people are known whose cells in some tested columns are not, so that they are not used"
+KNOWN_MAY_BE_DRAWN = "people are known, and how often each bootstrap drew them is not, so that they are not used"
 NOT_IN_LEAVES = "the people who are known are not among those that the trees count"
 
 
@@ -71,21 +71,22 @@ class Rebuild(AttackModel):
         "What is proved by then holds, and the table is the best that was found.",
     )
 
-    reads = frozenset({"exact"})
+    reads = frozenset({"exact", "bootstrap"})
     parts = frozenset({"trees"})
     needs = frozenset({"people"})
     threat_model = (
         "The adversary has the release, whose leaves count the people of each class, and the declared domains. It "
         "knows nobody's cells, public ones included, but for the people that the policy grants it (`knows.people`), "
-        "who are taken out of all counts if their tested columns are known. Only exact counts are read: of a bootstrap "
-        "nobody knows how often somebody was drawn."
+        "who are taken out of all counts if their tested columns are known. Of bootstraps it does not "
+        "know how often somebody was drawn: their counts prove nothing, and it writes down the likeliest table."
     )
     formula = (
         "table: leaves of all trees for each person, so that as few people as possible are in a leaf with more than it "
         "counts (whole people in the cells of all trees where these are few; else a transport from tree to tree, and "
         "simulated annealing); cells within what a person's leaves leave open as `table_reconstruction` has them. "
         "Proved: the least number of people with a part of a column, by longest paths between the ends of intervals or "
-        "a linear program over sets of values, and by linear programs and whole people in cells of several trees"
+        "a linear program over sets of values, and by linear programs and whole people in cells of several trees. Of "
+        "bootstraps: the likeliest numbers of people in these cells, draws taken to be Poisson distributed"
     )
     source = (
         f"{FERRY}: the table that agrees with all trees, by a constraint solver; limits on cells of a table by its "
@@ -106,6 +107,8 @@ class Rebuild(AttackModel):
         start = time.monotonic()
         seconds = float("inf") if self.time_limit is None else self.time_limit
         forest = regions.Forest.of(release, known.schema)
+        if release.count_semantics == "bootstrap":
+            return [_of_draws(forest, release, known, start + seconds)]
         forest, n_known, unused = _without_known(forest, release, known)
         rng = np.random.default_rng([known.seed, 46])
         found = _assignments(forest, rng, self.steps, start + SEARCHED * seconds)
@@ -115,6 +118,19 @@ class Rebuild(AttackModel):
         evidence = _evidence(forest, limits, found, n_known, (*forest.unused, *unused))
         records = _records(forest, found, known.schema, known.seed)
         return [TableBelief(records, proved_cells=limits.proved_cells, evidence=evidence)]
+
+
+def _of_draws(forest: Forest, release: Release, known: AdversaryKnowledge, deadline: float) -> TableBelief:
+    """The likeliest table of which the trees' bootstraps were drawn, with as many people as each draws.
+
+    Raises InconclusiveError where each tree alone has too many leaves.
+    """
+    found, together = draws.drawn_people(forest, release, deadline)
+    evidence: dict[str, Any] = {"trees": len(forest.trees), "trees_together": together}
+    unused = [*forest.unused, *([KNOWN_MAY_BE_DRAWN] if known.people is not None and known.people.people else [])]
+    if unused:
+        evidence["unused"] = unused
+    return TableBelief(_records(forest, found, known.schema, known.seed), evidence=evidence)
 
 
 def _without_known(forest: Forest, release: Release, known: AdversaryKnowledge) -> tuple[Forest, int, tuple[str, ...]]:
@@ -131,7 +147,7 @@ def _without_known(forest: Forest, release: Release, known: AdversaryKnowledge) 
     label = np.array([forest.classes.index(str(name)) for name in people.frame[known.schema.target.name]])
     trees = []
     for number, tree in zip(forest.numbers, forest.trees, strict=True):
-        leaf = _positions(tree.leaf, routing.leaf_numbers(release.trees[number], people).astype(np.int64))
+        leaf = regions.positions(tree.leaf, routing.leaf_numbers(release.trees[number], people).astype(np.int64))
         taken = np.zeros_like(tree.people)
         if (leaf < 0).any():
             raise InconclusiveError(NOT_IN_LEAVES, place="knows.people", remedy="name people of the table")
@@ -142,13 +158,6 @@ def _without_known(forest: Forest, release: Release, known: AdversaryKnowledge) 
     if not trees[0].people.any():
         raise InconclusiveError("everybody is known, so that there is nothing to rebuild")
     return replace(forest, trees=tuple(trees)), people.people, ()
-
-
-def _positions(own: Ids, leaf: Ids) -> Ids:
-    """The position among `own` of each leaf."""
-    position = np.full(int(max(own.max(), leaf.max())) + 1, -1)
-    position[own] = np.arange(len(own))
-    return np.asarray(position[leaf])
 
 
 def _assignments(forest: Forest, rng: np.random.Generator, steps: int, deadline: float) -> list[Assignment | None]:

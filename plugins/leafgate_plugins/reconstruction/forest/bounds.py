@@ -25,8 +25,8 @@ from leafgate_plugins.reconstruction.forest.column_bounds import ColumnBounds, c
 from leafgate_plugins.reconstruction.forest.regions import Forest
 
 MAX_WHOLE_PAIRS = 400
-"""Pairs of leaves are searched for by whole numbers of people where there are so many at most."""
-MAX_PAIRS = 3_000_000
+"""So many pairs of leaves are searched for by whole numbers of people, those of the first trees."""
+MAX_PAIRS = 1_000_000
 """Pairs of leaves are kept of so many trees that these are about as many: each takes 36 bytes."""
 
 
@@ -106,7 +106,6 @@ def forest_bounds(
         together.append(0 if searches[-1] is None else len(searches[-1][0].numbers))
         if assigned is not None:
             _see(forest, columns, label, assigned, possible)
-    pairs = _pairs(forest, searches, deadline, found)
     for label, each_search in enumerate(searches):
         if each_search is None:
             continue
@@ -123,6 +122,7 @@ def forest_bounds(
     limits = tuple(
         Limits(low=low[i], high=high[i], is_best=best[i], is_possible=possible[i]) for i in range(len(columns))
     )
+    pairs = _pairs(forest, searches, deadline, found)
     return ForestBounds(columns=columns, limits=limits, pairs=pairs, trees_together=tuple(together))
 
 
@@ -157,7 +157,7 @@ def _pairs(
     found: Sequence[Ids | None],
 ) -> dict[tuple[int, int], Limits]:
     """The pairs of leaves of each two trees, both of which have somebody of the class."""
-    pairs, kept = dict[tuple[int, int], Limits](), 0
+    pairs, kept, asked = dict[tuple[int, int], Limits](), 0, 0
     for one, two in itertools.combinations(range(len(forest.trees)), 2):
         if pairs and (time.monotonic() > deadline or kept > MAX_PAIRS):
             break
@@ -175,8 +175,9 @@ def _pairs(
                 numbers = assigned[:, one] * len(second.people) + assigned[:, two]
                 possible[:, label] = np.isin(at, numbers)
             search = searches[label]
-            if search is None or not search[1].is_whole or len(at) > MAX_WHOLE_PAIRS:
+            if search is None or not search[1].is_whole or asked + len(at) > MAX_WHOLE_PAIRS:
                 continue
+            asked += len(at)
             cells = search[0]
             columns = [cells.numbers.index(number) for number in (one, two)]
             number = cells.leaf[:, columns[0]] * len(second.people) + cells.leaf[:, columns[1]]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +47,11 @@ class ColumnParts:
     def n_parts(self) -> int:
         """How many parts there are; a missing number is the last one."""
         return len(self.values) or self.n_intervals + self.column.missing
+
+    def numbers_or_values(self, part: Ids) -> list[Any]:
+        """A cell of each of these parts: the value, the largest number of an interval, None for a missing one."""
+        each = [*self.values] if self.values else [*self.ends.tolist(), None]
+        return [each[i] for i in part.tolist()]
 
     @classmethod
     def of(cls, column: Column, domains: Sequence[Domain | None]) -> ColumnParts:
@@ -221,7 +227,7 @@ class Forest:
 
     @classmethod
     def of(cls, release: Release, schema: Schema) -> Forest:
-        """The forest of a release.
+        """The forest of a release, whose trees count the same people, or each a bootstrap of its own.
 
         Raises:
             InconclusiveError: no tree counts everybody by class, or the trees count different people.
@@ -242,9 +248,9 @@ class Forest:
         ]
         trees = tuple(_counted(each, columns, classes) for each in used)
         totals = {tuple(tree.people.sum(axis=0).tolist()) for tree in trees}
-        if len(totals) > 1:
+        if len(totals) > 1 and release.count_semantics != "bootstrap":
             raise InconclusiveError(OTHER_PEOPLE, remedy="publish trees that count the same people")
-        if not any(next(iter(totals))):
+        if not any(map(any, totals)):
             raise InconclusiveError(NO_WHOLE_PEOPLE)
         unused = tuple(dict.fromkeys(reason for reason in reasons if reason))
         numbers = tuple(number for number, reason in enumerate(reasons) if not reason)
@@ -292,6 +298,13 @@ def _counted(leaves: Leaves, columns: Sequence[ColumnParts], classes: Sequence[s
     found = tuple(_reached(each, [possible.get(each.column.name) for _, possible, _ in leaves]) for each in columns)
     positions = np.array([number for _, _, number in leaves], dtype=np.int64)
     return CountedTree(regions=Regions(found, len(leaves)), people=counts.astype(np.int64), leaf=positions)
+
+
+def positions(own: Ids, leaf: Ids) -> Ids:
+    """The position of each leaf among `own`; -1 for a leaf that is not there."""
+    position = np.full(int(max(own.max(), leaf.max())) + 1, -1)
+    position[own] = np.arange(len(own))
+    return np.asarray(position[leaf])
 
 
 def _reached(parts: ColumnParts, domains: Sequence[Domain | None]) -> Spans | Subsets:
