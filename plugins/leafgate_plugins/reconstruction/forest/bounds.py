@@ -24,7 +24,7 @@ from leafgate_plugins.reconstruction.forest.cell_bounds import (
 from leafgate_plugins.reconstruction.forest.column_bounds import ColumnBounds, column_bounds
 from leafgate_plugins.reconstruction.forest.regions import Forest
 
-MAX_WHOLE_PAIRS = 400
+MAX_WHOLE_PAIRS = 50
 """So many pairs of leaves are searched for by whole numbers of people, those of the first trees."""
 MAX_PAIRS = 1_000_000
 """Pairs of leaves are kept of so many trees that these are about as many: each takes 36 bytes."""

@@ -69,6 +69,8 @@ def _cells(forest: Forest, release: Release) -> tuple[Ids, Sequence[int]]:
 
     Where the columns have few combinations of parts, these are the cells, of all trees.
     """
+    if not forest.columns:
+        return np.zeros((1, len(forest.trees)), dtype=np.int64), range(len(forest.trees))
     n_parts = [parts.n_parts for parts in forest.columns]
     if math.prod(n_parts) > MAX_CELLS:
         everywhere = [replace(tree, people=np.ones_like(tree.people)) for tree in forest.trees]  # also who is not drawn
