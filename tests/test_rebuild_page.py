@@ -12,44 +12,75 @@ import pytest
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
-@pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The page's script."""
+@pytest.fixture(autouse=True)
+def _scripts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page's scripts need scikit-learn."""
     pytest.importorskip("sklearn")
     monkeypatch.syspath_prepend(str(DOCS / "reproduce"))
-    return importlib.import_module("rebuild")
 
 
-def rows_of(script: ModuleType, attack: str = "rebuild") -> list[Any]:
-    rows: list[Any] = script.read_rows(DOCS / "results" / "rebuild.csv", script.Row)
-    return [row for row in rows if row.attack == attack]
+def peer() -> tuple[ModuleType, list[Any]]:
+    """The script that compares with DRAFT, and its rows."""
+    script = importlib.import_module("rebuild_peer")
+    return script, script.read_rows(DOCS / "results" / "rebuild-peer.csv", script.Row)
 
 
-def test_the_page_is_made_of_the_results(script: ModuleType) -> None:
+def own() -> tuple[ModuleType, list[Any]]:
+    """The script of forests with numbers, and the rows of `rebuild`."""
+    script = importlib.import_module("rebuild")
+    writing = importlib.import_module("writing")
+    return script, [row for row in writing.read_rows(script.RESULTS, script.Row) if row.attack == "rebuild"]
+
+
+def test_the_page_is_made_of_the_results() -> None:
+    script, rows = peer()
     written = (DOCS / script.PAGE).read_text(encoding="utf-8")
     measured = written.partition("<!-- results -->\n\n")[2].partition("\n<!-- /results -->")[0]
-    rows = script.read_rows(DOCS / "results" / "rebuild.csv", script.Row)
     assert "\n".join(script.lines(rows)) == measured
 
 
-def test_more_trees_prove_more(script: ModuleType) -> None:
+def test_the_table_has_every_forest_of_the_script() -> None:
+    script, rows = peer()
+    for attack, sizes in (("rebuild", script.OWN), ("DRAFT", script.PEER)):
+        wanted = {(drawn, data, n) for drawn, by_data in sizes.items() for data, each in by_data.items() for n in each}
+        assert wanted == {(row.bootstrap, row.data, row.people) for row in rows if row.attack == attack}
+
+
+def test_exact_counts_give_back_nearly_every_cell_and_no_more_errors_than_the_peer_leaves() -> None:
+    _, rows = peer()
+    by_forest = {(row.data, row.people, row.bootstrap): row for row in rows if row.attack == "rebuild"}
+    for row in by_forest.values():
+        if row.bootstrap == "no":
+            assert row.agrees == "yes"
+            assert row.error < 0.005
+    for row in rows:
+        if row.attack == "DRAFT" and row.error is not None:
+            found = by_forest[row.data, row.people, row.bootstrap]
+            assert found.error <= row.error
+            assert found.seconds < row.seconds
+
+
+def test_more_trees_prove_more() -> None:
+    script, found = own()
     for data, people in script.SIZES:
-        rows = [row for row in rows_of(script) if (row.data, row.people, row.model) == (data, people, "random forest")]
+        rows = [row for row in found if (row.data, row.people, row.model) == (data, people, "random forest")]
         proved = [row.proved for row in sorted(rows, key=lambda row: row.trees)]
         assert len(proved) == len(script.TREES)
         assert proved == sorted(proved)
         assert proved[-1] > 1.5 * proved[0]
 
 
-def test_protected_releases_prove_less_than_a_forest(script: ModuleType) -> None:
+def test_protected_releases_prove_less_than_a_forest() -> None:
+    script, found = own()
     data, people = script.SIDE_BY_SIDE
-    rows = {row.model: row for row in rows_of(script) if (row.data, row.people) == (data, people)}
-    unprotected = next(row for row in rows_of(script) if (row.data, row.people, row.trees) == (data, people, 20))
+    rows = {row.model: row for row in found if (row.data, row.people) == (data, people)}
+    unprotected = next(row for row in found if (row.data, row.people, row.trees) == (data, people, 20))
     assert rows["kADET, k = 10"].proved < unprotected.proved / 1.5
     assert rows["private random trees, epsilon 1"].proved is None
 
 
-def test_ten_thousand_people_are_done_in_ten_minutes(script: ModuleType) -> None:
-    (row,) = (row for row in rows_of(script) if (row.data, row.people, row.trees) == script.LARGE)
+def test_ten_thousand_people_are_done_in_ten_minutes() -> None:
+    script, found = own()
+    (row,) = (row for row in found if (row.data, row.people, row.trees) == script.LARGE)
     assert row.seconds < 600
     assert row.proved > 0.3

@@ -1,7 +1,7 @@
 """The attack `rebuild` beside DRAFT, the published attack on forests, on DRAFT's own tables of 0 and 1.
 
     pip install ".[sklearn]" ortools matplotlib
-    python docs/reproduce/rebuild_peer.py --draft DIR [--seconds 300]
+    python docs/reproduce/rebuild_peer.py --draft DIR [--seconds 300] [--attack rebuild]
 
 DIR is a copy of DRAFT's code with its data (github.com/vidalt/DRAFT). Writes docs/results/rebuild-peer.csv and the
 measured part of docs/measurements/rebuild.md. Both attacks have the same forest, the same groups of columns of which
@@ -46,6 +46,7 @@ PEER: dict[str, dict[str, tuple[int, ...]]] = {
     "yes": {"compas": (50,)},
 }
 """Those that DRAFT has."""
+ATTACKS = ("rebuild", "DRAFT")
 MAX_MATCHED = 8_000
 """Of more people no matching is computed."""
 
@@ -160,13 +161,12 @@ def by_draft(case: Case, seconds: float) -> tuple[float, float | None, str, floa
     return taken, case.error(found["reconstructed_data"]) if is_found else None, "yes" if is_found else "no", None
 
 
-def every_row(draft: Path, seconds: float) -> Iterator[Row]:
-    for attack, sizes in (("rebuild", OWN), ("DRAFT", PEER)):
-        run = by_rebuild if attack == "rebuild" else by_draft
-        for bootstrap, by_data in sizes.items():
-            for data, people in ((data, n) for data, each in by_data.items() for n in each):
-                taken, error, agrees, proved = run(Case.of(draft, data, people, bootstrap), seconds)
-                yield Row(data, people, TREES, bootstrap, attack, taken, error, agrees, proved)
+def every_row(draft: Path, seconds: float, attack: str) -> Iterator[Row]:
+    run, sizes = (by_rebuild, OWN) if attack == "rebuild" else (by_draft, PEER)
+    for bootstrap, by_data in sizes.items():
+        for data, people in ((data, n) for data, each in by_data.items() for n in each):
+            taken, error, agrees, proved = run(Case.of(draft, data, people, bootstrap), seconds)
+            yield Row(data, people, TREES, bootstrap, attack, taken, error, agrees, proved)
 
 
 def lines(found: Sequence[Row]) -> Iterator[str]:
@@ -196,14 +196,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draft", type=Path, help="a copy of DRAFT; without it the page is written again")
     parser.add_argument("--seconds", type=float, default=300.0, help="for each attack on each forest")
+    parser.add_argument("--attack", choices=ATTACKS, help="one of both; the rows of the other one stay")
     options = parser.parse_args()
     results = DOCS / "results" / "rebuild-peer.csv"
     if options.draft is not None:
         sys.path.insert(0, str(options.draft))
-        found = list[Row]()
-        for row in every_row(options.draft, options.seconds):
-            print(row, flush=True)
-            found.append(row)
+        found = read_rows(results, Row) if options.attack else []
+        for attack in [options.attack] if options.attack else ATTACKS:
+            rows = list[Row]()
+            for row in every_row(options.draft, options.seconds, attack):
+                print(row, flush=True)
+                rows.append(row)
+            others = [row for row in found if row.attack != attack]
+            found = [*rows, *others] if attack == ATTACKS[0] else [*others, *rows]
         write_csv(results, found)
     put(DOCS / PAGE, lines(read_rows(results, Row)))
 
