@@ -13,7 +13,9 @@ import inspect
 import re
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -30,6 +32,7 @@ from leafgate.commands.scaffold.json_schema import policy_schema
 from leafgate.console.describe import (
     Description,
     Option,
+    OptionGroup,
     describe,
     format_notes,
     options_of,
@@ -39,38 +42,37 @@ from leafgate.console.describe import (
 from leafgate.disclosure import schema as report_schema
 from leafgate.errors import ExitCode
 from leafgate.kernel.components import AttackModel, Component, DataSource, TreeBuilder
-from leafgate.kernel.metrics import Metric, PersonMetric, ReleaseMetric
+from leafgate.kernel.metrics import Metric, PersonMetric
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.schema import Role
 from leafgate.session.report_formats import offered_formats
 
 FOLDER = Path(__file__).parent
 SCHEMA = FOLDER / "policy.schema.json"
+SCALE = ("Scale", "Scores mean")
+"""The facts of a metric that say what its scores mean."""
+TYPES = frozenset({"text", "boolean", "list", "mapping", "number", "integer"})
+"""Words for types of options; other words are choices."""
 OWN = "leafgate"
 """The pages are about what this distribution offers."""
-GENERATED = "This page is made from the code by `python docs/reference/make_reference.py`, and a test compares both."
-SAME_AS_EXPLAIN = (
-    "`leafgate explain NAME` prints the same of one of them, and of everything that other installed plugins offer."
-)
+GENERATED = "*Made from the code by `python docs/reference/make_reference.py`.*"
+EXPLAIN = "`leafgate explain NAME` prints more about one of them, also of other plugins: "
 
 POLICY = f"""# Policy keys
 
+A policy is one YAML file. [Your first audit](../tutorials/first-audit.md) introduces it. Reading is strict: unknown
+keys, duplicate keys, anchors, aliases, numbers that are not finite, and paths that leave the folder are refused. Texts
+follow YAML 1.2: `yes` and `no` are texts, `true` and `false` are not. Paths are relative to the policy; data files are
+relative to `--root`, where it is given.
+
+The keys `build`, `attacks` and `metrics` name components with `use:`. The options of a component stand beside `use:`;
+see [Builders](builders.md), [Attacks](attacks.md) and [Metrics](metrics.md).
+
+`leafgate schema` prints a [JSON Schema](policy.schema.json) (draft-07) with the options of every installed plugin.
+Editors with a YAML language server complete and check keys if the policy begins with `# yaml-language-server:
+$schema=policy.schema.json`. The schema accepts some policies that the reader refuses, so run `leafgate validate` too.
+
 {GENERATED}
-The same as JSON Schema is in [policy.schema.json](policy.schema.json); `leafgate schema` prints it with every plugin
-that you have installed.
-
-A policy is one YAML file. It is read strictly: unknown keys, keys that stand twice, anchors and aliases, numbers that
-are not finite and paths that leave the folder are refused, each with its place. All texts are YAML 1.2: `yes` and `no`
-are texts, `true` and `false` are not. Paths are relative to the policy, data files to `--root` where it is given.
-
-The keys `build`, `attacks` and `metrics` name components with `use:`. Each component has options of its own, which
-stand beside `use:`: see [Builders](builders.md), [Attacks](attacks.md) and [Metrics](metrics.md).
-
-Editors that know the YAML language server complete keys and mark mistakes while you type: let the policy begin with
-`# yaml-language-server: $schema=policy.schema.json`, and write the schema beside it with `leafgate schema >
-policy.schema.json`. The schema is of draft-07, which these editors read. It accepts some policies that the reader
-refuses, so `leafgate validate` has the last word. A policy that others extend may leave out what the schema requires,
-and one that `extends` another may do so at its top level.
 """
 
 ROLES = {
@@ -87,114 +89,123 @@ ROLES = {
 
 BUILDERS = f"""# Builders
 
-A builder makes the release: it grows a tree or a forest, generalises a table, or reads a model that exists already
+A builder makes the release: it grows a tree or a forest, generalises a table, or reads an existing model
 ([`published`](#published)). A policy names one under `build`.
 
+{EXPLAIN}its formula and its source in full.
+
 {GENERATED}
-{SAME_AS_EXPLAIN}
 """
 
 ATTACKS = f"""# Attacks
 
-An attack computes what an adversary can believe of each person from the release and from what the policy grants. A
-policy lists one attack or more under `attacks`. The [metrics](metrics.md) judge what they believe.
+An attack computes what an adversary can infer about each person from the release and from the knowledge that the
+policy grants. A policy lists one attack or more under `attacks`, for example `- {{use: linking}}`, and
+[metrics](metrics.md) limit what they infer.
+
+Unless an entry says otherwise, an attack needs the release file, uses no other knowledge that a policy can grant, and
+reads numbers of every kind: `exact`, of a `bootstrap` or another sample (`sampled`), with noise (`noisy`; `perturbed`
+in the records), or of `unknown` origin. An attack that cannot read the numbers of a release, or lacks the access that
+it needs, is inconclusive and never passes.
+
+{EXPLAIN}its formula and its source in full.
 
 {GENERATED}
-{SAME_AS_EXPLAIN}
 """
 
 METRICS = f"""# Metrics
 
-A metric gives a score to each person or to the release, and a policy limits the score with `at_least` or `at_most`: one
-metric or more stand under `metrics`. The audit fails where a limit is broken.
+A metric scores each person or the whole release. A policy limits the score with `at_least` or `at_most`; the audit
+fails where a limit is broken. [Choose limits](../how-to/limits.md) helps you decide.
+
+Every metric has the option `name`, and a metric of an attack also `of`: the attack that it judges, every one when left
+out. Unless an entry says otherwise, a metric assumes the adversary of the attack that it judges.
+
+{EXPLAIN}worked examples and its source in full.
 
 {GENERATED}
-{SAME_AS_EXPLAIN}
 """
 
 SOURCES = f"""# Data sources
 
-A data source reads tables that the core does not read itself, or has an engine count their records where they are. A
+A data source reads tables that the core does not read itself, or lets an engine count their records where they are. A
 policy names one under `data.source`, by its name alone (`source: duckdb`) or with options. [Large
-tables](../how-to/large-tables.md) explains how to use them, and [plugins](plugin-sources.md#a-data-source) can add
-others.
+tables](../how-to/large-tables.md) explains how to use them; [plugins](plugin-sources.md#a-data-source) can add others.
 
 {GENERATED}
-{SAME_AS_EXPLAIN}
 """
 
 COMMANDS = f"""# Commands
 
+`leafgate COMMAND --help` prints the help of a command. Every command has `--help`; it is left out below. Names in
+capitals without brackets are required arguments.
+
 {GENERATED}
-`leafgate COMMAND --help` prints the same.
 """
 
 REPORT = f"""# The report document
 
-`leafgate audit --out DIR` writes the report as `report.json`, in the format `leafgate/report/1`. Every other format of
-a report is a view made from this document alone. [Reports](../how-to/reports.md) explains how to read reports and what
-a public one leaves out; [Formats](formats.md) lists the other files.
+`leafgate audit --out DIR` writes the report as `report.json`, in the format `leafgate/report/1`. Every other report
+format is a view of this document alone. [Reports](../how-to/reports.md) explains how to read it, and
+[Formats](formats.md) lists the other files.
+
+Readers of a public report may be adversaries, so numbers of few people (small cells) are masked before they are
+written. A *count* is an integer and a *score* a number, or either one masked: `{{"fewer_than": 10}}` (positive, and
+below 10), `{{"more_than": 0.9}}`, or `{{"from": 40, "to": 49}}` (both included). A public report leaves out what is
+*for auditors*.
+
+A key with a question mark may be left out. A report is refused if it has other keys, except in `evidence`, or if its
+verdict does not follow from its findings.
 
 {GENERATED}
-
-Whoever reads a public report may be an adversary, so numbers of few people are masked before they are written. A masked
-number is an object: `{{"fewer_than": 10}}` (positive, and below 10), `{{"more_than": 0.9}}`, or
-`{{"from": 40, "to": 49}}` (both included). What is described as being for auditors is left out of public reports.
-
-A key that is not required may be left out. A report is
-refused if it has other keys, except in `evidence`, or if its verdict does not follow from its findings.
 """
 FORMATS_OF_REPORTS = """## Report formats
 
 `leafgate audit --to NAME` and `leafgate report --to NAME` write these. [Plugins](plugin-formats.md#report-format) can
 add formats.
-
-| name | file | media type | what it is |
-| --- | --- | --- | --- |"""
+"""
 STATEMENTS = f"""# Statements about a report
 
 `leafgate attest` writes signed statements about a public report into `statements.intoto.jsonl`, and `leafgate verify`
 verifies them. [Sign what an audit found](../how-to/attest.md) explains how to use them.
 
+Each line of the file is a [DSSE](https://github.com/secure-systems-lab/dsse) envelope with the keys `payload`,
+`payloadType` and `signatures`. The payload, in base64, is an in-toto Statement v1. The file has one statement of each
+of these types, in this order:
+
+- `audit`, with the `predicateType` `{PREDICATE_TYPE}`: described below.
+- `test-result`, `{TEST_RESULT}`: the criteria as tests, the policy and its waivers as configuration.
+- `svr`, `{SVR}`: after a pass, `{ALL_PASSED}` or `{PASSED_OR_WAIVED}`, and `{PROPERTY}ID` of each criterion that
+  passed.
+
+Envelopes and payloads are JSON with sorted keys and without spaces, one a line. The subjects are the release
+(`release.json`) and the model's file, with their SHA-256; where digests are kept back, the subject is the policy.
+
+The predicate has version 0: it may change until leafgate 1.0, and its type then gets another number. Every key is
+taken from the [report](report.md) or follows from it. A key with a question mark may be left out; other keys are
+refused. A *count* is an integer and a *score* a number, or either one masked as in the report. `metric`, `comparator`,
+`threshold`, `passed` and `sampleSize` are names of the predicate eval-result that is proposed for in-toto.
+
 {GENERATED}
-
-Each line of the file is a [DSSE](https://github.com/secure-systems-lab/dsse) envelope, an object with the keys
-`payload`, `payloadType` and `signatures`. The payload, in base64, is a Statement v1 of in-toto with one of these types:
-
-| statement | `predicateType` | what it has |
-| --- | --- | --- |
-| `audit` | `{PREDICATE_TYPE}` | what this page describes |
-| `test-result` | `{TEST_RESULT}` | the criteria as tests, the policy and its waivers as configuration |
-| `svr` | `{SVR}` | of a pass: `{ALL_PASSED}` or `{PASSED_OR_WAIVED}`, and `{PROPERTY}ID` of each that passed |
-
-The lines stand in this order. Envelopes and payloads are JSON with sorted keys and without spaces, and a line ends with
-a line break. The subject is the release (`release.json`) and the model's file, with their SHA-256. Where digests are
-kept back, it is the policy.
-
-The project has no address of its own yet, so that the type of the predicate and the verifier's identifier begin with
-`leafgate:`. The predicate has version 0: it may change until leafgate 1.0, and its type then has another number. Every
-key is taken from the [report](report.md), or follows from it. Keys that are not required may be left out, and other
-keys are refused. The names `metric`, `comparator`, `threshold`, `passed` and `sampleSize` are those of the predicate
-eval-result, which is proposed for in-toto.
 """
 READERS = f"""# Model readers
 
 A model reader reads the trees of a model file that another program wrote. `build: {{use: published, path: FILE}}`
-audits such a file, and `leafgate convert`, `scrub`, `repair` and `init --model` take it too. The format is recognised
-by the file's first bytes, not by its name. [What a model's file tells beyond its predictions](file-formats.md) says
-what each format discloses, and [Audit the file of a model](../how-to/audit-a-model-file.md) how to use them.
+audits such a file; `leafgate convert`, `scrub`, `repair` and `init --model` take it too. The format is recognised by
+the file's first bytes, not by its name. [What a model's file discloses](file-formats.md) describes each format, and
+[Audit the file of a model](../how-to/audit-a-model-file.md) shows how to use them.
 [Plugins](plugin-readers.md#a-model-reader) can add readers.
 
 {GENERATED}
-
-| name | what it reads | largest file | also |
-| --- | --- | --- | --- |"""
+"""
 ATTACK_OPTIONS = frozenset({"name", "knows", "access", "time_limit"})
 """Options of all attacks, which have no meaning where a builder holds an attack."""
 MASKED: frozenset[type[BaseModel]] = frozenset(
     {report_schema.FewerThan, report_schema.MoreThan, report_schema.FromTo, report_schema.Nowhere}
 )
 """Models of the report document that have no section of their own."""
+SEVERAL_COMMANDS = 3
+"""An option of so many commands or more is described once, at the head of the page."""
 
 EXIT_CODES = {
     ExitCode.PASS: "Success. Of an audit: every limit holds, or is [waived](../how-to/waivers.md).",
@@ -204,25 +215,260 @@ EXIT_CODES = {
     ExitCode.INTERNAL: "Internal error, or the result could not be written, for example because the disk is full.",
     ExitCode.INTERRUPTED: "Interrupted, for example with Ctrl-C. SIGTERM ends a run with 143, SIGHUP with 129.",
 }
-EXIT_CODE_NOTES = """A release may be published only where its audit ends with 0. `leafgate report` ends with the
-code of the stored verdict, its waivers judged again, `leafgate sweep` with 0 if
-[some release passes](../how-to/sweep.md), `leafgate sheet` and `leafgate map` with 0 if they wrote what they were asked
-for, whatever the verdict, `leafgate repair` with 0 if [the new model passes](../how-to/repair.md); of
-`leafgate diff` see [its table](../how-to/diff.md).
+EXIT_CODE_NOTES = """Publish a release only if its audit ends with 0. Other commands:
 
-An audit or a sweep claims the folder of `--out` before it changes anything in it. While it runs, every other audit and
-sweep with the same folder ends with 2 and leaves it as it is, so that a report and a release are always of one run; a
-claim ends with its process. Different folders may share one cache of shadow models: each process keeps what the others
-added. Files are written whole or not at all. A run that is interrupted (Ctrl-C, SIGTERM, SIGHUP) finishes the files
-that it is writing, if any, removes its temporary files, and ends its workers. A run that is killed (SIGKILL) may leave
-files named `.leafgate-*`, which the next command that writes into that folder deletes. Where the disk is full, a run
-ends with 4 and one line that says so, or with 3 where only the cache of an attack finds no room. What other runs
-finished stays: their folders, finished points of a sweep, cached shadow models, and a release that can be drawn only
-once. Windows and some network file systems have no locks on folders: give each audit a folder of its own there.
+- `leafgate report` ends with the code of the stored verdict, with its waivers judged again.
+- `leafgate sweep` ends with 0 if [some release passes](../how-to/sweep.md), and `leafgate repair` if
+  [the new model passes](../how-to/repair.md).
+- `leafgate sheet` and `leafgate map` end with 0 if they wrote their output, whatever the verdict.
+- `leafgate diff` has [its own table](../how-to/diff.md).
 
-Errors are printed on stderr, a line each: where, what is wrong, and what to do. With `--json` they are one document of
-the format `leafgate/error/1` on stdout, whose `problems` have `place`, `message` and `remedy`.
+An audit or a sweep locks the folder of `--out`; another run with the same folder ends with 2 and changes nothing.
+Windows and some network file systems have no such locks: use one folder for each audit there. Files are written whole
+or not at all. An interrupted run removes its temporary files and ends its workers; a killed run (SIGKILL) may leave
+files named `.leafgate-*`, which the next run in that folder deletes. On a full disk a run ends with 4, or with 3 if
+only the cache of an attack has no room. Shadow-model caches may be shared between runs.
+
+Errors go to stderr, one a line: where, what is wrong, and what to do. With `--json` they are one document of the format
+`leafgate/error/1` on stdout, whose `problems` have `place`, `message` and `remedy`.
 """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """Components that share a section of a page.
+
+    Attributes:
+        title: The heading; empty where a page has no families.
+        about: What is so of all members.
+        members: Their names.
+    """
+
+    title: str
+    about: str = ""
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """The page of one kind of components.
+
+    Attributes:
+        common: Headings, and the base classes whose options all components below them have.
+        left_out: Beginnings of statements that the introduction makes, or that `leafgate explain` alone prints.
+        usual: Statements that the introduction makes of all components, unless an entry or its family says otherwise.
+        stated_above: Options that the introduction describes.
+        families: The sections; empty where the page lists the components one after the other.
+    """
+
+    intro: str
+    base: type[Component]
+    common: dict[str, type[Component]]
+    left_out: tuple[str, ...] = ()
+    usual: tuple[tuple[str, str], ...] = ()
+    stated_above: frozenset[str] = frozenset()
+    families: tuple[Family, ...] = ()
+
+    def sections(self, names: Iterable[str]) -> tuple[Family, ...]:
+        """The families, which must have every component once; one without a title where the page has none."""
+        if not self.families:
+            return (Family(title="", members=tuple(names)),)
+        if sorted(name for family in self.families for name in family.members) != sorted(names):
+            raise ValueError("list every component in one Family of docs/reference/make_reference.py")
+        return self.families
+
+
+BUILDER_PAGE = Page(
+    intro=BUILDERS,
+    base=TreeBuilder,
+    common={},
+    left_out=("Formula",),
+    families=(
+        Family(
+            title="Existing files and tables",
+            about="[Audit the file of a model](../how-to/audit-a-model-file.md) and [Audit a release "
+            "file](../how-to/published-release.md) show how to use `published`.",
+            members=("published", "table"),
+        ),
+        Family(
+            title="k-anonymity",
+            about="[k-anonymous trees](../explanation/kadet.md) and [Baselines](../explanation/baselines.md) explain "
+            "them.",
+            members=("kadet", "mondrian", "tds"),
+        ),
+        Family(
+            title="Differential privacy",
+            about="[Publish under differential privacy](../how-to/differential-privacy.md) shows how to use them, and "
+            "[Private random trees](../explanation/dp-random-trees.md) explains them.",
+            members=("dp_random_trees", "dp_laplace_trees"),
+        ),
+        Family(
+            title="Perturbed numbers and withheld cells",
+            about="[Learn from perturbed data](../how-to/shared-numbers.md) and [Downgrade a "
+            "table](../how-to/downgrading.md) show how to use them.",
+            members=("ppdtc45", "downgrading"),
+        ),
+        Family(
+            title="Baselines without protection",
+            about="They show what ordinary trees disclose.",
+            members=("c45", "id3", "random_trees"),
+        ),
+    ),
+)
+ATTACK_PAGE = Page(
+    intro=ATTACKS,
+    base=AttackModel,
+    common={"Options of all attacks": AttackModel},
+    left_out=("Formula", "Reads numbers of every kind"),
+    usual=(("Access to the model", "file."), ("Uses, where a policy grants it", "nothing more.")),
+    families=(
+        Family(
+            title="Linking and several releases",
+            about="[Linking](../explanation/linking.md) explains equivalence classes of trees, and [Nightly "
+            "retraining](../how-to/nightly-retraining.md) several releases.",
+            members=("linking", "joint"),
+        ),
+        Family(
+            title="Maximum entropy",
+            about="These also use that each test was chosen over others: [more](../explanation/maxent.md).",
+            members=("maxent", "counting"),
+        ),
+        Family(
+            title="Membership inference",
+            about="These infer who is in the table. [Limit membership "
+            "inference](../how-to/limit-membership-inference.md) helps you choose; "
+            "[Membership](../explanation/membership.md) explains them.",
+            members=("loss_threshold", "lira", "rmia", "quantile", "worst_case", "leaf_exclusion", "art", "sacroml"),
+        ),
+        Family(
+            title="Attribute inference",
+            about="These infer an input of the model. [Limit input "
+            "inference](../how-to/limit-input-inference.md) helps you choose; "
+            "[Attributes](../explanation/attributes.md) explains them.",
+            members=(
+                "likelihood",
+                "csmia",
+                "lomia",
+                "fredrikson",
+                "leaf_constraints",
+                "art_attribute",
+                "sacroml_attribute",
+            ),
+        ),
+        Family(
+            title="Table reconstruction",
+            about="[Table reconstruction](../explanation/table-reconstruction.md) explains it.",
+            members=("table_reconstruction",),
+        ),
+        Family(
+            title="Perturbed numbers",
+            about="These estimate original numbers from numbers with noise: [more](../explanation/reconstruction.md).",
+            members=("posterior", "spectral_filter", "pca_dr", "be_dr"),
+        ),
+        Family(
+            title="Withheld cells",
+            about="These infer cells that published records withhold: [more](../explanation/downgrading.md).",
+            members=("conditioning", "naive_bayes", "tree_inference", "restoration"),
+        ),
+        Family(
+            title="Claims of differential privacy",
+            about="[Private random trees](../explanation/dp-random-trees.md) explains it.",
+            members=("distinguish",),
+        ),
+    ),
+)
+METRIC_PAGE = Page(
+    intro=METRICS,
+    base=Metric,
+    common={"Options of metrics of people": PersonMetric},
+    left_out=(
+        "Scores each person",
+        "Scores each attack's belief",
+        "Scores the release",
+        "It judges",
+        "Checks the guarantee",
+        "Whatever the attack it judges assumes.",
+    ),
+    stated_above=frozenset({"at_least", "at_most", "name", "of"}),
+    families=(
+        Family(
+            title="Group sizes",
+            about="These score each person by the size of their group (equivalence class): the people whom the "
+            "adversary cannot distinguish. They judge groups, not a secret: [more](../explanation/group-metrics.md).",
+            members=("k_anonymity", "uniques", "reidentification_risk", "k_map"),
+        ),
+        Family(
+            title="Secrets within groups",
+            about="These score each person by how much their group still shares a secret. By default they judge the "
+            "worse of two distributions: what the adversary derives, and the group's true composition "
+            "([why](../explanation/group-metrics.md)). p is the judged distribution of a person's secret, P the shares "
+            "among everyone.",
+            members=(
+                "exposure",
+                "confidence",
+                "l_diversity",
+                "t_closeness",
+                "alpha_k_anonymity",
+                "beta_likeness",
+                "delta_disclosure",
+            ),
+        ),
+        Family(
+            title="Beliefs and the truth",
+            about="These score each person by comparing what the attack derives with the truth "
+            "([more](../explanation/divergence.md)).",
+            members=("divergence", "gain"),
+        ),
+        Family(
+            title="Membership inference",
+            about="These score each membership attack; intervals allow for chance "
+            "([more](../explanation/membership.md)).",
+            members=(
+                "membership_tpr",
+                "membership_auc",
+                "membership_advantage",
+                "membership_identified",
+                "membership_excluded",
+                "leave_one_out",
+            ),
+        ),
+        Family(
+            title="Attribute inference",
+            about="These score each attack that infers an input of the model ([more](../explanation/attributes.md)).",
+            members=("attribute_leak", "attribute_certain"),
+        ),
+        Family(
+            title="Reconstruction",
+            about="[Table reconstruction](../explanation/table-reconstruction.md) explains the first, and "
+            "[Reconstruction](../explanation/reconstruction.md) the others.",
+            members=("reconstructed_cells", "normalised_rmse", "interval_privacy", "privacy_loss"),
+        ),
+        Family(
+            title="Differential privacy budget",
+            members=("differential_privacy",),
+        ),
+        Family(
+            title="The model and its file",
+            about="These score the release by its shape, its training or its file "
+            "([more](../explanation/structure.md)).",
+            members=(
+                "smallest_leaf",
+                "class_disclosure",
+                "residual_degrees_of_freedom",
+                "risky_settings",
+                "generalisation_gap",
+                "file_disclosure",
+            ),
+        ),
+        Family(
+            title="Usefulness",
+            about="These measure what the release is good for, or what protection costs. They protect nobody: a policy "
+            "with no other limit never passes.",
+            members=("accuracy", "area_under_curve", "accuracy_on_perturbed", "functionality", "cells_withheld"),
+        ),
+    ),
+)
+SOURCE_PAGE = Page(intro=SOURCES, base=DataSource, common={"Options of all engines": DataEngine})
 
 
 def pages() -> dict[str, str]:
@@ -230,25 +476,20 @@ def pages() -> dict[str, str]:
     plugins = load_plugins([OWN])
     makers: dict[str, Callable[[Plugins], Iterator[str]]] = {
         "policy.md": _policy_page,
-        "builders.md": lambda plugins: _component_page(BUILDERS, plugins, TreeBuilder, {}),
-        "attacks.md": lambda plugins: _component_page(
-            ATTACKS, plugins, AttackModel, {"Options of all attacks": AttackModel}
-        ),
-        "metrics.md": lambda plugins: _component_page(
-            METRICS,
-            plugins,
-            Metric,
-            {"Options of all metrics of people": PersonMetric, "Options of all metrics of the release": ReleaseMetric},
-        ),
-        "data-sources.md": lambda plugins: _component_page(
-            SOURCES, plugins, DataSource, {"Options of all engines": DataEngine}
-        ),
+        "builders.md": lambda plugins: _component_page(BUILDER_PAGE, plugins),
+        "attacks.md": lambda plugins: _component_page(ATTACK_PAGE, plugins),
+        "metrics.md": lambda plugins: _component_page(METRIC_PAGE, plugins),
+        "data-sources.md": lambda plugins: _component_page(SOURCE_PAGE, plugins),
         "commands.md": _command_page,
         "report.md": _report_page,
         "statements.md": _statement_page,
         "model-readers.md": _reader_page,
     }
-    return {name: "\n".join(make(plugins)).rstrip("\n") + "\n" for name, make in makers.items()}
+    return {name: _without_blank_runs("\n".join(make(plugins))) for name, make in makers.items()}
+
+
+def _without_blank_runs(text: str) -> str:
+    return re.sub(r"\n{3,}", "\n\n", text).rstrip("\n") + "\n"
 
 
 def schema() -> bytes:
@@ -258,12 +499,30 @@ def schema() -> bytes:
 
 def _policy_page(plugins: Plugins) -> Iterator[str]:
     yield POLICY
-    for place, model in _sections("", Policy):
-        yield f"## {place or 'Top level'}\n"
-        yield f"{_prose(summary_of(model))}\n"
-        yield from _table(options_of(cast("type[Component]", model)), _sections_of(model))
-        if place.startswith("data.columns"):
+    for places, model in _by_model("", Policy):
+        yield from _section_head(places, model)
+        sections = _sections_of(model)
+        yield from (_bullet(option, sections) for option in options_of(cast("type[Component]", model)))
+        yield ""
+        if places[0].startswith("data.columns"):
             yield from _roles()
+
+
+def _section_head(places: list[str], model: type[BaseModel]) -> Iterator[str]:
+    """The heading and the summary of a section, with the other places where the same keys stand."""
+    yield f"## {places[0] or 'Top level'}\n"
+    also = f" Also {', '.join(f'`{place}`' for place in places[1:])}." if places[1:] else ""
+    yield _wrapped(f"{_prose(summary_of(model))}{also}") + "\n"
+
+
+def _by_model(
+    place: str, model: type[BaseModel], others: frozenset[type[BaseModel]] = frozenset()
+) -> list[tuple[list[str], type[BaseModel]]]:
+    """Every section of a policy or a report, once, with the places where it stands."""
+    places: dict[type[BaseModel], list[str]] = {}
+    for where, section in _sections(place, model, others):
+        places.setdefault(section, []).append(where)
+    return [(where, section) for section, where in places.items()]
 
 
 def _sections(
@@ -293,31 +552,60 @@ def _sections_of(model: type[BaseModel]) -> frozenset[str]:
 def _roles() -> Iterator[str]:
     if set(ROLES) != set(get_args(Role)):
         raise ValueError("ROLES does not list the roles of leafgate.kernel.schema.Role")
-    yield "| role | meaning |"
-    yield "| --- | --- |"
-    yield from (f"| `{role}` | {_cell(meaning)} |" for role, meaning in ROLES.items())
+    yield "The roles:\n"
+    yield from (_wrapped(f"- `{role}`: {meaning}", "  ") for role, meaning in ROLES.items())
     yield ""
 
 
-def _component_page(
-    intro: str, plugins: Plugins, base: type[Component], common: dict[str, type[Component]]
-) -> Iterator[str]:
-    """The page of one kind of components: a list of all, the options that they share, and each component."""
-    components, attacks = plugins.kind(base), {use_of(attack) for attack in plugins.kind(AttackModel)}
-    yield intro
-    yield "| name | what it does |"
-    yield "| --- | --- |"
-    for component in components:
-        name = use_of(component)
-        yield f"| [`{name}`](#{name}) | {_cell(summary_of(component))} |"
+def _component_page(page: Page, plugins: Plugins) -> Iterator[str]:
+    """The page of one kind of components: what they share, and then each family with its members."""
+    components = {use_of(component): component for component in plugins.kind(page.base)}
+    described = {name: describe(component, OWN) for name, component in components.items()}
+    families = page.sections(described)
+    attacks = frozenset(use_of(attack) for attack in plugins.kind(AttackModel))
+    own = {name: _own_options(page, components[name], described[name]) for name in described}
+    holders = _holders(own)
+    yield page.intro
+    for family in page.families:
+        links = ", ".join(f"[`{name}`](#{name})" for name in family.members)
+        yield _wrapped(f"- [{family.title}](#{_anchor(family.title)}): {links}", "  ")
     yield ""
-    for title, owner in common.items():
+    for title, owner in page.common.items():
         yield f"## {title}\n"
-        yield from _table(_shared(owner))
-    for component in components:
-        titles = [title for title, owner in common.items() if issubclass(component, owner)]
-        shared = [option for title in titles for option in _shared(common[title])]
-        yield from _component(describe(component, OWN), titles, shared, attacks)
+        yield from map(_bullet, _shared(owner))
+        yield ""
+    everywhere = [option for option, names in holders.items() if _family_of(families, names) is None]
+    if everywhere:
+        yield "## Options of several\n"
+        yield from map(_bullet, everywhere)
+        yield ""
+    for family in families:
+        shared = [option for option, names in holders.items() if _family_of(families, names) is family]
+        members = [described[name] for name in family.members]
+        yield from _family(page, family, members, shared)
+        for member in members:
+            yield f"##{'#' if family.title else ''} {member.name}\n"
+            yield from _component(page, member, _usual(page, members), attacks)
+            options = own[member.name]
+            yield from (_bullet(option) for option in options if option not in holders)
+            others = ", ".join(f"`{option.name}`" for option in options if option in holders)
+            if others:
+                yield f"- Also {others}."
+            yield from _parts(
+                [group for group in member.groups if group.under and group not in _repeated(members)], attacks
+            )
+            yield ""
+
+
+def _own_options(page: Page, component: type[Component], described: Description) -> list[Option]:
+    """The options of a component but those that all below its base class have, and those of the introduction."""
+    common = {option for owner in page.common.values() if issubclass(component, owner) for option in _shared(owner)}
+    options = next((group.options for group in described.groups if not group.under), ())
+    return [
+        option
+        for option in options
+        if option not in common and option.name not in page.stated_above and option.type != option.default.strip('"')
+    ]
 
 
 def _shared(owner: type[Component]) -> list[Option]:
@@ -325,33 +613,113 @@ def _shared(owner: type[Component]) -> list[Option]:
     return [option for option in options_of(owner) if option.name != "scored"]
 
 
-def _component(described: Description, titles: list[str], shared: list[Option], attacks: set[str]) -> Iterator[str]:
-    yield f"## {described.name}\n"
-    yield f"{_prose(described.text)}\n"
-    yield "\n".join(_wrapped(f"- {_prose(note)}", "  ") for note in described.notes) + "\n"
-    for title, text in described.facts:
-        if title == "Formula":
-            yield f"**{title}**\n\n```text\n{_wrapped(text)}\n```\n"
-        else:
-            yield f"{_wrapped(f'**{title}:** {_linked(_prose(text))}')}\n"
-    for example in described.examples:
-        yield f"{_wrapped(f'**Example:** {_prose(example)}')}\n"
-    if described.policy_example:
-        yield f"**In a policy**\n\n```yaml\n{described.policy_example}\n```\n"
-    for group in described.groups:
-        if group.under:
-            picked = f", `use: {group.picked}`" if group.picked else ""
-            link = f" See [`{group.picked}`](attacks.md#{group.picked})." if group.picked in attacks else ""
-            yield f"Under `{group.under}`{picked}: {_prose(group.summary)}{link}\n"
-        of_attacks = ATTACK_OPTIONS if group.under and group.picked in attacks else frozenset()
-        shared_names = set() if group.under else {option.name for option in shared if option.name != "time_limit"}
-        own = [option for option in group.options if option.name not in of_attacks | shared_names]
-        own = [option for option in own if group.under or option not in shared]  # some have another `time_limit`
-        if own or not titles:
-            yield from _table(own)
-        if not group.under and titles:
-            links = " and the ".join(f"[{title[0].lower()}{title[1:]}](#{_anchor(title)})" for title in titles)
-            yield f"{'It also has' if own else 'It has'} the {links}.\n"
+def _holders(own: dict[str, list[Option]]) -> dict[Option, list[str]]:
+    """The options that two components or more have with the same default and meaning, with their names."""
+    result: dict[Option, list[str]] = {}
+    for name, options in own.items():
+        for option in options:
+            result.setdefault(option, []).append(name)
+    return {option: names for option, names in result.items() if len(names) > 1}
+
+
+def _family_of(families: tuple[Family, ...], names: list[str]) -> Family | None:
+    """The family that all these components are in."""
+    return next((family for family in families if set(names) <= set(family.members)), None)
+
+
+def _repeated(members: list[Description]) -> list[OptionGroup]:
+    """The mappings below options that several members have."""
+    groups = [group for member in members for group in member.groups if group.under]
+    return [group for group in dict.fromkeys(groups) if groups.count(group) > 1]
+
+
+def _family(page: Page, family: Family, members: list[Description], shared: list[Option]) -> Iterator[str]:
+    """The head of a family: what is so of most members, and the options that several of them have."""
+    if family.title:
+        yield f"## {family.title}\n"
+    if family.about:
+        yield f"{_wrapped(family.about)}\n"
+    usual = {key: text for key, text in _usual(page, members).items() if (key, text) not in page.usual}
+    if usual and len(members) > 1:
+        yield "Unless an entry says otherwise:\n"
+        yield from (_wrapped(f"- {_statement(key, text)}", "  ") for key, text in usual.items())
+        yield ""
+    if shared:
+        yield "Options of several:\n"
+        for option in shared:
+            yield _bullet(option)
+            yield from (
+                textwrap.indent(_bullet(each), "  ")
+                for group in _repeated(members)
+                if group.under == option.name
+                for each in group.options
+            )
+        yield ""
+
+
+def _statements(page: Page, described: Description) -> dict[str, str]:
+    """What a component assumes, reads and judges, by the words before the colon."""
+    notes = (note.partition(": ")[::2] for note in described.notes)
+    texts = {"Threat model": dict(described.facts).get("Threat model", ""), **dict(notes)}
+    return {
+        key: text
+        for key, text in texts.items()
+        if (text or key != "Threat model") and not key.startswith(page.left_out) and text not in page.left_out
+    }
+
+
+def _usual(page: Page, members: list[Description]) -> dict[str, str]:
+    """The texts that most members of a family have, of keys that all have."""
+    statements = [_statements(page, member) for member in members]
+    result = {}
+    for key in statements[0]:
+        texts = [each.get(key) for each in statements]
+        commonest = max(texts, key=texts.count)
+        if commonest is not None and texts.count(commonest) > 1 and None not in texts:
+            result[key] = commonest
+    return result
+
+
+def _statement(key: str, text: str) -> str:
+    if key.startswith("Uses"):
+        text = ", ".join(", ".join(re.findall(r"`[^`]+`", part)) or part for part in text.rstrip(".").split("; ")) + "."
+    return f"{key}: {_linked(_prose(text))}" if text else _prose(key)
+
+
+def _component(page: Page, described: Description, usual: dict[str, str], attacks: frozenset[str]) -> Iterator[str]:
+    """What a component does, assumes and comes from, and an example of its use in a policy."""
+    facts = dict(described.facts)
+    yield f"{_wrapped_paragraphs(_prose(described.text.partition('Departure:')[0].rstrip()))}\n"
+    if facts.get("Formula") and "Formula" not in page.left_out:
+        yield f"```text\n{_wrapped(facts['Formula'])}\n```\n"
+    for key, text in _statements(page, described).items():
+        if usual.get(key, dict(page.usual).get(key)) != text:
+            yield _wrapped(f"- {_statement(key, text)}", "  ")
+    scale = " ".join(f"{text[0].upper()}{text[1:].rstrip('.')}." for text in map(facts.get, SCALE) if text)
+    if scale:
+        yield _wrapped(f"- Scale: {_prose(scale)}", "  ")
+    if source := facts.get("Source"):
+        yield _wrapped(f"- Source: {_linked(_prose(_short(source)))}", "  ")
+    used = described.policy_example.splitlines()[-1:]
+    if used and "," in used[0]:
+        yield f"- Policy: `{used[0].strip().removeprefix('build: ').removeprefix('- ').removeprefix('source: ')}`"
+
+
+def _parts(groups: list[OptionGroup], attacks: frozenset[str]) -> Iterator[str]:
+    """The mappings below options; of attacks, links to these."""
+    for under in dict.fromkeys(group.under for group in groups):
+        links = [
+            f"[`{each.picked}`](attacks.md#{each.picked})"
+            for each in groups
+            if each.under == under and each.picked in attacks
+        ]
+        if links:
+            yield _wrapped(f"- `{under}` takes {', '.join(links)}, each with its own options.", "  ")
+    for group in groups:
+        if group.picked not in attacks:
+            picked = f" `use: {group.picked}`" if group.picked else ""
+            yield _wrapped(f"- `{group.under}`{picked}: {_prose(group.summary)}", "  ")
+            yield from (textwrap.indent(_bullet(option), "  ") for option in group.options)
 
 
 def _report_page(plugins: Plugins) -> Iterator[str]:
@@ -361,7 +729,7 @@ def _report_page(plugins: Plugins) -> Iterator[str]:
     for name, offered in sorted(offered_formats(plugins).items()):
         format_ = offered.format
         notes = " ".join([_plain_doc(format_.render), *list(format_notes(offered))[1:]])
-        yield f"| `{name}` | `{format_.filename}` | `{format_.media_type}` | {_cell(notes)} |"
+        yield _wrapped(f"- `{name}`, as `{format_.filename}` (`{format_.media_type}`): {notes}", "  ")
 
 
 def _statement_page(plugins: Plugins) -> Iterator[str]:
@@ -371,19 +739,16 @@ def _statement_page(plugins: Plugins) -> Iterator[str]:
 
 def _document(top: type[BaseModel]) -> Iterator[str]:
     """The sections of a document that models describe, each with its keys."""
-    for place, model in _sections("", top, MASKED):
+    for places, model in _by_model("", top, MASKED):
         comments = _field_comments(inspect.getsource(sys.modules[model.__module__]))
-        yield f"## {place or 'Top level'}\n"
-        yield f"{_prose(summary_of(model))}\n"
+        yield from _section_head(places, model)
         document = model.model_json_schema()
         rows = [(name, field.alias or name) for name, field in model.model_fields.items()]
-        if rows:
-            yield "| key | type | required | meaning |"
-            yield "| --- | --- | --- | --- |"
         for name, key in rows:
-            required = "yes" if key in document.get("required", ()) else ""
-            comment = comments[model.__name__, name]
-            yield f"| `{key}` | {_cell(_json_type(document['properties'][key]))} | {required} | {_cell(comment)} |"
+            optional = "" if key in document.get("required", ()) else "?"
+            type_ = _json_type(document["properties"][key])
+            type_ = type_.replace("integer or masked", "count").replace("number or masked", "score")
+            yield _wrapped(f"- `{key}`{optional} ({type_}): {_cell(comments[model.__name__, name])}", "  ")
         if not rows:
             yield "It may have any keys."
         yield ""
@@ -406,7 +771,7 @@ def _json_type(document: Any) -> str:
         name = document["$ref"].rpartition("/")[2]
         if name == "JsonValue":
             return "any"
-        return "masked number" if name in {model.__name__ for model in MASKED} - {"Nowhere"} else "object"
+        return "masked" if name in {model.__name__ for model in MASKED} - {"Nowhere"} else "object"
     if "anyOf" in document:
         return " or ".join(dict.fromkeys(map(_json_type, document["anyOf"])))
     if "enum" in document or "const" in document:
@@ -419,8 +784,10 @@ def _json_type(document: Any) -> str:
 def _reader_page(plugins: Plugins) -> Iterator[str]:
     yield READERS
     for reader in plugins.readers:
-        largest, notes = f"{reader.max_bytes / 2**20:g} MB", " ".join(list(reader_notes(reader))[1:])
-        yield f"| `{reader.name}` | {_cell(_plain_doc(reader.read))} | {largest} | {_cell(notes)} |"
+        notes = " ".join(
+            [_plain_doc(reader.read), f"Up to {reader.max_bytes / 2**20:g} MB.", *list(reader_notes(reader))[1:]]
+        )
+        yield _wrapped(f"- `{reader.name}`: {notes}", "  ")
 
 
 def _plain_doc(documented: object) -> str:
@@ -438,39 +805,74 @@ def _command_page(plugins: Plugins) -> Iterator[str]:
     yield from (f"| {int(code)} | {_cell(meaning)} |" for code, meaning in EXIT_CODES.items())
     yield ""
     yield EXIT_CODE_NOTES
-    yield from _commands("leafgate", typer.main.get_command(app_for([])))
-
-
-def _commands(path: str, command: Any) -> Iterator[str]:
-    """A command and those below it, as typer shows them."""
-    yield f"## {path}\n"
-    context = command.context_class(command, info_name=path)
-    yield f"{_prose(inspect.cleandoc(command.help or ''))}\n"
-    yield f"```text\n{command.get_usage(context).removeprefix('Usage: ')}\n```\n"
-    yield "| argument or option | meaning |"
-    yield "| --- | --- |"
-    for parameter in command.get_params(context):
-        name, meaning = parameter.get_help_record(context)
-        yield f"| `{_code_cell(name)}` | {_cell(meaning)} |"
+    commands = list(_commands("leafgate", typer.main.get_command(app_for([]))))
+    counts = Counter(parameter for _, _, parameters in commands for parameter in parameters)
+    several = [parameter for parameter, count in counts.items() if count >= SEVERAL_COMMANDS]
+    yield "## Arguments and options of several commands\n"
+    yield from (_wrapped(f"- `{name}`: {_cell(meaning)}", "  ") for name, meaning in sorted(several))
     yield ""
+    for usage, text, parameters in commands:
+        path = usage.partition(" [OPTIONS]")[0]
+        yield f"## {path}\n"
+        yield f"`{usage}`\n"
+        yield f"{_wrapped_paragraphs(_prose(text))}\n"
+        own = [parameter for parameter in parameters if parameter not in several]
+        yield from (_wrapped(f"- `{name}`: {_cell(meaning)}", "  ") for name, meaning in own)
+        others = ", ".join(f"`{_first(name)}`" for name, meaning in parameters if (name, meaning) in several)
+        if others:
+            yield _wrapped(f"- Also {others}.", "  ")
+        yield ""
+
+
+def _commands(path: str, command: Any) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
+    """The usage, the help and the parameters of a command and of those below it, as typer shows them."""
+    context = command.context_class(command, info_name=path)
+    usage = re.sub(
+        r"\{([^}]*)\}(?:\.\.\.)?|\[(\[[^\]]*\])\]", r"\1\2", command.get_usage(context).removeprefix("Usage: ")
+    )
+    parameters = (parameter.get_help_record(context) for parameter in command.get_params(context))
+    shown = [
+        (_parameter(name), meaning if name.startswith("-") else meaning.removesuffix("[required]").rstrip())
+        for name, meaning in parameters
+        if name != "--help"
+    ]
+    yield usage, inspect.cleandoc(command.help or ""), shown
     for name, below in getattr(command, "commands", {}).items():
         yield from _commands(f"{path} {name}", below)
 
 
-def _table(options: Iterable[Option], sections: frozenset[str] = frozenset()) -> Iterator[str]:
-    """The options; the default of one in `sections` is described below the table."""
-    rows = list(options)
-    if not rows:
-        yield "It has no options.\n"
-        return
-    yield "| option | type | default | meaning |"
-    yield "| --- | --- | --- | --- |"
-    for option in rows:
-        default = f"`{option.default}`" if option.default else "**required**"
-        if option.name in sections and option.default.startswith("{"):
-            default = "see below"
-        yield f"| `{option.name}` | {_cell(option.type)} | {_code_cell(default)} | {_cell(option.meaning)} |"
-    yield ""
+def _first(name: str) -> str:
+    """The longest name of a parameter, without what it takes."""
+    return max((each.split()[0] for each in name.split(", ")), key=len)
+
+
+def _parameter(name: str) -> str:
+    """The name of a parameter without its type, unless that lists choices."""
+    return re.sub(r" <(?:path|str|float|int range|list\[\w+\])>", "", name).strip("[]")
+
+
+def _bullet(option: Option, sections: frozenset[str] = frozenset()) -> str:
+    """An option with its type, its default and its meaning; the default of one in `sections` stands below."""
+    choices = [choice for choice in option.type.split(" | ") if choice != "null"]
+    default = option.default.strip('"')
+    if not option.default:
+        needed = ", required"
+    elif default in {"null", "", "{}", "[]"} or (option.name in sections and default.startswith("{")):
+        needed = ", optional"
+    else:
+        needed = f", default `{default if default in choices else option.default}`"
+    meaning = f": {_cell(option.meaning)}" if option.meaning else ""
+    return _wrapped(f"- `{option.name}` ({_in_words(choices)}{needed}){meaning}", "  ")
+
+
+def _in_words(choices: list[str]) -> str:
+    """The types or values of an option; a number between two ends is `from` one `to` the other."""
+    words = {"string": "text", "object": "mapping"}
+    plain = [
+        words.get(choice, re.sub(r"(\w+) >= (\S+) and <= (\S+)", r"\1 from \2 to \3", choice)) for choice in choices
+    ]
+    named = [f"`{each}`" if each.isidentifier() and each not in TYPES else each for each in dict.fromkeys(plain)]
+    return _cell(" or ".join(filter(None, (", ".join(named[:-1]), named[-1]))))
 
 
 def _prose(text: str) -> str:
@@ -480,13 +882,10 @@ def _prose(text: str) -> str:
 
 
 def _cell(text: str) -> str:
+    """A text on one line, as Markdown."""
     parts = re.split(r"(`[^`]*`|\*\*required\*\*|\[[^\]]*\]\([^)]*\))", " ".join(text.split()))
     escaped = (part if i % 2 else re.sub(r"([*<])", r"\\\1", part) for i, part in enumerate(parts))
     return "".join(escaped).replace("|", "\\|")
-
-
-def _code_cell(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 def _linked(text: str) -> str:
@@ -500,8 +899,19 @@ def _anchor(title: str) -> str:
     return title.lower().replace(" ", "-")
 
 
+def _short(source: str) -> str:
+    """A source without titles and initials, and with the first of three authors or more."""
+    source = re.sub(r' ?"[^"]{12,}",|[;,] (?:corrections and )?departures: docs/\S+$', "", source)
+    source = re.sub(r"\b(?:[A-Z]\.[ -]?)+(?=[A-Z][a-z])", "", source)
+    return re.sub(r"\b([A-Z][a-z][\w-]*)(?:, (?:de )?[A-Z][a-z][\w-]*){2,},", r"\1 and others,", source)
+
+
 def _wrapped(text: str, indent: str = "") -> str:
     return textwrap.fill(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def _wrapped_paragraphs(text: str) -> str:
+    return "\n\n".join(_wrapped(" ".join(paragraph.split())) for paragraph in text.split("\n\n"))
 
 
 if __name__ == "__main__":
