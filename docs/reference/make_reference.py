@@ -51,12 +51,21 @@ FOLDER = Path(__file__).parent
 SCHEMA = FOLDER / "policy.schema.json"
 SCALE = ("Scale", "Scores mean")
 """The facts of a metric that say what its scores mean."""
-TYPES = frozenset({"text", "boolean", "list", "mapping", "number", "integer"})
+TYPES = {
+    "string": "text",
+    "object": "mapping",
+    "boolean": "boolean",
+    "list": "list",
+    "mapping": "mapping",
+    "number": "number",
+    "integer": "integer",
+}
 """Words for types of options; other words are choices."""
 OWN = "leafgate"
 """The pages are about what this distribution offers."""
 GENERATED = "*Made from the code by `python docs/reference/make_reference.py`.*"
-EXPLAIN = "`leafgate explain NAME` prints more about one of them, also of other plugins: "
+EXPLAIN = """The default of an option with several values is in bold; an optional one has none. `leafgate explain NAME`
+prints more about one component, also of other plugins: """
 
 POLICY = f"""# Policy keys
 
@@ -119,7 +128,7 @@ A metric scores each person or the whole release. A policy limits the score with
 fails where a limit is broken. [Choose limits](../how-to/limits.md) helps you decide.
 
 Every metric has the option `name`, and a metric of an attack also `of`: the attack that it judges, every one when left
-out. Unless an entry says otherwise, a metric assumes the adversary of the attack that it judges.
+out. Unless an entry says otherwise, a metric assumes whatever the attack it judges assumes.
 
 {EXPLAIN}worked examples and its source in full.
 
@@ -258,6 +267,7 @@ class Page:
         left_out: Beginnings of statements that the introduction makes, or that `leafgate explain` alone prints.
         usual: Statements that the introduction makes of all components, unless an entry or its family says otherwise.
         stated_above: Options that the introduction describes.
+        without_formula: Components whose description says as much as their formula.
         families: The sections; empty where the page lists the components one after the other.
     """
 
@@ -267,6 +277,7 @@ class Page:
     left_out: tuple[str, ...] = ()
     usual: tuple[tuple[str, str], ...] = ()
     stated_above: frozenset[str] = frozenset()
+    without_formula: frozenset[str] = frozenset()
     families: tuple[Family, ...] = ()
 
     def sections(self, names: Iterable[str]) -> tuple[Family, ...]:
@@ -388,6 +399,24 @@ METRIC_PAGE = Page(
         "It judges",
         "Checks the guarantee",
         "Whatever the attack it judges assumes.",
+        "Whatever the attack it judges assumes; p is",
+        "Whatever the attack it judges assumes; P* is",
+    ),
+    without_formula=frozenset(
+        {
+            "accuracy",
+            "accuracy_on_perturbed",
+            "attribute_certain",
+            "cells_withheld",
+            "file_disclosure",
+            "k_anonymity",
+            "k_map",
+            "membership_advantage",
+            "membership_auc",
+            "membership_excluded",
+            "smallest_leaf",
+            "uniques",
+        }
     ),
     stated_above=frozenset({"at_least", "at_most", "name", "of"}),
     families=(
@@ -415,7 +444,7 @@ METRIC_PAGE = Page(
         ),
         Family(
             title="Beliefs and the truth",
-            about="These score each person by comparing what the attack derives with the truth "
+            about="These score each person by comparing P*, which the attack derives, with the truth "
             "([more](../explanation/divergence.md)).",
             members=("divergence", "gain"),
         ),
@@ -439,9 +468,14 @@ METRIC_PAGE = Page(
         ),
         Family(
             title="Reconstruction",
-            about="[Table reconstruction](../explanation/table-reconstruction.md) explains the first, and "
-            "[Reconstruction](../explanation/reconstruction.md) the others.",
-            members=("reconstructed_cells", "normalised_rmse", "interval_privacy", "privacy_loss"),
+            about="[Table reconstruction](../explanation/table-reconstruction.md) and "
+            "[Reconstruction](../explanation/reconstruction.md) explain them.",
+            members=("reconstructed_cells", "normalised_rmse"),
+        ),
+        Family(
+            title="Perturbed numbers",
+            about="These score the release by its noise ([more](../explanation/reconstruction.md)).",
+            members=("interval_privacy", "privacy_loss"),
         ),
         Family(
             title="Differential privacy budget",
@@ -586,14 +620,13 @@ def _component_page(page: Page, plugins: Plugins) -> Iterator[str]:
         for member in members:
             yield f"##{'#' if family.title else ''} {member.name}\n"
             yield from _component(page, member, _usual(page, members), attacks)
-            options = own[member.name]
-            yield from (_bullet(option) for option in options if option not in holders)
-            others = ", ".join(f"`{option.name}`" for option in options if option in holders)
+            for option in own[member.name]:
+                if option not in holders:
+                    yield _bullet(option)
+                    yield from _parts([group for group in member.groups if group.under == option.name], attacks)
+            others = ", ".join(f"`{option.name}`" for option in own[member.name] if option in holders)
             if others:
                 yield f"- Also {others}."
-            yield from _parts(
-                [group for group in member.groups if group.under and group not in _repeated(members)], attacks
-            )
             yield ""
 
 
@@ -660,11 +693,12 @@ def _family(page: Page, family: Family, members: list[Description], shared: list
 def _statements(page: Page, described: Description) -> dict[str, str]:
     """What a component assumes, reads and judges, by the words before the colon."""
     notes = (note.partition(": ")[::2] for note in described.notes)
-    texts = {"Threat model": dict(described.facts).get("Threat model", ""), **dict(notes)}
+    facts = dict(described.facts)
+    texts = {"Threat model": facts.get("Threat model", ""), **dict(notes), "Source": _short(facts.get("Source", ""))}
     return {
         key: text
         for key, text in texts.items()
-        if (text or key != "Threat model") and not key.startswith(page.left_out) and text not in page.left_out
+        if (text or key not in facts) and not key.startswith(page.left_out) and not text.startswith(page.left_out)
     }
 
 
@@ -675,7 +709,7 @@ def _usual(page: Page, members: list[Description]) -> dict[str, str]:
     for key in statements[0]:
         texts = [each.get(key) for each in statements]
         commonest = max(texts, key=texts.count)
-        if commonest is not None and texts.count(commonest) > 1 and None not in texts:
+        if commonest is not None and None not in texts and 2 * texts.count(commonest) > max(len(texts), 2):
             result[key] = commonest
     return result
 
@@ -690,36 +724,37 @@ def _component(page: Page, described: Description, usual: dict[str, str], attack
     """What a component does, assumes and comes from, and an example of its use in a policy."""
     facts = dict(described.facts)
     yield f"{_wrapped_paragraphs(_prose(described.text.partition('Departure:')[0].rstrip()))}\n"
-    if facts.get("Formula") and "Formula" not in page.left_out:
+    if facts.get("Formula") and "Formula" not in page.left_out and described.name not in page.without_formula:
         yield f"```text\n{_wrapped(facts['Formula'])}\n```\n"
     for key, text in _statements(page, described).items():
         if usual.get(key, dict(page.usual).get(key)) != text:
             yield _wrapped(f"- {_statement(key, text)}", "  ")
-    scale = " ".join(f"{text[0].upper()}{text[1:].rstrip('.')}." for text in map(facts.get, SCALE) if text)
+    scale = "; ".join(text.rstrip(".") for text in map(facts.get, SCALE) if text)
     if scale:
-        yield _wrapped(f"- Scale: {_prose(scale)}", "  ")
-    if source := facts.get("Source"):
-        yield _wrapped(f"- Source: {_linked(_prose(_short(source)))}", "  ")
+        yield _wrapped(f"- Scale: {_prose(scale)}.", "  ")
     used = described.policy_example.splitlines()[-1:]
     if used and "," in used[0]:
         yield f"- Policy: `{used[0].strip().removeprefix('build: ').removeprefix('- ').removeprefix('source: ')}`"
 
 
 def _parts(groups: list[OptionGroup], attacks: frozenset[str]) -> Iterator[str]:
-    """The mappings below options; of attacks, links to these."""
-    for under in dict.fromkeys(group.under for group in groups):
-        links = [
-            f"[`{each.picked}`](attacks.md#{each.picked})"
-            for each in groups
-            if each.under == under and each.picked in attacks
-        ]
-        if links:
-            yield _wrapped(f"- `{under}` takes {', '.join(links)}, each with its own options.", "  ")
+    """The mappings below an option, each with its own options; of attacks, links to these."""
+    links = [f"[`{group.picked}`](attacks.md#{group.picked})" for group in groups if group.picked in attacks]
+    if links:
+        yield _wrapped(f"  - One of {', '.join(links)}, each with its own options.", "    ")
+    groups = [group for group in groups if group.picked not in attacks]
+    several = [option for option in dict.fromkeys(sum((group.options for group in groups), ())) if len(groups) > 1]
+    several = [option for option in several if sum(option in group.options for group in groups) > 1]
+    for option in several:
+        yield textwrap.indent(_bullet(option), "  ")
     for group in groups:
-        if group.picked not in attacks:
-            picked = f" `use: {group.picked}`" if group.picked else ""
-            yield _wrapped(f"- `{group.under}`{picked}: {_prose(group.summary)}", "  ")
-            yield from (textwrap.indent(_bullet(option), "  ") for option in group.options)
+        indent = "  "
+        if group.picked:
+            also = ", ".join(f"`{option.name}`" for option in group.options if option in several)
+            also = f" Also {also}." if also else ""
+            yield _wrapped(f"  - `use: {group.picked}`: {_prose(group.summary)}{also}", "    ")
+            indent = "    "
+        yield from (textwrap.indent(_bullet(option), indent) for option in group.options if option not in several)
 
 
 def _report_page(plugins: Plugins) -> Iterator[str]:
@@ -856,23 +891,38 @@ def _bullet(option: Option, sections: frozenset[str] = frozenset()) -> str:
     choices = [choice for choice in option.type.split(" | ") if choice != "null"]
     default = option.default.strip('"')
     if not option.default:
-        needed = ", required"
+        needed = "required"
     elif default in {"null", "", "{}", "[]"} or (option.name in sections and default.startswith("{")):
-        needed = ", optional"
+        needed = "optional"
     else:
-        needed = f", default `{default if default in choices else option.default}`"
+        needed = "" if default in choices else f"default `{option.default}`"
+    words = "" if option.type == "boolean" and needed.startswith("default") else _in_words(choices, default)
     meaning = f": {_cell(option.meaning)}" if option.meaning else ""
-    return _wrapped(f"- `{option.name}` ({_in_words(choices)}{needed}){meaning}", "  ")
+    return _wrapped(f"- `{option.name}` ({', '.join(filter(None, (words, needed)))}){meaning}", "  ")
 
 
-def _in_words(choices: list[str]) -> str:
-    """The types or values of an option; a number between two ends is `from` one `to` the other."""
-    words = {"string": "text", "object": "mapping"}
-    plain = [
-        words.get(choice, re.sub(r"(\w+) >= (\S+) and <= (\S+)", r"\1 from \2 to \3", choice)) for choice in choices
-    ]
-    named = [f"`{each}`" if each.isidentifier() and each not in TYPES else each for each in dict.fromkeys(plain)]
-    return _cell(" or ".join(filter(None, (", ".join(named[:-1]), named[-1]))))
+def _in_words(choices: list[str], default: str) -> str:
+    """The types or values of an option, the default in bold."""
+    named = []
+    for choice in dict.fromkeys(choices):
+        words = _type_in_words(choice)
+        if choice not in TYPES and re.fullmatch(r"[\w-]+", choice):
+            words = f"**`{choice}`**" if choice == default else f"`{choice}`"
+        named.append(words)
+    return " or ".join(filter(None, (", ".join(named[:-1]), named[-1])))
+
+
+def _type_in_words(text: str) -> str:
+    """A type in words, with an interval of its numbers where there is one."""
+    word, _, limits = TYPES.get(text, text).partition(" ")
+    ends = dict(re.findall(r"([<>]=?) (\S+)", limits))
+    low = next(((bracket, ends[sign]) for sign, bracket in ((">=", "["), (">", "(")) if sign in ends), None)
+    high = next(((ends[sign], bracket) for sign, bracket in (("<=", "]"), ("<", ")")) if sign in ends), None)
+    if low and high:
+        return f"{word} in `{''.join(low)}, {''.join(high)}`"
+    if not low:
+        return word
+    return f"positive {word}" if low in {("(", "0"), ("[", "1")} else f"{word} from {low[1]}"
 
 
 def _prose(text: str) -> str:
@@ -891,8 +941,8 @@ def _cell(text: str) -> str:
 def _linked(text: str) -> str:
     """The text with links to the pages, publications and code that it names."""
     text = re.sub(r"docs/([\w/-]+)\.md", r"[\1](../\1.md)", text)
-    text = re.sub(r"\bdoi:(10\.\d+/[^\s,;]*[\w)])", r"[doi:\1](https://doi.org/\1)", text)
-    return re.sub(r"\barXiv:(\d{4}\.\d+)", r"[arXiv:\1](https://arxiv.org/abs/\1)", text)
+    text = re.sub(r"([^;]*), doi:(10\.\d+/[^\s,;]*[\w)])", r"[\1](https://doi.org/\2)", text)
+    return re.sub(r"([^;]*), arXiv:(\d{4}\.\d+)", r"[\1](https://arxiv.org/abs/\2)", text)
 
 
 def _anchor(title: str) -> str:
@@ -900,10 +950,16 @@ def _anchor(title: str) -> str:
 
 
 def _short(source: str) -> str:
-    """A source without titles and initials, and with the first of three authors or more."""
-    source = re.sub(r' ?"[^"]{12,}",|[;,] (?:corrections and )?departures: docs/\S+$', "", source)
+    """A source without titles, initials, sections and remarks, and with the first of three authors or more."""
+    source = re.sub(r' ?"[^"]{12,}",', "", source)
+    source = re.sub(r";.*|, sections? [\d.]+.*|, Definitions? .*|, Algorithm .*", "", source)
+    source = re.sub(r" \([^)]*\)$", "", source)
     source = re.sub(r"\b(?:[A-Z]\.[ -]?)+(?=[A-Z][a-z])", "", source)
-    return re.sub(r"\b([A-Z][a-z][\w-]*)(?:, (?:de )?[A-Z][a-z][\w-]*){2,},", r"\1 and others,", source)
+    return (
+        re.sub(r"\b([A-Z][a-z][\w-]*)(?:, (?:de )?[A-Z][a-z][\w-]*){2,},", r"\1 and others,", source)
+        if re.search(r"\d", source)
+        else ""
+    )
 
 
 def _wrapped(text: str, indent: str = "") -> str:

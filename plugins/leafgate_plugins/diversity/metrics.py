@@ -55,13 +55,13 @@ class LDiversity(AtLeast):
     by_equivalence_class = True
     threat_model = BELIEF
     formula = (
-        "distinct: values v with p(v) > 0; entropy: exp(H(p)), a real number; recursive: the largest l with "
-        "r_1 < c (r_l + ... + r_m), r being p in falling order, 0 if there is none"
+        "distinct: values v with p(v) > 0; entropy: exp(H(p)); recursive: the largest l with r_1 < c (r_l"
+        " + ... + r_m), where r is p in falling order; 0 if there is none"
     )
     plain_failure = "groups share too few values of {secret}"
     scale = "from 1 (recursive: 0) to the number of values"
     score_range = (0, math.inf)
-    interpretation = "l of 1 gives the secret away; l of m means that nothing is known beyond the m values"
+    interpretation = "1: the secret is disclosed; m of m values: nothing is known beyond the values"
     source = (
         "A. Machanavajjhala, D. Kifer, J. Gehrke, M. Venkitasubramaniam, "
         '"l-Diversity: Privacy Beyond k-Anonymity", ACM TKDD 1(1), 2007, section 4'
@@ -136,8 +136,8 @@ class TCloseness(AtMost):
     by_equivalence_class = True
     threat_model = BELIEF
     formula = (
-        "earth mover's distance of p and P. equal: 1/2 sum |p - P|; ordered: sum of |running totals of p - P| over "
-        "m - 1; hierarchical: mass times the height it climbs over the height of the hierarchy"
+        "earth mover's distance of p and P. equal: 1/2 sum |p - P|; ordered: sum of |running totals of p "
+        "- P| / (m - 1); hierarchical: mass times the height it climbs / the height of the hierarchy"
     )
     plain_failure = "groups differ too much from everybody in {secret}"
     scale = "from 0 to 1"
@@ -177,7 +177,7 @@ class BetaLikeness(AtMost):
     """The largest relative increase of a value's probability over its share among everyone, for each person."""
 
     use: Literal["beta_likeness"] = "beta_likeness"
-    form: Literal["basic", "enhanced"] = Field("basic", description="Enhanced: gains beyond -ln P are refused, too.")
+    form: Literal["basic", "enhanced"] = Field("basic", description="`enhanced` also refuses gains beyond -ln P.")
 
     policy_example = "at_most: 1.0"
     by_equivalence_class = True
@@ -246,15 +246,13 @@ class KMap(AtLeast):
 
 
 class ReidentificationRisk(AtMost):
-    """The chance of picking each person's record out of those that could be theirs.
-
-    The worst person's as it stands; the average with `average: true`.
-    """
+    """The chance of picking each person's record out of those that could be theirs."""
 
     use: Literal["reidentification_risk"] = "reidentification_risk"
     among: Literal["table", "population"] = Field(
         "table",
-        description="Does the adversary know who is in the table (prosecutor), or only the population (journalist)?",
+        description="`table`: the adversary knows who is in the table (prosecutor); `population`: only the population"
+        " (journalist).",
     )
 
     policy_example = "at_most: 0.2"
@@ -267,7 +265,7 @@ class ReidentificationRisk(AtMost):
     plain_failure = "people can be picked out too surely"
     scale = "above 0 and up to 1"
     score_range = (0, 1)
-    interpretation = "1: singled out; the average is the expected share of people an adversary gets right"
+    interpretation = "1: singled out; the average is the share of people an adversary is expected to get right"
     source = 'K. El Emam, "Guide to the De-Identification of Personal Health Information", 2013'
     examples = (
         Example({"flu": 2, "cold": 2}, {"flu": 5, "cold": 5}, 0.25),
@@ -284,7 +282,7 @@ class ReidentificationRisk(AtMost):
 class Uniques(AtMost):
     """Whether each person is alone in their group: 1 if so, else 0.
 
-    How many there are is what a finding counts beyond the limit 0; with `average: true` their share.
+    A finding counts these people; with `average: true` their share is judged.
     """
 
     use: Literal["uniques"] = "uniques"

@@ -56,9 +56,7 @@ class IntervalPrivacy(_OfTheNoise, ReleaseAtLeast):
     plain_failure = "the noise leaves too little unknown"
     scale = "a length from 0 up, in the column's unit"
     score_range = (0, math.inf)
-    interpretation = (
-        "0: the numbers are known; L: as little is known as of a number that can be anywhere in an interval of length L"
-    )
+    interpretation = "0: the numbers are known; L: as uncertain as a number anywhere in an interval of length L"
 
     def score(self, case: ScoringContext) -> Score:
         columns = intervals(case, self.column)
