@@ -101,7 +101,7 @@ BUILDERS = f"""# Builders
 A builder makes the release: it grows a tree or a forest, generalises a table, or reads an existing model
 ([`published`](#published)). A policy names one under `build`.
 
-{EXPLAIN}its formula and its source in full.
+{EXPLAIN}its formula and its source.
 
 {GENERATED}
 """
@@ -117,7 +117,7 @@ reads numbers of every kind: `exact`, of a `bootstrap` or another sample (`sampl
 in the records), or of `unknown` origin. An attack that cannot read the numbers of a release, or lacks the access that
 it needs, is inconclusive and never passes.
 
-{EXPLAIN}its formula and its source in full.
+{EXPLAIN}its formula and its source.
 
 {GENERATED}
 """
@@ -130,7 +130,7 @@ fails where a limit is broken. [Choose limits](../how-to/limits.md) helps you de
 Every metric has the option `name`, and a metric of an attack also `of`: the attack that it judges, every one when left
 out. Unless an entry says otherwise, a metric assumes whatever the attack it judges assumes.
 
-{EXPLAIN}worked examples and its source in full.
+{EXPLAIN}worked examples and its source.
 
 {GENERATED}
 """
@@ -159,12 +159,12 @@ format is a view of this document alone. [Reports](../how-to/reports.md) explain
 [Formats](formats.md) lists the other files.
 
 Readers of a public report may be adversaries, so numbers of few people (small cells) are masked before they are
-written. A *count* is an integer and a *score* a number, or either one masked: `{{"fewer_than": 10}}` (positive, and
-below 10), `{{"more_than": 0.9}}`, or `{{"from": 40, "to": 49}}` (both included). A public report leaves out what is
-*for auditors*.
+written: as `{{"fewer_than": 10}}` (positive, and below 10), `{{"more_than": 0.9}}`, or `{{"from": 40, "to": 49}}` (both
+included). A public report leaves out what is *for auditors*.
 
-A key with a question mark may be left out. A report is refused if it has other keys, except in `evidence`, or if its
-verdict does not follow from its findings.
+A key without a type is a text, a *count* is an integer or masked, a *score* is a number or masked, and a plural is a
+list. A key with a question mark may be left out or `null`. A report is refused if it has other keys, except in
+`evidence`, or if its verdict does not follow from its findings.
 
 {GENERATED}
 """
@@ -179,8 +179,8 @@ STATEMENTS = f"""# Statements about a report
 verifies them. [Sign what an audit found](../how-to/attest.md) explains how to use them.
 
 Each line of the file is a [DSSE](https://github.com/secure-systems-lab/dsse) envelope with the keys `payload`,
-`payloadType` and `signatures`. The payload, in base64, is an in-toto Statement v1. The file has one statement of each
-of these types, in this order:
+`payloadType` and `signatures`. The payload, in base64, is an in-toto Statement v1. The file has statements of
+these types, in this order:
 
 - `audit`, with the `predicateType` `{PREDICATE_TYPE}`: described below.
 - `test-result`, `{TEST_RESULT}`: the criteria as tests, the policy and its waivers as configuration.
@@ -191,8 +191,8 @@ Envelopes and payloads are JSON with sorted keys and without spaces, one a line.
 (`release.json`) and the model's file, with their SHA-256; where digests are kept back, the subject is the policy.
 
 The predicate has version 0: it may change until leafgate 1.0, and its type then gets another number. Every key is
-taken from the [report](report.md) or follows from it. A key with a question mark may be left out; other keys are
-refused. A *count* is an integer and a *score* a number, or either one masked as in the report. `metric`, `comparator`,
+taken from the [report](report.md) or follows from it. A key with a question mark may be left out, as digests are
+where they are kept back; other keys are refused. Types are as in the report. `metric`, `comparator`,
 `threshold`, `passed` and `sampleSize` are names of the predicate eval-result that is proposed for in-toto.
 
 {GENERATED}
@@ -232,11 +232,10 @@ EXIT_CODE_NOTES = """Publish a release only if its audit ends with 0. Other comm
 - `leafgate sheet` and `leafgate map` end with 0 if they wrote their output, whatever the verdict.
 - `leafgate diff` has [its own table](../how-to/diff.md).
 
-An audit or a sweep locks the folder of `--out`; another run with the same folder ends with 2 and changes nothing.
-Windows and some network file systems have no such locks: use one folder for each audit there. Files are written whole
-or not at all. An interrupted run removes its temporary files and ends its workers; a killed run (SIGKILL) may leave
-files named `.leafgate-*`, which the next run in that folder deletes. On a full disk a run ends with 4, or with 3 if
-only the cache of an attack has no room. Shadow-model caches may be shared between runs.
+An audit or a sweep locks the folder of `--out`: another run with that folder ends with 2 and changes nothing. Windows
+and some network file systems have no such locks; use one folder for each audit there. Files are written whole or not at
+all. A killed run (SIGKILL) may leave files named `.leafgate-*`, which the next run in that folder deletes. On a full
+disk a run ends with 4, or with 3 if only the cache of an attack has no room.
 
 Errors go to stderr, one a line: where, what is wrong, and what to do. With `--json` they are one document of the format
 `leafgate/error/1` on stdout, whose `problems` have `place`, `message` and `remedy`.
@@ -293,7 +292,7 @@ BUILDER_PAGE = Page(
     intro=BUILDERS,
     base=TreeBuilder,
     common={},
-    left_out=("Formula",),
+    left_out=("Formula", "Source"),
     families=(
         Family(
             title="Existing files and tables",
@@ -330,7 +329,7 @@ ATTACK_PAGE = Page(
     intro=ATTACKS,
     base=AttackModel,
     common={"Options of all attacks": AttackModel},
-    left_out=("Formula", "Reads numbers of every kind"),
+    left_out=("Formula", "Source", "Reads numbers of every kind"),
     usual=(("Access to the model", "file."), ("Uses, where a policy grants it", "nothing more.")),
     families=(
         Family(
@@ -393,6 +392,7 @@ METRIC_PAGE = Page(
     base=Metric,
     common={"Options of metrics of people": PersonMetric},
     left_out=(
+        "Source",
         "Scores each person",
         "Scores each attack's belief",
         "Scores the release",
@@ -546,7 +546,9 @@ def _section_head(places: list[str], model: type[BaseModel]) -> Iterator[str]:
     """The heading and the summary of a section, with the other places where the same keys stand."""
     yield f"## {places[0] or 'Top level'}\n"
     also = f" Also {', '.join(f'`{place}`' for place in places[1:])}." if places[1:] else ""
-    yield _wrapped(f"{_prose(summary_of(model))}{also}") + "\n"
+    summary = _prose(summary_of(model))
+    if also or summary.count(" ") > 1:
+        yield _wrapped(f"{summary}{also}") + "\n"
 
 
 def _by_model(
@@ -734,7 +736,7 @@ def _component(page: Page, described: Description, usual: dict[str, str], attack
         yield _wrapped(f"- Scale: {_prose(scale)}.", "  ")
     used = described.policy_example.splitlines()[-1:]
     if used and "," in used[0]:
-        yield f"- Policy: `{used[0].strip().removeprefix('build: ').removeprefix('- ').removeprefix('source: ')}`"
+        yield f"- `{used[0].strip().removeprefix('build: ').removeprefix('- ').removeprefix('source: ')}`"
 
 
 def _parts(groups: list[OptionGroup], attacks: frozenset[str]) -> Iterator[str]:
@@ -783,7 +785,12 @@ def _document(top: type[BaseModel]) -> Iterator[str]:
             optional = "" if key in document.get("required", ()) else "?"
             type_ = _json_type(document["properties"][key])
             type_ = type_.replace("integer or masked", "count").replace("number or masked", "score")
-            yield _wrapped(f"- `{key}`{optional} ({type_}): {_cell(comments[model.__name__, name])}", "  ")
+            meaning = comments[model.__name__, name]
+            has_section = _section_in(model.model_fields[name].annotation, MASKED) is not None
+            says_null = bool(optional) or ("`null`" in meaning and not has_section)
+            type_ = type_.removesuffix(" or null") if says_null else type_
+            type_ = "" if type_ == "text" else f" ({type_})"
+            yield _wrapped(f"- `{key}`{optional}{type_}{'' if has_section else f': {_cell(meaning)}'}", "  ")
         if not rows:
             yield "It may have any keys."
         yield ""
@@ -812,7 +819,7 @@ def _json_type(document: Any) -> str:
     if "enum" in document or "const" in document:
         return ", ".join(f"`{value}`" for value in document.get("enum", [document.get("const")]))
     if document.get("type") == "array":
-        return f"list of {_json_type(document.get('items', {}))}s"
+        return f"{_json_type(document.get('items', {}))}s"
     return str({"string": "text", None: "any"}.get(document.get("type"), document.get("type")))
 
 
@@ -841,37 +848,37 @@ def _command_page(plugins: Plugins) -> Iterator[str]:
     yield ""
     yield EXIT_CODE_NOTES
     commands = list(_commands("leafgate", typer.main.get_command(app_for([]))))
-    counts = Counter(parameter for _, _, parameters in commands for parameter in parameters)
+    counts = Counter(parameter for _, _, _, parameters in commands for parameter in parameters)
     several = [parameter for parameter, count in counts.items() if count >= SEVERAL_COMMANDS]
     yield "## Arguments and options of several commands\n"
     yield from (_wrapped(f"- `{name}`: {_cell(meaning)}", "  ") for name, meaning in sorted(several))
     yield ""
-    for usage, text, parameters in commands:
-        path = usage.partition(" [OPTIONS]")[0]
+    for path, usage, text, parameters in commands:
         yield f"## {path}\n"
-        yield f"`{usage}`\n"
+        if usage != path:
+            yield f"`{usage}`\n"
         yield f"{_wrapped_paragraphs(_prose(text))}\n"
         own = [parameter for parameter in parameters if parameter not in several]
         yield from (_wrapped(f"- `{name}`: {_cell(meaning)}", "  ") for name, meaning in own)
-        others = ", ".join(f"`{_first(name)}`" for name, meaning in parameters if (name, meaning) in several)
+        shared = [name for name, meaning in parameters if (name, meaning) in several and name.startswith("-")]
+        others = ", ".join(f"`{_first(name)}`" for name in shared)
         if others:
             yield _wrapped(f"- Also {others}.", "  ")
         yield ""
 
 
-def _commands(path: str, command: Any) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
-    """The usage, the help and the parameters of a command and of those below it, as typer shows them."""
+def _commands(path: str, command: Any) -> Iterator[tuple[str, str, str, list[tuple[str, str]]]]:
+    """The name, the usage, the help and the parameters of a command and of those below it, as typer shows them."""
     context = command.context_class(command, info_name=path)
-    usage = re.sub(
-        r"\{([^}]*)\}(?:\.\.\.)?|\[(\[[^\]]*\])\]", r"\1\2", command.get_usage(context).removeprefix("Usage: ")
-    )
+    usage = command.get_usage(context).removeprefix("Usage: ").replace(" [OPTIONS]", "")
+    usage = re.sub(r"\{([^}]*)\}(?:\.\.\.)?|\[(\[[^\]]*\])\]", r"\1\2", usage)
     parameters = (parameter.get_help_record(context) for parameter in command.get_params(context))
     shown = [
         (_parameter(name), meaning if name.startswith("-") else meaning.removesuffix("[required]").rstrip())
         for name, meaning in parameters
         if name != "--help"
     ]
-    yield usage, inspect.cleandoc(command.help or ""), shown
+    yield path, usage.removesuffix(" COMMAND [ARGS]..."), inspect.cleandoc(command.help or ""), shown
     for name, below in getattr(command, "commands", {}).items():
         yield from _commands(f"{path} {name}", below)
 
@@ -896,7 +903,9 @@ def _bullet(option: Option, sections: frozenset[str] = frozenset()) -> str:
         needed = "optional"
     else:
         needed = "" if default in choices else f"default `{option.default}`"
-    words = "" if option.type == "boolean" and needed.startswith("default") else _in_words(choices, default)
+    words = _in_words(choices, default)
+    if needed.startswith("default") and words in {"boolean", "positive integer", "positive number"}:
+        words = ""
     meaning = f": {_cell(option.meaning)}" if option.meaning else ""
     return _wrapped(f"- `{option.name}` ({', '.join(filter(None, (words, needed)))}){meaning}", "  ")
 

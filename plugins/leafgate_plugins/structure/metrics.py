@@ -182,7 +182,7 @@ class ResidualDegreesOfFreedom(ReleaseAtLeast):
     formula = "people - (2 for each cut, m for each test of m ways, classes - 1 for each leaf)"
     plain_failure = "the model has too many parameters for so few people"
     scale = "below 0 where more was learned than there are people"
-    interpretation = "10 or more is usual for regressions; it means nothing for single people"
+    interpretation = "10 or more is asked of regressions; it means nothing for single people"
     source = SACRO
 
     def score(self, case: ScoringContext) -> Score:
