@@ -16,6 +16,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -49,6 +50,8 @@ from leafgate.session.report_formats import offered_formats
 
 FOLDER = Path(__file__).parent
 SCHEMA = FOLDER / "policy.schema.json"
+SENTENCES = r"(?<=\.) (?=[A-Z])"
+"""Where one sentence ends and another begins."""
 SCALE = ("Scale", "Scores mean")
 """The facts of a metric that say what its scores mean."""
 TYPES = {
@@ -59,13 +62,14 @@ TYPES = {
     "mapping": "mapping",
     "number": "number",
     "integer": "integer",
+    "role": "role",
 }
 """Words for types of options; other words are choices."""
 OWN = "leafgate"
 """The pages are about what this distribution offers."""
-GENERATED = "*Made from the code by `python docs/reference/make_reference.py`.*"
-EXPLAIN = """The default of an option with several values is in bold; an optional one has none. `leafgate explain NAME`
-prints more about one component, also of other plugins: """
+GENERATED = "<!-- made by docs/reference/make_reference.py -->"
+EXPLAIN = """An option that is not marked as required may be left out; among several values, the default is in bold.
+`leafgate explain NAME` prints more about one component, also of other plugins: """
 
 POLICY = f"""# Policy keys
 
@@ -75,7 +79,8 @@ follow YAML 1.2: `yes` and `no` are texts, `true` and `false` are not. Paths are
 relative to `--root`, where it is given.
 
 The keys `build`, `attacks` and `metrics` name components with `use:`. The options of a component stand beside `use:`;
-see [Builders](builders.md), [Attacks](attacks.md) and [Metrics](metrics.md).
+see [Builders](builders.md), [Attacks](attacks.md) and [Metrics](metrics.md). A key that is not marked as required may
+be left out; among several values, the default is in bold.
 
 `leafgate schema` prints a [JSON Schema](policy.schema.json) (draft-07) with the options of every installed plugin.
 Editors with a YAML language server complete and check keys if the policy begins with `# yaml-language-server:
@@ -330,7 +335,7 @@ ATTACK_PAGE = Page(
     base=AttackModel,
     common={"Options of all attacks": AttackModel},
     left_out=("Formula", "Source", "Reads numbers of every kind"),
-    usual=(("Access to the model", "file."), ("Uses, where a policy grants it", "nothing more.")),
+    usual=(("Access", "file."), ("Uses, if granted", "nothing more.")),
     families=(
         Family(
             title="Linking and several releases",
@@ -398,6 +403,7 @@ METRIC_PAGE = Page(
         "Scores the release",
         "It judges",
         "Checks the guarantee",
+        "None:",
         "Whatever the attack it judges assumes.",
         "Whatever the attack it judges assumes; p is",
         "Whatever the attack it judges assumes; P* is",
@@ -406,14 +412,20 @@ METRIC_PAGE = Page(
         {
             "accuracy",
             "accuracy_on_perturbed",
+            "alpha_k_anonymity",
+            "area_under_curve",
             "attribute_certain",
             "cells_withheld",
+            "class_disclosure",
             "file_disclosure",
+            "functionality",
             "k_anonymity",
             "k_map",
             "membership_advantage",
             "membership_auc",
             "membership_excluded",
+            "membership_tpr",
+            "reidentification_risk",
             "smallest_leaf",
             "uniques",
         }
@@ -484,7 +496,7 @@ METRIC_PAGE = Page(
         Family(
             title="The model and its file",
             about="These score the release by its shape, its training or its file "
-            "([more](../explanation/structure.md)).",
+            "([more](../explanation/structure.md)). Some are rules of thumb without an adversary.",
             members=(
                 "smallest_leaf",
                 "class_disclosure",
@@ -598,7 +610,8 @@ def _component_page(page: Page, plugins: Plugins) -> Iterator[str]:
     components = {use_of(component): component for component in plugins.kind(page.base)}
     described = {name: describe(component, OWN) for name, component in components.items()}
     families = page.sections(described)
-    attacks = frozenset(use_of(attack) for attack in plugins.kind(AttackModel))
+    pages = {use_of(each): "attacks.md" for each in plugins.kind(AttackModel)}
+    pages |= {use_of(each): "metrics.md" for each in plugins.kind(Metric)}
     own = {name: _own_options(page, components[name], described[name]) for name in described}
     holders = _holders(own)
     yield page.intro
@@ -618,15 +631,17 @@ def _component_page(page: Page, plugins: Plugins) -> Iterator[str]:
     for family in families:
         shared = [option for option, names in holders.items() if _family_of(families, names) is family]
         members = [described[name] for name in family.members]
-        yield from _family(page, family, members, shared)
+        of_all = [option for option in shared if len(holders[option]) == len(members)]
+        yield from _family(page, family, members, of_all, [option for option in shared if option not in of_all])
         for member in members:
             yield f"##{'#' if family.title else ''} {member.name}\n"
-            yield from _component(page, member, _usual(page, members), attacks)
+            yield from _component(page, member, _usual(page, members))
             for option in own[member.name]:
                 if option not in holders:
                     yield _bullet(option)
-                    yield from _parts([group for group in member.groups if group.under == option.name], attacks)
-            others = ", ".join(f"`{option.name}`" for option in own[member.name] if option in holders)
+                    yield from _parts([group for group in member.groups if group.under == option.name], pages)
+            listed = [option for option in own[member.name] if option in holders and option not in of_all]
+            others = ", ".join(f"`{option.name}`" for option in listed)
             if others:
                 yield f"- Also {others}."
             yield ""
@@ -668,8 +683,10 @@ def _repeated(members: list[Description]) -> list[OptionGroup]:
     return [group for group in dict.fromkeys(groups) if groups.count(group) > 1]
 
 
-def _family(page: Page, family: Family, members: list[Description], shared: list[Option]) -> Iterator[str]:
-    """The head of a family: what is so of most members, and the options that several of them have."""
+def _family(
+    page: Page, family: Family, members: list[Description], of_all: list[Option], of_several: list[Option]
+) -> Iterator[str]:
+    """The head of a family: what is so of most members, and the options that all or several of them have."""
     if family.title:
         yield f"## {family.title}\n"
     if family.about:
@@ -679,16 +696,13 @@ def _family(page: Page, family: Family, members: list[Description], shared: list
         yield "Unless an entry says otherwise:\n"
         yield from (_wrapped(f"- {_statement(key, text)}", "  ") for key, text in usual.items())
         yield ""
-    if shared:
-        yield "Options of several:\n"
-        for option in shared:
+    for title, options in {"Options of all": of_all, "Options of several": of_several}.items():
+        if options:
+            yield f"{title}:\n"
+        for option in options:
             yield _bullet(option)
-            yield from (
-                textwrap.indent(_bullet(each), "  ")
-                for group in _repeated(members)
-                if group.under == option.name
-                for each in group.options
-            )
+            inner = (each for group in _repeated(members) if group.under == option.name for each in group.options)
+            yield from (textwrap.indent(_bullet(each), "  ") for each in inner)
         yield ""
 
 
@@ -704,8 +718,15 @@ def _statements(page: Page, described: Description) -> dict[str, str]:
     }
 
 
+def _beginning(members: list[Description]) -> str:
+    """The sentences with which the threat models of all members begin."""
+    sentences = [re.split(SENTENCES, dict(member.facts).get("Threat model", "")) for member in members]
+    same = takewhile(lambda each: len(set(each)) == 1, zip(*sentences, strict=False))
+    return " ".join(first for first, *_ in same) if len(members) > 1 else ""
+
+
 def _usual(page: Page, members: list[Description]) -> dict[str, str]:
-    """The texts that most members of a family have, of keys that all have."""
+    """The texts that most members of a family have, of keys that all have; or how all threat models begin."""
     statements = [_statements(page, member) for member in members]
     result = {}
     for key in statements[0]:
@@ -713,6 +734,8 @@ def _usual(page: Page, members: list[Description]) -> dict[str, str]:
         commonest = max(texts, key=texts.count)
         if commonest is not None and None not in texts and 2 * texts.count(commonest) > max(len(texts), 2):
             result[key] = commonest
+        elif key == "Threat model" and _beginning(members):
+            result[key] = _beginning(members)
     return result
 
 
@@ -722,7 +745,7 @@ def _statement(key: str, text: str) -> str:
     return f"{key}: {_linked(_prose(text))}" if text else _prose(key)
 
 
-def _component(page: Page, described: Description, usual: dict[str, str], attacks: frozenset[str]) -> Iterator[str]:
+def _component(page: Page, described: Description, usual: dict[str, str]) -> Iterator[str]:
     """What a component does, assumes and comes from, and an example of its use in a policy."""
     facts = dict(described.facts)
     yield f"{_wrapped_paragraphs(_prose(described.text.partition('Departure:')[0].rstrip()))}\n"
@@ -730,7 +753,8 @@ def _component(page: Page, described: Description, usual: dict[str, str], attack
         yield f"```text\n{_wrapped(facts['Formula'])}\n```\n"
     for key, text in _statements(page, described).items():
         if usual.get(key, dict(page.usual).get(key)) != text:
-            yield _wrapped(f"- {_statement(key, text)}", "  ")
+            rest = text.removeprefix(usual.get(key, "")).strip()
+            yield _wrapped(f"- {_statement(key, rest)}", "  ")
     scale = "; ".join(text.rstrip(".") for text in map(facts.get, SCALE) if text)
     if scale:
         yield _wrapped(f"- Scale: {_prose(scale)}.", "  ")
@@ -739,24 +763,19 @@ def _component(page: Page, described: Description, usual: dict[str, str], attack
         yield f"- `{used[0].strip().removeprefix('build: ').removeprefix('- ').removeprefix('source: ')}`"
 
 
-def _parts(groups: list[OptionGroup], attacks: frozenset[str]) -> Iterator[str]:
-    """The mappings below an option, each with its own options; of attacks, links to these."""
-    links = [f"[`{group.picked}`](attacks.md#{group.picked})" for group in groups if group.picked in attacks]
+def _parts(groups: list[OptionGroup], pages: dict[str, str]) -> Iterator[str]:
+    """The mappings below an option, each with its own options; of attacks and metrics, links to these."""
+    links = [
+        f"[`{group.picked}`]({pages[group.picked]}#{group.picked})"
+        + "".join(f", `{option.name}`" for option in group.options)
+        for group in groups
+        if group.picked in pages
+    ]
     if links:
-        yield _wrapped(f"  - One of {', '.join(links)}, each with its own options.", "    ")
-    groups = [group for group in groups if group.picked not in attacks]
-    several = [option for option in dict.fromkeys(sum((group.options for group in groups), ())) if len(groups) > 1]
-    several = [option for option in several if sum(option in group.options for group in groups) > 1]
-    for option in several:
-        yield textwrap.indent(_bullet(option), "  ")
+        yield _wrapped(f"  - With `use`: {'; '.join(links)}.", "    ")
     for group in groups:
-        indent = "  "
-        if group.picked:
-            also = ", ".join(f"`{option.name}`" for option in group.options if option in several)
-            also = f" Also {also}." if also else ""
-            yield _wrapped(f"  - `use: {group.picked}`: {_prose(group.summary)}{also}", "    ")
-            indent = "    "
-        yield from (textwrap.indent(_bullet(option), indent) for option in group.options if option not in several)
+        if group.picked not in pages:
+            yield from (textwrap.indent(_bullet(option), "  ") for option in group.options)
 
 
 def _report_page(plugins: Plugins) -> Iterator[str]:
@@ -840,23 +859,19 @@ def _plain_doc(documented: object) -> str:
 def _command_page(plugins: Plugins) -> Iterator[str]:
     yield COMMANDS
     yield "## Exit codes\n"
-    yield "| code | meaning |"
-    yield "| --- | --- |"
     if set(EXIT_CODES) != set(ExitCode):
         raise ValueError("EXIT_CODES does not list the codes of leafgate.errors.ExitCode")
-    yield from (f"| {int(code)} | {_cell(meaning)} |" for code, meaning in EXIT_CODES.items())
+    yield from (_wrapped(f"- {int(code)}: {meaning}", "  ") for code, meaning in EXIT_CODES.items())
     yield ""
     yield EXIT_CODE_NOTES
     commands = list(_commands("leafgate", typer.main.get_command(app_for([]))))
-    counts = Counter(parameter for _, _, _, parameters in commands for parameter in parameters)
+    counts = Counter(parameter for _, _, parameters in commands for parameter in parameters)
     several = [parameter for parameter, count in counts.items() if count >= SEVERAL_COMMANDS]
     yield "## Arguments and options of several commands\n"
     yield from (_wrapped(f"- `{name}`: {_cell(meaning)}", "  ") for name, meaning in sorted(several))
     yield ""
-    for path, usage, text, parameters in commands:
-        yield f"## {path}\n"
-        if usage != path:
-            yield f"`{usage}`\n"
+    for usage, text, parameters in commands:
+        yield f"## {usage}\n"
         yield f"{_wrapped_paragraphs(_prose(text))}\n"
         own = [parameter for parameter in parameters if parameter not in several]
         yield from (_wrapped(f"- `{name}`: {_cell(meaning)}", "  ") for name, meaning in own)
@@ -867,8 +882,8 @@ def _command_page(plugins: Plugins) -> Iterator[str]:
         yield ""
 
 
-def _commands(path: str, command: Any) -> Iterator[tuple[str, str, str, list[tuple[str, str]]]]:
-    """The name, the usage, the help and the parameters of a command and of those below it, as typer shows them."""
+def _commands(path: str, command: Any) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
+    """The usage, the help and the parameters of a command and of those below it, as typer shows them."""
     context = command.context_class(command, info_name=path)
     usage = command.get_usage(context).removeprefix("Usage: ").replace(" [OPTIONS]", "")
     usage = re.sub(r"\{([^}]*)\}(?:\.\.\.)?|\[(\[[^\]]*\])\]", r"\1\2", usage)
@@ -878,7 +893,7 @@ def _commands(path: str, command: Any) -> Iterator[tuple[str, str, str, list[tup
         for name, meaning in parameters
         if name != "--help"
     ]
-    yield path, usage.removesuffix(" COMMAND [ARGS]..."), inspect.cleandoc(command.help or ""), shown
+    yield usage.removesuffix(" COMMAND [ARGS]..."), inspect.cleandoc(command.help or ""), shown
     for name, below in getattr(command, "commands", {}).items():
         yield from _commands(f"{path} {name}", below)
 
@@ -896,18 +911,21 @@ def _parameter(name: str) -> str:
 def _bullet(option: Option, sections: frozenset[str] = frozenset()) -> str:
     """An option with its type, its default and its meaning; the default of one in `sections` stands below."""
     choices = [choice for choice in option.type.split(" | ") if choice != "null"]
+    if ROLES.keys() <= set(choices):
+        choices = ["role", *(choice for choice in choices if choice not in ROLES)]
     default = option.default.strip('"')
     if not option.default:
         needed = "required"
     elif default in {"null", "", "{}", "[]"} or (option.name in sections and default.startswith("{")):
-        needed = "optional"
+        needed = ""
     else:
         needed = "" if default in choices else f"default `{option.default}`"
     words = _in_words(choices, default)
     if needed.startswith("default") and words in {"boolean", "positive integer", "positive number"}:
         words = ""
     meaning = f": {_cell(option.meaning)}" if option.meaning else ""
-    return _wrapped(f"- `{option.name}` ({', '.join(filter(None, (words, needed)))}){meaning}", "  ")
+    about = ", ".join(filter(None, (words, needed)))
+    return _wrapped(f"- `{option.name}` ({about}){meaning}", "  ")
 
 
 def _in_words(choices: list[str], default: str) -> str:
@@ -928,7 +946,7 @@ def _type_in_words(text: str) -> str:
     low = next(((bracket, ends[sign]) for sign, bracket in ((">=", "["), (">", "(")) if sign in ends), None)
     high = next(((ends[sign], bracket) for sign, bracket in (("<=", "]"), ("<", ")")) if sign in ends), None)
     if low and high:
-        return f"{word} in `{''.join(low)}, {''.join(high)}`"
+        return f"{word} in `{''.join(low)},{''.join(high)}`"
     if not low:
         return word
     return f"positive {word}" if low in {("(", "0"), ("[", "1")} else f"{word} from {low[1]}"

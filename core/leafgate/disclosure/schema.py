@@ -111,7 +111,7 @@ class BarDocument(Document):
     high: Number | None = Field(None, alias="to")
     """The highest score of the bar; `null` if unbounded."""
     people: Count
-    """How many people have such a score."""
+    """People with such a score."""
     past: bool | None
     """Whether these scores violate the limit; `null` where some do, and where an average is judged."""
 
@@ -137,14 +137,14 @@ class NodeDocument(Document):
     kind: Literal["test", "leaf", "folded"]
     """A test, a leaf, or a part that is folded and not drawn."""
     leaves: WholeNumber
-    """How many leaves are below, itself included."""
+    """Leaves below, itself included."""
     risk: Literal["past", "allowed", "within", "nobody"] | None = None
     """The worst of its leaves: `past` a limit that does not hold, past one as its `allow` permits (`allowed`),
     `within` every limit, or with `nobody` in it."""
     leaves_past: WholeNumber | None = None
     """How many leaves below hold people who violate a limit."""
     people: WholeNumber | None = None
-    """How many people reach it; for auditors."""
+    """People who reach it; for auditors."""
     past: dict[str, WholeNumber] = {}  # noqa: RUF012  a pydantic field
     """For each finding, how many of them violate its limit; for auditors."""
     way: str = ""
@@ -169,7 +169,7 @@ class ClassDocument(Document):
     """The smallest equivalence class of a leaf's people."""
 
     people: WholeNumber
-    """How many people are in it."""
+    """People."""
     unknown: Annotated[tuple[str, ...], Field(min_length=1)]
     """The columns that are tested above the leaf and that the adversary does not know."""
 
@@ -191,7 +191,7 @@ class TreeDocument(Document):
     """The tree to draw."""
 
     trees: WholeNumber
-    """How many trees the release has."""
+    """Trees."""
     number: WholeNumber = 1
     """Which of them is drawn, from 1: the first that tests anything."""
     coloured: bool
@@ -218,7 +218,7 @@ class GroupDocument(BaseModel):
     model_config = OPEN
 
     people: Count
-    """How many people are in it."""
+    """People."""
     path: str = ""
     """The path that leads to the group, or its cells; for auditors."""
     true: dict[str, Count] = {}
@@ -463,9 +463,9 @@ class FindingDocument(Document):
     passed: bool | None
     """Whether the limit holds; `null`: inconclusive."""
     people: Count | None
-    """How many people the score is about."""
+    """People whom the score is about."""
     beyond: Count | None
-    """How many of them violate the limit."""
+    """Those who violate the limit."""
     evidence: EvidenceDocument
     """What the attack, metric or check states besides."""
     alarm: str = ""
@@ -523,13 +523,13 @@ class DataDocument(Document):
     """
 
     people: Count | None = None
-    """How many people it has."""
+    """People."""
     rows: Count | None = None
     """How many rows, where a column says how many people each stands for and these are counted."""
     weight: Count | None = None
     """How many people its rows are said to stand for, where each row counts as one person."""
     distinct: Count | None = None
-    """How many distinct rows; for auditors."""
+    """Distinct rows; for auditors."""
     sha256: Digest | None = None
     """Its digest; for auditors."""
     files: dict[str, Digest] = {}  # noqa: RUF012  a pydantic field
@@ -539,9 +539,9 @@ class DataDocument(Document):
     keyed_records: Digest | None = None
     """The digest of the people under that key, whatever file or engine they were read from; for auditors."""
     dropped: Count | None = None
-    """How many rows were dropped for missing cells."""
+    """Rows dropped for missing cells."""
     commented: Count | None = None
-    """How many lines were skipped as comments."""
+    """Lines skipped as comments."""
 
 
 class FileDocument(Document):
@@ -565,13 +565,13 @@ class ReleaseDocument(Document):
     builder: dict[str, JsonValue]
     """The builder and its options."""
     trees: WholeNumber
-    """How many trees it has."""
+    """Trees."""
     leaves: WholeNumber
-    """How many leaves they have together."""
+    """Leaves."""
     drawn_once: bool = False
     """Whether it was drawn from the operating system's random numbers: no audit can repeat it."""
     records: Count | None = None
-    """How many records it publishes."""
+    """Records."""
 
 
 class AttackDocument(Document):
@@ -640,7 +640,7 @@ class ReportDocument(Document):
     audience: Literal["public", "auditor"]
     """Who may read it."""
     waived: WholeNumber
-    """How many findings are waived."""
+    """Waived findings."""
     judged_on: Day = Field(None)  # type: ignore[assignment]
     """The day on which waivers were judged, in UTC."""
     policy: PolicyDocument

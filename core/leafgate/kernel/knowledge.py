@@ -111,16 +111,16 @@ class Knows(BaseModel):
         PositiveInt | None, ordered_by(more, default=MAX_CANDIDATES), _grant("candidates", "targets")
     ] = Field(
         None,
-        description="For attacks that infer who is in the table, or an input of the model: at most how many people of "
-        f"the table, and how many of `data.control`, these are; {MAX_CANDIDATES:,} when left out.",
+        description="For membership and attribute attacks: at most how many people of the table, and how many of "
+        f"`data.control`, are candidates; by default {MAX_CANDIDATES:,}.",
     )
     class_known: Annotated[bool, MORE, _grant("targets")] = Field(
         False, alias="class", description="For attribute attacks: the class of each person."
     )
     auxiliary: Annotated[PositiveInt | None, ordered_by(unordered, default=MAX_AUXILIARY), _grant("targets")] = Field(
         None,
-        description="For attacks that infer an input of the model: at most how many people of `data.control` the "
-        f"adversary knows all columns of; {MAX_AUXILIARY:,} when left out.",
+        description="For attribute attacks: of at most how many people of `data.control` the adversary knows all "
+        f"columns; by default {MAX_AUXILIARY:,}.",
     )
     columns: Annotated[tuple[str, ...] | None, ordered_by(all_of), _grant("targets")] = Field(
         None,

@@ -295,7 +295,7 @@ class Uniques(AtMost):
     threat_model = "Whatever the attack it judges assumes."
     formula = "1 if nobody else is in the group of x, else 0"
     plain_failure = "people are alone in their groups"
-    scale = "0 or 1; on average the share of people"
+    scale = "0 or 1"
     score_range = (0, 1)
     interpretation = "0: nobody is singled out"
     source = 'C. Skinner, M. Elliot, "A Measure of Disclosure Risk for Microdata", JRSS B 64(4), 2002'

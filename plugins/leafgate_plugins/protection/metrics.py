@@ -129,9 +129,9 @@ class Exposure(ValueMetric, AtMost):
         "total without it and the insiders' numbers, or if it is published and no multiple of `step`"
     )
     plain_failure = "it is certain what some people's {secret} is"
-    scale = "0 or 1; on average the share of people"
+    scale = "0 or 1"
     score_range = (0, 1)
-    interpretation = "0: the adversary is certain of nobody's secret and right"
+    interpretation = "0: nobody's secret is known for certain"
     examples = (
         Example({"flu": 3}, {"flu": 5, "cold": 5}, 1.0),
         Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.0),

@@ -56,10 +56,9 @@ class ReconstructedCells(ReleaseAtMost):
     )
     formula = (
         "R - B. R: share of right cells under the best one-to-one matching of records with people. B: the"
-        " same for as many records made from each column's distribution alone, with its commonest cell or"
-        " with cells drawn from it (the median of 7 draws), whichever has more right; with `baseline: "
-        "domains` with cells drawn evenly from the domains. Only columns that the attack reconstructs "
-        "count. Interval: the least and the most that a draw has right"
+        " same for as many records made from each column's distribution alone, or with `baseline: "
+        "domains` drawn evenly from the domains. Only columns that the attack reconstructs count. "
+        "Interval: the least and the most that a draw has right"
     )
     source = f"{FERRY}: the matching, and random tables as the baseline; theirs know the columns' domains alone"
     scale = "from -1 to 1"

@@ -76,7 +76,7 @@ class DataPart(Document):
     """The table; empty where differential privacy is claimed."""
 
     people: Count | None = None
-    """How many people it has."""
+    """People."""
     keyed_sha256: Digest | None = None
     """Its digest under the owner's key, where the policy names one."""
 
@@ -100,9 +100,9 @@ class ReleasePart(Document):
     builder: str = ""
     """The builder's name."""
     trees: WholeNumber
-    """How many trees it has."""
+    """Trees."""
     leaves: WholeNumber
-    """How many leaves they have together."""
+    """Leaves."""
     file: FilePart = Field(None)  # type: ignore[assignment]
     """The file that it was read from; left out where it was built."""
 
@@ -135,7 +135,7 @@ class Criterion(Document):
     passed: bool | None
     """Whether the limit holds; `null`: inconclusive."""
     sampleSize: Count | None  # noqa: N815  the name in in-toto's proposed predicate eval-result
-    """How many people the score is about."""
+    """People whom the score is about."""
     waiver: str = ""
     """The waiver by which it may fail."""
     plugin: str
@@ -200,7 +200,7 @@ class AuditPredicate(Document):
     verdict: Verdict
     """It follows from the criteria."""
     waived: WholeNumber
-    """How many criteria are waived."""
+    """Waived criteria."""
     judged_on: Day = Field(None)  # type: ignore[assignment]
     """The day on which waivers were judged."""
     policy: PolicyPart

@@ -137,7 +137,7 @@ class LeaveOneOut(ReleaseAtMost):
     interpretation = (
         "below 1 one person moves the odds of her own class by less than a factor of e; a full tree on "
         "people who stand out comes to 13.82. Others than the `people` who are tried may have more "
-        "influence. Where the learner draws random numbers, no limit is kept."
+        "influence."
     )
     plain_failure = "a model trained without one of these people gives her own class a much lower score"
     formula = "max over people x of mean over seeds of logit s(x; table) - logit s(x; table without x)"

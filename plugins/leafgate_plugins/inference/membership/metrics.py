@@ -336,7 +336,7 @@ class MembershipAuc(MembershipRate):
 
     policy_example = "at_most: 0.6"
     formula = "(pairs in which the member scores higher + half of the ties) / pairs of a member and another candidate"
-    interpretation = "at most 0.5: the attack does no better than chance; 1: it ranks every member above everybody else"
+    interpretation = "at most 0.5: no better than chance; 1: every member ranks above everybody else"
     source = "Hanley, McNeil, Radiology 143, 1982; the interval by Hoeffding, JASA 58, 1963, section 5b"
 
     @property
@@ -363,7 +363,7 @@ class MembershipTpr(MembershipRate):
         "share of members above the threshold that the share `at_fpr` of the non-members is above; "
         "ties are broken at random"
     )
-    interpretation = "at most `at_fpr`: the attack does no better than chance; 1: it finds every member"
+    interpretation = "at most `at_fpr`: no better than chance; 1: it finds every member"
     source = "Carlini and others, IEEE S&P 2022, doi:10.1109/SP46214.2022.9833649; the interval is joint for both rates"
 
     @property
@@ -413,7 +413,7 @@ class MembershipAdvantage(MembershipRate):
 
     policy_example = "at_most: 0.1"
     formula = "maximum over thresholds of (true positive rate - false positive rate)"
-    interpretation = "0: the attack does no better than chance; 1: it separates members from all others"
+    interpretation = "0: no better than chance; 1: it separates members from all others"
     source = "Yeom and others, CSF 2018, doi:10.1109/CSF.2018.00027; the interval by Massart, Ann. Probab. 18, 1990"
 
     @property
