@@ -68,23 +68,22 @@ TYPES = {
 OWN = "leafgate"
 """The pages are about what this distribution offers."""
 GENERATED = "<!-- made by docs/reference/make_reference.py -->"
-EXPLAIN = """An option that is not marked as required may be left out; among several values, the default is in bold.
-`leafgate explain NAME` prints more about one component, also of other plugins: """
+EXPLAIN = """Options that are not marked as required may be left out, those without a type are texts, and bold marks the
+default. `leafgate explain NAME` also prints """
 
 POLICY = f"""# Policy keys
 
-A policy is one YAML file. [Your first audit](../tutorials/first-audit.md) introduces it. Reading is strict: unknown
-keys, duplicate keys, anchors, aliases, numbers that are not finite, and paths that leave the folder are refused. Texts
-follow YAML 1.2: `yes` and `no` are texts, `true` and `false` are not. Paths are relative to the policy; data files are
-relative to `--root`, where it is given.
+A policy is one YAML file ([a first one](../tutorials/first-audit.md)). Reading is strict: unknown keys, duplicate keys,
+anchors, aliases, numbers that are not finite, and paths that leave the folder are refused. Texts follow YAML 1.2: `yes`
+and `no` are texts. Paths are relative to the policy; data files are relative to `--root`, where it is given.
 
-The keys `build`, `attacks` and `metrics` name components with `use:`. The options of a component stand beside `use:`;
-see [Builders](builders.md), [Attacks](attacks.md) and [Metrics](metrics.md). A key that is not marked as required may
-be left out; among several values, the default is in bold.
+`build`, `attacks` and `metrics` name components with `use:`, and options stand beside it; see [Builders](builders.md),
+[Attacks](attacks.md) and [Metrics](metrics.md). A key that is not marked as required may be left out, one without a
+type is a text, and bold marks the default.
 
 `leafgate schema` prints a [JSON Schema](policy.schema.json) (draft-07) with the options of every installed plugin.
 Editors with a YAML language server complete and check keys if the policy begins with `# yaml-language-server:
-$schema=policy.schema.json`. The schema accepts some policies that the reader refuses, so run `leafgate validate` too.
+$schema=policy.schema.json`. The schema accepts some policies that `leafgate validate` refuses.
 
 {GENERATED}
 """
@@ -103,10 +102,10 @@ ROLES = {
 
 BUILDERS = f"""# Builders
 
-A builder makes the release: it grows a tree or a forest, generalises a table, or reads an existing model
+A builder makes the release: it grows trees, generalises a table, or reads an existing model
 ([`published`](#published)). A policy names one under `build`.
 
-{EXPLAIN}its formula and its source.
+{EXPLAIN}its formula and source.
 
 {GENERATED}
 """
@@ -114,28 +113,27 @@ A builder makes the release: it grows a tree or a forest, generalises a table, o
 ATTACKS = f"""# Attacks
 
 An attack computes what an adversary can infer about each person from the release and from the knowledge that the
-policy grants. A policy lists one attack or more under `attacks`, for example `- {{use: linking}}`, and
-[metrics](metrics.md) limit what they infer.
+policy grants. A policy lists one or more under `attacks`, for example `- {{use: linking}}`; [metrics](metrics.md) limit
+what they infer.
 
-Unless an entry says otherwise, an attack needs the release file, uses no other knowledge that a policy can grant, and
-reads numbers of every kind: `exact`, of a `bootstrap` or another sample (`sampled`), with noise (`noisy`; `perturbed`
-in the records), or of `unknown` origin. An attack that cannot read the numbers of a release, or lacks the access that
-it needs, is inconclusive and never passes.
+Unless an entry says otherwise, an attack needs the release file, uses no granted knowledge, and reads numbers of every
+kind: `exact`, of a `bootstrap` or another sample (`sampled`), with noise (`noisy`; `perturbed` in records), or of
+`unknown` origin. An attack that cannot read the numbers, or lacks access, is inconclusive and never passes.
 
-{EXPLAIN}its formula and its source.
+{EXPLAIN}its formula and source.
 
 {GENERATED}
 """
 
 METRICS = f"""# Metrics
 
-A metric scores each person or the whole release. A policy limits the score with `at_least` or `at_most`; the audit
-fails where a limit is broken. [Choose limits](../how-to/limits.md) helps you decide.
+A metric scores each person or the whole release, and a policy limits the score with `at_least` or `at_most`.
+[Choose limits](../how-to/limits.md) helps you decide.
 
 Every metric has the option `name`, and a metric of an attack also `of`: the attack that it judges, every one when left
 out. Unless an entry says otherwise, a metric assumes whatever the attack it judges assumes.
 
-{EXPLAIN}worked examples and its source.
+{EXPLAIN}worked examples and the source.
 
 {GENERATED}
 """
@@ -151,20 +149,18 @@ tables](../how-to/large-tables.md) explains how to use them; [plugins](plugin-so
 
 COMMANDS = f"""# Commands
 
-`leafgate COMMAND --help` prints the help of a command. Every command has `--help`; it is left out below. Names in
-capitals without brackets are required arguments.
+Every command has `--help`, which prints the same. Arguments in brackets are optional.
 
 {GENERATED}
 """
 
 REPORT = f"""# The report document
 
-`leafgate audit --out DIR` writes the report as `report.json`, in the format `leafgate/report/1`. Every other report
-format is a view of this document alone. [Reports](../how-to/reports.md) explains how to read it, and
-[Formats](formats.md) lists the other files.
+`leafgate audit --out DIR` writes the report as `report.json`, in the format `leafgate/report/1`; every other report
+format is a view of it. [Reports](../how-to/reports.md) explains how to read it.
 
-Readers of a public report may be adversaries, so numbers of few people (small cells) are masked before they are
-written: as `{{"fewer_than": 10}}` (positive, and below 10), `{{"more_than": 0.9}}`, or `{{"from": 40, "to": 49}}` (both
+Readers of a public report may be adversaries, so numbers of few people (small cells) are masked: as
+`{{"fewer_than": 10}}` (positive, and below 10), `{{"more_than": 0.9}}`, or `{{"from": 40, "to": 49}}` (both
 included). A public report leaves out what is *for auditors*.
 
 A key without a type is a text, a *count* is an integer or masked, a *score* is a number or masked, and a plural is a
@@ -175,40 +171,37 @@ list. A key with a question mark may be left out or `null`. A report is refused 
 """
 FORMATS_OF_REPORTS = """## Report formats
 
-`leafgate audit --to NAME` and `leafgate report --to NAME` write these. [Plugins](plugin-formats.md#report-format) can
-add formats.
+`--to NAME` of `leafgate audit` and `leafgate report` writes these; [plugins](plugin-formats.md#report-format) can add
+formats.
 """
 STATEMENTS = f"""# Statements about a report
 
 `leafgate attest` writes signed statements about a public report into `statements.intoto.jsonl`, and `leafgate verify`
-verifies them. [Sign what an audit found](../how-to/attest.md) explains how to use them.
-
-Each line of the file is a [DSSE](https://github.com/secure-systems-lab/dsse) envelope with the keys `payload`,
-`payloadType` and `signatures`. The payload, in base64, is an in-toto Statement v1. The file has statements of
+verifies them ([how to](../how-to/attest.md)). Each line is a [DSSE](https://github.com/secure-systems-lab/dsse)
+envelope with `payload`, `payloadType` and `signatures`. The payload, in base64, is an in-toto Statement v1 with one of
 these types, in this order:
 
-- `audit`, with the `predicateType` `{PREDICATE_TYPE}`: described below.
-- `test-result`, `{TEST_RESULT}`: the criteria as tests, the policy and its waivers as configuration.
-- `svr`, `{SVR}`: after a pass, `{ALL_PASSED}` or `{PASSED_OR_WAIVED}`, and `{PROPERTY}ID` of each criterion that
-  passed.
+- `{PREDICATE_TYPE}` (`audit`): described below.
+- `{TEST_RESULT}` (`test-result`): the criteria as tests, the policy and its waivers as configuration.
+- `{SVR}` (`svr`): of a pass, `{ALL_PASSED}` or `{PASSED_OR_WAIVED}`, and `{PROPERTY}ID` of each criterion that passed.
 
-Envelopes and payloads are JSON with sorted keys and without spaces, one a line. The subjects are the release
-(`release.json`) and the model's file, with their SHA-256; where digests are kept back, the subject is the policy.
+Envelopes and payloads are JSON with sorted keys and without spaces. The subjects are the release (`release.json`) and
+the model's file, with their SHA-256; where digests are kept back, the subject is the policy.
 
 The predicate has version 0: it may change until leafgate 1.0, and its type then gets another number. Every key is
-taken from the [report](report.md) or follows from it. A key with a question mark may be left out, as digests are
-where they are kept back; other keys are refused. Types are as in the report. `metric`, `comparator`,
-`threshold`, `passed` and `sampleSize` are names of the predicate eval-result that is proposed for in-toto.
+taken from the [report](report.md) or follows from it; types are as there. A key with a question mark may be left out,
+as digests are where they are kept back; other keys are refused. `metric`, `comparator`, `threshold`, `passed` and
+`sampleSize` are names of the predicate eval-result that is proposed for in-toto.
 
 {GENERATED}
 """
 READERS = f"""# Model readers
 
-A model reader reads the trees of a model file that another program wrote. `build: {{use: published, path: FILE}}`
-audits such a file; `leafgate convert`, `scrub`, `repair` and `init --model` take it too. The format is recognised by
-the file's first bytes, not by its name. [What a model's file discloses](file-formats.md) describes each format, and
-[Audit the file of a model](../how-to/audit-a-model-file.md) shows how to use them.
-[Plugins](plugin-readers.md#a-model-reader) can add readers.
+A model reader reads the trees of a model file that another program wrote, for `build: {{use: published, path: FILE}}`,
+`leafgate convert`, `scrub`, `repair` and `init --model`. The file's first bytes decide the format, not its name.
+[What a model's file discloses](file-formats.md) describes each format; [Audit the file of a
+model](../how-to/audit-a-model-file.md) shows how to use them. [Plugins](plugin-readers.md#a-model-reader) can add
+readers.
 
 {GENERATED}
 """
@@ -239,8 +232,8 @@ EXIT_CODE_NOTES = """Publish a release only if its audit ends with 0. Other comm
 
 An audit or a sweep locks the folder of `--out`: another run with that folder ends with 2 and changes nothing. Windows
 and some network file systems have no such locks; use one folder for each audit there. Files are written whole or not at
-all. A killed run (SIGKILL) may leave files named `.leafgate-*`, which the next run in that folder deletes. On a full
-disk a run ends with 4, or with 3 if only the cache of an attack has no room.
+all; the next run in the folder deletes `.leafgate-*` files of a killed run (SIGKILL). On a full disk a run ends with 4,
+or with 3 if only the cache of an attack has no room.
 
 Errors go to stderr, one a line: where, what is wrong, and what to do. With `--json` they are one document of the format
 `leafgate/error/1` on stdout, whose `problems` have `place`, `message` and `remedy`.
@@ -339,8 +332,8 @@ ATTACK_PAGE = Page(
     families=(
         Family(
             title="Linking and several releases",
-            about="[Linking](../explanation/linking.md) explains equivalence classes of trees, and [Nightly "
-            "retraining](../how-to/nightly-retraining.md) several releases.",
+            about="[Linking](../explanation/linking.md) and [Nightly "
+            "retraining](../how-to/nightly-retraining.md) explain them.",
             members=("linking", "joint"),
         ),
         Family(
@@ -434,8 +427,8 @@ METRIC_PAGE = Page(
     families=(
         Family(
             title="Group sizes",
-            about="These score each person by the size of their group (equivalence class): the people whom the "
-            "adversary cannot distinguish. They judge groups, not a secret: [more](../explanation/group-metrics.md).",
+            about="These score each person by the size of their group (equivalence class), not by a secret "
+            "([more](../explanation/group-metrics.md)).",
             members=("k_anonymity", "uniques", "reidentification_risk", "k_map"),
         ),
         Family(
@@ -508,8 +501,8 @@ METRIC_PAGE = Page(
         ),
         Family(
             title="Usefulness",
-            about="These measure what the release is good for, or what protection costs. They protect nobody: a policy "
-            "with no other limit never passes.",
+            about="These measure what the release is good for, or what protection costs. A policy without other "
+            "limits never passes.",
             members=("accuracy", "area_under_curve", "accuracy_on_perturbed", "functionality", "cells_withheld"),
         ),
     ),
@@ -578,6 +571,7 @@ def _sections(
 ) -> Iterator[tuple[str, type[BaseModel]]]:
     """The model and every section below it but `others`, each with the place a policy or a report writes it at."""
     yield place, model
+    model.model_rebuild()  # so that a field may name a class that is defined below it
     for name, field in model.model_fields.items():
         section = _section_in(field.annotation, others)
         if section is not None:
@@ -693,7 +687,7 @@ def _family(
         yield f"{_wrapped(family.about)}\n"
     usual = {key: text for key, text in _usual(page, members).items() if (key, text) not in page.usual}
     if usual and len(members) > 1:
-        yield "Unless an entry says otherwise:\n"
+        yield "Unless stated otherwise:\n"
         yield from (_wrapped(f"- {_statement(key, text)}", "  ") for key, text in usual.items())
         yield ""
     for title, options in {"Options of all": of_all, "Options of several": of_several}.items():
@@ -785,7 +779,7 @@ def _report_page(plugins: Plugins) -> Iterator[str]:
     for name, offered in sorted(offered_formats(plugins).items()):
         format_ = offered.format
         notes = " ".join([_plain_doc(format_.render), *list(format_notes(offered))[1:]])
-        yield _wrapped(f"- `{name}`, as `{format_.filename}` (`{format_.media_type}`): {notes}", "  ")
+        yield _wrapped(f"- `{name}` writes `{format_.filename}`: {notes}", "  ")
 
 
 def _statement_page(plugins: Plugins) -> Iterator[str]:
@@ -809,7 +803,8 @@ def _document(top: type[BaseModel]) -> Iterator[str]:
             says_null = bool(optional) or ("`null`" in meaning and not has_section)
             type_ = type_.removesuffix(" or null") if says_null else type_
             type_ = "" if type_ == "text" else f" ({type_})"
-            yield _wrapped(f"- `{key}`{optional}{type_}{'' if has_section else f': {_cell(meaning)}'}", "  ")
+            is_plain = has_section or meaning.rstrip(".").lower() == key
+            yield _wrapped(f"- `{key}`{optional}{type_}{'' if is_plain else f': {_cell(meaning)}'}", "  ")
         if not rows:
             yield "It may have any keys."
         yield ""
@@ -921,11 +916,13 @@ def _bullet(option: Option, sections: frozenset[str] = frozenset()) -> str:
     else:
         needed = "" if default in choices else f"default `{option.default}`"
     words = _in_words(choices, default)
+    if default in choices and all(f"`{choice}`" in option.meaning for choice in choices):
+        words, needed = "", f"default `{default}`"
     if needed.startswith("default") and words in {"boolean", "positive integer", "positive number"}:
         words = ""
     meaning = f": {_cell(option.meaning)}" if option.meaning else ""
-    about = ", ".join(filter(None, (words, needed)))
-    return _wrapped(f"- `{option.name}` ({about}){meaning}", "  ")
+    about = ", ".join(each for each in (words, needed) if each not in {"", "text"})
+    return _wrapped(f"- `{option.name}`{f' ({about})' if about else ''}{meaning}", "  ")
 
 
 def _in_words(choices: list[str], default: str) -> str:

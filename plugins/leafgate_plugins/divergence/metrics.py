@@ -53,7 +53,7 @@ class Divergence(AtLeast):
 
     use: Literal["divergence"] = "divergence"
     floor: Floor = Field(
-        1e-9, description="Smaller probabilities count as this one, so that no divergence is infinite; up to 0.001."
+        1e-9, description="Smaller probabilities count as this one, so that no divergence is infinite."
     )
     top: PositiveInt = Field(10, description="How many records a report for auditors lists.")
 
@@ -108,8 +108,8 @@ class Gain(AtMost):
     formula = "P*(truth) / P0(truth), P0 being the attack's baseline; 1 where both are 0"
     plain_failure = "the attack's reasoning brings too much"
     score_range = (0, math.inf)
-    scale = "from 0 up; unbounded where the baseline rules the truth out and the attack does not"
-    interpretation = "1 or less: the reasoning brought nobody nearer to the truth; 2: it made a secret twice as likely"
+    scale = "from 0 up; unbounded where only the baseline rules the truth out"
+    interpretation = "at most 1: nobody nearer to the truth; 2: a secret twice as likely"
     source = f"{SOURCE} (with and without implicit information); the ratio is ours"
     examples = (
         Example(

@@ -45,9 +45,7 @@ class LDiversity(AtLeast):
 
     use: Literal["l_diversity"] = "l_diversity"
     form: Literal["distinct", "entropy", "recursive"] = Field("entropy", description="What counts as diverse.")
-    c: Annotated[PositiveFloat | None, LESS] = Field(
-        None, description="Of `form: recursive`: r_1 < c (r_l + ... + r_m)."
-    )
+    c: Annotated[PositiveFloat | None, LESS] = Field(None, description="Of `form: recursive`: the factor c.")
 
     policy_example = "at_least: 2"
     checks = "l_diversity"
@@ -127,7 +125,7 @@ class TCloseness(AtMost):
 
     use: Literal["t_closeness"] = "t_closeness"
     distance: Literal["equal", "ordered", "hierarchical"] = Field(
-        "equal", description="Between two values; ordered needs `ordered: true`, hierarchical a `hierarchy`."
+        "equal", description="Between two values; `ordered` needs `ordered: true`, `hierarchical` a `hierarchy`."
     )
 
     policy_example = "at_most: 0.3"
@@ -186,7 +184,7 @@ class BetaLikeness(AtMost):
     plain_failure = "a value of {secret} becomes too much likelier"
     scale = "from 0 up; values that nobody has are left out"
     score_range = (0, math.inf)
-    interpretation = "0: no value is likelier than among everyone; 1: one has become twice as likely"
+    interpretation = "0: no value is likelier than among everyone; 1: one is twice as likely"
     source = 'J. Cao, P. Karras, "Publishing Microdata with a Robust Privacy Guarantee", PVLDB 5(11), 2012'
     examples = (Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.5),)
 
@@ -265,7 +263,7 @@ class ReidentificationRisk(AtMost):
     plain_failure = "people can be picked out too surely"
     scale = "above 0 and up to 1"
     score_range = (0, 1)
-    interpretation = "1: singled out; the average is the share of people an adversary is expected to get right"
+    interpretation = "1: singled out; the average is the expected share of right picks"
     source = 'K. El Emam, "Guide to the De-Identification of Personal Health Information", 2013'
     examples = (
         Example({"flu": 2, "cold": 2}, {"flu": 5, "cold": 5}, 0.25),

@@ -88,7 +88,7 @@ class LDiversityRequired(Required):
 
     use: Literal["l_diversity"] = "l_diversity"
     form: Literal["distinct", "entropy", "recursive"] = Field("entropy", description="What counts as diverse.")
-    c: PositiveFloat | None = Field(None, description="Of `form: recursive`: r_1 < c (r_l + ... + r_m).")
+    c: PositiveFloat | None = Field(None, description="Of `form: recursive`: the factor c.")
     at_least: PositiveFloat = Field(description="The l.")
 
     @model_validator(mode="after")

@@ -38,7 +38,7 @@ THREAT = (
 class _TreeConstraintsAttack(AttackModel):
     """What both attacks read: published trees, as constraints on the people who can be in each leaf."""
 
-    internal: bool = Field(True, description="Use that at every node the best test was chosen, where that is public.")
+    internal: bool = Field(True, description="Use that the best test was chosen at every node, where that is public.")
 
     models = frozenset({"trees"})
     parts = frozenset({"trees"})

@@ -123,10 +123,11 @@ class Exposure(ValueMetric, AtMost):
     judges_numbers = True
     threat_model = "Whatever the attack it judges assumes; with `insiders` also members of the person's group."
     formula = (
-        "1 if the truth is a judged value and at most `insiders` people of the group of x have another one (without "
-        "insiders: if P(secret = truth | x) = 1, to 1e-9), else 0; of a number also 1 if all others but the insiders "
-        "are within 10 % of it (`scale: ratio`) or 5 % of the bounds, if less than 10 % of it is left of a disclosed "
-        "total without it and the insiders' numbers, or if it is published and no multiple of `step`"
+        "1 if the truth is a judged value and at most `insiders` people of the group of x have another "
+        "one (without insiders: if P(secret = truth | x) = 1, to 1e-9), else 0; a number also 1 if all "
+        "others but the insiders are within 10 % of it (`scale: ratio`) or 5 % of the bounds, if less "
+        "than 10 % of it is left of a disclosed total without it and the insiders' numbers, or if it is "
+        "published and no multiple of `step`"
     )
     plain_failure = "it is certain what some people's {secret} is"
     scale = "0 or 1"

@@ -63,7 +63,7 @@ class ReconstructedCells(ReleaseAtMost):
     source = f"{FERRY}: the matching, and random tables as the baseline; theirs know the columns' domains alone"
     scale = "from -1 to 1"
     score_range = (-1, 1)
-    interpretation = "0: no more is right than by the distributions of the columns; 1 - B: the whole table is right"
+    interpretation = "0: no more is right than by the columns' distributions; 1 - B: the whole table is right"
     plain_failure = "the release lets people reconstruct too much of the table it was learned from"
 
     def score(self, case: ScoringContext) -> Score:

@@ -46,12 +46,10 @@ else:
 Groups = Literal["each_tree", "all_trees", "outputs"]
 By = Literal["quasi_identifiers", "features"]
 GROUPS = (
-    "Which people are together: those in one leaf of a tree, of every tree at once, or for whom the "
-    "whole release predicts the same."
+    "Which people are together: those in one leaf of a tree (`each_tree`), of every tree at once "
+    "(`all_trees`), or with one prediction of the whole release (`outputs`)."
 )
-BY = (
-    "Distinguish people by their public columns, or by all; by default public columns, where these alone can be judged."
-)
+BY = "Distinguish people by public columns, or by all; by default by public columns, where these alone can be judged."
 WHO = "The adversary has the release, and the public columns of everyone in the table, or all but the class."
 SACRO = "SACRO-ML 2.0, attacks/structural_attack.py, as values; departures: docs/explanation/structure.md"
 
@@ -129,7 +127,8 @@ class ClassDisclosure(_OfGroups, ReleaseAtMost):
     )
     k: Annotated[int, Field(ge=2)] | None = Field(None, description="Of `form: few`: fewer people than this are few.")
     scored: Literal["composition", "derived"] = Field(
-        "composition", description="By the classes people have, or by those the release gives the group."
+        "composition",
+        description="By the classes people have (`composition`), or those the release gives the group (`derived`).",
     )
 
     policy_example = "at_most: 0.1"
@@ -203,7 +202,7 @@ class RiskySettings(ReleaseAtMost):
         "trees, and those that cannot be measured count as the riskiest"
     )
     plain_failure = "settings of the learner are among the risky ones"
-    scale = "0, 1, 2, ..."
+    scale = "from 0"
     score_range = (0, math.inf)
     interpretation = "0: no rule places the model among the riskiest fifth, which protects nobody"
     source = f"{SACRO}; arXiv:2502.09396"
@@ -224,7 +223,9 @@ class GeneralisationGap(ReleaseAtMost):
 
     use: Literal["generalisation_gap"] = "generalisation_gap"
     form: Literal["accuracy", "losses"] = Field(
-        "accuracy", description="The difference of two accuracies, or how far the losses' distributions are apart."
+        "accuracy",
+        description="The difference of two accuracies (`accuracy`), or the distance of the losses' distributions "
+        "(`losses`).",
     )
 
     policy_example = "at_most: 0.05"

@@ -30,8 +30,8 @@ class Joint(AttackModel):
     )
     time_limit: Annotated[PositiveFloat | None, MORE] = Field(
         120.0,
-        description="Seconds for each secret, after which no new question is put to the solver. A limit that then "
-        "lacks an answer is inconclusive, unless it is broken anyway.",
+        description="Seconds for each secret, after which no new question is put to the solver. A limit without an "
+        "answer is inconclusive, unless it is broken anyway.",
     )
 
     models = frozenset({"trees"})

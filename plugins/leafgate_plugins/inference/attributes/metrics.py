@@ -168,17 +168,15 @@ class AttributeLeak(ReleaseAtMost):
         description="What is compared: the share of people whose most probable value is right (`accuracy`), that "
         "share among the people of whom an attack is surest (`ppv`), or the Matthews correlation (`mcc`).",
     )
-    top: PositiveInt = Field(
-        default=100, description="Of `ppv`: among how many people, those of whom the attack is surest."
-    )
+    top: PositiveInt = Field(default=100, description="Of `ppv`: the number of people of whom the attack is surest.")
     value: str | None = Field(
         default=None,
-        description="Of `ppv`: count who has this value, among those of whom the attack is surest that they do; of a "
-        "number a bin, as `[0, 10)`. By default each one's most probable value.",
+        description="Of `ppv`: count who has this value (of a number a bin, as `[0, 10)`) among those most surely "
+        "said to; by default each one's most probable value.",
     )
     confidence: OpenProbability = Field(
         default=0.95,
-        description="The probability that the intervals of all limits on inferred columns of the policy hold together.",
+        description="The confidence that the intervals of all limits on inferred columns hold together.",
     )
 
     policy_example = "at_most: 0.05"
@@ -191,8 +189,8 @@ class AttributeLeak(ReleaseAtMost):
     scale = "from -1 to 1; by comparison with the control up to 2"
     score_range = (-1, 2)
     interpretation = (
-        "at most 0: the model lets nobody infer more about the people of the table than other columns do;"
-        " with `accuracy`, the share of people whose value is inferred because of the model"
+        "at most 0: the model discloses no more about people of the table than other columns do; with "
+        "`accuracy`, the share of people whose value is inferred because of the model"
     )
     plain_failure = "the release lets people infer {secret} of the people in the table"
     source = (
@@ -508,7 +506,7 @@ class AttributeCertain(ReleaseAtMost):
     use: Literal["attribute_certain"] = "attribute_certain"
     confidence: OpenProbability = Field(
         default=0.95,
-        description="The probability that the intervals of all limits on inferred columns of the policy hold together.",
+        description="The confidence that the intervals of all limits on inferred columns hold together.",
     )
 
     policy_example = "at_most: 0"

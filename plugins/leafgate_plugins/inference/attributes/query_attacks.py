@@ -303,8 +303,8 @@ class Likelihood(QueryAttack):
         "others",
         description="What the power is fitted on: the model's answers about auxiliary people, who are not in the "
         "table (`others`: no worse than imputation on people outside), or answers of models of the same "
-        "kind about auxiliary people on whom they were trained (`members`: right for people of the table,"
-        " worse than imputation on others).",
+        "kind that were trained on these people (`members`: right for people of the table, worse than "
+        "imputation on others).",
     )
 
     needs = frozenset({"targets", "mechanism"})

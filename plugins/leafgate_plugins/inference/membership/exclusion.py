@@ -45,8 +45,8 @@ class LeafExclusion(AttackModel):
     use: Literal["leaf_exclusion"] = "leaf_exclusion"
     zero_training_error: bool = Field(
         default=False,
-        description="It is published that the model predicts everybody in the table correctly: nobody it predicts "
-        "wrongly is in the table then. The attack believes it without a check.",
+        description="It is published that the model predicts everybody in the table correctly, so that nobody it "
+        "predicts wrongly is in the table; the attack does not check it.",
     )
 
     reads = frozenset({"exact", "bootstrap", "unknown"})

@@ -112,11 +112,11 @@ NAME_LIRA = (
 class LeaveOneOut(ReleaseAtMost):
     """The largest influence of one person on the logit of the score of that person's class.
 
-    It is no attack, because it knows the table. A limit is kept only where all models of each table answer exactly
-    alike, so that nothing is estimated.
+    A limit is kept only where all models of each table answer exactly alike, so that nothing is estimated.
 
-    Departure: the influence is Feldman's memorisation on the scale of logits. Influences are means over seeds: a forest
-    draws other rows once somebody is gone, and scikit-learn since 1.9 also where a weight is 0.
+    Departure: the influence is Feldman's memorisation on the scale of logits. An attack is told nobody of the table, so
+    this is no attack but a metric. Influences are means over seeds: a forest draws other rows once somebody is gone,
+    and scikit-learn since 1.9 also where a weight is 0.
     """
 
     use: Literal["leave_one_out"] = "leave_one_out"

@@ -172,7 +172,7 @@ class MembershipRate(ReleaseAtMost):
 
     confidence: OpenProbability = Field(
         default=0.95,
-        description="The probability that the intervals of all membership limits of the policy hold together.",
+        description="The confidence that the intervals of all membership limits of the policy hold together.",
     )
     group: Literal["both", "everybody", "single_outs"] = Field(
         default="both",
@@ -354,9 +354,7 @@ class MembershipTpr(MembershipRate):
     """The share of members whom the attack finds, at a threshold with a given false-positive rate."""
 
     use: Literal["membership_tpr"] = "membership_tpr"
-    at_fpr: OpenProbability = Field(
-        default=0.001, description="The false-positive rate: the share of non-members taken for members."
-    )
+    at_fpr: OpenProbability = Field(default=0.001, description="The share of non-members taken for members.")
 
     policy_example = "at_most: 0.05, at_fpr: 0.01"
     formula = (
@@ -434,7 +432,7 @@ class MembershipExcluded(MembershipRate):
 
     policy_example = "at_most: 0"
     formula = "non-members whom the attack excludes for certain / non-members"
-    interpretation = "0: the release excludes nobody; 1: everybody who is not in the table is known not to be"
+    interpretation = "0: the release excludes nobody; 1: everybody outside the table"
     plain_failure = "the release proves of people that they are not in the table"
     source = "counting; the interval by Clopper, Pearson, Biometrika 26, 1934, doi:10.1093/biomet/26.4.404"
 
@@ -481,7 +479,7 @@ class MembershipIdentified(ReleaseAtMost):
     )
     confidence: OpenProbability = Field(
         default=0.95,
-        description="The probability that the intervals of all membership limits of the policy hold together.",
+        description="The confidence that the intervals of all membership limits of the policy hold together.",
     )
 
     policy_example = "at_most: 0"
