@@ -227,7 +227,7 @@ def _metric_notes(metric: type[Metric]) -> Iterator[str]:
     if metric.checks:
         yield f"Checks the guarantee {metric.checks!r} that a release claims."
     if metric.public == "verdict":
-        yield "Public reports state only whether the limit holds."
+        yield "Public reports state only the outcome."
 
 
 def _what_it_scores(metric: type[Metric]) -> Iterator[str]:

@@ -126,7 +126,7 @@ class AttackAccuracyDocument(Document):
     right: Share
     """The share of people whose most probable value is the true one."""
     commonest: Share
-    """The share of people who have the most common value: a guess without the release."""
+    """The share of people who have the most common value."""
 
 
 class NodeDocument(Document):
@@ -142,7 +142,7 @@ class NodeDocument(Document):
     """The worst of its leaves: `past` a limit that does not hold, past one as its `allow` permits (`allowed`),
     `within` every limit, or with `nobody` in it."""
     leaves_past: WholeNumber | None = None
-    """How many leaves below hold people who violate a limit."""
+    """Those that hold people who violate a limit."""
     people: WholeNumber | None = None
     """People who reach it; for auditors."""
     past: dict[str, WholeNumber] = {}  # noqa: RUF012  a pydantic field
@@ -278,7 +278,7 @@ class EvidenceDocument(BaseModel):
     scored_because: str = ""
     """Why another distribution was judged than the policy asks for, or only one."""
     covered_by: str = ""
-    """The limit on the total of all releases' claims that covers what the attack does not read of their numbers."""
+    """The limit on the total of all releases' claims that covers what the attack cannot read."""
     unbounded: bool = False
     """Whether a score is infinite."""
     reason: str = ""
@@ -413,7 +413,7 @@ class JudgedWaiverDocument(Document):
 
 
 class RemedyDocument(Document):
-    """What can be done about a finding that is not ok; keys that an action does not need are left out."""
+    """What can be done about a finding; keys that an action does not need are left out."""
 
     action: RemedyAction
     """`set` or `add` a key of the policy, `run` a command, `retrain` the model, `advise` people, or `none` if
@@ -591,7 +591,7 @@ class AttackDocument(Document):
     granted: tuple[str, ...] = ()
     """What the policy grants this attack in place of the others."""
     withheld: tuple[str, ...] = ()
-    """What it does not know although adversaries do where a policy says nothing."""
+    """What it does not know, although adversaries usually do."""
     access: Access = "file"
     """What it gets of the model."""
     candidates: WholeNumber = 0
@@ -610,9 +610,9 @@ class MethodDocument(Document):
     granted: tuple[str, ...]
     """What the policy grants besides."""
     other_releases: WholeNumber = 0
-    """How many other releases of these people the attacks had, of the policy and of a ledger."""
+    """How many other releases of these people the attacks had."""
     withheld: tuple[str, ...] = ()
-    """What the adversary does not know although adversaries do where a policy says nothing."""
+    """What the adversary does not know, although adversaries usually do."""
     attacks: tuple[AttackDocument, ...]
     """The attacks that were run."""
     publishes: str = ""

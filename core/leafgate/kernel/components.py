@@ -241,8 +241,8 @@ class AttackModel(Component):
     )
     time_limit: Annotated[PositiveFloat | None, FREE] = Field(
         default=None,
-        description="Seconds after which the attack is ended and inconclusive; by default none. It then runs in a "
-        "process of its own, which Windows cannot start.",
+        description="Seconds after which the attack is ended and inconclusive. It then runs in a process of its own, "
+        "which Windows cannot start.",
     )
     access: Annotated[Access | None, ordered_by(ranked(ACCESS_LEVELS))] = Field(
         default=None,

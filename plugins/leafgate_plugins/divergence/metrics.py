@@ -46,9 +46,8 @@ class Divergence(AtLeast):
     """How far the posterior of each public record is from the truth; a small divergence discloses much.
 
     A public record is everybody with the same quasi-identifiers. The score is the paper's D_individual; with `average:
-    true` D_overall is judged. Reports for auditors state for how many pairs of a record and a value `floor` mattered
-    (`floored`), and at which records the attack's reasoning lowered the divergence most, if it states a baseline
-    (`top`).
+    true` D_overall is judged. Reports for auditors state how often `floor` mattered (`floored`), and where the attack's
+    reasoning lowered the divergence most, if it has a baseline (`top`).
     """
 
     use: Literal["divergence"] = "divergence"

@@ -280,7 +280,7 @@ class ReidentificationRisk(AtMost):
 class Uniques(AtMost):
     """Whether each person is alone in their group: 1 if so, else 0.
 
-    A finding counts these people; with `average: true` their share is judged.
+    A finding counts these people.
     """
 
     use: Literal["uniques"] = "uniques"

@@ -63,8 +63,8 @@ class CellsWithheld(ReleaseAtMost):
     use: Literal["cells_withheld"] = "cells_withheld"
     among: Literal["threatened", "all", "count"] = Field(
         "threatened",
-        description="Their share among the other cells of records with protected cells, or of all records; or their "
-        "number.",
+        description="Their share of the other cells of records with protected cells (`threatened`), or of all records"
+        " (`all`); or their number (`count`).",
     )
 
     policy_example = "at_most: 0.33"

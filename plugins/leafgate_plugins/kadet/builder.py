@@ -43,7 +43,7 @@ class Kadet(TreeBuilder):
     measure: Literal["gain", "gain_ratio", "gini"] = Field(
         "gain", description="The measure by which the best test is chosen."
     )
-    average_gain: bool = Field(True, description="With gain_ratio: tests below the node's mean gain come last.")
+    average_gain: bool = Field(True, description="With `gain_ratio`: tests below the node's mean gain come last.")
     prune: bool = Field(True, description="Error-based pruning by subtree replacement.")
     confidence: PruningConfidence = Field(0.25, description="Confidence of pruning; smaller prunes more.")
     publish_table: bool = Field(False, description="Publish the equivalent k-anonymous table beside the tree.")

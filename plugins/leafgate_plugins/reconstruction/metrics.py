@@ -54,7 +54,7 @@ class IntervalPrivacy(_OfTheNoise, ReleaseAtLeast):
     policy_example = "at_least: 30"
     formula = "Pi(A|B) = 2^h(A|B) = 2^(h(X) - I), I = h(W) - h(R), in bits; W = X + R"
     plain_failure = "the noise leaves too little unknown"
-    scale = "a length from 0 up, in the column's unit"
+    scale = "from 0 up, in the column's unit"
     score_range = (0, math.inf)
     interpretation = "0: the numbers are known; L: as uncertain as a number anywhere in an interval of length L"
 

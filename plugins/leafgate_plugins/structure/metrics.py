@@ -198,8 +198,8 @@ class RiskySettings(ReleaseAtMost):
     unit = Unit.TABLE
     threat_model = "None: settings whose models membership inference did best against, in a study of many."
     formula = (
-        "the fewest settings to change; settings that the release does not declare are measured on its "
-        "trees, and those that cannot be measured count as the riskiest"
+        "settings that the release does not declare are measured on its trees; those that cannot be "
+        "measured count as the riskiest"
     )
     plain_failure = "settings of the learner are among the risky ones"
     scale = "from 0"

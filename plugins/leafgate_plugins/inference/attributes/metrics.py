@@ -165,8 +165,8 @@ class AttributeLeak(ReleaseAtMost):
     use: Literal["attribute_leak"] = "attribute_leak"
     measure: Measure = Field(
         default="accuracy",
-        description="What is compared: the share of people whose most probable value is right (`accuracy`), that "
-        "share among the people of whom an attack is surest (`ppv`), or the Matthews correlation (`mcc`).",
+        description="What is compared: the share of people whose most probable value is right (`accuracy`), that of "
+        "the people of whom an attack is surest (`ppv`), or the Matthews correlation (`mcc`).",
     )
     top: PositiveInt = Field(default=100, description="Of `ppv`: the number of people of whom the attack is surest.")
     value: str | None = Field(

@@ -46,11 +46,9 @@ class WorstCase(LearnedAttack):
 
     use: Literal["worst_case"] = "worst_case"
     classifier: Literal["random_forest", "logistic_regression"] = Field(
-        "random_forest", description="What learns to separate the scores of members from those of others."
+        "random_forest", description="What separates the scores of members from those of others."
     )
-    correct: bool = Field(
-        default=False, description="Whether it also learns from whether the label with the highest score is right."
-    )
+    correct: bool = Field(default=False, description="Also learn whether the label with the highest score is right.")
 
     formula = (
         "score = the probability that a classifier gives to `member`, from the scores of all classes, the highest "

@@ -235,7 +235,7 @@ class RMIA(ShadowAttack):
         1.0,
         ge=1,
         le=100,
-        description="By what factor the candidate's ratio must be at least that of another person, to count as above.",
+        description="The factor by which the candidate's ratio must be at least another's to count as above.",
     )
 
     formula = (

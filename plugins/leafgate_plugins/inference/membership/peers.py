@@ -48,9 +48,7 @@ WORST_CASE_FOREST = {"min_samples_split": 20, "min_samples_leaf": 10, "max_depth
 class PeerAttack(ShadowAttack):
     """What the adapters have in common: how many shadow models a peer's classifier learns from."""
 
-    learn_from: int = Field(
-        3, ge=1, description="How many of the shadow models a classifier of theirs learns membership from."
-    )
+    learn_from: int = Field(3, ge=1, description="From how many shadow models a classifier of theirs learns.")
 
     fitted_once = True
 

@@ -57,12 +57,11 @@ class ShadowOptions(Strict):
     time_limit: float | None = Field(
         None,
         gt=0,
-        description="Seconds after which no further model is trained, so that the attack is inconclusive; by default "
-        "none.",
+        description="Seconds after which no further model is trained, so that the attack is inconclusive.",
     )
     cache: CacheFolder | None = Field(
         None,
-        description="A folder below the policy's own that keeps the models' answers for the next run; by default none.",
+        description="A folder below the policy's own that keeps the models' answers for the next run.",
     )
     jobs: int | None = Field(
         None,
