@@ -453,7 +453,7 @@ class FindingDocument(Document):
     metric: str
     """The metric, by its name in the policy, or the check."""
     use: str = ""
-    """What it `use`s, where the policy gives it another `name`."""
+    """Its `use`, where the policy gives it another name."""
     value: MaskedScore | None
     """The score; `null` where there is none or it is private."""
     step: Annotated[float, Field(gt=0), UNCHANGED, WRITTEN_AS_GIVEN] | None = None
@@ -585,7 +585,7 @@ class AttackDocument(Document):
     name: str
     """Its name in the policy."""
     use: str = ""
-    """What it `use`s, where the policy gives it another `name`."""
+    """Its `use`, where the policy gives it another name."""
     assumes: str
     """The assumed adversary, in a sentence."""
     granted: tuple[str, ...] = ()

@@ -235,7 +235,7 @@ class AttackModel(Component):
     unless a class has a field of that name itself, whose seconds it keeps by itself.
     """
 
-    name: str = Field(default="", description="What findings call it; by default what it `use`s. Unique.")
+    name: str = Field(default="", description="What findings call it; by default its `use`. Unique.")
     knows: Annotated[Knows | None, SPECIAL] = Field(
         default=None, description="What this attack's adversary has, in place of the policy's `knows`."
     )

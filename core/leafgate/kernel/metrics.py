@@ -124,7 +124,7 @@ class Metric(Component):
     `checked_by` the attack whose belief that needs, which is recommended where a policy lacks it; None where none is.
     """
 
-    name: str = Field(default="", description="What findings call it; by default what it `use`s. Unique.")
+    name: str = Field(default="", description="What findings call it; by default its `use`. Unique.")
 
     judges: ClassVar[frozenset[type[Belief]]] = frozenset()
     direction: ClassVar[Direction]

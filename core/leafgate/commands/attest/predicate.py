@@ -115,7 +115,7 @@ class Criterion(Document):
     metric: str
     """The metric, by its name in the policy, or the check."""
     use: str = ""
-    """What it `use`s, where the policy gives it another name."""
+    """Its `use`, where the policy gives it another name."""
     attack: str | None
     """The judged attack."""
     secret: str | None
