@@ -19,7 +19,7 @@ from leafgate.api.registry import Plugin, use_of
 from leafgate.app import Plugins, load_plugins, parse_yaml
 from leafgate.cli.app import COMMANDS, GROUPS
 from leafgate.commands.convert import neutral
-from leafgate.console.describe import describe, explanation, kind_of, plugins_document, policy_example
+from leafgate.console.describe import describe, explanation, kind_of, plugins_document, policy_example, summary_of
 from leafgate.io import release_codec, tree_reader
 from leafgate.kernel.components import Component
 from leafgate.policy.load import policy_of
@@ -60,21 +60,35 @@ def test_the_reference_pages_are_what_the_code_says() -> None:
         assert TEXTS[f"docs/reference/{name}"] == text, f"run python {GENERATOR}"
 
 
+LEFT_OUT = ("whatever the attack it judges assumes", "none:")
+"""Beginnings of threat models of metrics, which their page states in its introduction, or that are none."""
+LIMITS = {"at_least", "at_most", "scored"}
+"""Options that the page of metrics explains in its introduction, or whose only choice it leaves out."""
+
+
 @pytest.mark.parametrize(
     ("page", "base"),
     [("builders", TreeBuilder), ("attacks", AttackModel), ("metrics", Metric), ("data-sources", DataSource)],
 )
 def test_every_component_has_a_section_with_what_explain_prints(page: str, base: type[Component]) -> None:
-    text = unescaped(TEXTS[f"docs/reference/{page}.md"])
+    text = unlinked(unescaped(TEXTS[f"docs/reference/{page}.md"]))
     plugins = load_plugins(["leafgate"])
+    elsewhere = {use_of(each) for kind in (AttackModel, Metric) for each in plugins.kind(kind)}
     for component in plugins.kind(base):
-        described = describe(component, "leafgate")
-        _, heading, section = text.partition(f"\n## {described.name}\n")
+        described, printed = describe(component, "leafgate"), explanation(component, "leafgate")
+        _, heading, section = text.partition(f"## {described.name} ")
+        section = section.partition(" ## ")[0]
         assert heading, f"{page}.md has no section {described.name}"
-        printed = explanation(component, "leafgate")
-        for _, fact in described.facts:
-            assert " ".join(fact.split()) in unlinked(section)
-            assert fact in printed
+        assert summary_of(component) in section
+        assert all(fact in printed for _, fact in described.facts)
+        threat_model = dict(described.facts).get("Threat model", "")
+        said = (sentence in text for sentence in re.split(r"(?<=\.) (?=[A-Z])", threat_model))
+        assert all(said) or threat_model.lower().startswith(LEFT_OUT)
+        groups = [group for group in described.groups if group.picked not in elsewhere]
+        for option in (option for group in groups for option in group.options):
+            assert f"  {option.name}: {option.type}" in printed
+            assert f"`{option.name}`" in text
+            assert option.name in LIMITS or " ".join(option.meaning.split()) in text
 
 
 def test_every_kind_of_component_that_leafgate_offers_has_a_page() -> None:
@@ -95,7 +109,7 @@ def test_every_command_has_a_section() -> None:
     text = TEXTS["docs/reference/commands.md"]
     offered = [words for plugin in load_plugins(["leafgate"]).entries for words in commands_of(plugin)]
     for command in (*COMMANDS, *GROUPS, *offered):
-        assert f"\n## leafgate {command}\n" in text, f"commands.md has no section of {command}"
+        assert re.search(rf"\n## leafgate {command}[\n ]", text), f"commands.md has no section of {command}"
 
 
 def commands_of(plugin: Plugin) -> list[str]:
@@ -173,7 +187,7 @@ def unescaped(text: str) -> str:
 
 def unlinked(text: str) -> str:
     """The text on one line, without links' addresses."""
-    text = re.sub(r"\[([^\]]*)\]\((https?:[^)]*(?:\([^)]*\)[^)]*)*)\)", r"\1", text)
+    text = re.sub(r"\[([^][]*)\]\((https?:[^)]*(?:\([^)]*\)[^)]*)*)\)", r"\1", text)
     text = re.sub(r"\[([\w/-]+)\]\(\.\./[\w/-]+\.md\)", r"docs/\1.md", text)
     return " ".join(text.split())
 

@@ -12,25 +12,23 @@ import ast
 import inspect
 import re
 import sys
-import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast, get_args
 
 import typer
 from pydantic import BaseModel
 
-from leafgate.api.data_engines import DataEngine
-from leafgate.api.registry import Plugins, load_plugins, use_of
+from component_families import ATTACK_PAGE, BUILDER_PAGE, GENERATED, METRIC_PAGE, SOURCE_PAGE
+from component_pages import OWN, component_page
+from leafgate.api.registry import Plugins, load_plugins
 from leafgate.app import readable
 from leafgate.cli.app import app_for
 from leafgate.commands.attest.predicate import PREDICATE_TYPE, AuditPredicate
 from leafgate.commands.attest.statements import ALL_PASSED, PASSED_OR_WAIVED, PROPERTY, SVR, TEST_RESULT
 from leafgate.commands.scaffold.json_schema import policy_schema
 from leafgate.console.describe import (
-    Description,
-    Option,
-    describe,
     format_notes,
     options_of,
     reader_notes,
@@ -38,190 +36,134 @@ from leafgate.console.describe import (
 )
 from leafgate.disclosure import schema as report_schema
 from leafgate.errors import ExitCode
-from leafgate.kernel.components import AttackModel, Component, DataSource, TreeBuilder
-from leafgate.kernel.metrics import Metric, PersonMetric, ReleaseMetric
+from leafgate.kernel.components import Component
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.schema import Role
 from leafgate.session.report_formats import offered_formats
+from reference_markdown import bullet, cell, prose, wrapped, wrapped_paragraphs
 
 FOLDER = Path(__file__).parent
 SCHEMA = FOLDER / "policy.schema.json"
-OWN = "leafgate"
-"""The pages are about what this distribution offers."""
-GENERATED = "This page is made from the code by `python docs/reference/make_reference.py`, and a test compares both."
-SAME_AS_EXPLAIN = (
-    "`leafgate explain NAME` prints the same of one of them, and of everything that other installed plugins offer."
-)
 
 POLICY = f"""# Policy keys
 
+A policy is one YAML file ([a first one](../tutorials/first-audit.md)). Reading is strict: unknown keys, duplicate keys,
+anchors, aliases, numbers that are not finite, and paths that leave the folder are refused. Texts follow YAML 1.2: `yes`
+and `no` are texts. Paths are relative to the policy; data files are relative to `--root`, where it is given.
+
+`build`, `attacks` and `metrics` name components with `use:`, and options stand beside it; see [Builders](builders.md),
+[Attacks](attacks.md) and [Metrics](metrics.md). A key that is not marked as required may be left out, one without a
+type is a text, and bold marks the default.
+
+`leafgate schema` prints a [JSON Schema](policy.schema.json) (draft-07) with the options of every installed plugin.
+Editors with a YAML language server complete and check keys if the policy begins with `# yaml-language-server:
+$schema=policy.schema.json`. The schema accepts some policies that `leafgate validate` refuses.
+
 {GENERATED}
-The same as JSON Schema is in [policy.schema.json](policy.schema.json); `leafgate schema` prints it with every plugin
-that you have installed.
-
-A policy is one YAML file. It is read strictly: unknown keys, keys that stand twice, anchors and aliases, numbers that
-are not finite and paths that leave the folder are refused, each with its place. All texts are YAML 1.2: `yes` and `no`
-are texts, `true` and `false` are not. Paths are relative to the policy, data files to `--root` where it is given.
-
-The keys `build`, `attacks` and `metrics` name components with `use:`. Each component has options of its own, which
-stand beside `use:`: see [Builders](builders.md), [Attacks](attacks.md) and [Metrics](metrics.md).
-
-Editors that know the YAML language server complete keys and mark mistakes while you type: let the policy begin with
-`# yaml-language-server: $schema=policy.schema.json`, and write the schema beside it with `leafgate schema >
-policy.schema.json`. The schema is of draft-07, which these editors read. It accepts some policies that the reader
-refuses, so `leafgate validate` has the last word. A policy that others extend may leave out what the schema requires,
-and one that `extends` another may do so at its top level.
 """
 
 ROLES = {
-    "quasi_identifier": "The adversary knows it of everyone in the table. Everything else is unknown to them.",
-    "sensitive": "A secret. Attacks try to infer it. Several columns may be secrets.",
-    "private": "Unknown to the adversary, but not a secret to be judged. Trees may ask about it.",
+    "quasi_identifier": "The adversary knows it of everyone in the table, and nothing else.",
+    "sensitive": "A secret that attacks try to infer. Several columns may be secrets.",
+    "private": "Unknown to the adversary, but not a secret to be judged. Trees may test it.",
     "class": "What the tree predicts; one column at most. Usually `[class, sensitive]` or `[class, quasi_identifier]`.",
-    "key": "Addresses a record, and keeps every row apart. No builder, attack or release sees it. Stands alone.",
+    "key": "Addresses a record, and keeps every row apart. No builder, attack or release sees it.",
     "weight": "How many people the row stands for, a whole number. Limits count each row as one person, unless the "
-    "column says `counts: people` and the `reason`. Stands alone.",
-    "identifier": "A name or a number of a person. Dropped when the file is read. Stands alone.",
-    "ignored": "Dropped when the file is read. Stands alone.",
+    "column says `counts: people` and the `reason`.",
+    "identifier": "A name or a number of a person. Dropped when the file is read.",
+    "ignored": "Dropped when the file is read.",
 }
 
-BUILDERS = f"""# Builders
-
-A builder makes the release: it grows a tree or a forest, generalises a table, or reads a model that exists already
-([`published`](#published)). A policy names one under `build`.
-
-{GENERATED}
-{SAME_AS_EXPLAIN}
-"""
-
-ATTACKS = f"""# Attacks
-
-An attack computes what an adversary can believe of each person from the release and from what the policy grants. A
-policy lists one attack or more under `attacks`. The [metrics](metrics.md) judge what they believe.
-
-{GENERATED}
-{SAME_AS_EXPLAIN}
-"""
-
-METRICS = f"""# Metrics
-
-A metric gives a score to each person or to the release, and a policy limits the score with `at_least` or `at_most`: one
-metric or more stand under `metrics`. The audit fails where a limit is broken.
-
-{GENERATED}
-{SAME_AS_EXPLAIN}
-"""
-
-SOURCES = f"""# Data sources
-
-A data source reads tables that the core does not read itself, or has an engine count their records where they are. A
-policy names one under `data.source`, by its name alone (`source: duckdb`) or with options. [Large
-tables](../how-to/large-tables.md) explains how to use them, and [plugins](plugin-kinds.md#a-data-source) can add
-others.
-
-{GENERATED}
-{SAME_AS_EXPLAIN}
-"""
 
 COMMANDS = f"""# Commands
 
+Every command has `--help`, which prints the same; `leafgate --version` prints the version. Arguments in brackets are
+optional.
+
 {GENERATED}
-`leafgate COMMAND --help` prints the same.
 """
 
 REPORT = f"""# The report document
 
-`leafgate audit --out DIR` writes the report as `report.json`, in the format `leafgate/report/1`. Every other format of
-a report is a view made from this document alone. [Reports](../how-to/reports.md) explains how to read reports and what
-a public one leaves out; [Formats](formats.md) lists the other files.
+`leafgate audit --out DIR` writes the report as `report.json`, in the format `leafgate/report/1`; every other report
+format is a view of it. [Reports](../how-to/reports.md) explains how to read it.
+
+Readers of a public report may be adversaries, so numbers of few people (small cells) are masked: as
+`{{"fewer_than": 10}}` (positive, and below 10), `{{"more_than": 0.9}}`, or `{{"from": 40, "to": 49}}` (both
+included). A public report leaves out what is *for auditors*.
+
+A key without a type is a text, a *count* is an integer or masked, a *score* is a number or masked, and a plural is a
+list. A key with a question mark may be left out or `null`. A report is refused if it has other keys, except in
+`evidence`, or if its verdict does not follow from its findings.
 
 {GENERATED}
-
-Whoever reads a public report may be an adversary, so numbers of few people are masked before they are written. A masked
-number is an object: `{{"fewer_than": 10}}` (positive, and below 10), `{{"more_than": 0.9}}`, or
-`{{"from": 40, "to": 49}}` (both included). What is described as being for auditors is left out of public reports.
-
-A key that is not required may be left out. A report is
-refused if it has other keys, except in `evidence`, or if its verdict does not follow from its findings.
 """
 FORMATS_OF_REPORTS = """## Report formats
 
-`leafgate audit --to NAME` and `leafgate report --to NAME` write these. [Plugins](plugin-kinds.md#a-report-format) can
-add formats.
-
-| name | file | media type | what it is |
-| --- | --- | --- | --- |"""
+`--to NAME` of `leafgate audit` and `leafgate report` writes these; [plugins](plugin-kinds.md#a-report-format) can add
+formats.
+"""
 STATEMENTS = f"""# Statements about a report
 
 `leafgate attest` writes signed statements about a public report into `statements.intoto.jsonl`, and `leafgate verify`
-verifies them. [Sign what an audit found](../how-to/attest.md) explains how to use them.
+verifies them ([how to](../how-to/attest.md)). Each line is a [DSSE](https://github.com/secure-systems-lab/dsse)
+envelope with `payload`, `payloadType` and `signatures`. The payload, in base64, is an in-toto Statement v1 with one of
+these types, in this order:
+
+- `{PREDICATE_TYPE}` (`audit`): described below.
+- `{TEST_RESULT}` (`test-result`): the criteria as tests, the policy and its waivers as configuration.
+- `{SVR}` (`svr`): of a pass, `{ALL_PASSED}` or `{PASSED_OR_WAIVED}`, and `{PROPERTY}ID` of each criterion that passed.
+
+Envelopes and payloads are JSON with sorted keys and without spaces. The subjects are the release (`release.json`) and
+the model's file, with their SHA-256; where digests are kept back, the subject is the policy.
+
+The predicate has version 0: it may change until leafgate 1.0, and its type then gets another number. Every key is
+taken from the [report](report.md) or follows from it; types are as there. A key with a question mark may be left out,
+as digests are where they are kept back; other keys are refused. `metric`, `comparator`, `threshold`, `passed` and
+`sampleSize` are names of the predicate eval-result that is proposed for in-toto.
 
 {GENERATED}
-
-Each line of the file is a [DSSE](https://github.com/secure-systems-lab/dsse) envelope, an object with the keys
-`payload`, `payloadType` and `signatures`. The payload, in base64, is a Statement v1 of in-toto with one of these types:
-
-| statement | `predicateType` | what it has |
-| --- | --- | --- |
-| `audit` | `{PREDICATE_TYPE}` | what this page describes |
-| `test-result` | `{TEST_RESULT}` | the criteria as tests, the policy and its waivers as configuration |
-| `svr` | `{SVR}` | of a pass: `{ALL_PASSED}` or `{PASSED_OR_WAIVED}`, and `{PROPERTY}ID` of each that passed |
-
-The lines stand in this order. Envelopes and payloads are JSON with sorted keys and without spaces, and a line ends with
-a line break. The subject is the release (`release.json`) and the model's file, with their SHA-256. Where digests are
-kept back, it is the policy.
-
-The project has no address of its own yet, so that the type of the predicate and the verifier's identifier begin with
-`leafgate:`. The predicate has version 0: it may change until leafgate 1.0, and its type then has another number. Every
-key is taken from the [report](report.md), or follows from it. Keys that are not required may be left out, and other
-keys are refused. The names `metric`, `comparator`, `threshold`, `passed` and `sampleSize` are those of the predicate
-eval-result, which is proposed for in-toto.
 """
 READERS = f"""# Model readers
 
-A model reader reads the trees of a model file that another program wrote. `build: {{use: published, path: FILE}}`
-audits such a file, and `leafgate convert`, `scrub`, `repair` and `init --model` take it too. The format is recognised
-by the file's first bytes, not by its name. [What a model's file tells beyond its predictions](model-files.md) says
-what each format discloses, and [Audit the file of a model](../how-to/audit-a-model-file.md) how to use them.
-[Plugins](plugin-readers.md) can add readers.
+A model reader reads the trees of a model file that another program wrote, for `build: {{use: published, path: FILE}}`,
+`leafgate convert`, `scrub`, `repair` and `init --model`. The file's first bytes decide the format, not its name.
+[What a model's file discloses](model-files.md) describes each format; [Audit the file of a
+model](../how-to/audit-a-model-file.md) shows how to use them. [Plugins](plugin-readers.md#a-model-reader) can add
+readers.
 
 {GENERATED}
-
-| name | what it reads | largest file | also |
-| --- | --- | --- | --- |"""
-ATTACK_OPTIONS = frozenset({"name", "knows", "access", "time_limit"})
-"""Options of all attacks, which have no meaning where a builder holds an attack."""
+"""
 MASKED: frozenset[type[BaseModel]] = frozenset(
     {report_schema.FewerThan, report_schema.MoreThan, report_schema.FromTo, report_schema.Nowhere}
 )
 """Models of the report document that have no section of their own."""
+SEVERAL_COMMANDS = 3
+"""An option of so many commands or more is described once, at the head of the page."""
 
 EXIT_CODES = {
     ExitCode.PASS: "Success. Of an audit: every limit holds, or is [waived](../how-to/waivers.md).",
     ExitCode.FAIL: "A limit is broken, a claim of the release is refuted, or no release keeps the builder's promise.",
     ExitCode.INVALID: "The policy, the command line or the data is invalid, and nothing was judged.",
     ExitCode.INCONCLUSIVE: "Inconclusive: an attack or a plugin could not run, or evidence is missing. Never a pass.",
-    ExitCode.INTERNAL: "Internal error, or the result could not be written, for example because the disk is full.",
+    ExitCode.INTERNAL: "Internal error, or the result could not be written.",
     ExitCode.INTERRUPTED: "Interrupted, for example with Ctrl-C. SIGTERM ends a run with 143, SIGHUP with 129.",
 }
-EXIT_CODE_NOTES = """A release may be published only where its audit ends with 0. `leafgate report` ends with the
-code of the stored verdict, its waivers judged again, `leafgate sweep` with 0 if
-[some release passes](../how-to/sweep.md), `leafgate sheet` and `leafgate map` with 0 if they wrote what they were asked
-for, whatever the verdict, `leafgate repair` with 0 if [the new model passes](../how-to/repair.md); of
-`leafgate diff` see [its table](../how-to/diff.md).
+EXIT_CODE_NOTES = """Publish a release only if its audit ends with 0. Other commands:
 
-An audit or a sweep claims the folder of `--out` before it changes anything in it. While it runs, every other audit and
-sweep with the same folder ends with 2 and leaves it as it is, so that a report and a release are always of one run; a
-claim ends with its process. Different folders may share one cache of shadow models: each process keeps what the others
-added. Files are written whole or not at all. A run that is interrupted (Ctrl-C, SIGTERM, SIGHUP) finishes the files
-that it is writing, if any, removes its temporary files, and ends its workers. A run that is killed (SIGKILL) may leave
-files named `.leafgate-*`, which the next command that writes into that folder deletes. Where the disk is full, a run
-ends with 4 and one line that says so, or with 3 where only the cache of an attack finds no room. What other runs
-finished stays: their folders, finished points of a sweep, cached shadow models, and a release that can be drawn only
-once. Windows and some network file systems have no locks on folders: give each audit a folder of its own there.
+- `leafgate report` ends with the code of the stored verdict, with its waivers judged again.
+- `leafgate sweep` ends with 0 if [some release passes](../how-to/sweep.md), and `leafgate repair` if
+  [the new model passes](../how-to/repair.md).
+- `leafgate sheet` and `leafgate map` end with 0 if they wrote their output, whatever the verdict.
+- `leafgate diff` has [its own table](../how-to/diff.md).
 
-Errors are printed on stderr, a line each: where, what is wrong, and what to do. With `--json` they are one document of
-the format `leafgate/error/1` on stdout, whose `problems` have `place`, `message` and `remedy`.
+An audit or a sweep locks the folder of `--out`: another run with that folder ends with 2 and changes nothing. Windows
+and some network file systems have no such locks; use one folder for each audit there. Files are written whole or not at
+all; the next run in the folder deletes `.leafgate-*` files of a killed run (SIGKILL). On a full disk a run ends with 4,
+or with 3 if only the cache of an attack has no room.
+
+Errors go to stderr, one a line: where, what is wrong, and what to do. With `--json` they are one document of the format
+`leafgate/error/1` on stdout, whose `problems` have `place`, `message` and `remedy`.
 """
 
 
@@ -230,25 +172,20 @@ def pages() -> dict[str, str]:
     plugins = load_plugins([OWN])
     makers: dict[str, Callable[[Plugins], Iterator[str]]] = {
         "policy.md": _policy_page,
-        "builders.md": lambda plugins: _component_page(BUILDERS, plugins, TreeBuilder, {}),
-        "attacks.md": lambda plugins: _component_page(
-            ATTACKS, plugins, AttackModel, {"Options of all attacks": AttackModel}
-        ),
-        "metrics.md": lambda plugins: _component_page(
-            METRICS,
-            plugins,
-            Metric,
-            {"Options of all metrics of people": PersonMetric, "Options of all metrics of the release": ReleaseMetric},
-        ),
-        "data-sources.md": lambda plugins: _component_page(
-            SOURCES, plugins, DataSource, {"Options of all engines": DataEngine}
-        ),
+        "builders.md": lambda plugins: component_page(BUILDER_PAGE, plugins),
+        "attacks.md": lambda plugins: component_page(ATTACK_PAGE, plugins),
+        "metrics.md": lambda plugins: component_page(METRIC_PAGE, plugins),
+        "data-sources.md": lambda plugins: component_page(SOURCE_PAGE, plugins),
         "commands.md": _command_page,
         "report.md": _report_page,
         "statements.md": _statement_page,
         "model-readers.md": _reader_page,
     }
-    return {name: "\n".join(make(plugins)).rstrip("\n") + "\n" for name, make in makers.items()}
+    return {name: _without_blank_runs("\n".join(make(plugins))) for name, make in makers.items()}
+
+
+def _without_blank_runs(text: str) -> str:
+    return re.sub(r"\n{3,}", "\n\n", text).rstrip("\n") + "\n"
 
 
 def schema() -> bytes:
@@ -258,12 +195,32 @@ def schema() -> bytes:
 
 def _policy_page(plugins: Plugins) -> Iterator[str]:
     yield POLICY
-    for place, model in _sections("", Policy):
-        yield f"## {place or 'Top level'}\n"
-        yield f"{_prose(summary_of(model))}\n"
-        yield from _table(options_of(cast("type[Component]", model)), _sections_of(model))
-        if place.startswith("data.columns"):
+    for places, model in _by_model("", Policy):
+        yield from _section_head(places, model)
+        sections = _sections_of(model)
+        yield from (bullet(option, sections) for option in options_of(cast("type[Component]", model)))
+        yield ""
+        if places[0].startswith("data.columns"):
             yield from _roles()
+
+
+def _section_head(places: list[str], model: type[BaseModel]) -> Iterator[str]:
+    """The heading and the summary of a section, with the other places where the same keys stand."""
+    yield f"## {places[0] or 'Top level'}\n"
+    also = f" Also {', '.join(f'`{place}`' for place in places[1:])}." if places[1:] else ""
+    summary = prose(summary_of(model))
+    if also or summary.count(" ") > 1:
+        yield wrapped(f"{summary}{also}") + "\n"
+
+
+def _by_model(
+    place: str, model: type[BaseModel], others: frozenset[type[BaseModel]] = frozenset()
+) -> list[tuple[list[str], type[BaseModel]]]:
+    """Every section of a policy or a report, once, with the places where it stands."""
+    places: dict[type[BaseModel], list[str]] = {}
+    for where, section in _sections(place, model, others):
+        places.setdefault(section, []).append(where)
+    return [(where, section) for section, where in places.items()]
 
 
 def _sections(
@@ -271,6 +228,7 @@ def _sections(
 ) -> Iterator[tuple[str, type[BaseModel]]]:
     """The model and every section below it but `others`, each with the place a policy or a report writes it at."""
     yield place, model
+    model.model_rebuild()  # so that a field may name a class that is defined below it
     for name, field in model.model_fields.items():
         section = _section_in(field.annotation, others)
         if section is not None:
@@ -293,65 +251,9 @@ def _sections_of(model: type[BaseModel]) -> frozenset[str]:
 def _roles() -> Iterator[str]:
     if set(ROLES) != set(get_args(Role)):
         raise ValueError("ROLES does not list the roles of leafgate.kernel.schema.Role")
-    yield "| role | meaning |"
-    yield "| --- | --- |"
-    yield from (f"| `{role}` | {_cell(meaning)} |" for role, meaning in ROLES.items())
+    yield "The roles, of which the last four stand alone:\n"
+    yield from (wrapped(f"- `{role}`: {meaning}", "  ") for role, meaning in ROLES.items())
     yield ""
-
-
-def _component_page(
-    intro: str, plugins: Plugins, base: type[Component], common: dict[str, type[Component]]
-) -> Iterator[str]:
-    """The page of one kind of components: a list of all, the options that they share, and each component."""
-    components, attacks = plugins.kind(base), {use_of(attack) for attack in plugins.kind(AttackModel)}
-    yield intro
-    yield "| name | what it does |"
-    yield "| --- | --- |"
-    for component in components:
-        name = use_of(component)
-        yield f"| [`{name}`](#{name}) | {_cell(summary_of(component))} |"
-    yield ""
-    for title, owner in common.items():
-        yield f"## {title}\n"
-        yield from _table(_shared(owner))
-    for component in components:
-        titles = [title for title, owner in common.items() if issubclass(component, owner)]
-        shared = [option for title in titles for option in _shared(common[title])]
-        yield from _component(describe(component, OWN), titles, shared, attacks)
-
-
-def _shared(owner: type[Component]) -> list[Option]:
-    """The options that all components below a base class have with the same default."""
-    return [option for option in options_of(owner) if option.name != "scored"]
-
-
-def _component(described: Description, titles: list[str], shared: list[Option], attacks: set[str]) -> Iterator[str]:
-    yield f"## {described.name}\n"
-    yield f"{_prose(described.text)}\n"
-    yield "\n".join(_wrapped(f"- {_prose(note)}", "  ") for note in described.notes) + "\n"
-    for title, text in described.facts:
-        if title == "Formula":
-            yield f"**{title}**\n\n```text\n{_wrapped(text)}\n```\n"
-        else:
-            yield f"{_wrapped(f'**{title}:** {_linked(_prose(text))}')}\n"
-    for example in described.examples:
-        yield f"{_wrapped(f'**Example:** {_prose(example)}')}\n"
-    if described.policy_example:
-        yield f"**In a policy**\n\n```yaml\n{described.policy_example}\n```\n"
-    for group in described.groups:
-        if group.under:
-            picked = f", `use: {group.picked}`" if group.picked else ""
-            link = f" See [`{group.picked}`](attacks.md#{group.picked})." if group.picked in attacks else ""
-            yield f"Under `{group.under}`{picked}: {_prose(group.summary)}{link}\n"
-        of_attacks = ATTACK_OPTIONS if group.under and group.picked in attacks else frozenset()
-        shared_names = set() if group.under else {option.name for option in shared if option.name != "time_limit"}
-        own = [option for option in group.options if option.name not in of_attacks | shared_names]
-        own = [option for option in own if group.under or option not in shared]  # some have another `time_limit`
-        if own or not titles:
-            yield from _table(own)
-        if not group.under and titles:
-            links = " and the ".join(f"[{title[0].lower()}{title[1:]}](#{_anchor(title)})" for title in titles)
-            yield f"{'It also has' if own else 'It has'} the {links}.\n"
 
 
 def _report_page(plugins: Plugins) -> Iterator[str]:
@@ -361,7 +263,7 @@ def _report_page(plugins: Plugins) -> Iterator[str]:
     for name, offered in sorted(offered_formats(plugins).items()):
         format_ = offered.format
         notes = " ".join([_plain_doc(format_.render), *list(format_notes(offered))[1:]])
-        yield f"| `{name}` | `{format_.filename}` | `{format_.media_type}` | {_cell(notes)} |"
+        yield wrapped(f"- `{name}` writes `{format_.filename}`: {notes}", "  ")
 
 
 def _statement_page(plugins: Plugins) -> Iterator[str]:
@@ -371,19 +273,22 @@ def _statement_page(plugins: Plugins) -> Iterator[str]:
 
 def _document(top: type[BaseModel]) -> Iterator[str]:
     """The sections of a document that models describe, each with its keys."""
-    for place, model in _sections("", top, MASKED):
+    for places, model in _by_model("", top, MASKED):
         comments = _field_comments(inspect.getsource(sys.modules[model.__module__]))
-        yield f"## {place or 'Top level'}\n"
-        yield f"{_prose(summary_of(model))}\n"
+        yield from _section_head(places, model)
         document = model.model_json_schema()
         rows = [(name, field.alias or name) for name, field in model.model_fields.items()]
-        if rows:
-            yield "| key | type | required | meaning |"
-            yield "| --- | --- | --- | --- |"
         for name, key in rows:
-            required = "yes" if key in document.get("required", ()) else ""
-            comment = comments[model.__name__, name]
-            yield f"| `{key}` | {_cell(_json_type(document['properties'][key]))} | {required} | {_cell(comment)} |"
+            optional = "" if key in document.get("required", ()) else "?"
+            type_ = _json_type(document["properties"][key])
+            type_ = type_.replace("integer or masked", "count").replace("number or masked", "score")
+            meaning = comments[model.__name__, name]
+            has_section = _section_in(model.model_fields[name].annotation, MASKED) is not None
+            says_null = bool(optional) or ("`null`" in meaning and not has_section)
+            type_ = type_.removesuffix(" or null") if says_null else type_
+            type_ = "" if type_ == "text" else f" ({type_})"
+            is_plain = has_section or meaning.rstrip(".").lower() == key
+            yield wrapped(f"- `{key}`{optional}{type_}{'' if is_plain else f': {cell(meaning)}'}", "  ")
         if not rows:
             yield "It may have any keys."
         yield ""
@@ -406,102 +311,80 @@ def _json_type(document: Any) -> str:
         name = document["$ref"].rpartition("/")[2]
         if name == "JsonValue":
             return "any"
-        return "masked number" if name in {model.__name__ for model in MASKED} - {"Nowhere"} else "object"
+        return "masked" if name in {model.__name__ for model in MASKED} - {"Nowhere"} else "object"
     if "anyOf" in document:
         return " or ".join(dict.fromkeys(map(_json_type, document["anyOf"])))
     if "enum" in document or "const" in document:
         return ", ".join(f"`{value}`" for value in document.get("enum", [document.get("const")]))
     if document.get("type") == "array":
-        return f"list of {_json_type(document.get('items', {}))}s"
+        return f"{_json_type(document.get('items', {}))}s"
     return str({"string": "text", None: "any"}.get(document.get("type"), document.get("type")))
 
 
 def _reader_page(plugins: Plugins) -> Iterator[str]:
     yield READERS
     for reader in plugins.readers:
-        largest, notes = f"{reader.max_bytes / 2**20:g} MB", " ".join(list(reader_notes(reader))[1:])
-        yield f"| `{reader.name}` | {_cell(_plain_doc(reader.read))} | {largest} | {_cell(notes)} |"
+        notes = " ".join(
+            [_plain_doc(reader.read), f"Up to {reader.max_bytes / 2**20:g} MB.", *list(reader_notes(reader))[1:]]
+        )
+        yield wrapped(f"- `{reader.name}`: {notes}", "  ")
 
 
 def _plain_doc(documented: object) -> str:
     """The first paragraph of a docstring, as Markdown."""
-    return _prose(summary_of(documented))
+    return prose(summary_of(documented))
 
 
 def _command_page(plugins: Plugins) -> Iterator[str]:
     yield COMMANDS
     yield "## Exit codes\n"
-    yield "| code | meaning |"
-    yield "| --- | --- |"
     if set(EXIT_CODES) != set(ExitCode):
         raise ValueError("EXIT_CODES does not list the codes of leafgate.errors.ExitCode")
-    yield from (f"| {int(code)} | {_cell(meaning)} |" for code, meaning in EXIT_CODES.items())
+    yield from (wrapped(f"- {int(code)}: {meaning}", "  ") for code, meaning in EXIT_CODES.items())
     yield ""
     yield EXIT_CODE_NOTES
-    yield from _commands("leafgate", typer.main.get_command(app_for([])))
-
-
-def _commands(path: str, command: Any) -> Iterator[str]:
-    """A command and those below it, as typer shows them."""
-    yield f"## {path}\n"
-    context = command.context_class(command, info_name=path)
-    yield f"{_prose(inspect.cleandoc(command.help or ''))}\n"
-    yield f"```text\n{command.get_usage(context).removeprefix('Usage: ')}\n```\n"
-    yield "| argument or option | meaning |"
-    yield "| --- | --- |"
-    for parameter in command.get_params(context):
-        name, meaning = parameter.get_help_record(context)
-        yield f"| `{_code_cell(name)}` | {_cell(meaning)} |"
+    _, *commands = _commands("leafgate", typer.main.get_command(app_for([])))
+    counts = Counter(parameter for _, _, parameters in commands for parameter in parameters)
+    several = [parameter for parameter, count in counts.items() if count >= SEVERAL_COMMANDS]
+    yield "## Arguments and options of several commands\n"
+    yield from (wrapped(f"- `{name}`: {cell(meaning)}", "  ") for name, meaning in sorted(several))
     yield ""
+    for usage, text, parameters in commands:
+        yield f"## {usage}\n"
+        yield f"{wrapped_paragraphs(prose(text))}\n"
+        own = [parameter for parameter in parameters if parameter not in several]
+        yield from (wrapped(f"- `{name}`: {cell(meaning)}", "  ") for name, meaning in own)
+        shared = [name for name, meaning in parameters if (name, meaning) in several and name.startswith("-")]
+        others = ", ".join(f"`{_first(name)}`" for name in shared)
+        if others:
+            yield wrapped(f"- Also {others}.", "  ")
+        yield ""
+
+
+def _commands(path: str, command: Any) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
+    """The usage, the help and the parameters of a command and of those below it, as typer shows them."""
+    context = command.context_class(command, info_name=path)
+    usage = command.get_usage(context).removeprefix("Usage: ").replace(" [OPTIONS]", "")
+    usage = re.sub(r"\{([^}]*)\}(?:\.\.\.)?|\[(\[[^\]]*\])\]", r"\1\2", usage)
+    parameters = (parameter.get_help_record(context) for parameter in command.get_params(context))
+    shown = [
+        (_parameter(name), meaning if name.startswith("-") else meaning.removesuffix("[required]").rstrip())
+        for name, meaning in parameters
+        if name != "--help"
+    ]
+    yield usage.removesuffix(" COMMAND [ARGS]..."), inspect.cleandoc(command.help or ""), shown
     for name, below in getattr(command, "commands", {}).items():
         yield from _commands(f"{path} {name}", below)
 
 
-def _table(options: Iterable[Option], sections: frozenset[str] = frozenset()) -> Iterator[str]:
-    """The options; the default of one in `sections` is described below the table."""
-    rows = list(options)
-    if not rows:
-        yield "It has no options.\n"
-        return
-    yield "| option | type | default | meaning |"
-    yield "| --- | --- | --- | --- |"
-    for option in rows:
-        default = f"`{option.default}`" if option.default else "**required**"
-        if option.name in sections and option.default.startswith("{"):
-            default = "see below"
-        yield f"| `{option.name}` | {_cell(option.type)} | {_code_cell(default)} | {_cell(option.meaning)} |"
-    yield ""
+def _first(name: str) -> str:
+    """The longest name of a parameter, without what it takes."""
+    return max((each.split()[0] for each in name.split(", ")), key=len)
 
 
-def _prose(text: str) -> str:
-    """A text with backticks as Markdown: other signs that Markdown would read are escaped."""
-    parts = re.split(r"(`[^`]*`)", text)
-    return "".join(part if part.startswith("`") else re.sub(r"([*<\[\]])", r"\\\1", part) for part in parts)
-
-
-def _cell(text: str) -> str:
-    parts = re.split(r"(`[^`]*`|\*\*required\*\*|\[[^\]]*\]\([^)]*\))", " ".join(text.split()))
-    escaped = (part if i % 2 else re.sub(r"([*<])", r"\\\1", part) for i, part in enumerate(parts))
-    return "".join(escaped).replace("|", "\\|")
-
-
-def _code_cell(text: str) -> str:
-    return text.replace("|", "\\|")
-
-
-def _linked(text: str) -> str:
-    """The text with links to the pages, publications and code that it names."""
-    text = re.sub(r"docs/([\w/-]+)\.md", r"[\1](../\1.md)", text)
-    text = re.sub(r"\bdoi:(10\.\d+/[^\s,;]*[\w)])", r"[doi:\1](https://doi.org/\1)", text)
-    return re.sub(r"\barXiv:(\d{4}\.\d+)", r"[arXiv:\1](https://arxiv.org/abs/\1)", text)
-
-
-def _anchor(title: str) -> str:
-    return title.lower().replace(" ", "-")
-
-
-def _wrapped(text: str, indent: str = "") -> str:
-    return textwrap.fill(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+def _parameter(name: str) -> str:
+    """The name of a parameter without its type, unless that lists choices."""
+    return re.sub(r" <(?:path|str|float|int range|list\[\w+\])>", "", name).strip("[]")
 
 
 if __name__ == "__main__":

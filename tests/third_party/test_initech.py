@@ -345,7 +345,7 @@ def test_explain_plugins_and_schema_know_it(initech: dict[str, ModuleType]) -> N
     listed = leafgate("plugins").out.splitlines()
     assert "initech_membership (initech-leafgate 1.0): attack leaf_loss, metric membership_area" in listed
     assert "initech_attributes (initech-leafgate 1.0): attack leaf_attributes" in listed
-    assert "Can use of the model: scores, file." in leafgate("explain", "leaf_loss").out
+    assert "Access: scores, file." in leafgate("explain", "leaf_loss").out
     assert "confidence: number > 0 and < 1 (default 0.95)" in leafgate("explain", "membership_area").out
     assert leafgate("explain", "leaf_attributes").out.startswith("leaf_attributes: attack of initech-leafgate 1.0\n")
     schema = leafgate("schema").out

@@ -60,17 +60,17 @@ def audit(
     audience: Annotated[Audience, typer.Option(help="auditor: everything, in owner-only files.")] = Audience.public,
     to: Annotated[
         list[str] | None,
-        typer.Option(metavar="FORMAT", help="Write the report in this format (html, ...) too; again for more."),
+        typer.Option(metavar="FORMAT", help="Write the report in this format (html, ...) too; repeatable."),
     ] = None,
     no_remedies: Annotated[
         bool,
-        typer.Option(NO_REMEDIES, help="Where a limit fails, try no other settings to say which would pass."),
+        typer.Option(NO_REMEDIES, help="Where a limit fails, do not search for settings that pass."),
     ] = False,
     witness_library: Annotated[
         bool,
         typer.Option(
             WITNESS_LIBRARY,
-            help="Let the library that wrote a model's file open it in its own process, and answer.",
+            help="Let the library that wrote a model's file answer, in its own process.",
         ),
     ] = False,
     ledger: Annotated[
@@ -79,7 +79,7 @@ def audit(
     ledger_key: Annotated[Path | None, typer.Option(metavar="KEY", help="The file with the key of the ledger.")] = None,
     roll_key: Annotated[
         list[Path] | None,
-        typer.Option(metavar="KEY", help="The file with the key of rolls of the ledger; again for more."),
+        typer.Option(metavar="KEY", help="The file with the key of rolls of the ledger; repeatable."),
     ] = None,
     plugin: PluginFiles = None,
     attest: Annotated[
@@ -295,7 +295,7 @@ def attack(
     secret: Annotated[str | None, typer.Option(metavar="COLUMN", help="Which secret, if there are several.")] = None,
     plugin: PluginFiles = None,
 ) -> int:
-    """Write what one attack believes of everybody, as CSV. Of an attack on the mechanism: its evidence as JSON."""
+    """Write what one attack infers about everybody, as CSV. Of an attack on the mechanism: its evidence, as JSON."""
     make_folder(out.parent)
     from leafgate.cli.attack import belief_file, run_single_attack
     from leafgate.kernel.belief import AttributeBelief, MembershipBelief, TableBelief, secret_of

@@ -31,7 +31,7 @@ def validate(
     ] = False,
     depending: Annotated[
         bool,
-        typer.Option("--dependents", help="Besides, every policy of this repository that is read with one of them."),
+        typer.Option("--dependents", help="Also every policy of this repository that depends on them."),
     ] = False,
     as_json: JsonOutput = False,
     digest: Annotated[
@@ -40,11 +40,11 @@ def validate(
     quiet: Quiet = False,
     data: Annotated[
         Path | None,
-        typer.Option("--data", metavar="FILE", help="The table: say which limits no release of it can keep, too."),
+        typer.Option("--data", metavar="FILE", help="The table: also list limits that no release of it can keep."),
     ] = None,
     plugin: PluginFiles = None,
 ) -> int:
-    """Say everything that is wrong with policies, or that nothing is. No table is read but that of `--data`."""
+    """Check policies, and list everything that is wrong. No table is read but that of `--data`."""
     _refuse_contradictions(depending=depending, partial=partial, as_json=as_json, digest=digest, quiet=quiet)
     if digest and (partial or as_json or depending or len(policies) > 1):
         raise InvalidError("is of one whole policy", place="--digest", remedy="name one, and leave out the rest")

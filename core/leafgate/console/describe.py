@@ -192,9 +192,9 @@ def _notes(component: type[Component]) -> Iterator[str]:
 
 
 RANDOMNESS = {
-    "none": "Draws no random numbers: the same table and options give the same release.",
-    "seed": "Draws random numbers from the policy's `seed`: an audit can be repeated.",
-    "system": "Draws random numbers from the operating system: no audit can repeat the release.",
+    "none": "Random numbers: none.",
+    "seed": "Random numbers: from the policy's `seed`.",
+    "system": "Random numbers: from the operating system; no audit can repeat the release.",
 }
 
 
@@ -214,12 +214,11 @@ def _facts(component: type[Component]) -> Iterator[tuple[str, str]]:
 def _attack_notes(attack: type[AttackModel]) -> Iterator[str]:
     """What an attack can read, and what it takes into account."""
     every = AttackModel.reads
-    which = "every kind" if attack.reads == every else "these kinds alone"
-    yield f"Reads numbers of {which}: {', '.join(sorted(attack.reads))}."
+    which = "numbers of every kind" if attack.reads == every else "only these numbers"
+    yield f"Reads {which}: {', '.join(sorted(attack.reads))}."
     granted = "; ".join(text for need, text in needs_in_words().items() if need in attack.needs)
-    yield f"Takes into account, where a policy grants it: {granted or 'nothing more'}."
-    if attack.access_levels != {"file"}:
-        yield f"Can use of the model: {', '.join(sorted(attack.access_levels, key=ACCESS_LEVELS.index))}."
+    yield f"Uses, if granted: {granted or 'nothing more'}."
+    yield f"Access: {', '.join(sorted(attack.access_levels, key=ACCESS_LEVELS.index))}."
 
 
 def _metric_notes(metric: type[Metric]) -> Iterator[str]:
@@ -228,7 +227,7 @@ def _metric_notes(metric: type[Metric]) -> Iterator[str]:
     if metric.checks:
         yield f"Checks the guarantee {metric.checks!r} that a release claims."
     if metric.public == "verdict":
-        yield "Public reports state whether the limit holds, and no number."
+        yield "Public reports state only the outcome."
 
 
 def _what_it_scores(metric: type[Metric]) -> Iterator[str]:

@@ -21,12 +21,12 @@ DataFile = Annotated[Path | None, typer.Argument(metavar="[DATA]", help="The tab
 DataRoot = Annotated[Path | None, typer.Option(help="The folder the policy's data files are below.")]
 Org = Annotated[
     list[Path] | None,
-    typer.Option(metavar="POLICY", help="A policy that this one must complete or tighten; again for more."),
+    typer.Option(metavar="POLICY", help="A policy that this one must complete or tighten; repeatable."),
 ]
 PluginFiles = Annotated[
     list[Path] | None,
     typer.Option(
-        "--plugin", metavar="FILE.py", help="Try a plugin that is not installed; again for more. The file is run."
+        "--plugin", metavar="FILE.py", help="Try a plugin that is not installed; repeatable. The file is run."
     ),
 ]
 TestFile = Annotated[Path | None, typer.Option(metavar="FILE", help="The test table; overrides data.test.")]

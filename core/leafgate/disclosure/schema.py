@@ -104,29 +104,29 @@ MaskedScore = Number | FewerThan | MoreThan | FromTo
 
 
 class BarDocument(Document):
-    """The number of people whose scores lie between two numbers; None: without bound."""
+    """The people whose scores lie between two numbers."""
 
     low: Number | None = Field(None, alias="from")
-    """The score at which the bar begins; `null` where it is unbounded."""
+    """The lowest score of the bar; `null` if unbounded."""
     high: Number | None = Field(None, alias="to")
-    """The score at which the bar ends; `null` where it is unbounded."""
+    """The highest score of the bar; `null` if unbounded."""
     people: Count
-    """How many people have such a score."""
+    """People with such a score."""
     past: bool | None
-    """Whether these scores are past the limit; `null` where some are, and where an average is judged."""
+    """Whether these scores violate the limit; `null` where some do, and where an average is judged."""
 
 
 class AttackAccuracyDocument(Document):
-    """The shares of people for whom an attack's best guess, and the most common value, are right."""
+    """How often an attack's best guess, and the most common value, are right."""
 
     attack: str
     """The attack, by its name in the policy."""
     secret: str
     """The column that it infers."""
     right: Share
-    """The share of people for whom the most probable value is the true one."""
+    """The share of people whose most probable value is the true one."""
     commonest: Share
-    """The share of people who have the most common value: a guess that needs no release."""
+    """The share of people who have the most common value."""
 
 
 class NodeDocument(Document):
@@ -135,26 +135,26 @@ class NodeDocument(Document):
     parent: Annotated[int, Field(ge=0)] | None
     """The number of the parent in `nodes`, from 0; `null` for the root."""
     kind: Literal["test", "leaf", "folded"]
-    """A test, a leaf, or a part of the tree that is folded and not drawn."""
+    """A test, a leaf, or a part that is folded and not drawn."""
     leaves: WholeNumber
-    """How many leaves are below the node, itself included."""
+    """Leaves below, itself included."""
     risk: Literal["past", "allowed", "within", "nobody"] | None = None
-    """The worst of its leaves: `past` a limit that does not hold, past one as its `allow` permits (`allowed`), `within`
-    every limit, or with `nobody` in it."""
+    """The worst of its leaves: `past` a limit that does not hold, past one as its `allow` permits (`allowed`),
+    `within` every limit, or with `nobody` in it."""
     leaves_past: WholeNumber | None = None
-    """How many leaves below it hold people past a limit."""
+    """Those that hold people who violate a limit."""
     people: WholeNumber | None = None
-    """How many people reach the node; for auditors."""
+    """People who reach it; for auditors."""
     past: dict[str, WholeNumber] = {}  # noqa: RUF012  a pydantic field
-    """For each finding how many of these people are past its limit; for auditors."""
+    """For each finding, how many of them violate its limit; for auditors."""
     way: str = ""
-    """The answer that leads from the parent to this node."""
+    """The answer that leads from the parent to it."""
     words: str = ""
-    """What the node tests, or what the leaf publishes."""
+    """What it tests or publishes."""
     beliefs: tuple[BeliefDocument, ...] = ()
     """What attacks believe of the people of the leaf; for auditors."""
     equivalence_class: ClassDocument | None = None
-    """The equivalence class of the people of the leaf, where it is larger than the leaf; for auditors."""
+    """The equivalence class of the leaf's people, where it is larger than the leaf; for auditors."""
 
     @model_validator(mode="after")
     def _has_people(self) -> Self:
@@ -166,16 +166,16 @@ class NodeDocument(Document):
 
 
 class ClassDocument(Document):
-    """The smallest equivalence class of a leaf's people, and the columns tested above it that the adversary lacks."""
+    """The smallest equivalence class of a leaf's people."""
 
     people: WholeNumber
-    """How many people are in the equivalence class."""
+    """People."""
     unknown: Annotated[tuple[str, ...], Field(min_length=1)]
     """The columns that are tested above the leaf and that the adversary does not know."""
 
 
 class BeliefDocument(Document):
-    """An attack's most probable value for a leaf's people, with its probability, and the true values."""
+    """An attack's most probable value for a leaf's people, and the true values."""
 
     attack: str
     """The attack, by its name in the policy."""
@@ -191,7 +191,7 @@ class TreeDocument(Document):
     """The tree to draw."""
 
     trees: WholeNumber
-    """How many trees the release has."""
+    """Trees."""
     number: WholeNumber = 1
     """Which of them is drawn, from 1: the first that tests anything."""
     coloured: bool
@@ -218,13 +218,13 @@ class GroupDocument(BaseModel):
     model_config = OPEN
 
     people: Count
-    """How many people are in the group."""
+    """People."""
     path: str = ""
-    """The path of the tree that leads to the group, or its cells; for auditors."""
+    """The path that leads to the group, or its cells; for auditors."""
     true: dict[str, Count] = {}
-    """How many people of the group have each value of the secret; for auditors."""
+    """How many of them have each value of the secret; for auditors."""
     possible_values: WholeNumber | None = None
-    """How many values of the secret the people of the group may have."""
+    """How many values of the secret they may have."""
 
 
 class TriedDocument(BaseModel):
@@ -239,28 +239,28 @@ class FileDisclosureDocument(BaseModel):
     model_config = OPEN
 
     severity: Severity
-    """`high`: of small groups or single people; `medium`: of all people together; `low`: of the algorithm."""
+    """`high`: about small groups or single people; `medium`: about all people together; `low`: about the algorithm."""
     says: str
     """What the file discloses, in a sentence."""
 
 
 class RocDocument(BaseModel):
-    """A ROC curve, with an interval at each point; for auditors alone."""
+    """A ROC curve with intervals; for auditors."""
 
     model_config = OPEN
 
     fpr: tuple[float, ...]
-    """False-positive rates, in ascending order."""
+    """False-positive rates, ascending."""
     tpr: tuple[float, ...]
-    """The true-positive rate at each of them."""
+    """The true-positive rate at each."""
     low: tuple[float, ...]
-    """The lower ends of the intervals of the true-positive rates."""
+    """The lower ends of their intervals."""
     high: tuple[float, ...]
-    """The upper ends of these intervals."""
+    """The upper ends."""
 
 
 class EvidenceDocument(BaseModel):
-    """The evidence of a finding. It is written as it was given, once it is checked: its keys may have any order."""
+    """The evidence of a finding, as it was given; its keys may have any order."""
 
     model_config = OPEN
 
@@ -268,7 +268,7 @@ class EvidenceDocument(BaseModel):
     worst: tuple[GroupDocument, ...] = ()
     """The groups with the worst scores."""
     tried: dict[str, TriedDocument] = {}
-    """For each claim that an attack tried to refute, how it was tried."""
+    """For each claim, how an attack tried to refute it."""
     discloses: tuple[FileDisclosureDocument, ...] = ()
     """What the model's file discloses beyond its predictions."""
     derived: MaskedScore | None = None
@@ -276,21 +276,21 @@ class EvidenceDocument(BaseModel):
     composition: MaskedScore | None = None
     """The score by the true composition of each group."""
     scored_because: str = ""
-    """Why the distribution that was judged is not the one the policy asks for, or the only one."""
+    """Why another distribution was judged than the policy asks for, or only one."""
     covered_by: str = ""
-    """The limit on the total of all releases' claims that covers what the attack does not read of their numbers."""
+    """The limit on the total of all releases' claims that covers what the attack cannot read."""
     unbounded: bool = False
     """Whether a score is infinite."""
     reason: str = ""
     """Why the finding is what it is."""
     problem: str = ""
-    """What went wrong where the finding is inconclusive."""
+    """What went wrong, where the finding is inconclusive."""
     remedy: str = ""
-    """What to do about the problem."""
+    """What to do about it."""
     dropped: Count | None = None
-    """How many people were left out for missing cells, where the release may be about them too."""
+    """How many people were left out for missing cells, though the release may be about them too."""
     says: JsonValue = Field(None)
-    """What the metric or the attack measured, in words; or the same as JSON."""
+    """What was measured, in words or as JSON."""
     roc: RocDocument | None = None
     """The ROC curve of a membership attack; for auditors."""
 
@@ -330,11 +330,11 @@ class LimitDocument(Document):
     at_most: Number = Field(None)  # type: ignore[assignment]
     """The score must not be higher."""
     average: bool = False
-    """Whether the mean over people is judged, and not the worst-off person."""
+    """Whether the mean over people is judged, not the worst-off person."""
     allow: Annotated[float, Field(ge=0, lt=1), UNCHANGED, WRITTEN_AS_GIVEN] = 0.0
-    """The share of people that may be past the limit."""
+    """The share of people that may violate the limit."""
     scored: Literal["worst", "derived", "composition"] = "derived"
-    """The distribution of the secret that was judged; `derived` in reports of versions that did not write it."""
+    """The distribution of the secret that was judged; `derived` in reports of older versions."""
 
     @model_validator(mode="after")
     def _one_limit(self) -> Self:
@@ -351,7 +351,7 @@ class WhereDocument(Document):
     line: Annotated[int, Field(ge=1)]
     """The line, from 1."""
     folder: str = ""
-    """The folder of the file below the root of its repository; left out where that is the root, or unknown."""
+    """Its folder below the root of its repository; left out where that is the root, or unknown."""
 
 
 class Nowhere(Document):
@@ -362,7 +362,7 @@ class WaiverDocument(Document):
     """A waiver, on the finding that it applies to."""
 
     id: str
-    """The waiver's identifier in the policy."""
+    """Its identifier in the policy."""
     owner: str
     """Who answers for it."""
     approved_by: str
@@ -381,11 +381,11 @@ class JudgedWaiverDocument(Document):
     id: str
     """Its identifier in the policy."""
     finding: str
-    """The id of the finding that may fail."""
+    """The finding that may fail."""
     release: Digest = Field(None)  # type: ignore[assignment]
     """The SHA-256 of the release that it is for."""
     file: Digest = Field(None)  # type: ignore[assignment]
-    """The SHA-256 of the model file that it is for."""
+    """Or of the model file that it is for."""
     owner: str
     """Who answers for it."""
     approved_by: str
@@ -397,13 +397,13 @@ class JudgedWaiverDocument(Document):
     expires: Day
     """The last day."""
     limit: dict[str, Number] = {}  # noqa: RUF012  a pydantic field
-    """The weaker limit that must hold all the same."""
+    """The weaker limit that must still hold."""
     status: Status
     """Whether it applies, and why not."""
     message: str
     """The same in a sentence."""
     where: WhereDocument | Nowhere = Nowhere()
-    """Its line of the policy; empty where it is not known."""
+    """Its line of the policy; empty where unknown."""
 
     @model_validator(mode="after")
     def _one_digest(self) -> Self:
@@ -413,19 +413,19 @@ class JudgedWaiverDocument(Document):
 
 
 class RemedyDocument(Document):
-    """What can be done about a finding that is not ok; keys that the action does not need are left out."""
+    """What can be done about a finding; keys that an action does not need are left out."""
 
     action: RemedyAction
-    """`set` or `add` a key of the policy, `run` a command, `retrain` the model, `advise` people, or `none` where
+    """`set` or `add` a key of the policy, `run` a command, `retrain` the model, `advise` people, or `none` if
     nothing was found."""
     text: Annotated[str, Field(min_length=1)]
-    """What to do, in a sentence for everybody."""
+    """What to do, in a sentence."""
     details: str = ""
-    """How large the smallest group would be, how many leaves, and what the change costs in use; for auditors."""
+    """The size of the smallest group, the leaves, and what the change costs in use; for auditors."""
     place: str = ""
-    """Of `set` and `add`: the key of the policy, such as `build.k`."""
+    """Of `set` and `add`: the key, such as `build.k`."""
     value: JsonValue = None
-    """Of `set` and `add`: what stands there afterwards."""
+    """Of `set` and `add`: its new value."""
     parameters: dict[str, Number] = {}  # noqa: RUF012  a pydantic field
     """Of `retrain`: parameters of the learner."""
     command: tuple[str, ...] = ()
@@ -447,37 +447,37 @@ class FindingDocument(Document):
     id: str
     """Its name, such as `k_anonymity@linking#risk`, `published_file` or `check:NAME#COLUMN`."""
     attack: str | None
-    """The attack whose belief was judged; `null` where there is none."""
+    """The judged attack; `null` where there is none."""
     secret: str | None
-    """The column that the belief is about; `null` where there is none."""
+    """The column that was inferred; `null` where there is none."""
     metric: str
     """The metric, by its name in the policy, or the check."""
     use: str = ""
-    """The metric's name among the plugins, where the policy gives it another `name`."""
+    """Its `use`, where the policy gives it another name."""
     value: MaskedScore | None
-    """The score; `null` where there is none or where it is private."""
+    """The score; `null` where there is none or it is private."""
     step: Annotated[float, Field(gt=0), UNCHANGED, WRITTEN_AS_GIVEN] | None = None
-    """The size of the steps to which a public score was rounded; `null` where it was not rounded."""
+    """The steps to which a public score was rounded; `null` where it was not."""
     limit: LimitDocument
     """The limit."""
     passed: bool | None
-    """Whether the limit holds; `null` where that is inconclusive."""
+    """Whether the limit holds; `null`: inconclusive."""
     people: Count | None
-    """How many people the score is about."""
+    """People whom the score is about."""
     beyond: Count | None
-    """How many of them are past the limit."""
+    """Those who violate the limit."""
     evidence: EvidenceDocument
-    """What the attack, the metric or the check states besides."""
+    """What the attack, metric or check states besides."""
     alarm: str = ""
     """What a broken limit means, for readers who know no metrics."""
     plugin: str
     """The distribution and version that computed it."""
     where: WhereDocument | Nowhere = Nowhere()
-    """The limit's line of the policy; empty where it is not known."""
+    """The line of the policy with the limit; empty where unknown."""
     waiver: WaiverDocument = Field(None)  # type: ignore[assignment]
-    """The waiver by which it may fail; left out where there is none."""
+    """The waiver by which it may fail."""
     remedies: tuple[RemedyDocument, ...] = ()
-    """What to do about it, the best first; left out where the limit holds."""
+    """What to do, the best first; left out where the limit holds."""
     distribution: tuple[BarDocument, ...] = ()
     """How many people have which scores."""
 
@@ -498,21 +498,21 @@ class PolicyDocument(Document):
     name: str
     """Its name."""
     sha256: Digest
-    """The digest of its options, and of the files that it names."""
+    """The digest of its options and of the files that it names."""
     waivers_sha256: Digest | None = None
-    """The digest of its waivers; left out where there are none."""
+    """The digest of its waivers."""
     file: str = ""
     """Its file, without folders."""
     folder: str = ""
-    """The folder of the file below the root of its repository."""
+    """Its folder below the root of its repository."""
     extends: tuple[str, ...] = ()
-    """The files of the policies that it extends."""
+    """The files of the policies it extends."""
     given: tuple[str, ...] = ()
     """The other arguments of the command line; a path is relative, or a word such as DATA stands for it."""
     plugin_files: dict[str, Digest] = Field(default_factory=dict)
-    """The digests of plugins' files that were tried without being installed, by their names."""
+    """The digests of plugin files that were tried uninstalled, by name."""
     reproducible: bool = True
-    """False where plugins' files were tried; left out otherwise."""
+    """False where plugin files were tried."""
 
 
 class DataDocument(Document):
@@ -523,34 +523,34 @@ class DataDocument(Document):
     """
 
     people: Count | None = None
-    """How many people the table has."""
+    """People."""
     rows: Count | None = None
-    """How many rows it has, where a column says how many people each row stands for and these are counted."""
+    """How many rows, where a column says how many people each stands for and these are counted."""
     weight: Count | None = None
-    """How many people its rows are said to stand for, where each row is counted as one person."""
+    """How many people its rows are said to stand for, where each row counts as one person."""
     distinct: Count | None = None
-    """How many distinct rows it has; for auditors."""
+    """Distinct rows; for auditors."""
     sha256: Digest | None = None
-    """The digest of the table; for auditors."""
+    """Its digest; for auditors."""
     files: dict[str, Digest] = {}  # noqa: RUF012  a pydantic field
-    """The digests of further files about people, by their options; for auditors."""
+    """The digests of further files about people, by option; for auditors."""
     keyed_sha256: Digest | None = None
-    """The digest of the table under the policy's `digest_key`."""
+    """Its digest under the policy's `digest_key`."""
     keyed_records: Digest | None = None
-    """The digest of the people under the same key, whatever file or engine they were read from; for auditors."""
+    """The digest of the people under that key, whatever file or engine they were read from; for auditors."""
     dropped: Count | None = None
-    """How many rows were dropped because of missing cells."""
+    """Rows dropped for missing cells."""
     commented: Count | None = None
-    """How many lines were skipped as comments."""
+    """Lines skipped as comments."""
 
 
 class FileDocument(Document):
-    """The file that the release was read from; `sha256` is the digest of its bytes."""
+    """The file that the release was read from."""
 
     name: Annotated[str, Field(min_length=1)]
     """Its name without folders."""
     format: Annotated[str, Field(min_length=1)]
-    """Its format, as the reader calls it."""
+    """Its format."""
     sha256: Digest
     """The digest of its bytes."""
 
@@ -565,13 +565,13 @@ class ReleaseDocument(Document):
     builder: dict[str, JsonValue]
     """The builder and its options."""
     trees: WholeNumber
-    """How many trees it has."""
+    """Trees."""
     leaves: WholeNumber
-    """How many leaves they have together."""
+    """Leaves."""
     drawn_once: bool = False
-    """Whether it was drawn from the operating system's random numbers, so that no audit can repeat it."""
+    """Whether it was drawn from the operating system's random numbers: no audit can repeat it."""
     records: Count | None = None
-    """How many records it publishes."""
+    """Records."""
 
 
 class AttackDocument(Document):
@@ -585,76 +585,76 @@ class AttackDocument(Document):
     name: str
     """Its name in the policy."""
     use: str = ""
-    """Its name among the plugins, where the policy gives it another `name`."""
+    """Its `use`, where the policy gives it another name."""
     assumes: str
-    """What its adversary is assumed to have, in a sentence."""
+    """The assumed adversary, in a sentence."""
     granted: tuple[str, ...] = ()
-    """What the policy grants this attack in place of what it grants the others."""
+    """What the policy grants this attack in place of the others."""
     withheld: tuple[str, ...] = ()
-    """What this attack does not know although adversaries do where a policy says nothing."""
+    """What it does not know, although adversaries usually do."""
     access: Access = "file"
-    """What it is handed of the model."""
+    """What it gets of the model."""
     candidates: WholeNumber = 0
-    """At most how many people of the table, and how many others, it must tell apart."""
+    """At most how many people of the table, and how many others, it must distinguish."""
 
 
 class MethodDocument(Document):
     """The threat model of the audit."""
 
     known: tuple[str, ...]
-    """The columns that the adversary knows of everybody."""
+    """Columns that the adversary knows of everybody."""
     secret: tuple[str, ...]
-    """The columns that are secrets."""
+    """Columns that are secrets."""
     unknown: tuple[str, ...]
-    """The columns that the adversary does not know and that are no secrets."""
+    """Other columns that the adversary does not know."""
     granted: tuple[str, ...]
-    """What the policy grants the adversary besides."""
+    """What the policy grants besides."""
     other_releases: WholeNumber = 0
-    """How many other releases of these people the attacks had: of the policy, and of a ledger."""
+    """How many other releases of these people the attacks had."""
     withheld: tuple[str, ...] = ()
-    """What the adversary does not know although adversaries do where a policy says nothing."""
+    """What the adversary does not know, although adversaries usually do."""
     attacks: tuple[AttackDocument, ...]
     """The attacks that were run."""
     publishes: str = ""
-    """What the release says at its leaves: `labels`, `error_rates`, `shares` or `counts`."""
+    """What leaves publish: `labels`, `error_rates`, `shares` or `counts`."""
     claims: dict[str, JsonValue] = Field(default_factory=dict)
-    """The guarantees that the release claims."""
+    """The guarantees that it claims."""
 
 
 class LedgerDocument(Document):
-    """The ledger of releases that left, whose releases the audit took into account, by its last line."""
+    """The ledger of releases that the audit took into account, by its last line."""
 
     number: WholeNumber
-    """The number of its last line; 0 of an empty ledger."""
+    """The number of its last line; 0 if empty."""
     sha256: Digest
-    """The SHA-256 of that line; 64 zeros of an empty ledger."""
+    """The SHA-256 of that line; 64 zeros if empty."""
 
 
 class ReportDocument(Document):
-    """A report as an audience may see it, and as `report.json` holds it."""
+    """A report as an audience may see it."""
 
     format: Literal["leafgate/report/1"]
-    """The name and version of this format."""
+    """This format."""
     verdict: Verdict
-    """`pass`, `fail` or `inconclusive`: it follows from the findings that are not waived."""
+    """It follows from the findings that are not waived."""
     audience: Literal["public", "auditor"]
-    """Whether the report is for the public or for auditors."""
+    """Who may read it."""
     waived: WholeNumber
-    """How many findings are waived."""
+    """Waived findings."""
     judged_on: Day = Field(None)  # type: ignore[assignment]
-    """The day on which waivers were judged, in UTC; left out where there are none."""
+    """The day on which waivers were judged, in UTC."""
     policy: PolicyDocument
     """The policy that was audited."""
     data: DataDocument
     """The table."""
     release: ReleaseDocument | None
-    """The release; `null` where none was built."""
+    """`null` where none was built."""
     ledger: LedgerDocument = Field(None)  # type: ignore[assignment]
-    """The ledger that was given; left out where there was none."""
+    """The given ledger."""
     findings: tuple[FindingDocument, ...]
-    """The findings, in the order in which text reports print them."""
+    """In the order in which text reports print them."""
     method: MethodDocument | None = None
-    """The threat model: what is known, what is secret, and what each attack assumes."""
+    """The threat model."""
     waivers: tuple[JudgedWaiverDocument, ...] = ()
     """All waivers of the policy."""
     guesses: tuple[AttackAccuracyDocument, ...] = ()
@@ -662,7 +662,7 @@ class ReportDocument(Document):
     tree: TreeDocument | None = None
     """The tree to draw."""
     versions: dict[str, str]
-    """The versions of leafgate, of Python, of libraries and of plugins."""
+    """Versions of leafgate, Python, libraries and plugins."""
     notes: tuple[str, ...]
     """Sentences about the whole audit."""
 

@@ -235,19 +235,19 @@ class AttackModel(Component):
     unless a class has a field of that name itself, whose seconds it keeps by itself.
     """
 
-    name: str = Field(default="", description="What findings call it; default: what it uses. Unique.")
+    name: str = Field(default="", description="What findings call it; by default its `use`. Unique.")
     knows: Annotated[Knows | None, SPECIAL] = Field(
-        default=None, description="What this attack's adversary has, in place of the policy's `knows`; default: that."
+        default=None, description="What this attack's adversary has, in place of the policy's `knows`."
     )
     time_limit: Annotated[PositiveFloat | None, FREE] = Field(
         default=None,
-        description="Seconds after which the attack is ended, so that it is inconclusive; default: none. It runs in a "
-        "process of its own, which Windows cannot start.",
+        description="Seconds after which the attack is ended and inconclusive. It then runs in a process of its own, "
+        "which Windows cannot start.",
     )
     access: Annotated[Access | None, ordered_by(ranked(ACCESS_LEVELS))] = Field(
         default=None,
-        description="What it is handed of the model: answers with labels, answers with scores, or the release file; "
-        "default: the most that the attack can use, which is the file unless it says otherwise.",
+        description="What it gets of the model: answers with labels, answers with scores, or the release file; by "
+        "default the most that it can use.",
     )
 
     reads: ClassVar[frozenset[str]] = frozenset({"exact", "sampled", "bootstrap", "perturbed", "noisy", "unknown"})

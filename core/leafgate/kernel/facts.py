@@ -172,7 +172,7 @@ class FactSpec(BaseModel):
 
     model_config = STRICT
 
-    where: dict[str, Asked] = Field({}, description="Which people, by their public columns; everyone when left out.")
+    where: dict[str, Asked] = Field({}, description="Which people, by their public columns; by default everyone.")
     column: str = Field(description="A categorical column that is not public.")
     values: tuple[Value, ...] = Field(alias="in", description="Values of that column.")
     share: Shared = Field(description="The share of these people who have one of them, or `{from: , to: }`.")

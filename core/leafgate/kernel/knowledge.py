@@ -98,34 +98,34 @@ class Knows(BaseModel):
         _grant("label_accuracies", says="how often each label is right, where no number of its leaf says so"),
     ] = Field(
         True,
-        description="How often each label is right, where no number of its leaf says so. Somebody with test data knows "
-        "this; `false` assumes a weaker adversary, who has none.",
+        description="How often each label is right, where no number of its leaf says so, as anybody with test data "
+        "knows; `false` assumes a weaker adversary.",
     )
     facts: Annotated[tuple[FactSpec, ...], MORE_ITEMS_TIGHTER, _grant("facts", says=_rules)] = Field(
         (), description="Rules about people that are known."
     )
     facts_known: Annotated[Annotated[int, Field(ge=0)] | None, SPECIAL, _grant()] = Field(
-        None, description="How many of the `facts` are granted, the first ones; all when left out."
+        None, description="How many of the `facts` are granted, the first ones; by default all."
     )
     candidates: Annotated[
         PositiveInt | None, ordered_by(more, default=MAX_CANDIDATES), _grant("candidates", "targets")
     ] = Field(
         None,
-        description="For attacks that infer who is in the table, or an input of the model: at most how many people of "
-        f"the table, and how many of `data.control`, these are; {MAX_CANDIDATES:,} when left out.",
+        description="For membership and attribute attacks: at most how many people of the table, and how many of "
+        f"`data.control`, are candidates; by default {MAX_CANDIDATES:,}.",
     )
     class_known: Annotated[bool, MORE, _grant("targets")] = Field(
-        False, alias="class", description="For attacks that infer an input of the model: the class of each person."
+        False, alias="class", description="For attribute attacks: the class of each person."
     )
     auxiliary: Annotated[PositiveInt | None, ordered_by(unordered, default=MAX_AUXILIARY), _grant("targets")] = Field(
         None,
-        description="For attacks that infer an input of the model: at most how many people of `data.control` the "
-        f"adversary knows all columns of; {MAX_AUXILIARY:,} when left out.",
+        description="For attribute attacks: of at most how many people of `data.control` the adversary knows all "
+        f"columns; by default {MAX_AUXILIARY:,}.",
     )
     columns: Annotated[tuple[str, ...] | None, ordered_by(all_of), _grant("targets")] = Field(
         None,
-        description="For attacks that infer an input of the model: the columns that the adversary knows of each "
-        "person, besides the public ones; all but the secret when left out.",
+        description="For attribute attacks: the columns that the adversary knows of each person, besides the public "
+        "ones; by default all but the secret.",
     )
 
     @field_validator("sample")

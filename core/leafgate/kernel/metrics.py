@@ -124,7 +124,7 @@ class Metric(Component):
     `checked_by` the attack whose belief that needs, which is recommended where a policy lacks it; None where none is.
     """
 
-    name: str = Field(default="", description="What findings call it; default: what it uses. Unique.")
+    name: str = Field(default="", description="What findings call it; by default its `use`. Unique.")
 
     judges: ClassVar[frozenset[type[Belief]]] = frozenset()
     direction: ClassVar[Direction]
@@ -241,20 +241,21 @@ class PersonMetric(Metric):
     """
 
     of: Annotated[str | None, ordered_by(each)] = Field(
-        default=None, description="The attack it judges, by its name; every attack when left out."
+        default=None, description="The attack it judges, by its name; by default every one."
     )
     secret: Annotated[str | None, ordered_by(each)] = Field(
-        default=None, description="The sensitive column it judges; every one when left out."
+        default=None, description="The sensitive column it judges; by default every one."
     )
     scored: Annotated[Scored, ordered_by(one_tightest("worst"))] = Field(
         default="worst",
-        description="What the adversary derives, each group's true composition, or for each person the worse of both.",
+        description="Judge what the adversary derives, each group's true composition, or for each person the worse of"
+        " both.",
     )
     average: Annotated[bool, LESS] = Field(
         default=False, description="Judge the mean over people, not the worst-off person."
     )
     allow: Annotated[ShareBelowOne, LESS] = Field(
-        default=0.0, description="The share of people that may lie beyond the limit."
+        default=0.0, description="The share of people that may violate the limit."
     )
 
     judges: ClassVar[frozenset[type[Belief]]] = ABOUT_SECRETS
@@ -316,7 +317,7 @@ class ValueMetric(PersonMetric):
     values: Annotated[tuple[str, ...] | None, ordered_by(all_of)] = Field(
         default=None,
         min_length=1,
-        description="The values of the secret that are judged; all when left out. Of a number its bins, as `[0, 10)`.",
+        description="The values of the secret that are judged, by default all; of a number its bins, as `[0, 10)`.",
     )
 
     def missing_requirements(self, policy: Policy) -> str:
@@ -373,7 +374,7 @@ class ReleaseMetric(Metric):
     """
 
     of: Annotated[str | None, ordered_by(each)] = Field(
-        default=None, description="The attack it judges, by its name; every attack when left out."
+        default=None, description="The attack it judges, by its name; by default every one."
     )
 
     @classmethod

@@ -124,14 +124,14 @@ class Protect(Strict):
 class CsvOptions(Strict):
     """How to read the file; the defaults are RFC 4180."""
 
-    header: bool = Field(True, description="Does the first line hold the columns' names?")
+    header: bool = Field(True, description="Whether the first line holds the columns' names.")
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] = Field(
         ",", description="The character between two cells."
     )
     quote: Annotated[str, Field(min_length=1, max_length=1)] = Field(
         '"', description="The character around a quoted cell."
     )
-    skip_initial_space: bool = Field(False, description="Drop spaces after a delimiter?")
+    skip_initial_space: bool = Field(False, description="Drop spaces after a delimiter.")
     comment: Annotated[str, Field(min_length=1)] | None = Field(
         None, description="Lines that start with this text are skipped."
     )
@@ -173,19 +173,17 @@ class Data(Strict):
     )
     control: Annotated[PeopleFile | None, GRANTED] = Field(
         None,
-        description="People who are not in the table, for attacks that infer who is in it; `test` when left out.",
+        description="People who are not in the table, for membership and attribute attacks; by default `test`.",
     )
     missing: Annotated[tuple[str, ...], READING] = Field(("",), description='Cells that mean "unknown".')
     on_missing: Annotated[Literal["drop", "keep"] | None, READING] = Field(
         None,
-        description="Required once cells are missing: drop the rows, whatever else is in them, or keep `missing` as a "
-        "value of every column.",
+        description="Required once cells are missing: drop the rows, or keep `missing` as a value of every column.",
     )
     csv: Annotated[CsvOptions, READING_BY_KEY] = Field(CsvOptions(), description="How to read the file.")
     source: Annotated[AnySource | None, READING] = Field(
         None,
-        description="How data are read that the core does not read itself, or where an engine reads them: by the data "
-        "source that `use:` names.",
+        description="The data source that reads the data, where the core does not read them itself or an engine does.",
     )
     protect: Annotated[tuple[Protect, ...], MORE_ITEMS_TIGHTER] = Field(
         (), description="Single cells that are secret, in columns that are not."
@@ -196,8 +194,7 @@ class Data(Strict):
     )
     reading: Annotated[Literal["parent", "child"], ordered_by(one_loosest("child"))] = Field(
         "parent",
-        description="Who says which rows with missing cells are left out: `child` lets a policy that extends this one "
-        "state `missing` freely, and `on_missing: drop`.",
+        description="`child` lets a policy that extends this one state `missing` freely, and `on_missing: drop`.",
     )
     _file_checks: frozenset[DocumentPath] = PrivateAttr(frozenset())
     columns: Annotated[dict[str, ColumnSpec], COLUMNS] = Field(
@@ -255,17 +252,16 @@ class ReleaseSpec(Strict):
     """A release that the adversary has beside the one that is audited."""
 
     path: PolicyFile = Field(
-        description="A release file or a fitted model's file, as it left, beside the policy; with `counts` a frequency "
-        "table."
+        description="The release file or model file as it left, beside the policy; with `counts` a frequency table."
     )
     counts: Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
         None,
-        description="For a frequency table, a CSV file: its columns besides `count` or `share`, the class among them. "
-        "Each row says how many people have these cells, or what share of those with the same other cells has this "
-        "class; combinations that no row has are nobody's.",
+        description="The columns of a frequency table (CSV) besides `count` or `share`, the class among them. Each "
+        "row says how many people have these cells, or what share of those with the same other cells has "
+        "this class; nobody has combinations without a row.",
     )
     data: PeopleFile | None = Field(
-        None, description="The people it was learned from, read as the table is; the table itself when left out."
+        None, description="The people it was learned from, read as the table is; by default the table itself."
     )
 
     @property
@@ -317,10 +313,10 @@ class ReportSpec(Strict):
     """How careful the public report is."""
 
     smallest_cell: Annotated[int, MORE, Field(ge=1)] = Field(
-        10, description="Public reports mask counts of fewer people."
+        10, description="Public reports mask counts of fewer people (small cells)."
     )
     digest_key: Annotated[PeopleFile | None, COMPLETED] = Field(
-        None, description="A file with a secret key of 16 bytes or more, with which reports key the digest of the data."
+        None, description="A file with a secret key of 16 bytes or more, which keys the digest of the data in reports."
     )
 
 
@@ -335,40 +331,35 @@ class Policy(Strict):
         None, description="A policy beside this one, which this one completes and tightens."
     )
     data: Annotated[Data, SECTION] = Field(description="Where the people are, and what their columns mean.")
-    build: Annotated[TreeBuilder, SPECIAL] = Field(
-        description="How the release is made: by the builder that `use:` names."
-    )
+    build: Annotated[TreeBuilder, SPECIAL] = Field(description="The builder that makes the release.")
     publish: Annotated[Publish | None, SECTION] = Field(
         None, description="What will be published; counts and measure by default."
     )
     knows: Annotated[Knows, SECTION] = Field(Knows(), description="What the adversary has besides the public columns.")
     releases: Annotated[tuple[ReleaseSpec, ...], GRANTED] = Field(
         (),
-        description="Other releases of these people, which the adversary has, too: `joint` derives what all of them "
-        "prove together, and `differential_privacy` judges the total of their claims. People of two tables are the "
-        "same by the column with the role `key`.",
+        description="Other releases of these people that the adversary has: `joint` derives what all prove together, "
+        "and `differential_privacy` judges the total of their claims. People are matched by the column "
+        "with the role `key`.",
     )
     secret_may_change: Annotated[
         bool | tuple[tuple[str, str], ...] | ChangedPeople, ordered_by(fewer_changes, default=False)
     ] = Field(
         False,
-        description="May somebody's class, where it is a secret, differ between the tables of two releases, which are "
-        "listed from the oldest to the newest? `no`; pairs of an older and a newer value; `{at_most: 5}` people; or "
-        "`yes`, which leaves limits on what releases prove together inconclusive unless they are broken.",
+        description="Whether somebody's class, where it is a secret, may differ between the tables of two releases, "
+        "listed from the oldest to the newest: `no`; pairs of an older and a newer value; `{at_most: 5}` "
+        "people; or `yes`, which leaves limits on what releases prove together inconclusive unless they "
+        "are broken.",
     )
     ledger: Annotated[Literal["optional", "required"], ordered_by(ranked(("optional", "required")))] = Field(
         "optional",
-        description="Must every audit be given the ledger of releases that left (`leafgate audit --ledger`)?",
+        description="Whether every audit must be given the ledger of releases that left (`leafgate audit --ledger`).",
     )
-    attacks: Annotated[tuple[AttackModel, ...], NAMED] = Field(
-        description="The attacks that are run; each names one with `use:`."
-    )
-    metrics: Annotated[tuple[Metric, ...], NAMED] = Field(
-        description="The limits that must hold; each names a metric with `use:`."
-    )
+    attacks: Annotated[tuple[AttackModel, ...], NAMED] = Field(description="The attacks that are run.")
+    metrics: Annotated[tuple[Metric, ...], NAMED] = Field(description="The limits that must hold.")
     report: Annotated[ReportSpec, SECTION] = Field(ReportSpec(), description="How careful the public report is.")
     waivers: Annotated[tuple[Waiver, ...], MORE_ITEMS_LOOSER] = Field(
-        (), description="Findings that may fail; or the name of a file beside this policy."
+        (), description="Findings that may fail, or the name of a file with them beside this policy."
     )
     max_waiver_days: Annotated[int, LESS, Field(ge=0, le=MOST_DAYS)] = Field(
         MAX_DAYS, description="The most days a waiver may last, from the day it is issued; 0 allows no waiver."

@@ -264,8 +264,8 @@ class ColumnSpec(BaseModel):
     public_domain: Annotated[Literal["public"] | None, ordered_by(unstated)] = Field(
         None,
         alias="domain",
-        description="For `values` that are a code list which exists without this table, such as all countries: a file "
-        "that holds the whole list does not disclose who is in the table.",
+        description="For `values` that are a code list independent of this table, such as all countries: a file with "
+        "the whole list does not disclose who is in the table.",
     )
     bounds: Annotated[tuple[FiniteFloat, FiniteFloat] | None, COMPLETED] = Field(
         None, description="Lowest and highest number of a numeric column."
@@ -275,25 +275,26 @@ class ColumnSpec(BaseModel):
     )
     bins: Annotated[Edges | None, COMPLETED] = Field(
         None,
-        description="For a secret number or a class of numbers: the ascending edges of the intervals of its values.",
+        description="For a secret number or a class of numbers: the ascending edges of its intervals.",
     )
     scale: Annotated[Literal["ratio"] | None, FIXED] = Field(
         None,
-        description="For a number from 0 up, such as pay: two are near to each other by their ratio (10 %), not by "
-        "their difference (5 % of the bounds or bins).",
+        description="For a number from 0 up, such as pay: nearness is by ratio (10 %), not by difference (5 % of the "
+        "bounds or bins).",
     )
     step: Annotated[PositiveFloat | None, ordered_by(unstated)] = Field(
         None,
         description="Of a number: how finely it is public, such as 1 for whole numbers; multiples are nobody's, on "
         "leaves and in a model's file (thresholds, fills, edges of bins).",
     )
-    ordered: Annotated[bool, COMPLETED] = Field(False, description="Are the `values` in a meaningful order?")
+    ordered: Annotated[bool, COMPLETED] = Field(False, description="Whether the `values` are in a meaningful order.")
     aliases: Annotated[dict[str, str], FIXED] = Field(
-        {}, description="Other spellings in the file, or of a model's classes, each with the value that it means."
+        {}, description="Other spellings in the file or of classes of a model, each with the value it means."
     )
     counts: Annotated[Literal["rows", "people"] | None, ordered_by(ranked(("people", "rows")), default="rows")] = Field(
         None,
-        description="For a `weight`: is each row one person (the default), or as many people as its weight says?",
+        description="For a `weight`: whether each row is one person (the default), or as many people as its weight "
+        "says.",
     )
     reason: Annotated[Text | None, FREE] = Field(
         None,

@@ -44,7 +44,7 @@ class WaivedLimit(BaseModel):
     at_least: FiniteFloat | None = Field(None, description="The score must not be lower.")
     at_most: FiniteFloat | None = Field(None, description="The score must not be higher.")
     allow: ShareBelowOne | None = Field(
-        None, description="The share of people that may lie beyond; the metric's if left out."
+        None, description="The share of people that may violate it; by default the metric's."
     )
 
     @model_validator(mode="after")
@@ -61,9 +61,7 @@ class Waiver(BaseModel):
 
     id: Words = Field(description="What reports call the waiver. Unique.")
     finding: Words = Field(description="The finding's exact id: `metric@attack#secret`.")
-    release: Digest | None = Field(
-        None, description="The release's SHA-256, `release.sha256` of the report; another needs another waiver."
-    )
+    release: Digest | None = Field(None, description="The release's SHA-256, `release.sha256` of the report.")
     file: Digest | None = Field(
         None, description="Instead, the audited file's SHA-256, `release.file.sha256` of the report."
     )
@@ -170,7 +168,7 @@ class Approvals(BaseModel):
         tuple[Annotated[Words, AfterValidator(_an_address)], ...],
         ordered_by(fewer_reviewers, default=None),
         Field(min_length=1),
-    ] = Field(description="The e-mail addresses of those who may approve; or the name of a file beside this policy.")
+    ] = Field(description="The e-mail addresses of those who may approve, or the name of a file with them.")
 
 
 def waivers_sha256(waivers: Sequence[Waiver]) -> str:

@@ -24,8 +24,8 @@ class Id3(TreeBuilder):
     """Grow a tree by information gain, without any protection of people."""
 
     use: Literal["id3"] = "id3"
-    measure: Literal["gain", "gini"] = Field("gain", description="What the best test has most of.")
-    min_leaf: PositiveInt = Field(1, description="People that two children must have.")
+    measure: Literal["gain", "gini"] = Field("gain", description="The measure by which the best test is chosen.")
+    min_leaf: PositiveInt = Field(1, description="The least number of people in two children.")
     min_split: Annotated[int, Field(ge=2)] = Field(2, description="A node with fewer people is not split.")
 
     measure_options = frozenset({"measure", "min_leaf", "min_split"})
@@ -50,9 +50,11 @@ class C45(TreeBuilder):
 
     use: Literal["c45"] = "c45"
     average_gain: bool = Field(True, description="Only tests of at least the node's mean gain compete.")
-    min_leaf: PositiveInt = Field(2, description="People that two children (of a numeric split: both) must have.")
+    min_leaf: PositiveInt = Field(
+        2, description="The least number of people in two children; of a numeric split, in both."
+    )
     prune: bool = Field(True, description="Error-based pruning by subtree replacement.")
-    confidence: PruningConfidence = Field(0.25, description="Of pruning; smaller prunes more.")
+    confidence: PruningConfidence = Field(0.25, description="Confidence of pruning; smaller prunes more.")
 
     measure_options = frozenset({"average_gain", "min_leaf", "prune", "confidence"})
     raised_by_remedies = frozenset({"min_leaf"})

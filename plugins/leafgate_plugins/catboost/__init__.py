@@ -38,7 +38,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(content: bytes, place: str) -> ModelIR:
-    """The model in a JSON file of CatBoost; the core checks it."""
+    """The model in a JSON file of CatBoost."""
     if content.startswith(BINARY):
         raise ReleaseError(
             "is a binary file of CatBoost (.cbm), which CatBoost alone reads",

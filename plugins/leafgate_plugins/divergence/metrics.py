@@ -45,15 +45,15 @@ SIX = {"<=50K": 3, ">50K": 3}
 class Divergence(AtLeast):
     """How far the posterior of each public record is from the truth; a small divergence discloses much.
 
-    A public record is everybody with the same quasi-identifiers. Its score is the paper's D_individual;
-    with `average: true` the mean over people is judged, D_overall. Where the posterior gives a true value
-    probability 0 the divergence would be infinite, so no probability counts as less than `floor`. Reports
-    for auditors state how often that mattered (`floored`: pairs of a public record and a value) and, if the
-    attack states a baseline, at which records its reasoning lowered the divergence most (`top`).
+    A public record is everybody with the same quasi-identifiers. The score is the paper's D_individual; with `average:
+    true` D_overall is judged. Reports for auditors state how often `floor` mattered (`floored`), and where the attack's
+    reasoning lowered the divergence most, if it has a baseline (`top`).
     """
 
     use: Literal["divergence"] = "divergence"
-    floor: Floor = Field(1e-9, description="The smallest probability that a value counts with, up to 0.001.")
+    floor: Floor = Field(
+        1e-9, description="Smaller probabilities count as this one, so that no divergence is infinite."
+    )
     top: PositiveInt = Field(10, description="How many records a report for auditors lists.")
 
     policy_example = "at_least: 0.05"
@@ -62,13 +62,13 @@ class Divergence(AtLeast):
     scorable = ONLY_DERIVED
     threat_model = BELIEF
     formula = (
-        "D(q) = sum over values x of P(x|q) ln(P(x|q) / max(P*(x|q), floor)), in nats; P(x|q) is the share of x among "
-        "all people with the quasi-identifiers q, P* what is believed of them"
+        "D(q) = sum over values x of P(x|q) ln(P(x|q) / max(P*(x|q), floor)), in nats; P(x|q): share of x"
+        " among all people with the quasi-identifiers q; P*: the posterior"
     )
     plain_failure = "what is believed of people comes too near the truth"
-    scale = "from 0 to -ln(floor), which is 20.7 unless `floor` says otherwise"
+    scale = "from 0 to -ln(floor), by default 20.7"
     score_range = (0, math.inf)
-    interpretation = "0: what is believed of a public record is what is true of it; more: further from the truth"
+    interpretation = "0: the posterior of a public record is the truth; more: further from it"
     source = f"{SOURCE} (D_individual, D_overall; KL1 and KL2 of Figure 7)"
     examples = (
         Example({"<=50K": 1}, SIX, 0.6931471805599453, believed=HALVES),
@@ -94,8 +94,8 @@ class Divergence(AtLeast):
 class Gain(AtMost):
     """How much more likely the attack's reasoning made each person's true secret.
 
-    The comparison is with the attack's baseline: what the release discloses without that reasoning. An attack
-    that states no baseline cannot be judged.
+    It is compared with the attack's baseline: what the release discloses without that reasoning. An attack that states
+    no baseline cannot be judged.
     """
 
     use: Literal["gain"] = "gain"
@@ -107,10 +107,8 @@ class Gain(AtMost):
     formula = "P*(truth) / P0(truth), P0 being the attack's baseline; 1 where both are 0"
     plain_failure = "the attack's reasoning brings too much"
     score_range = (0, math.inf)
-    scale = "from 0 up; unbounded where the baseline rules the truth out and the attack does not"
-    interpretation = (
-        "1 or less: the reasoning brought nobody nearer to the truth; 2: it made somebody's secret twice as likely"
-    )
+    scale = "from 0 up; unbounded where only the baseline rules the truth out"
+    interpretation = "at most 1: nobody nearer to the truth; 2: a secret twice as likely"
     source = f"{SOURCE} (with and without implicit information); the ratio is ours"
     examples = (
         Example(

@@ -45,9 +45,7 @@ class LDiversity(AtLeast):
 
     use: Literal["l_diversity"] = "l_diversity"
     form: Literal["distinct", "entropy", "recursive"] = Field("entropy", description="What counts as diverse.")
-    c: Annotated[PositiveFloat | None, LESS] = Field(
-        None, description="Of `form: recursive`: r_1 < c (r_l + ... + r_m)."
-    )
+    c: Annotated[PositiveFloat | None, LESS] = Field(None, description="Of `form: recursive`: the factor c.")
 
     policy_example = "at_least: 2"
     checks = "l_diversity"
@@ -55,13 +53,13 @@ class LDiversity(AtLeast):
     by_equivalence_class = True
     threat_model = BELIEF
     formula = (
-        "distinct: values v with p(v) > 0; entropy: exp(H(p)), a real number; recursive: the largest l with "
-        "r_1 < c (r_l + ... + r_m), r being p in falling order, 0 if there is none"
+        "distinct: values v with p(v) > 0; entropy: exp(H(p)); recursive: the largest l with r_1 < c (r_l"
+        " + ... + r_m), where r is p in falling order; 0 if there is none"
     )
     plain_failure = "groups share too few values of {secret}"
     scale = "from 1 (recursive: 0) to the number of values"
     score_range = (0, math.inf)
-    interpretation = "l of 1 gives the secret away; l of m means that nothing is known beyond the m values"
+    interpretation = "1: the secret is disclosed; m of m values: nothing is known beyond the values"
     source = (
         "A. Machanavajjhala, D. Kifer, J. Gehrke, M. Venkitasubramaniam, "
         '"l-Diversity: Privacy Beyond k-Anonymity", ACM TKDD 1(1), 2007, section 4'
@@ -127,7 +125,7 @@ class TCloseness(AtMost):
 
     use: Literal["t_closeness"] = "t_closeness"
     distance: Literal["equal", "ordered", "hierarchical"] = Field(
-        "equal", description="Between two values; ordered needs `ordered: true`, hierarchical a `hierarchy`."
+        "equal", description="Between two values; `ordered` needs `ordered: true`, `hierarchical` a `hierarchy`."
     )
 
     policy_example = "at_most: 0.3"
@@ -136,8 +134,8 @@ class TCloseness(AtMost):
     by_equivalence_class = True
     threat_model = BELIEF
     formula = (
-        "earth mover's distance of p and P. equal: 1/2 sum |p - P|; ordered: sum of |running totals of p - P| over "
-        "m - 1; hierarchical: mass times the height it climbs over the height of the hierarchy"
+        "earth mover's distance of p and P. equal: 1/2 sum |p - P|; ordered: sum of |running totals of p "
+        "- P| / (m - 1); hierarchical: mass times the height it climbs / the height of the hierarchy"
     )
     plain_failure = "groups differ too much from everybody in {secret}"
     scale = "from 0 to 1"
@@ -177,7 +175,7 @@ class BetaLikeness(AtMost):
     """The largest relative increase of a value's probability over its share among everyone, for each person."""
 
     use: Literal["beta_likeness"] = "beta_likeness"
-    form: Literal["basic", "enhanced"] = Field("basic", description="Enhanced: gains beyond -ln P are refused, too.")
+    form: Literal["basic", "enhanced"] = Field("basic", description="`enhanced` also refuses gains beyond -ln P.")
 
     policy_example = "at_most: 1.0"
     by_equivalence_class = True
@@ -186,7 +184,7 @@ class BetaLikeness(AtMost):
     plain_failure = "a value of {secret} becomes too much likelier"
     scale = "from 0 up; values that nobody has are left out"
     score_range = (0, math.inf)
-    interpretation = "0: no value is likelier than among everyone; 1: one has become twice as likely"
+    interpretation = "0: no value is likelier than among everyone; 1: one is twice as likely"
     source = 'J. Cao, P. Karras, "Publishing Microdata with a Robust Privacy Guarantee", PVLDB 5(11), 2012'
     examples = (Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.5),)
 
@@ -246,15 +244,13 @@ class KMap(AtLeast):
 
 
 class ReidentificationRisk(AtMost):
-    """The chance of picking each person's record out of those that could be theirs.
-
-    The worst person's as it stands; the average with `average: true`.
-    """
+    """The chance of picking each person's record out of those that could be theirs."""
 
     use: Literal["reidentification_risk"] = "reidentification_risk"
     among: Literal["table", "population"] = Field(
         "table",
-        description="Does the adversary know who is in the table (prosecutor), or only the population (journalist)?",
+        description="`table`: the adversary knows who is in the table (prosecutor); `population`: only the population"
+        " (journalist).",
     )
 
     policy_example = "at_most: 0.2"
@@ -267,7 +263,7 @@ class ReidentificationRisk(AtMost):
     plain_failure = "people can be picked out too surely"
     scale = "above 0 and up to 1"
     score_range = (0, 1)
-    interpretation = "1: singled out; the average is the expected share of people an adversary gets right"
+    interpretation = "1: singled out; the average is the expected share of right picks"
     source = 'K. El Emam, "Guide to the De-Identification of Personal Health Information", 2013'
     examples = (
         Example({"flu": 2, "cold": 2}, {"flu": 5, "cold": 5}, 0.25),
@@ -284,7 +280,7 @@ class ReidentificationRisk(AtMost):
 class Uniques(AtMost):
     """Whether each person is alone in their group: 1 if so, else 0.
 
-    How many there are is what a finding counts beyond the limit 0; with `average: true` their share.
+    A finding counts these people.
     """
 
     use: Literal["uniques"] = "uniques"
@@ -297,7 +293,7 @@ class Uniques(AtMost):
     threat_model = "Whatever the attack it judges assumes."
     formula = "1 if nobody else is in the group of x, else 0"
     plain_failure = "people are alone in their groups"
-    scale = "0 or 1; on average the share of people"
+    scale = "0 or 1"
     score_range = (0, 1)
     interpretation = "0: nobody is singled out"
     source = 'C. Skinner, M. Elliot, "A Measure of Disclosure Risk for Microdata", JRSS B 64(4), 2002'

@@ -63,7 +63,8 @@ class CellsWithheld(ReleaseAtMost):
     use: Literal["cells_withheld"] = "cells_withheld"
     among: Literal["threatened", "all", "count"] = Field(
         "threatened",
-        description="Their share of the other cells of records with protected ones, or of all records; or how many.",
+        description="Their share of the other cells of records with protected cells (`threatened`), or of all records"
+        " (`all`); or their number (`count`).",
     )
 
     policy_example = "at_most: 0.33"
@@ -74,8 +75,8 @@ class CellsWithheld(ReleaseAtMost):
     )
     plain_failure = "too many cells are withheld"
     scale = "a share from 0 to 1, or a number of cells"
-    interpretation = "0: only the secret cells are withheld; it measures what protection costs, and not protection"
-    source = "the number of modified values that Chang and Moskowitz 1998 want to be parsimonious with"
+    interpretation = "0: only the secret cells are withheld"
+    source = "the modified values of Chang and Moskowitz 1998"
 
     def score(self, case: ScoringContext) -> Score:
         return Score(metrics.cells_withheld(case, self.among))
@@ -86,7 +87,7 @@ class Functionality(ReleaseAtMost):
 
     use: Literal["functionality"] = "functionality"
     columns: tuple[str, ...] | None = Field(
-        None, min_length=1, description="Classes to learn; every column if left out."
+        None, min_length=1, description="Classes to learn; by default every column."
     )
 
     policy_example = "at_most: 0.05"
@@ -98,7 +99,7 @@ class Functionality(ReleaseAtMost):
     )
     plain_failure = "too much of the use is lost"
     scale = "from -1 to 1; 0: models are as good as from the whole table"
-    interpretation = "the usefulness that is lost; it does not measure protection"
+    interpretation = "the usefulness that is lost"
     source = f"{PAPER}, section 4 (F)"
 
     def missing_requirements(self, policy: Policy) -> str:

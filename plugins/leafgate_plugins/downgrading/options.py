@@ -83,11 +83,13 @@ class CellAttack(AttackModel):
 class ByTrees(CellAttack):
     """What attacks that learn trees have in common."""
 
-    least: Annotated[float, Field(ge=1)] = Field(2.0, description="People on two branches of every test, at least.")
-    prune: bool = Field(True, description="Error-based pruning of the trees.")
-    confidence: PruningConfidence = Field(0.25, description="Of pruning; smaller prunes more.")
+    least: Annotated[float, Field(ge=1)] = Field(
+        2.0, description="The least number of people on two branches of every test."
+    )
+    prune: bool = Field(True, description="Error-based pruning by subtree replacement.")
+    confidence: PruningConfidence = Field(0.25, description="Confidence of pruning; smaller prunes more.")
     train_on: Literal["all", "complete"] = Field(
-        "all", description="Learn from all records, by fractional cases, or from those without a withheld cell."
+        "all", description="Learn from all records (by fractional cases), or only from those without a withheld cell."
     )
 
     def tree_options(self) -> TreeOptions:
@@ -111,7 +113,7 @@ class Conditioning(CellAttack):
     """Count the records that agree with the attacked one on all visible cells, or on the most informative of them."""
 
     use: Literal["conditioning"] = "conditioning"
-    least: Annotated[float, Field(ge=1)] = Field(1.0, description="People who must agree before they are believed.")
+    least: Annotated[float, Field(ge=1)] = Field(1.0, description="The least number of people who must agree.")
 
     threat_model = SEES + "They count those who look the same, and look less closely where there are too few."
     formula = "P(v) = share of v among those who agree on every visible cell; else without the least telling, and so on"
@@ -170,26 +172,30 @@ class DowngradingOptions(TreeBuilder):
     use: Literal["downgrading"] = "downgrading"
     against: Annotated[tuple[Adversary, ...], NAMED, Field(min_length=1)] = Field(
         (TreeInference(), Conditioning(), NaiveBayes(), Restoration()),
-        description="The adversaries to hold out against: names, or attacks with options.",
+        description="The adversaries: names, or attacks with options.",
         json_schema_extra={"default": ["tree_inference", "conditioning", "naive_bayes", "restoration"]},
     )
-    tau: Share = Field(description="No protected cell is believed with more.")
-    rho: Share = Field(0.7, description="No cell withheld for the sake of others is believed with more.")
-    v: Share = Field(0.05, description="By so much the error of models learned from the table may rise.")
-    ramify: bool = Field(True, description="Must what was withheld for others not be restored either?")
+    tau: Share = Field(description="The largest belief in a protected cell.")
+    rho: Share = Field(0.7, description="The largest belief in a cell that is withheld for the sake of others.")
+    v: Share = Field(0.05, description="How much the error of models learned from the table may rise.")
+    ramify: bool = Field(True, description="Protect cells that are withheld for others from being restored, too.")
     believed: Literal["most", "truth"] = Field(
-        "most", description="Limit the belief in any value, or in the true one: then a wrong guess tells what is true."
+        "most",
+        description="Limit the belief in any value (`most`), or in the true one (`truth`): then a wrong guess "
+        "discloses what is true.",
     )
     allow: ShareBelowOne = Field(
         0.0, description="The share of protected cells that may stay above tau, where that saves the most."
     )
     columns: tuple[str, ...] | None = Field(
-        None, min_length=1, description="Columns whose cells may be withheld; all but the public ones if left out."
+        None, min_length=1, description="Columns whose cells may be withheld; by default all but the public ones."
     )
     weights: dict[str, NonNegativeFloat] = Field(
-        {}, description="How much a column counts as a class, in E and F; 1 if left out."
+        {}, description="How much a column counts as a class, in E and F; by default 1."
     )
-    width: PositiveInt = Field(4, description="Sets of cells carried on at a time; more costs less data.")
+    width: PositiveInt = Field(
+        4, description="How many sets of cells the search carries on at a time; more costs less data."
+    )
     release: Literal["table", "both"] = Field("table", description="The table, or also the tree a reader would learn.")
 
     randomness = "seed"

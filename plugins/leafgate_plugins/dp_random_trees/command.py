@@ -35,7 +35,7 @@ class NeighboursName(StrEnum):
 
 
 def privacy(
-    k: Annotated[str, typer.Option(help="Counters below are shown as 0; with --reach several, as 10,20,50.")],
+    k: Annotated[str, typer.Option(help="Smaller counts are shown as 0; with --reach several, as 10,20,50.")],
     trees: Annotated[str, typer.Option(help="How many trees; with --reach several.")],
     beta: Annotated[float | None, typer.Option(help="The chance that a tree keeps a person.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="In nats, of all trees together.")] = None,

@@ -43,16 +43,16 @@ Combine = Literal["evidence", "normalised", "sum"]
 Structure = Literal["balanced", "random"]
 Delta = Annotated[float, Field(ge=0, lt=1)]
 Many = Annotated[int, Field(ge=1, le=10_000)]
-STRUCTURE = "Every pair of columns about equally often, or at every node a column drawn anew."
+STRUCTURE = "`balanced`: every pair of columns about equally often; `random`: at every node a column drawn anew."
 DEPTH = "Columns on every path; where the structure is random, tests."
-COMBINE = "How the leaves' numbers are put together; nothing but them is used."
+COMBINE = "How the leaves' numbers are put together; nothing else is used."
 
 
 class RandomTreesOptions(TreeBuilder):
     """Options of the builder `random_trees`."""
 
     use: Literal["random_trees"] = "random_trees"
-    trees: Many = Field(128, description="How many.")
+    trees: Many = Field(128, description="How many trees.")
     depth: Annotated[int, Field(ge=0, le=50)] = Field(2, description=DEPTH)
     structure: Structure = Field("balanced", description=STRUCTURE)
     combine: Combine = Field("evidence", description=COMBINE)
@@ -73,8 +73,12 @@ class PrivateOptions(TreeBuilder):
     depth: Annotated[int, Field(ge=0, le=50)] = Field(2, description=DEPTH)
     structure: Structure = Field("balanced", description=STRUCTURE)
     combine: Combine = Field("evidence", description=COMBINE)
-    neighbours: Neighbours = Field("add_remove", description="Tables that differ by a person more, or by one changed.")
-    rehearsal: bool = Field(False, description="Repeat by the policy's seed, for trying out; not fit to be published.")
+    neighbours: Neighbours = Field(
+        "add_remove", description="Tables that differ by one person more, or by one person changed."
+    )
+    rehearsal: bool = Field(
+        False, description="Draw from the policy's seed, for trying out; such a release must not be published."
+    )
 
     randomness = "system"
     guarantees = frozenset({"epsilon"})
@@ -93,14 +97,14 @@ class DpRandomTreesOptions(PrivateOptions):
 
     use: Literal["dp_random_trees"] = "dp_random_trees"
     epsilon: Annotated[PositiveFloat | None, LESS] = Field(
-        None, description="A promise to keep at `delta`; says how many trees, and the rate."
+        None, description="The epsilon to keep at `delta`; it determines the number of trees and the sampling rate."
     )
-    trees: Many | None = Field(None, description="How many; 128 if no `epsilon` is wanted.")
+    trees: Many | None = Field(None, description="How many trees; 128 without `epsilon`.")
     k: Annotated[int, Field(ge=1, le=1_000)] = Field(20, description="Numbers of fewer people are shown as 0.")
     beta: OpenProbability | None = Field(
-        None, description="The chance of each person to be in a tree's sample; 0.075 if no `epsilon` is wanted."
+        None, description="The chance of each person to be in a tree's sample; 0.075 without `epsilon`."
     )
-    delta: Annotated[OpenProbability, LESS] = Field(1e-6, description="At which epsilon is wanted, and claimed.")
+    delta: Annotated[OpenProbability, LESS] = Field(1e-6, description="The delta of the wanted and claimed epsilon.")
 
     policy_example = "epsilon: 1.0, delta: 1.0e-6"
     threat_model = "Anyone, whatever they know of everybody else: was this person in the table, and with which class?"
@@ -121,11 +125,11 @@ class DpLaplaceTreesOptions(PrivateOptions):
     """Options of the builder `dp_laplace_trees`."""
 
     use: Literal["dp_laplace_trees"] = "dp_laplace_trees"
-    trees: Many = Field(10, description="How many.")
+    trees: Many = Field(10, description="How many trees.")
     scale: Annotated[float, MORE, Field(ge=1e-3, le=1e6, allow_inf_nan=False)] = Field(
-        10.0, description="Of the noise: a tree costs 1/scale of epsilon at most."
+        10.0, description="The scale of the noise: a tree costs at most 1/scale of epsilon."
     )
-    delta: Annotated[Delta, LESS] = Field(1e-6, description="At which epsilon is claimed; 0 is possible.")
+    delta: Annotated[Delta, LESS] = Field(1e-6, description="The delta of the claimed epsilon; 0 is possible.")
 
     threat_model = DpRandomTreesOptions.threat_model
     formula = "each tree: structure from the declared domains; to every number whole noise z, chance ~ exp(-|z|/scale)"
@@ -146,14 +150,19 @@ class DistinguishOptions(AttackModel):
     """Options of the attack `distinguish`."""
 
     use: Literal["distinguish"] = "distinguish"
-    method: Literal["many_runs", "one_run"] = Field("many_runs", description="With and without one, or many at once.")
+    method: Literal["many_runs", "one_run"] = Field(
+        "many_runs",
+        description="Tables with and without one person (`many_runs`), or with and without many at once (`one_run`).",
+    )
     runs: Annotated[int, Field(ge=20, le=1_000_000)] | None = Field(
-        None, description="Releases with, and as many without; default: 100, or as many as could refute the claim."
+        None, description="Releases with, and as many without; by default 100, or as many as could refute the claim."
     )
     seconds: Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)] = Field(
-        45.0, description="Of work, as forecast and not by the clock: fewer runs are done where they would take longer."
+        45.0,
+        description="Seconds of work, as forecast and not by the clock: fewer runs are done where they would take "
+        "longer.",
     )
-    confidence: OpenProbability = Field(0.95, description="Of the bound on epsilon.")
+    confidence: OpenProbability = Field(0.95, description="The confidence of the lower bound on epsilon.")
 
     reads = frozenset({"sampled", "noisy"})
     parts = frozenset({"trees"})
@@ -205,16 +214,18 @@ class DpLaplaceTrees(DpLaplaceTreesOptions):
 class DifferentialPrivacy(ReleaseAtMost):
     """The epsilon of a release, computed again from its own numbers and the options of its builder.
 
-    Where the policy names other `releases` of these people, the epsilons of all of them are added up (basic
-    composition), and `delta` is divided among them in the proportions of their claims. A release without a claim breaks
-    the limit; where the claim of one cannot be verified, the limit is inconclusive, unless the others break it.
+    Where the policy names other `releases` of these people, the epsilons add up (basic composition), and `delta` is
+    divided in the proportions of their claims. A release without a claim breaks the limit; a claim that cannot be
+    verified makes it inconclusive, unless the others break it.
     """
 
     use: Literal["differential_privacy"] = "differential_privacy"
-    delta: Annotated[Delta, LESS] = Field(1e-6, description="At which epsilon is accounted.")
-    neighbours: Neighbours = Field("add_remove", description="Tables that differ by a person more, or by one changed.")
+    delta: Annotated[Delta, LESS] = Field(1e-6, description="The delta at which epsilon is computed.")
+    neighbours: Neighbours = Field(
+        "add_remove", description="Tables that differ by one person more, or by one person changed."
+    )
     over: Literal["releases", "release"] = Field(
-        "releases", description="The total of this release and of those under `releases`, or this release alone."
+        "releases", description="The total of this release and those under `releases`, or this release alone."
     )
 
     policy_example = "at_most: 1.0"

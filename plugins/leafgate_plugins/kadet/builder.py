@@ -39,17 +39,18 @@ class Kadet(TreeBuilder):
     """Grow a tree in which every group of people whom the adversary cannot distinguish has at least k members."""
 
     use: Literal["kadet"] = "kadet"
-    k: Annotated[PositiveInt, MORE] = Field(description="People in every non-empty group.")
-    measure: Literal["gain", "gain_ratio", "gini"] = Field("gain", description="What the best test has most of.")
-    average_gain: bool = Field(True, description="With gain_ratio: tests below the node's mean gain come last.")
-    prune: bool = Field(True, description="Error-based pruning by subtree replacement; it keeps k-anonymity.")
-    confidence: PruningConfidence = Field(0.25, description="Of pruning; smaller prunes more.")
+    k: Annotated[PositiveInt, MORE] = Field(description="The least number of people in every non-empty group.")
+    measure: Literal["gain", "gain_ratio", "gini"] = Field(
+        "gain", description="The measure by which the best test is chosen."
+    )
+    average_gain: bool = Field(True, description="With `gain_ratio`: tests below the node's mean gain come last.")
+    prune: bool = Field(True, description="Error-based pruning by subtree replacement.")
+    confidence: PruningConfidence = Field(0.25, description="Confidence of pruning; smaller prunes more.")
     publish_table: bool = Field(False, description="Publish the equivalent k-anonymous table beside the tree.")
-    max_spans: PositiveInt = Field(100_000, description="More groups than this: inconclusive.")
+    max_spans: PositiveInt = Field(100_000, description="More groups than this make the audit inconclusive.")
     require: tuple[AnyRequired, ...] = Field(
         (),
-        description="What every group must satisfy besides: exposure, l_diversity, confidence, t_closeness, "
-        "delta_disclosure.",
+        description="Further requirements on every group.",
     )
 
     policy_example = "k: 10"

@@ -49,7 +49,7 @@ class Required(Strict):
     """One requirement; of every sensitive column, or of `secret` alone."""
 
     use: str
-    secret: str | None = Field(None, description="The sensitive column it is about; every one when left out.")
+    secret: str | None = Field(None, description="The sensitive column; by default every one.")
 
     def options(self) -> dict[str, Any]:
         """What the policy asks for, as the description of the builder has it."""
@@ -70,7 +70,7 @@ class ExposureRequired(Required):
     """No value of a group is certain, not even to some of its people who know their own."""
 
     use: Literal["exposure"] = "exposure"
-    insiders: int = Field(0, ge=0, description="People of the group who know their own values and pool them.")
+    insiders: int = Field(0, ge=0, description="People of the group who pool their own values.")
     values: Values = None
 
     @model_serializer(mode="wrap")
@@ -88,7 +88,7 @@ class LDiversityRequired(Required):
 
     use: Literal["l_diversity"] = "l_diversity"
     form: Literal["distinct", "entropy", "recursive"] = Field("entropy", description="What counts as diverse.")
-    c: PositiveFloat | None = Field(None, description="Of `form: recursive`: r_1 < c (r_l + ... + r_m).")
+    c: PositiveFloat | None = Field(None, description="Of `form: recursive`: the factor c.")
     at_least: PositiveFloat = Field(description="The l.")
 
     @model_validator(mode="after")

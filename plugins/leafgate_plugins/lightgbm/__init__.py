@@ -29,7 +29,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(content: bytes, place: str) -> ModelIR:
-    """The model in a text file of LightGBM; the core checks it."""
+    """The model in a text file of LightGBM."""
     from leafgate_plugins.lightgbm import reader
 
     return reader.read(content, place)

@@ -38,7 +38,7 @@ THREAT = (
 class _TreeConstraintsAttack(AttackModel):
     """What both attacks read: published trees, as constraints on the people who can be in each leaf."""
 
-    internal: bool = Field(True, description="Use that at every node the best test was chosen, where that is public.")
+    internal: bool = Field(True, description="Use that the best test was chosen at every node, where that is public.")
 
     models = frozenset({"trees"})
     parts = frozenset({"trees"})
@@ -51,12 +51,14 @@ class MaxEnt(_TreeConstraintsAttack):
 
     use: Literal["maxent"] = "maxent"
     members: Literal["all", "subset"] = Field(
-        "all", description="Does the adversary know who was in the training data, or only the population?"
+        "all", description="`all`: the adversary knows who was in the training data; `subset`: only the population."
     )
     solver: Literal["auto", "structured", "gekko"] = Field(
-        "auto", description="The engine; auto: structured, checked by GEKKO on a small part."
+        "auto", description="The engine; `auto`: structured, checked by GEKKO on a small part."
     )
-    starts: Annotated[int, Field(ge=1, le=1000)] = Field(4, description="Where the problem has many optima: starts.")
+    starts: Annotated[int, Field(ge=1, le=1000)] = Field(
+        4, description="How many starts, where the problem has many optima."
+    )
     time_limit: PositiveFloat = Field(600.0, description="Seconds; then the audit is inconclusive.")
 
     threat_model = THREAT

@@ -25,7 +25,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(content: bytes, place: str) -> ModelIR:
-    """The model in a folder that MLflow saved; the core checks it."""
+    """The model in a folder that MLflow saved."""
     from leafgate_plugins.mlflow import reader
 
     return reader.read(content, place)

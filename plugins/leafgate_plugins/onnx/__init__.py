@@ -30,7 +30,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(content: bytes, place: str) -> ModelIR:
-    """The model in an ONNX file; the core checks it."""
+    """The model in an ONNX file."""
     from leafgate_plugins.onnx import reader
 
     return reader.read(content, place)

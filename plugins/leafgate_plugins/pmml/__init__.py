@@ -25,7 +25,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(content: bytes, place: str) -> ModelIR:
-    """The model in a PMML file; the core checks it."""
+    """The model in a PMML file."""
     from leafgate_plugins.pmml import reader
 
     return reader.read(content, place)

@@ -77,7 +77,7 @@ class NoiseOptions(Strict):
     deviation: PerColumn | None = Field(None, description="The noise's standard deviation, in the column's unit.")
     half_width: PerColumn | None = Field(None, description="Of uniform noise: a, in the column's unit.")
     privacy: PerColumn | None = Field(
-        None, description="2^h of the noise, in the column's unit: at most so much is left of a number's privacy."
+        None, description="2^h of the noise, in the column's unit: the most that can be left of a number's privacy."
     )
 
     @model_validator(mode="after")
@@ -114,25 +114,29 @@ class Ppdtc45Options(TreeBuilder):
     model: Literal["trees", "naive_bayes"] = Field("trees", description="What is learned.")
     split: Literal["deconvolved", "matched", "threshold", "random_path", "weighted"] = Field(
         "deconvolved",
-        description="How noise is allowed for: by distributions, quantiles, one threshold, chance paths, or weights.",
+        description="How noise is corrected: by distributions, quantiles, one threshold, random paths, or weights.",
     )
     groups: Literal["auto", 1, 2] = Field(
-        "auto", description="Of deconvolved: groups a class is made of, within which columns are independent."
+        "auto", description="Of `deconvolved`: the groups of each class within which columns are independent."
     )
     theta: Theta | None = Field(
-        None, description="Of `threshold`: how sure a person must be below a cut; auto (default): by held-out people."
+        None,
+        description="Of `threshold`: how sure a person must be below a cut; by default `auto`, by held-out people.",
     )
     average_gain: bool = Field(True, description="Only tests of at least the node's mean gain compete.")
     min_leaf: PositiveInt = Field(2, description="People that both sides of a cut must have.")
     penalty: bool = Field(
-        True, description="Release 8's, of threshold and matched: columns pay for many cuts, and no side is small."
+        True,
+        description="Of `threshold` and `matched`, as in release 8: columns pay for many cuts, and no side is small.",
     )
     prune: bool = Field(True, description="Error-based pruning by subtree replacement.")
-    confidence: PruningConfidence = Field(0.25, description="Of pruning; smaller prunes more.")
+    confidence: PruningConfidence = Field(0.25, description="Confidence of pruning; smaller prunes more.")
     test: Literal["original", "perturbed"] = Field(
-        "original", description="Are the numbers of `data.test` original, or shared ones with noise on them?"
+        "original", description="Whether the numbers of `data.test` are original, or shared ones with noise."
     )
-    rehearsal: bool = Field(False, description="Draw the noise from the seed: for trying out, never to be shared.")
+    rehearsal: bool = Field(
+        False, description="Draw from the policy's seed, for trying out; such a release must not be published."
+    )
 
     policy_example = "noise: {law: gaussian, snr: 1.0}"
     randomness = "system"

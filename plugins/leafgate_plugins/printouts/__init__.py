@@ -23,7 +23,7 @@ def sniff_j48(head: bytes) -> bool:
 
 
 def read_j48(content: bytes, place: str) -> ModelIR:
-    """The tree in a print-out of WEKA's J48; the core checks it."""
+    """The tree in a print-out of WEKA's J48."""
     from leafgate_plugins.printouts import weka
 
     return weka.read(content, place)
@@ -43,7 +43,7 @@ def sniff_rpart(head: bytes) -> bool:
 
 
 def read_rpart(content: bytes, place: str) -> ModelIR:
-    """The tree in a print-out of R's rpart; the core checks it."""
+    """The tree in a print-out of R's rpart."""
     from leafgate_plugins.printouts import rpart
 
     return rpart.read(content, place)

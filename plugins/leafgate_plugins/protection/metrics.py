@@ -72,10 +72,7 @@ class KAnonymity(AtLeast):
 
 
 class Confidence(ValueMetric, AtMost):
-    """How sure the adversary is of one value: the largest probability believed, right or wrong.
-
-    Of a number also the largest share of a group in one narrow window, wherever the edges of its bins are.
-    """
+    """How sure the adversary is of one value: the largest probability believed, right or wrong."""
 
     use: Literal["confidence"] = "confidence"
 
@@ -86,8 +83,8 @@ class Confidence(ValueMetric, AtMost):
     judges_numbers = True
     threat_model = "Whatever the attack it judges assumes."
     formula = (
-        "max over judged values v of P(secret = v | x); of a number also max over windows w of the share of the group "
-        "in w, any one person left out"
+        "max over judged values v of P(secret = v | x); of a number also max over narrow windows w, "
+        "wherever the edges of its bins are, of the share of the group in w, any one person left out"
     )
     plain_failure = "the adversary is too sure of some people's {secret}"
     scale = "from 1/|domain| to 1"
@@ -111,16 +108,11 @@ class Confidence(ValueMetric, AtMost):
 
 
 class Exposure(ValueMetric, AtMost):
-    """Whether the adversary is certain of a person's secret, and right: 1 if so, else 0.
-
-    With `insiders: 1` the adversary may be a member of the person's group, who knows her own value. A number is also
-    certain where it lies in one narrow window with the others of the group, where it makes up nearly all of a total
-    that is disclosed, and where it is published as it stands. With `average: true` the share of people exposed.
-    """
+    """Whether the adversary is certain of a person's secret, and right: 1 if so, else 0."""
 
     use: Literal["exposure"] = "exposure"
     insiders: Annotated[int, MORE, Field(ge=0)] = Field(
-        0, description="So many members of a group who know their own values pool them; 0: outsiders alone."
+        0, description="How many members of a group pool what they know, their own values too; 0: outsiders alone."
     )
 
     policy_example = "at_most: 0, insiders: 1"
@@ -131,15 +123,16 @@ class Exposure(ValueMetric, AtMost):
     judges_numbers = True
     threat_model = "Whatever the attack it judges assumes; with `insiders` also members of the person's group."
     formula = (
-        "1 if the truth is a judged value and at most `insiders` people of the group of x have another one (without "
-        "insiders: if P(secret = truth | x) = 1, to 1e-9), else 0; of a number also 1 if all others but the insiders "
-        "are within 10 % of it (`scale: ratio`) or 5 % of the bounds, if less than 10 % of it is left of a disclosed "
-        "total without it and the insiders' numbers, or if it is published and no multiple of `step`"
+        "1 if the truth is a judged value and at most `insiders` people of the group of x have another "
+        "one (without insiders: if P(secret = truth | x) = 1, to 1e-9), else 0; a number also 1 if all "
+        "others but the insiders are within 10 % of it (`scale: ratio`) or 5 % of the bounds, if less "
+        "than 10 % of it is left of a disclosed total without it and the insiders' numbers, or if it is "
+        "published and no multiple of `step`"
     )
     plain_failure = "it is certain what some people's {secret} is"
-    scale = "0 or 1; on average the share of people"
+    scale = "0 or 1"
     score_range = (0, 1)
-    interpretation = "0: the adversary is certain of nobody's secret and right"
+    interpretation = "0: nobody's secret is known for certain"
     examples = (
         Example({"flu": 3}, {"flu": 5, "cold": 5}, 1.0),
         Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.0),

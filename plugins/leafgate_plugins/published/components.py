@@ -68,7 +68,7 @@ class TrainedBy(Strict):
         1.0, gt=0, le=1, description="Each tree was grown on this share of the table's people, drawn at random."
     )
     weighted: bool = Field(
-        False, description="People had weights that the file does not tell: only numbers of people are compared."
+        False, description="People had weights that the file does not record: only numbers of people are compared."
     )
     complete_rows: bool = Field(
         False,
@@ -77,11 +77,11 @@ class TrainedBy(Strict):
     )
     estimator: str | None = Field(
         None,
-        description="The class that was fitted, such as sklearn.ensemble.RandomForestClassifier: attacks that train "
-        "models of their own fit it; default: what the file names.",
+        description="The class that was fitted, such as `sklearn.ensemble.RandomForestClassifier`, for attacks that "
+        "train models; by default what the file names.",
     )
     parameters: dict[str, str | int | float | bool | None] = Field(
-        {}, description="The parameters of `estimator`; those left out are as the file says, or have their defaults."
+        {}, description="Parameters of `estimator`; the others are as the file says, or have their defaults."
     )
 
     @model_validator(mode="after")
@@ -95,24 +95,24 @@ class Published(TreeBuilder):
     """Read a release from a file instead of growing one; its bytes are audited as they are."""
 
     use: Literal["published"] = "published"
-    path: PolicyFile = Field(description="The release file, or a fitted model's file, beside the policy or below.")
+    path: PolicyFile = Field(description="The release file or model file, in the policy's folder or below.")
 
     origins: OwnersFile | None = Field(
-        None, description="Whose its records are: the origins.json that an auditor's audit leaves beside a release."
+        None,
+        description="Whose its records are: the `origins.json` that an audit for auditors left beside the release.",
     )
 
     witness: OwnersFile | None = Field(
-        None, description="Of a fitted model: rows of the table's columns with the model's own answers beside them."
+        None, description="Of a model: rows of the table's columns with the model's own answers beside them."
     )
 
     encoding: dict[str, Encoding] = Field(
-        {}, description="Of a fitted model: what its features are, by their names, where neither file nor names tell."
+        {}, description="Of a model: what its features are, by name, where neither its file nor the names show it."
     )
 
     trained_by: TrainedBy | None = Field(
         None,
-        description="Of a fitted model: how its rows were drawn or weighted, where its file does not record it; of any "
-        "file: whether people with missing cells were in the training.",
+        description="What the model's file does not record about its training; `complete_rows` of any file.",
     )
 
     policy_example = "path: release.json"
@@ -202,14 +202,16 @@ class FileDisclosure(ReleaseAtMost):
     """The number of things that a model's file discloses beyond its predictions, of this severity or a worse one."""
 
     use: Literal["file_disclosure"] = "file_disclosure"
-    severity: Severity = Field("high", description="low: all there is; high: of small groups and single people only.")
+    severity: Severity = Field(
+        "high", description="`low`: everything; `high`: only what is about small groups and single people."
+    )
 
     policy_example = "at_most: 0"
     public = "number"
     threat_model = "The adversary reads the file itself, not only what it predicts."
     plain_failure = "the model's file tells more than it may"
     formula = (
-        "number of things the file tells with this severity or a worse one; 0 for a release file of leafgate's own"
+        "number of things the file discloses with this severity or a worse one; 0 for leafgate's own release files"
     )
     source = "formats and libraries, read as they write: docs/reference/model-files.md"
 

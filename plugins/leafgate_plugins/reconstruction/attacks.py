@@ -126,7 +126,7 @@ class PcaDr(_OnRecords):
 
     use: Literal["pca_dr"] = "pca_dr"
     components: PositiveInt | None = Field(
-        None, description="How many are kept; default: those that vary more than the noise."
+        None, description="How many are kept; by default those that vary more than the noise."
     )
 
     formula = (

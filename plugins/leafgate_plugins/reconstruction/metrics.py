@@ -49,16 +49,14 @@ class IntervalPrivacy(_OfTheNoise, ReleaseAtLeast):
     """The effective length of the interval in which an original can lie once its shared number is seen."""
 
     use: Literal["interval_privacy"] = "interval_privacy"
-    column: str | None = Field(None, description="The noisy column; default: the one with the least.")
+    column: str | None = Field(None, description="The noisy column; by default the one with the least.")
 
     policy_example = "at_least: 30"
     formula = "Pi(A|B) = 2^h(A|B) = 2^(h(X) - I), I = h(W) - h(R), in bits; W = X + R"
     plain_failure = "the noise leaves too little unknown"
-    scale = "a length from 0 up, in the column's unit"
+    scale = "from 0 up, in the column's unit"
     score_range = (0, math.inf)
-    interpretation = (
-        "0: the numbers are known; L: as little is known as of a number that can be anywhere in an interval of length L"
-    )
+    interpretation = "0: the numbers are known; L: as uncertain as a number anywhere in an interval of length L"
 
     def score(self, case: ScoringContext) -> Score:
         columns = intervals(case, self.column)
@@ -69,14 +67,14 @@ class PrivacyLoss(_OfTheNoise, ReleaseAtMost):
     """The share of an original's interval privacy that is lost once its shared number is seen."""
 
     use: Literal["privacy_loss"] = "privacy_loss"
-    column: str | None = Field(None, description="The noisy column; default: the one with the most.")
+    column: str | None = Field(None, description="The noisy column; by default the one with the most.")
 
     policy_example = "at_most: 0.2"
     formula = "P(A|B) = 1 - 2^-I, I = h(W) - h(R), in bits; W = X + R. Normal on normal: 1 - 1/sqrt(1 + SNR)"
     plain_failure = "the shared numbers disclose too much of the originals"
     scale = "from 0 to 1"
     score_range = (0, 1)
-    interpretation = "0: the shared number discloses nothing; 1/2: it halves the interval the original can lie in"
+    interpretation = "0: nothing is disclosed; 1/2: half the interval in which the original can lie"
 
     def score(self, case: ScoringContext) -> Score:
         columns = intervals(case, self.column)

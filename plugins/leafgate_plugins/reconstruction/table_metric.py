@@ -36,21 +36,20 @@ class ReconstructedCells(ReleaseAtMost):
     use: Literal["reconstructed_cells"] = "reconstructed_cells"
     tolerance: Annotated[float, Field(ge=0, lt=1)] = Field(
         0.05,
-        description="Numbers are right within this share of the column's range (its `bounds`), with `scale: ratio` of "
-        "the larger number; secret numbers with `bins` in the same bin.",
+        description="Numbers are right within this share of the column's `bounds`, with `scale: ratio` of the larger "
+        "number; secret numbers with `bins` in the same bin.",
     )
 
     baseline: Literal["distributions", "domains"] = Field(
         "distributions",
-        description="What the adversary without the release knows: how each column is distributed, or its domain "
-        "alone, as in the literature, so that what a release discloses of the distributions counts, too.",
+        description="What the adversary without the release knows: each column's distribution, or its domain alone, "
+        "as in the literature; then disclosed distributions count too.",
     )
 
     counted: Literal["cells", "records", "proved"] = Field(
         "cells",
-        description="What is counted: cells that are right, whole records that are right, each beyond the baseline; or "
-        "cells that the attack proves to be in every table with these counts, without any baseline (a number within a "
-        "tenth of its column's range, whatever `tolerance` is).",
+        description="What counts: right cells or whole right records, beyond the baseline; or cells that the attack "
+        "proves, without a baseline (a number within a tenth of its column's range).",
     )
 
     policy_example = "at_most: 0.1"
@@ -58,25 +57,21 @@ class ReconstructedCells(ReleaseAtMost):
     checked_by = "table_reconstruction"
     public = "verdict"
     threat_model = (
-        "Whatever the attack it judges assumes. The records are nobody's in particular; for the score each is matched "
-        "with one person, so that as many cells as possible are right."
+        "Whatever the attack it judges assumes. The records are nobody's in particular; they are matched "
+        "with people only for the score."
     )
     formula = (
-        "R - B; R: the share of the records' cells that are right under the best one-to-one matching of records with "
-        "people; B: the same of as many records that follow from the distribution of each column alone: all with each "
-        "column's commonest cell, or with cells drawn by each column's true distribution (the median of 7 draws), "
-        "whichever has more right; with `baseline: domains` with cells drawn evenly from the domains. Columns are "
-        "those that the attack reconstructs. The interval of the score has the least and the most that a draw has "
-        "right. With `counted: records` R and B are shares of records all of whose cells are right; with `counted: "
-        "proved` the score is the share of the table's cells, classes left out, that every table with these counts has"
+        "R - B. R: share of right cells under the best one-to-one matching of records with people. B: the"
+        " same for as many records made from each column's distribution alone, or with `baseline: "
+        "domains` drawn evenly from the domains. Only columns that the attack reconstructs count. "
+        "Interval: the least and the most that a draw has right. With `counted: "
+        "records` R and B are shares of records all of whose cells are right; with `counted: proved` the score is the "
+        "share of the table's cells, without the class, that every table with these counts has"
     )
     source = f"{FERRY}: the matching, and random tables as the baseline; theirs know the columns' domains alone"
     scale = "from -1 to 1"
     score_range = (-1, 1)
-    interpretation = (
-        "0: no more is right than by the distributions of the columns; 1 - B: the table is reconstructed without an "
-        "error"
-    )
+    interpretation = "0: no more is right than by the columns' distributions; 1 - B: the whole table is right"
     plain_failure = "the release lets people reconstruct too much of the table it was learned from"
 
     def score(self, case: ScoringContext) -> Score:

@@ -30,7 +30,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(content: bytes, place: str) -> ModelIR:
-    """The model in a skops file; the core checks it."""
+    """The model in a skops file."""
     from leafgate_plugins.sklearn import skops
 
     return skops.read(content, place)

@@ -46,10 +46,10 @@ else:
 Groups = Literal["each_tree", "all_trees", "outputs"]
 By = Literal["quasi_identifiers", "features"]
 GROUPS = (
-    "Who is together: people in one leaf of a tree, of every tree at once, or people for whom the whole release "
-    "predicts the same."
+    "Which people are together: those in one leaf of a tree (`each_tree`), of every tree at once "
+    "(`all_trees`), or with one prediction of the whole release (`outputs`)."
 )
-BY = "Told apart by their public columns, or by all; default: public columns where these alone can be judged."
+BY = "Distinguish people by public columns, or by all; by default by public columns, where these alone can be judged."
 WHO = "The adversary has the release, and the public columns of everyone in the table, or all but the class."
 SACRO = "SACRO-ML 2.0, attacks/structural_attack.py, as values; departures: docs/explanation/structure.md"
 
@@ -98,7 +98,7 @@ class SmallestLeaf(_OfGroups, ReleaseAtLeast):
     scale = "people, from 1"
     score_range = (0, math.inf)
     interpretation = (
-        "1: somebody is alone; by `features`, a small leaf is one that an adversary who knows all columns sees"
+        "1: somebody is alone; `by: features` finds leaves that only an adversary who knows all columns sees"
     )
 
     def public_in(self, case: ScoringContext) -> Public:
@@ -121,11 +121,14 @@ class ClassDisclosure(_OfGroups, ReleaseAtMost):
 
     use: Literal["class_disclosure"] = "class_disclosure"
     form: Literal["single", "ruled_out", "few"] = Field(
-        "single", description="Leaves of one class; that lack a class; that hold 1 to k - 1 people of a class."
+        "single",
+        description="Leaves of one class (`single`); that lack a class (`ruled_out`); that hold 1 to k - 1 people of "
+        "a class (`few`).",
     )
-    k: Annotated[int, Field(ge=2)] | None = Field(None, description="Of `form: few`: fewer people are few.")
+    k: Annotated[int, Field(ge=2)] | None = Field(None, description="Of `form: few`: fewer people than this are few.")
     scored: Literal["composition", "derived"] = Field(
-        "composition", description="By the classes people have, or by those the release gives the group."
+        "composition",
+        description="By the classes people have (`composition`), or those the release gives the group (`derived`).",
     )
 
     policy_example = "at_most: 0.1"
@@ -178,7 +181,7 @@ class ResidualDegreesOfFreedom(ReleaseAtLeast):
     formula = "people - (2 for each cut, m for each test of m ways, classes - 1 for each leaf)"
     plain_failure = "the model has too many parameters for so few people"
     scale = "below 0 where more was learned than there are people"
-    interpretation = "10 or more is asked of regressions; it says nothing of single people"
+    interpretation = "10 or more is asked of regressions; it means nothing for single people"
     source = SACRO
 
     def score(self, case: ScoringContext) -> Score:
@@ -195,11 +198,11 @@ class RiskySettings(ReleaseAtMost):
     unit = Unit.TABLE
     threat_model = "None: settings whose models membership inference did best against, in a study of many."
     formula = (
-        "the fewest settings to change; those that the release does not declare are measured on its trees, and those "
-        "that cannot be measured are supposed to be the riskiest"
+        "settings that the release does not declare are measured on its trees; those that cannot be "
+        "measured count as the riskiest"
     )
     plain_failure = "settings of the learner are among the risky ones"
-    scale = "0, 1, 2, ..."
+    scale = "from 0"
     score_range = (0, math.inf)
     interpretation = "0: no rule places the model among the riskiest fifth, which protects nobody"
     source = f"{SACRO}; arXiv:2502.09396"
@@ -220,7 +223,9 @@ class GeneralisationGap(ReleaseAtMost):
 
     use: Literal["generalisation_gap"] = "generalisation_gap"
     form: Literal["accuracy", "losses"] = Field(
-        "accuracy", description="The difference of two accuracies, or how far the losses' distributions are apart."
+        "accuracy",
+        description="The difference of two accuracies (`accuracy`), or the distance of the losses' distributions "
+        "(`losses`).",
     )
 
     policy_example = "at_most: 0.05"

@@ -141,10 +141,12 @@ def refuse_small(coded: EncodedTable, groups: CompactIds, k: int) -> None:
 class GeneralisingBuilder(TreeBuilder):
     """What the builders share that generalise a table, and release it, the tree learned from it, or both."""
 
-    k: Annotated[PositiveInt, MORE] = Field(description="People in every non-empty group of the generalised table.")
-    measure: Literal["gain", "gain_ratio", "gini"] = Field("gain", description="Of the tree: what the best test has.")
-    prune: bool = Field(True, description="Error-based pruning of the tree by subtree replacement.")
-    confidence: PruningConfidence = Field(0.25, description="Of pruning; smaller prunes more.")
+    k: Annotated[PositiveInt, MORE] = Field(description="The least number of people in every non-empty group.")
+    measure: Literal["gain", "gain_ratio", "gini"] = Field(
+        "gain", description="The measure by which the best test is chosen."
+    )
+    prune: bool = Field(True, description="Error-based pruning by subtree replacement.")
+    confidence: PruningConfidence = Field(0.25, description="Confidence of pruning; smaller prunes more.")
     release: Literal["tree", "table", "both"] = Field(
         "tree", description="What is released: the tree, the generalised table, or both."
     )

@@ -42,11 +42,14 @@ else:
 
 
 class Mondrian(GeneralisingBuilder):
-    """Cut the people into boxes of at least k at medians, and release the boxes as a tree or a table."""
+    """Cut the people into boxes of at least k at medians, and release the boxes as a tree or a table.
+
+    Below the boxes, the tree tests private columns.
+    """
 
     use: Literal["mondrian"] = "mondrian"
     measure: Literal["gain", "gain_ratio", "gini"] = Field(
-        "gain", description="Of the tests on private columns, below the boxes: what the best has most of."
+        "gain", description="The measure by which the best test is chosen."
     )
 
     policy_example = "k: 10"

@@ -25,7 +25,7 @@ class PublishedTable(TreeBuilder):
 
     use: Literal["table"] = "table"
     columns: tuple[str, ...] | None = Field(
-        None, min_length=1, description="The columns published; all but the key if left out."
+        None, min_length=1, description="The published columns; by default all but the key."
     )
 
     public_algorithm = False

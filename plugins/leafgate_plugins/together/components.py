@@ -18,8 +18,8 @@ else:
 class Joint(AttackModel):
     """Prove from all trees of all releases together which secrets people certainly have.
 
-    Limits on it judge what is derived, never the composition of a joint class: nearly everybody is alone in some
-    combination of leaves, and that discloses nothing where nothing is derived of her.
+    Limits on it judge only what is derived: nearly everybody is alone in some combination of leaves, which discloses
+    nothing by itself.
     """
 
     use: Literal["joint"] = "joint"
@@ -30,8 +30,8 @@ class Joint(AttackModel):
     )
     time_limit: Annotated[PositiveFloat | None, MORE] = Field(
         120.0,
-        description="Seconds for each secret, after which no new question is put to the solver. What is not answered "
-        "then leaves a limit inconclusive, unless it is broken anyway.",
+        description="Seconds for each secret, after which no new question is put to the solver. A limit without an "
+        "answer is inconclusive, unless it is broken anyway.",
     )
 
     models = frozenset({"trees"})

@@ -36,7 +36,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(content: bytes, place: str) -> ModelIR:
-    """The model in a JSON or UBJSON file of XGBoost; the core checks it."""
+    """The model in a JSON or UBJSON file of XGBoost."""
     from leafgate_plugins.xgboost import reader
 
     return reader.read(content, place)

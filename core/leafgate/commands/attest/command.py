@@ -38,7 +38,7 @@ def attest(
         str | None, typer.Option(metavar="SHA256|FILE", help="Refuse a report of another model file.")
     ] = None,
     with_digests: Annotated[
-        bool, typer.Option("--with-digests", help="State the digests of release and file of what is no pass, too.")
+        bool, typer.Option("--with-digests", help="State the digests of release and file without a pass, too.")
     ] = False,
     time: Annotated[
         str | None,

@@ -63,20 +63,20 @@ class PolicyPart(Document):
     sha256: Digest
     """Its digest."""
     waivers_sha256: Digest | None = None
-    """The digest of its waivers; left out where there are none."""
+    """The digest of its waivers."""
     given: tuple[str, ...] = ()
     """The other arguments of the audit's command line."""
     plugin_files: dict[str, Digest] = Field(default_factory=dict)
-    """The digests of plugins' files that were tried without being installed."""
+    """The digests of plugin files that were tried uninstalled."""
     reproducible: bool = True
-    """False where plugins' files were tried; left out otherwise."""
+    """False where plugin files were tried."""
 
 
 class DataPart(Document):
-    """The table; both are left out where differential privacy is claimed."""
+    """The table; empty where differential privacy is claimed."""
 
     people: Count | None = None
-    """How many people it has."""
+    """People."""
     keyed_sha256: Digest | None = None
     """Its digest under the owner's key, where the policy names one."""
 
@@ -89,20 +89,20 @@ class FilePart(Document):
     format: str
     """Its format."""
     sha256: Digest = Field(None)  # type: ignore[assignment]
-    """Its digest; left out where digests are kept back."""
+    """Its digest."""
 
 
 class ReleasePart(Document):
     """The release."""
 
     sha256: Digest = Field(None)  # type: ignore[assignment]
-    """The digest of `release.json`; left out where digests are kept back."""
+    """The digest of `release.json`."""
     builder: str = ""
     """The builder's name."""
     trees: WholeNumber
-    """How many trees it has."""
+    """Trees."""
     leaves: WholeNumber
-    """How many leaves they have together."""
+    """Leaves."""
     file: FilePart = Field(None)  # type: ignore[assignment]
     """The file that it was read from; left out where it was built."""
 
@@ -115,29 +115,29 @@ class Criterion(Document):
     metric: str
     """The metric, by its name in the policy, or the check."""
     use: str = ""
-    """The metric's name among the plugins, where the policy gives it another one."""
+    """Its `use`, where the policy gives it another name."""
     attack: str | None
-    """The attack whose belief was judged."""
+    """The judged attack."""
     secret: str | None
-    """The column that the belief is about."""
+    """The column that was inferred."""
     comparator: Literal["<=", ">="] | None = None
     """How a score is compared with the threshold; left out where there is no limit."""
     threshold: Number = Field(None)  # type: ignore[assignment]
     """The limit."""
     average: bool = False
-    """Whether the mean over people is judged, and not the worst-off person."""
+    """Whether the mean over people is judged, not the worst-off person."""
     allow: Number = 0.0
-    """The share of people that may be past the limit."""
+    """The share of people that may violate the limit."""
     scored: Literal["worst", "derived", "composition"] = "derived"
     """The distribution of the secret that was judged."""
     value: MaskedScore | None
-    """The score as the public sees it."""
+    """The public score."""
     passed: bool | None
-    """Whether the limit holds; `null` where that is inconclusive."""
+    """Whether the limit holds; `null`: inconclusive."""
     sampleSize: Count | None  # noqa: N815  the name in in-toto's proposed predicate eval-result
-    """How many people the score is about."""
+    """People whom the score is about."""
     waiver: str = ""
-    """The id of the waiver by which it may fail; left out where there is none."""
+    """The waiver by which it may fail."""
     plugin: str
     """The distribution and version that computed it."""
 
@@ -148,11 +148,11 @@ class AttackPart(Document):
     name: str
     """Its name in the policy."""
     access: Access
-    """What it was handed of the model."""
+    """What it got of the model."""
     candidates: WholeNumber = 0
-    """At most how many people of the table, and how many others, it had to tell apart."""
+    """At most how many people of the table, and how many others, it had to distinguish."""
     power: dict[str, Number | None] = Field(default_factory=dict)
-    """For criteria that say so: the smallest planted leak that the attack sees; `null` where it sees none."""
+    """For criteria that say so: the smallest planted leak that the attack detects; `null` if none."""
 
 
 class ReadingPart(Document):
@@ -170,21 +170,21 @@ class WaiverPart(Document):
     id: str
     """Its identifier."""
     finding: str
-    """The id of the criterion that may fail."""
+    """The criterion that may fail."""
     release: Digest = Field(None)  # type: ignore[assignment]
-    """The digest of the release that it is for; left out where digests are kept back."""
+    """The digest of the release that it is for."""
     file: Digest = Field(None)  # type: ignore[assignment]
-    """The digest of the file that it is for; left out where digests are kept back."""
+    """Or of the model file that it is for."""
     issued: Day
     """The first day."""
     expires: Day
     """The last day."""
     limit: dict[str, Number] = Field(default_factory=dict)
-    """The weaker limit that must hold all the same."""
+    """The weaker limit that must still hold."""
     status: Status
     """Whether it applies, and why not."""
     approvals: tuple[Literal["owner", "approver"], ...]
-    """The roles of those who signed it."""
+    """The roles of the signers."""
 
 
 class ReportPart(Document):
@@ -198,35 +198,35 @@ class AuditPredicate(Document):
     """What an audit found, and by what."""
 
     verdict: Verdict
-    """`pass`, `fail` or `inconclusive`: it follows from the criteria."""
+    """It follows from the criteria."""
     waived: WholeNumber
-    """How many criteria are waived."""
+    """Waived criteria."""
     judged_on: Day = Field(None)  # type: ignore[assignment]
-    """The day on which waivers were judged; left out where there are none."""
+    """The day on which waivers were judged."""
     policy: PolicyPart
     """The policy."""
     data: DataPart
     """The table."""
     ledger: LedgerDocument = Field(None)  # type: ignore[assignment]
-    """The ledger whose releases were taken into account; left out where none was given."""
+    """The ledger whose releases were taken into account."""
     release: ReleasePart | None
-    """The release; `null` where none was built."""
+    """`null` where none was built."""
     report: ReportPart = Field(None)  # type: ignore[assignment]
-    """The public report; left out where digests are kept back."""
+    """The public report."""
     criteria: tuple[Criterion, ...]
-    """Every criterion that was applied."""
+    """Every applied criterion."""
     attacks: tuple[AttackPart, ...]
     """The attacks that were run."""
     reading: ReadingPart | None
-    """Whether the file was read right; `null` where nothing was read from a file."""
+    """Whether the file was read right; `null` where none was read."""
     waivers: tuple[WaiverPart, ...]
     """The waivers of the policy."""
     plugins: tuple[str, ...]
-    """The distributions and versions that computed the criteria."""
+    """Distributions and versions that computed the criteria."""
     versions: dict[str, str]
-    """The versions of leafgate, of Python, of libraries and of plugins."""
+    """Versions of leafgate, Python, libraries and plugins."""
     steps: Annotated[tuple[str, ...], AfterValidator(_in_order)]
-    """What was done, in this order; only a timestamp from outside proves the order."""
+    """What was done, in order; only a timestamp from outside proves the order."""
 
     @model_validator(mode="after")
     def _verdict_follows(self) -> Self:

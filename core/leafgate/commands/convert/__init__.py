@@ -32,7 +32,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(content: bytes, place: str) -> ModelIR:
-    """The model in a neutral file, `leafgate/model/1`; the core checks it."""
+    """The model in a neutral file, `leafgate/model/1`."""
     return read_with(content, place, Vocabulary())
 
 

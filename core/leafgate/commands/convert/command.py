@@ -28,7 +28,7 @@ class ScrubLevel(StrEnum):
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A fitted model's file.")]
 WitnessFile = Annotated[
     Path | None,
-    typer.Option(metavar="ANSWERS", help="CSV of rows that the model was given, with its own answers beside them."),
+    typer.Option(metavar="ANSWERS", help="CSV of rows with the model's own answers beside them."),
 ]
 WithScript = Annotated[
     bool,
@@ -142,7 +142,7 @@ def scrub(
     ] = None,
     step: Annotated[
         float | None,
-        typer.Option(metavar="NUMBER", help="Shares are multiples of it, such as 0.05, in place of --digits."),
+        typer.Option(metavar="NUMBER", help="Instead of --digits: round shares to multiples, such as 0.05."),
     ] = None,
     witness: WitnessFile = None,
     script: WithScript = False,

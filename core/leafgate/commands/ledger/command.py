@@ -114,7 +114,7 @@ def verify(
     key: OptionalKey = None,
     head: Annotated[
         str | None,
-        typer.Option(metavar="SHA256|REPORT", help="A head that was handed out: its digest, or a report that has it."),
+        typer.Option(metavar="SHA256|REPORT", help="A digest that was handed out, or a report that has it."),
     ] = None,
     as_json: JsonOutput = False,
 ) -> int:

@@ -21,7 +21,7 @@ def repair(
     root: DataRoot = None,
     witness: Annotated[
         Path | None,
-        typer.Option(metavar="ANSWERS", help="Rows of the policy's columns with MODEL's own answers beside them."),
+        typer.Option(metavar="ANSWERS", help="Rows of the policy's columns with MODEL's own answers."),
     ] = None,
     keep: Annotated[
         str | None,

@@ -37,14 +37,16 @@ class Builder(Enum):
 def init(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")],
     target: Annotated[str | None, typer.Option("--class", metavar="COLUMN", help="What is predicted.")] = None,
-    header: Annotated[bool | None, typer.Option("--header/--no-header", help="Is the first line names?")] = None,
+    header: Annotated[
+        bool | None, typer.Option("--header/--no-header", help="Whether the first line has names.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="The policy file to write; default: stdout.")] = None,
     model: Annotated[Path | None, typer.Option(metavar="FILE", help="A fitted model, to audit that.")] = None,
     builder: Annotated[Builder | None, typer.Option(help="What grows the trees; default: kadet.")] = None,
     encoding: Annotated[str | None, typer.Option(metavar="NAME", help="Of a CSV file; default: UTF-8.")] = None,
     harmless: Annotated[
         list[str] | None,
-        typer.Option(metavar="VALUE", help="A value of the class that may be known of anybody; again for more."),
+        typer.Option(metavar="VALUE", help="A value of the class that may be known of anybody; repeatable."),
     ] = None,
     control: Annotated[
         Path | None, typer.Option(metavar="FILE", help="People who are not in the table: limit membership, too.")

@@ -12,10 +12,10 @@ from leafgate.api import InvalidError
 from leafgate.console.options import Audience, DataFile, DataRoot, JsonOutput, PolicyFile, Quiet, TestFile
 
 Over = Annotated[
-    list[str], typer.Option(metavar="PLACE=VALUE,...", help="An option of the policy and its values; may be repeated.")
+    list[str], typer.Option(metavar="PLACE=VALUE,...", help="An option of the policy and its values; repeatable.")
 ]
 FILES = ("sweep.json", "sweep.csv", "sweep.svg")
-Workers = Annotated[int, typer.Option(min=0, help="Processes side by side; 0: as many as there are processors.")]
+Workers = Annotated[int, typer.Option(min=0, help="Parallel processes; 0: one for each processor.")]
 
 
 def sweep(

@@ -123,19 +123,17 @@ ResolvedOrigin = Numeric | CategoryCodes | MissingIndicator
 class Encoding(Strict):
     """What one feature of a model is, or which number the model gives each class."""
 
-    column: str | None = Field(None, description="The policy's column; when left out, the one of the feature's name.")
+    column: str | None = Field(None, description="The policy's column; by default the one of the feature's name.")
     value: str | None = Field(None, description="The feature is 1 where the column has this value, else 0.")
     codes: dict[str, FiniteFloat] | None = Field(None, description="The number that stands for each value.")
-    missing: FiniteFloat | None = Field(
-        None, description="The number of a missing cell; when left out, a missing number."
-    )
+    missing: FiniteFloat | None = Field(None, description="The number of a missing cell; by default a missing number.")
     confirmed: bool = Field(
         False,
-        description="Of the class: its values are mapped rightly, although they fit the table better in another order.",
+        description="Of the class: the mapping is right, although the values fit the table better in another order.",
     )
     zero: Literal["missing"] | None = Field(
         None,
-        description="`missing`: the model is given a missing number in place of 0, as XGBoost is by a sparse matrix.",
+        description="`missing`: the model gets a missing number in place of 0, as XGBoost does from a sparse matrix.",
     )
 
     @model_validator(mode="after")

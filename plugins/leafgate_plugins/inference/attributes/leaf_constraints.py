@@ -56,8 +56,7 @@ SMALL_P_VALUE = 0.001
 class LeafConstraints(InputAttack):
     """Exclude values of a hidden input that contradict what leaves count; the one value that remains is proved.
 
-    Trees of all rows exclude for certain. How often bootstraps do so is evidence:
-    `leafgate.algorithms.exclusion.exclusion_p_values` states the law, and `bootstrap_ratios` how it is used.
+    Trees of all rows exclude for certain; how often bootstraps exclude is evidence.
     """
 
     use: Literal["leaf_constraints"] = "leaf_constraints"

@@ -160,38 +160,37 @@ class Asked:
 
 
 class AttributeLeak(ReleaseAtMost):
-    """What an attack on the model infers of a column beyond imputation without the model, judged by its interval."""
+    """How much more an attack infers of a column than imputation without the model, judged by its interval."""
 
     use: Literal["attribute_leak"] = "attribute_leak"
     measure: Measure = Field(
         default="accuracy",
-        description="What is compared: the share of people whose most probable value is right (accuracy), that share "
-        "among the people of whom an attack is surest (ppv), or the Matthews correlation (mcc).",
+        description="What is compared: the share of people whose most probable value is right (`accuracy`), that of "
+        "the people of whom an attack is surest (`ppv`), or the Matthews correlation (`mcc`).",
     )
-    top: PositiveInt = Field(default=100, description="Of how many people the positive predictive value is.")
+    top: PositiveInt = Field(default=100, description="Of `ppv`: the number of people of whom the attack is surest.")
     value: str | None = Field(
         default=None,
-        description="Of which value the positive predictive value is: the share of people who have it among those of "
-        "whom the attack is surest that they do. Each one's most probable value when left out. Of a number one of its "
-        "bins, as `[0, 10)`.",
+        description="Of `ppv`: count who has this value (of a number a bin, as `[0, 10)`) among those most surely "
+        "said to; by default each one's most probable value.",
     )
     confidence: OpenProbability = Field(
         default=0.95,
-        description="The probability that the intervals of all limits on inferred columns of the policy hold together.",
+        description="The confidence that the intervals of all limits on inferred columns hold together.",
     )
 
     policy_example = "at_most: 0.05"
     judges = frozenset({AttributeBelief})
     threat_model = "Whatever the attack it judges assumes."
     formula = (
-        "the larger of two leaks: measure(attack) - measure(imputation) for people of the table; and that less the "
-        "same for people of the control"
+        "the larger of two leaks: measure(attack) - measure(imputation) for people of the table; and that"
+        " minus the same for people of the control"
     )
     scale = "from -1 to 1; by comparison with the control up to 2"
     score_range = (-1, 2)
     interpretation = (
-        "at most 0: the model lets nobody infer more of the people of the table than other columns do; the share of "
-        "people, where the measure is accuracy, whose value is inferred because of the model"
+        "at most 0: the model discloses no more about people of the table than other columns do; with "
+        "`accuracy`, the share of people whose value is inferred because of the model"
     )
     plain_failure = "the release lets people infer {secret} of the people in the table"
     source = (
@@ -507,14 +506,14 @@ class AttributeCertain(ReleaseAtMost):
     use: Literal["attribute_certain"] = "attribute_certain"
     confidence: OpenProbability = Field(
         default=0.95,
-        description="The probability that the intervals of all limits on inferred columns of the policy hold together.",
+        description="The confidence that the intervals of all limits on inferred columns hold together.",
     )
 
     policy_example = "at_most: 0"
     judges = frozenset({AttributeBelief})
     unit = Unit.PEOPLE
     threat_model = "Whatever the attack it judges assumes; the adversary knows who is in the table."
-    formula = "targets in the table of whom the release excludes all values but one; at most: as many of all people"
+    formula = "targets in the table for whom the release excludes all values but one; at most: as many of all people"
     scale = "from 0"
     interpretation = "0: the release proves nobody's value; averages over people hide these people"
     plain_failure = "the release proves {secret} of single people in the table"

@@ -148,9 +148,8 @@ class ArtAttribute(PeerAttack):
     use: Literal["art_attribute"] = "art_attribute"
     attack: Literal["black_box", "white_box", "lifestyle"] = Field(
         "black_box",
-        description="black_box: AttributeInferenceBlackBox, which learns from the auxiliary people; white_box and "
-        "lifestyle: AttributeInferenceWhiteBoxDecisionTree and AttributeInferenceWhiteBoxLifestyleDecisionTree, which "
-        "need the file of one tree with counts.",
+        description="`black_box`: AttributeInferenceBlackBox, which learns from the auxiliary people; `white_box`, "
+        "`lifestyle`: its attacks on a decision tree, which need the file of one tree with counts.",
     )
     classifier: ArtClassifier = "rf"
 

@@ -193,11 +193,13 @@ class Lomia(QueryAttack):
     """Infer the only value with which the label is right; a classifier trained on these people infers all others."""
 
     use: Literal["lomia"] = "lomia"
-    trees: PositiveInt = Field(10, description="How many trees the random forest has that learns from case 1.")
+    trees: PositiveInt = Field(
+        10, description="Trees of the random forest, which learns from people with exactly one right value."
+    )
     everybody: bool = Field(
         default=False,
-        description="Whether the classifier is asked about everybody, as the authors' code does; otherwise people of "
-        "case 1 keep the value that the labels give.",
+        description="Ask the classifier about everybody, as the authors' code does; otherwise people with exactly one"
+        " right value keep it.",
     )
 
     access_levels = frozenset({"labels", "scores", "file"})
@@ -299,10 +301,10 @@ class Likelihood(QueryAttack):
     use: Literal["likelihood"] = "likelihood"
     calibration: Literal["others", "members"] = Field(
         "others",
-        description="What the power is fitted on. others: what the model answers about the auxiliary people, who are "
-        "not in the table; the attack is then no worse than imputation on people outside. members: what models of the "
-        "same kind answer about those auxiliary people on whom they were trained; the attack then trusts the model as "
-        "far as is right for people of the table, and is worse than imputation on others.",
+        description="What the power is fitted on: the model's answers about auxiliary people, who are not in the "
+        "table (`others`: no worse than imputation on people outside), or answers of models of the same "
+        "kind that were trained on these people (`members`: right for people of the table, worse than "
+        "imputation on others).",
     )
 
     needs = frozenset({"targets", "mechanism"})

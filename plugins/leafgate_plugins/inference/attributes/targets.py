@@ -47,8 +47,7 @@ class InputAttack(AttackModel):
 
     secret: str | None = Field(
         default=None,
-        description="The column to infer, one that is not public; when left out, each of these that the model's trees "
-        "test.",
+        description="The column to infer, not a public one; by default each such column that the model's trees test.",
     )
 
     needs = frozenset({"targets"})

@@ -39,15 +39,14 @@ else:
 class LeafExclusion(AttackModel):
     """Exclude candidates whose leaf counts nobody of their class; no shadow model and no threshold is needed.
 
-    Trees of all rows exclude for certain (`MembershipBelief.excluded`); how often bootstraps do so is a test of the
-    hypothesis that the candidate is in the table; `leafgate.algorithms.exclusion.exclusion_p_values` proves its level.
+    Trees of all rows exclude for certain; how often bootstraps do so tests whether the candidate is in the table.
     """
 
     use: Literal["leaf_exclusion"] = "leaf_exclusion"
     zero_training_error: bool = Field(
         default=False,
-        description="It is published that the model predicts the class of everybody in the table correctly: nobody "
-        "whose class it predicts wrongly is in the table then. The attack believes it without a check.",
+        description="It is published that the model predicts everybody in the table correctly, so that nobody it "
+        "predicts wrongly is in the table; the attack does not check it.",
     )
 
     reads = frozenset({"exact", "bootstrap", "unknown"})

@@ -46,11 +46,9 @@ class WorstCase(LearnedAttack):
 
     use: Literal["worst_case"] = "worst_case"
     classifier: Literal["random_forest", "logistic_regression"] = Field(
-        "random_forest", description="What learns to tell the scores of members from those of others."
+        "random_forest", description="What separates the scores of members from those of others."
     )
-    correct: bool = Field(
-        default=False, description="Whether it also learns from whether the label with the highest score is right."
-    )
+    correct: bool = Field(default=False, description="Also learn whether the label with the highest score is right.")
 
     formula = (
         "score = the probability that a classifier gives to `member`, from the scores of all classes, the highest "
@@ -164,7 +162,7 @@ class Quantile(LearnedAttack):
     use: Literal["quantile"] = "quantile"
     law: Literal["normal", "quantile"] = Field(
         "normal",
-        description="normal: a mean and a deviation for people with these cells; quantile: the quantile that "
+        description="`normal`: a mean and a deviation for people with these cells; `quantile`: the quantile that "
         "`false_positives` names.",
     )
     false_positives: float = Field(
@@ -173,7 +171,9 @@ class Quantile(LearnedAttack):
     clip: float = Field(
         1e-3, gt=0, le=0.1, description="Added to p and to 1 - p in the logit, which bounds it by ln(1 + 1 / clip)."
     )
-    least_deviation: float = Field(0.1, gt=0, le=10.0, description="Added to each deviation of logits.")
+    least_deviation: float = Field(
+        0.1, gt=0, le=10.0, description="Added to each standard deviation of logits: scores of trees hardly differ."
+    )
 
     formula = (
         "phi = the logit of the model's score of the candidate's class; normal: score = (phi - mean) / deviation, both "

@@ -112,10 +112,11 @@ NAME_LIRA = (
 class LeaveOneOut(ReleaseAtMost):
     """The largest influence of one person on the logit of the score of that person's class.
 
+    A limit is kept only where all models of each table answer exactly alike, so that nothing is estimated.
+
     Departure: the influence is Feldman's memorisation on the scale of logits. An attack is told nobody of the table, so
-    this is no attack but a metric, which knows the table. A forest draws other rows once somebody is gone, and
-    scikit-learn since 1.9 also where a weight is 0; so influences are means over seeds. A limit is kept only where all
-    models of each table answer exactly alike, so that there is nothing to estimate.
+    this is no attack but a metric. Influences are means over seeds: a forest draws other rows once somebody is gone,
+    and scikit-learn since 1.9 also where a weight is 0.
     """
 
     use: Literal["leave_one_out"] = "leave_one_out"
@@ -126,7 +127,7 @@ class LeaveOneOut(ReleaseAtMost):
     seeds: int = Field(
         8,
         ge=1,
-        description="Models of each table that an influence is the mean of, where the learner draws random numbers.",
+        description="Models of each table over which an influence is averaged, where the learner draws random numbers.",
     )
 
     policy_example = "at_most: 2.0, people: 50, time_limit: 600"
@@ -134,9 +135,9 @@ class LeaveOneOut(ReleaseAtMost):
     scale = "from -13.82 to 13.82, in logits; 0: nobody tried moves the score of her own class"
     score_range = (-LARGEST_INFLUENCE, LARGEST_INFLUENCE)
     interpretation = (
-        "below 1 one person moves the odds of her own class by less than a factor of e; a full tree on people who "
-        "stand out comes to 13.82. Only `people` people are tried, so that others may have more influence. Where the "
-        "learner draws random numbers, no limit is kept."
+        "below 1 one person moves the odds of her own class by less than a factor of e; a full tree on "
+        "people who stand out comes to 13.82. Others than the `people` who are tried may have more "
+        "influence."
     )
     plain_failure = "a model trained without one of these people gives her own class a much lower score"
     formula = "max over people x of mean over seeds of logit s(x; table) - logit s(x; table without x)"

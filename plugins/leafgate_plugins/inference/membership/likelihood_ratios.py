@@ -40,12 +40,14 @@ class LiRA(ShadowAttack):
     use: Literal["lira"] = "lira"
     mode: Literal["online", "offline"] = Field(
         "online",
-        description="online: the likelihood with the candidate beside that without; offline: that without alone.",
+        description="`online`: the likelihood with the candidate compared with that without; `offline`: that without "
+        "alone.",
     )
     variance: Variance = Field(
         "shared",
-        description="shared: one variance of each candidate's logits, with the candidate and without; per_example: "
-        "two of each, as in the paper; fixed: two for all candidates, as in the paper with few models.",
+        description="`shared`: one variance for each candidate's logits, with and without the candidate; "
+        "`per_example`: two for each, as in the paper; `fixed`: two for all, as in the paper with few "
+        "models.",
     )
     clip: float = Field(
         1e-3, gt=0, le=0.1, description="Added to p and to 1 - p in the logit, which bounds it by ln(1 + 1 / clip)."
@@ -233,7 +235,7 @@ class RMIA(ShadowAttack):
         1.0,
         ge=1,
         le=100,
-        description="By what factor the candidate's ratio must be at least that of another person, to count as above.",
+        description="The factor by which the candidate's ratio must be at least another's to count as above.",
     )
 
     formula = (

@@ -172,12 +172,12 @@ class MembershipRate(ReleaseAtMost):
 
     confidence: OpenProbability = Field(
         default=0.95,
-        description="The probability that the intervals of all limits on membership of the policy hold together.",
+        description="The confidence that the intervals of all membership limits of the policy hold together.",
     )
     group: Literal["both", "everybody", "single_outs"] = Field(
         default="both",
-        description="Whom the limit is on: all candidates, those with a public record that nobody else in the table "
-        "has, or the worse of both.",
+        description="Judge all candidates (`everybody`), those whose public record nobody else in the table has "
+        "(`single_outs`), or the worse of both.",
     )
 
     judges = frozenset({MembershipBelief})
@@ -336,7 +336,7 @@ class MembershipAuc(MembershipRate):
 
     policy_example = "at_most: 0.6"
     formula = "(pairs in which the member scores higher + half of the ties) / pairs of a member and another candidate"
-    interpretation = "at most 0.5: the attack does no better than chance; 1: it ranks every member above everybody else"
+    interpretation = "at most 0.5: no better than chance; 1: every member ranks above everybody else"
     source = "Hanley, McNeil, Radiology 143, 1982; the interval by Hoeffding, JASA 58, 1963, section 5b"
 
     @property
@@ -351,17 +351,17 @@ class MembershipAuc(MembershipRate):
 
 
 class MembershipTpr(MembershipRate):
-    """The share of members whom the attack finds, at the threshold that takes a given share of others for members."""
+    """The share of members whom the attack finds, at a threshold with a given false-positive rate."""
 
     use: Literal["membership_tpr"] = "membership_tpr"
-    at_fpr: OpenProbability = Field(default=0.001, description="The share of non-members who are taken for members.")
+    at_fpr: OpenProbability = Field(default=0.001, description="The share of non-members taken for members.")
 
     policy_example = "at_most: 0.05, at_fpr: 0.01"
     formula = (
         "share of members above the threshold that the share `at_fpr` of the non-members is above; "
         "ties are broken at random"
     )
-    interpretation = "at most `at_fpr`: the attack does no better than chance; 1: it finds every member"
+    interpretation = "at most `at_fpr`: no better than chance; 1: it finds every member"
     source = "Carlini and others, IEEE S&P 2022, doi:10.1109/SP46214.2022.9833649; the interval is joint for both rates"
 
     @property
@@ -411,7 +411,7 @@ class MembershipAdvantage(MembershipRate):
 
     policy_example = "at_most: 0.1"
     formula = "maximum over thresholds of (true positive rate - false positive rate)"
-    interpretation = "0: the attack does no better than chance; 1: it tells members from all others"
+    interpretation = "0: no better than chance; 1: it separates members from all others"
     source = "Yeom and others, CSF 2018, doi:10.1109/CSF.2018.00027; the interval by Massart, Ann. Probab. 18, 1990"
 
     @property
@@ -432,7 +432,7 @@ class MembershipExcluded(MembershipRate):
 
     policy_example = "at_most: 0"
     formula = "non-members whom the attack excludes for certain / non-members"
-    interpretation = "0: the release excludes nobody; 1: everybody who is not in the table is known not to be"
+    interpretation = "0: the release excludes nobody; 1: everybody outside the table"
     plain_failure = "the release proves of people that they are not in the table"
     source = "counting; the interval by Clopper, Pearson, Biometrika 26, 1934, doi:10.1093/biomet/26.4.404"
 
@@ -475,11 +475,11 @@ class MembershipIdentified(ReleaseAtMost):
 
     use: Literal["membership_identified"] = "membership_identified"
     odds: PositiveFloat = Field(
-        default=10.0, description="Whoever is in the table with higher posterior odds than these is identified."
+        default=10.0, description="People in the table with higher posterior odds than this are identified."
     )
     confidence: OpenProbability = Field(
         default=0.95,
-        description="The probability that the intervals of all limits on membership of the policy hold together.",
+        description="The confidence that the intervals of all membership limits of the policy hold together.",
     )
 
     policy_example = "at_most: 0"
@@ -487,8 +487,9 @@ class MembershipIdentified(ReleaseAtMost):
     unit = Unit.PEOPLE
     threat_model = "Whatever the attack it judges assumes."
     formula = (
-        "number of candidates in the table whose posterior odds of being in it are above `odds`; at least: those whom "
-        "it would not find by chance, by the others with such odds; at most: as many of the whole table"
+        "number of candidates in the table whose posterior odds of being in it are above `odds`. "
+        "Interval: at least those beyond what chance finds, judged by the other candidates with such "
+        "odds; at most as many of the whole table"
     )
     scale = "from 0"
     interpretation = "0: the attack is sure of nobody; averages over candidates hide these people"

@@ -48,9 +48,7 @@ WORST_CASE_FOREST = {"min_samples_split": 20, "min_samples_leaf": 10, "max_depth
 class PeerAttack(ShadowAttack):
     """What the adapters have in common: how many shadow models a peer's classifier learns from."""
 
-    learn_from: int = Field(
-        3, ge=1, description="How many of the shadow models a classifier of theirs learns membership from."
-    )
+    learn_from: int = Field(3, ge=1, description="From how many shadow models a classifier of theirs learns.")
 
     fitted_once = True
 
@@ -80,8 +78,8 @@ class SacroMl(PeerAttack):
     alpha: OpenProbability = Field(0.01, description="Of qmia: its `alpha`, the false positive rate of its quantile.")
     open_pickles: bool = Field(
         False,
-        description="Of lira: let it write what the shadow models answer as pickles into a private folder, and open "
-        "them again. It opens no other file.",
+        description="Of lira: let it write the shadow models' answers as pickles into a private folder, and open them"
+        " again. It opens no other file.",
     )
 
     formula = "whatever SACRO-ML 2 computes; with lira the number that it calls member_prob"
@@ -104,8 +102,8 @@ class Art(PeerAttack):
     use: Literal["art"] = "art"
     attack: Literal["rule_based", "black_box"] = Field(
         "black_box",
-        description="rule_based: whoever's label is right is in the table, which needs no shadow model; black_box: a "
-        "classifier of scores and class, which learns from shadow models.",
+        description="`rule_based`: people whose label is right are in the table, without shadow models; `black_box`: "
+        "a classifier of scores and class learns from shadow models.",
     )
     classifier: ArtClassifier = "rf"
 

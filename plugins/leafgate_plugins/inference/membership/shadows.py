@@ -57,18 +57,17 @@ class ShadowOptions(Strict):
     time_limit: float | None = Field(
         None,
         gt=0,
-        description="Seconds after which no further model is begun, so that the attack is inconclusive; default: none.",
+        description="Seconds after which no further model is trained, so that the attack is inconclusive.",
     )
     cache: CacheFolder | None = Field(
         None,
-        description="A folder, below the policy's own, that keeps what the models answer about each candidate for the "
-        "next run; default: none.",
+        description="A folder below the policy's own that keeps the models' answers for the next run.",
     )
     jobs: int | None = Field(
         None,
         ge=1,
         le=64,
-        description="How many models are trained at once; default: one for each core, of builders one.",
+        description="How many models are trained at once; by default one for each core, of builders one.",
     )
 
 
