@@ -190,7 +190,8 @@ ATTACK_PAGE = Page(
         ),
         Family(
             title="Perturbed numbers",
-            about="These estimate original numbers from numbers with noise: [more](../explanation/ppdtc45.md#what-shared-numbers-disclose).",
+            about="These estimate original numbers from numbers with noise: "
+            "[more](../explanation/ppdtc45.md#what-shared-numbers-disclose).",
             members=("posterior", "spectral_filter", "pca_dr", "be_dr"),
         ),
         Family(
@@ -299,7 +300,8 @@ METRIC_PAGE = Page(
         ),
         Family(
             title="Perturbed numbers",
-            about="These score the release by its noise ([more](../explanation/ppdtc45.md#what-shared-numbers-disclose)).",
+            about="These score the release by its noise "
+            "([more](../explanation/ppdtc45.md#what-shared-numbers-disclose)).",
             members=("interval_privacy", "privacy_loss"),
         ),
         Family(

@@ -129,7 +129,7 @@ READERS = f"""# Model readers
 A model reader reads the trees of a model file that another program wrote, for `build: {{use: published, path: FILE}}`,
 `leafgate convert`, `scrub`, `repair` and `init --model`. The file's first bytes decide the format, not its name.
 [What a model's file discloses](model-files.md) describes each format; [Audit the file of a
-model](../how-to/audit-a-model-file.md) shows how to use them. [Plugins](plugin-readers.md#a-model-reader) can add
+model](../how-to/audit-a-model-file.md) shows how to use them. [Plugins](plugin-readers.md) can add
 readers.
 
 {GENERATED}
