@@ -1,6 +1,6 @@
 """Sessions on Adult, where it is there: a pipeline fails, is mended, passes.
 
-The pages are docs/how-to/audit-a-model-file.md and docs/how-to/repair.md.
+The pages are docs/how-to/audit-a-model-file.md and docs/how-to/remedies.md.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/how-to/audit-a-model-file.md"
-PAGES = [PAGE, PAGE.with_name("repair.md")]
+PAGES = [PAGE, PAGE.with_name("remedies.md")]
 POLICIES = Path(__file__).resolve().parents[1] / "policies"
 
 

@@ -206,8 +206,8 @@ EXIT_CODES = {
 }
 EXIT_CODE_NOTES = """A release may be published only where its audit ends with 0. `leafgate report` ends with the
 code of the stored verdict, its waivers judged again, `leafgate sweep` with 0 if
-[some release passes](../how-to/sweep.md), `leafgate sheet` and `leafgate map` with 0 if they wrote what they were asked
-for, whatever the verdict, `leafgate repair` with 0 if [the new model passes](../how-to/repair.md); of
+[some release passes](../how-to/limits.md#sweep-an-option), `leafgate sheet` and `leafgate map` with 0 if they wrote what they were asked
+for, whatever the verdict, `leafgate repair` with 0 if [the new model passes](../how-to/remedies.md#repair-a-model); of
 `leafgate diff` see [its table](../how-to/diff.md).
 
 An audit or a sweep claims the folder of `--out` before it changes anything in it. While it runs, every other audit and

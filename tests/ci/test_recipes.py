@@ -1,6 +1,6 @@
 """The recipes: scripts are run, commands are taken from files for orchestrators that are absent.
 
-The page is docs/how-to/recipes.md.
+The page is docs/how-to/ci.md.
 """
 
 from __future__ import annotations
