@@ -29,9 +29,10 @@ POLICIES = Path(__file__).resolve().parents[1] / "policies"
 
 
 def replayed_on_adult(text: str) -> str:
-    """The page with its session run again; its blocks are of a kind that needs the data."""
+    """The page with its session run again; its blocks are of a kind that needs the data. Other sessions stay."""
     os.environ["LEAFGATE_DATA"] = str(data_root())
-    return replayed(text.replace("```shell-session", "```console")).replace("```console", "```shell-session")
+    hidden = text.replace("```console", "```hidden").replace("```shell-session", "```console")
+    return replayed(hidden).replace("```console", "```shell-session").replace("```hidden", "```console")
 
 
 def masked(text: str) -> str:
