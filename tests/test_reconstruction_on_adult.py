@@ -1,6 +1,6 @@
 """How near the attacks on shared numbers come on Adult: one draw, by the page's command.
 
-The page is docs/explanation/reconstruction.md.
+The page is docs/explanation/ppdtc45.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The values in docs/explanation/structure.md, computed again for the models that are quick to fit."""
+"""The values in docs/results/structure-adult.csv, computed again for the models that are quick to fit."""
 
 from __future__ import annotations
 

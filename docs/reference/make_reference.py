@@ -116,7 +116,7 @@ SOURCES = f"""# Data sources
 
 A data source reads tables that the core does not read itself, or has an engine count their records where they are. A
 policy names one under `data.source`, by its name alone (`source: duckdb`) or with options. [Large
-tables](../how-to/large-tables.md) explains how to use them, and [plugins](plugin-sources.md#a-data-source) can add
+tables](../how-to/large-tables.md) explains how to use them, and [plugins](plugin-kinds.md#a-data-source) can add
 others.
 
 {GENERATED}
@@ -146,7 +146,7 @@ refused if it has other keys, except in `evidence`, or if its verdict does not f
 """
 FORMATS_OF_REPORTS = """## Report formats
 
-`leafgate audit --to NAME` and `leafgate report --to NAME` write these. [Plugins](plugin-formats.md#report-format) can
+`leafgate audit --to NAME` and `leafgate report --to NAME` write these. [Plugins](plugin-kinds.md#a-report-format) can
 add formats.
 
 | name | file | media type | what it is |
@@ -181,9 +181,9 @@ READERS = f"""# Model readers
 
 A model reader reads the trees of a model file that another program wrote. `build: {{use: published, path: FILE}}`
 audits such a file, and `leafgate convert`, `scrub`, `repair` and `init --model` take it too. The format is recognised
-by the file's first bytes, not by its name. [What a model's file tells beyond its predictions](file-formats.md) says
+by the file's first bytes, not by its name. [What a model's file tells beyond its predictions](model-files.md) says
 what each format discloses, and [Audit the file of a model](../how-to/audit-a-model-file.md) how to use them.
-[Plugins](plugin-readers.md#a-model-reader) can add readers.
+[Plugins](plugin-readers.md) can add readers.
 
 {GENERATED}
 

@@ -33,13 +33,14 @@ from leafgate_plugins.dp_random_trees.randomness import (
     smallest_refused_count,
     would_refuse_false_samples,
 )
-from writing import put, table, write_csv
+from writing import put, write_csv
 
 DOCS = Path(__file__).resolve().parents[1]
 PEOPLE = (300, 1_000, 3_000, 10_000, 30_000)
 FORESTS = ((8, 10, 0.1), (32, 20, 0.1), (128, 20, 0.075))
 """Trees, k and beta."""
 SCALES = (2.0, 10.0)
+PRINTED_PEOPLE, PRINTED_SETTING = (3_000, 30_000), "32 trees, k = 20, beta = 0.1"
 FALSE_DRAWS = 10
 """Of a false release that is drawn; one that is not drawn is judged once."""
 
@@ -107,7 +108,7 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     write_csv(options.out / "dp-randomness.csv", found)
     write_csv(options.out / "dp-forged-counts.csv", forgeries)
-    put(options.page, lines(found, forgeries))
+    put(options.page, lines(found))
 
 
 def people(size: int) -> Table:
@@ -270,36 +271,19 @@ def _laplace(scale: float, size: int, rng: np.random.Generator) -> Ids:
     return np.asarray(rng.geometric(stop, size) - rng.geometric(stop, size))
 
 
-def lines(found: Sequence[Refused], forgeries: Sequence[Forged]) -> Iterator[str]:
+def lines(found: Sequence[Refused]) -> Iterator[str]:
+    """The measured part of the page: one setting of each kind. The CSV files have all."""
     honest = [each for each in found if each.kind == "honest"]
     releases, refused = sum(each.releases for each in honest), sum(each.refused for each in honest)
-    yield f"Of {releases:,} honest releases in {len(honest)} settings {refused} were refused.\n"
-    yield from _forged_lines(forgeries)
-    yield "Refused of releases that are false, by how many people there are:\n"
-    rows: dict[tuple[str, str], list[str]] = {}
+    sizes = " and on ".join(f"{size:,}" for size in PRINTED_PEOPLE)
+    yield f"Of {releases:,} honest releases in {len(honest)} settings {refused} were refused. Refused of 10 false ones,"
+    yield f"on {sizes} people ({PRINTED_SETTING}; noise of scale 2):\n"
+    rows: dict[str, list[str]] = {}
     for each in found:
-        if each.kind != "honest":
-            how = f"scale {each.scale:g}" if each.scale else f"{each.trees} trees, k = {each.k}, beta = {each.beta:g}"
-            rows.setdefault((each.kind, how), []).append(f"{each.refused} of {each.releases}")
-    head = ("what is published", "claimed", *(f"{size:,}" for size in PEOPLE))
-    yield from table(head, [(*names, *cells) for names, cells in sorted(rows.items())], "ll" + "r" * len(PEOPLE))
-    yield ""
-
-
-def _forged_lines(forgeries: Sequence[Forged]) -> Iterator[str]:
-    yield f"Refused of honest releases on {FORGED_PEOPLE:,} people, of those in which one count is exact or rounded"
-    yield "(3 k shown of 3 k / beta people), and of those that show the most people among several draws."
-    yield "*Smallest* is the smallest exact count that is refused in every release of so many counters;"
-    yield "*inconclusive* are honest releases that leave an audit inconclusive if it does not run the builder:\n"
-    head = ("trees", "k", "beta", "counters", "smallest", "honest", "inconclusive", "exact k", "exact 2 k", "exact 3 k")
-    rows = []
-    for each in forgeries:
-        setting = (str(each.trees), str(each.k), f"{each.beta:g}", str(each.counters), str(each.smallest))
-        exact = (each.exact_k, each.exact_2k, each.exact_3k)
-        others = (each.honest_inconclusive, *exact, each.rounded, each.best_of_2, each.best_of_5)
-        honest = f"{each.honest_refused} of {each.honest}"
-        rows.append((*setting, honest, *(f"{refused} of {each.releases}" for refused in others)))
-    yield from table((*head, "rounded", "best of 2", "best of 5"), rows, "r" * (len(head) + 3))
+        setting = f"{each.trees} trees, k = {each.k}, beta = {each.beta:g}" if each.beta else each.scale
+        if each.people in PRINTED_PEOPLE and each.releases == FALSE_DRAWS and setting in (PRINTED_SETTING, 2.0):
+            rows.setdefault(each.kind, []).append(str(each.refused))
+    yield from (f"- {kind}: {' and '.join(numbers)}" for kind, numbers in sorted(rows.items()))
     yield ""
 
 

@@ -3,9 +3,8 @@
     python -m venv sacro && sacro/bin/pip install "sacroml==2.0.1"          in an environment of its own: it needs torch
     python docs/reproduce/structure_on_adult.py --root DIR --sacro sacro/bin/python
 
-DIR holds the folder `adult`. Writes docs/results/structure-adult.csv and the table in
-docs/explanation/structure.md. Refuses where one of its flags is not what the same rule as a limit says, or where the
-two environments' models differ.
+DIR holds the folder `adult`. Writes docs/results/structure-adult.csv. Refuses where one of its flags is not what the
+same rule as a limit says, or where the two environments' models differ.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import argparse
 import json
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,7 @@ from leafgate_plugins.structure.metrics import (
     SmallestLeaf,
     by_chance,
 )
-from writing import put, write_csv
+from writing import write_csv
 
 TOP = Path(__file__).resolve().parents[2]
 UNKNOWN = ("capital-gain", "capital-loss")
@@ -96,7 +95,6 @@ def main(root: Path, sacro: str) -> None:
         for (name, kind, options), result in zip(MODELS, flags, strict=True)
     ]
     write_csv(TOP / "docs/results/structure-adult.csv", rows)
-    put(TOP / "docs/explanation/structure.md", _page(rows))
 
 
 def _with_unknown(table: Table) -> Table:
@@ -187,21 +185,6 @@ def _as_flags(case: ScoringContext, values: dict[str, float], single: bool) -> d
         "unnecessary_risk": values["changes"] > 0,
         "gen_error_risk": by_chance(values["losses"], case.table.people, case.test.people) < 0.05,
     }
-
-
-def _page(rows: Sequence[Row]) -> Iterator[str]:
-    names = ("k", "class", "few", "df", "settings", "gap")
-    heads = ("smallest leaf of a tree", "of all trees", "by public columns", "one class", "few", "df", "changes")
-    yield f"| {' | '.join(('model', 'its flags', *heads, 'losses apart', 'accuracy'))} |"
-    yield "| --- | --- " + "| ---: " * 9 + "|"
-    for row in rows:
-        up = [row.k_anonymity_risk, row.class_disclosure_risk, row.smallgroup_risk, row.dof_risk]
-        up += [row.unnecessary_risk, row.gen_error_risk]
-        flags = ", ".join(name for name, flag in zip(names, up, strict=True) if flag) or "none"
-        sizes = (f"{n:,.0f}" for n in (row.smallest_leaf, row.smallest_joint, row.smallest_public))
-        shares = (f"{100 * share:.2f} %" for share in (row.one_class, row.few))
-        rest = (f"{row.freedom:,.0f}", f"{row.changes:.0f}", f"{row.losses:.3f}", f"{100 * row.accuracy:.2f} %")
-        yield f"| {' | '.join((row.model, flags, *sizes, *shares, *rest))} |"
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
         {"shadows": {"models": 8}, "law": "quantile", "false_positives": 0.1},
     ),
     "random_trees": ({"trees": 3, "depth": 1}, {"trees": 3, "depth": 1, "structure": "random"}),
-    "reconstructed_cells": ({}, {"baseline": "domains"}),
+    "reconstructed_cells": ({}, {"baseline": "domains"}, {"counted": "records"}, {"counted": "proved"}),
     "reidentification_risk": ({}, {"among": "population"}),
     "art": (
         {"attack": "rule_based"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,7 +42,6 @@ class Mistake:
         code: its exit code.
         broken: is the plugin listed as broken?
         healthy: the exit code of an audit that uses nothing of the plugin.
-        effect: what happens where there is no message.
     """
 
     name: str
@@ -52,14 +52,12 @@ class Mistake:
     code: int = 3
     broken: bool = False
     healthy: int = 0
-    effect: str = ""
 
     @property
     def row(self) -> str:
-        """The row of the mistake in the documentation."""
-        says = self.says.replace("PLUGIN", "acme 1.0").replace("MODULE", "acme")
-        listed = "`leafgate plugins`" if self.broken else f"exit {self.code}"
-        return f"| {self.name} | {listed} | {self.effect or f'`` {says} ``'} |"
+        """The row of the mistake in the documentation, without the plugin's name and version."""
+        says = re.sub(r"^\w+ \(PLUGIN\)(: )?", "", self.says).strip()
+        return f"| `` {says} `` | {self.name} |" if "`" in says else f"| `{says}` | {self.name} |"
 
 
 SPY: dict[str, Any] = {"attacks": [{"use": "linking"}, {"use": "spy"}]}
@@ -400,18 +398,16 @@ IN_RUN: list[Mistake] = [
         "",
         f"{LEAK}; print(cell); print(cell, file=sys.stderr); warnings.warn(cell); logging.error(cell); {GOOD}",
         code=0,
-        effect="none, and all of it is dropped",
     ),
     in_attack(
         "writes into the table that it is given",
         "",
         f'known.records["age"] = 0.0; {GOOD}',
         code=0,
-        effect="none: it is a copy",
     ),
     in_attack("writes into what may not be written", "spy (PLUGIN) failed: ValueError, line ", "known.weight[:] = 99"),
     in_attack("ends the program", "spy (PLUGIN) failed: SystemExit, line ", "sys.exit(0)"),
-    in_attack("interrupts the program", "", "raise KeyboardInterrupt", code=130, effect="none: it is taken for Ctrl-C"),
+    in_attack("interrupts the program", "", "raise KeyboardInterrupt", code=130),
     in_attack("ends its process", f"spy {CALLED}its process ended without an answer", "os._exit(0)", 60),
     in_attack("is slow", f"spy {CALLED}was ended after its 0.3 seconds (`time_limit`)", "time.sleep(600)", 0.3),
     Mistake(

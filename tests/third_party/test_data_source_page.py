@@ -1,4 +1,4 @@
-"""The data source of docs/reference/plugin-sources.md, installed as a plugin, works wherever a table is read."""
+"""The data source of docs/reference/plugin-kinds.md, installed as a plugin, works wherever a table is read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from survey import PEOPLE, survey
 
 pytestmark = pytest.mark.thorough
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs/reference/plugin-sources.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs/reference/plugin-kinds.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 (SOURCE,) = (text for text in BLOCKS if "def data_sources" in text)
 (WRITE,) = (text for text in BLOCKS if "def write(" in text)
@@ -48,7 +48,7 @@ def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def write() -> Callable[[Sequence[str], Sequence[Sequence[str | None]]], bytes]:
     """The function of the page that writes files for the kit."""
     names: dict[str, Any] = {}
-    exec(compile(WRITE, "docs/reference/plugin-sources.md", "exec"), names)
+    exec(compile(WRITE, "docs/reference/plugin-kinds.md", "exec"), names)
     function: Callable[[Sequence[str], Sequence[Sequence[str | None]]], bytes] = names["write"]
     return function
 

@@ -26,7 +26,7 @@ from survey import survey
 
 PACKAGE = Path(__file__).with_name("acme_leafgate")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = ("plugins", "plugin-components", "plugin-checks", "plugin-formats", "plugin-sources", "plugin-readers")
+PAGES = ("plugins", "plugin-components", "plugin-kinds", "plugin-readers")
 PAGE = "\n".join((DOCS / f"reference/{name}.md").read_text(encoding="utf-8") for name in PAGES)
 TUTORIAL = (DOCS / "tutorials/write-a-plugin.md").read_text(encoding="utf-8")
 SHOWN = dict(re.findall(r"`([\w.]+)`:\n\n```\w+\n(.*?)^```$", TUTORIAL, re.MULTILINE | re.DOTALL))
@@ -44,11 +44,11 @@ def test_a_file_is_shown_as_it_is(name: str) -> None:
 
 
 def test_the_other_blocks_of_code_are_those_that_a_test_runs() -> None:
-    """The shortest plugin, a builder, a check and its kit, a format; a source, its policy and kit; a reader and kit.
+    """The shortest plugin, a builder; a check, a source and a reader, each with its test; a format, a signer.
 
     In the tutorial a test stands beside the files of the package.
     """
-    assert len(re.findall(r"^```(?:python|toml|yaml)$", PAGE, re.MULTILINE)) == 5 + 3 + 2
+    assert len(re.findall(r"^```(?:python|toml|yaml)$", PAGE, re.MULTILINE)) == 2 + 3 * 2 + 2
     assert len(re.findall(r"^```(?:python|toml|yaml)$", TUTORIAL, re.MULTILINE)) == len(FILES) + 1
 
 

@@ -1,6 +1,6 @@
 """The report format, installed as a stranger's plugin, works wherever a bundled one does.
 
-The page is docs/reference/plugin-formats.md.
+The page is docs/reference/plugin-kinds.md.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from leafgate.testing import check_format
 from stranger import install
 from survey import survey
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs/reference/plugin-formats.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs/reference/plugin-kinds.md").read_text(encoding="utf-8")
 (SOURCE,) = (text for text in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "def report_formats" in text)
 FAILS = {"metrics": [{"use": "k_anonymity", "at_least": 24}, {"use": "exposure", "at_most": 0}]}
 

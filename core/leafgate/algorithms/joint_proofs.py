@@ -81,26 +81,41 @@ class Proof:
     multipliers: Mapping[int, Fraction]
 
 
-def check_proof(system: JointSystem, proof: Proof) -> bool:
-    """Whether a proof holds, verified without a solver in exact rational arithmetic.
+def people_at_most(system: JointSystem, proof: Proof) -> int | None:
+    """How many people the cells of a proof have at most, computed without a solver in exact rational arithmetic.
 
     Let m be the multipliers. Where the sum of m_r times constraint r has a coefficient of at least 1 at each cell of
     the proof and of at least 0 at every other cell, the people in the cells of the proof are at most this sum, because
-    no cell has fewer than 0 people. The sum is at most that of m_r high_r (m_r > 0) and m_r low_r (m_r < 0). Where this
-    is less than 1 the whole number of people in these cells is 0.
+    no cell has fewer than 0 people. The sum is at most that of m_r high_r (m_r > 0) and m_r low_r (m_r < 0); whole
+    people are at most this number rounded down.
 
     Args:
         system: what the releases state.
-        proof: what is proved, and how.
+        proof: some cells, and the multipliers.
+
+    Returns:
+        A number that no assignment exceeds; None where the multipliers prove nothing.
 
     Source: duality of linear programs, Schrijver, "Theory of Linear and Integer Programming", Wiley, 1986, section 7.4;
     rounding to whole numbers: section 23.1.
     """
     if any(abs(_end(system, row, multiplier)) == NO_LIMIT for row, multiplier in proof.multipliers.items()):
-        return False
+        return None
     one, total = _sum_of_constraints(system, proof.multipliers)
-    bound = sum(multiplier * _end(system, row, multiplier) for row, multiplier in proof.multipliers.items())
-    return bool((total[proof.cells] >= one).all() and bound < 1 and (total >= 0).all())
+    ends = (multiplier * _end(system, row, multiplier) for row, multiplier in proof.multipliers.items())
+    bound = sum(ends, Fraction(0))
+    return math.floor(bound) if (total[proof.cells] >= one).all() and (total >= 0).all() else None
+
+
+def check_proof(system: JointSystem, proof: Proof) -> bool:
+    """Whether a proof holds: its cells have at most 0 people, by `people_at_most`.
+
+    Args:
+        system: what the releases state.
+        proof: what is proved, and how.
+    """
+    most = people_at_most(system, proof)
+    return most is not None and most <= 0
 
 
 def _end(system: JointSystem, row: int, multiplier: Fraction) -> int:

@@ -18,13 +18,15 @@ from leafgate.lazy_loading import lazy
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
-    from scipy import optimize
+    from scipy import optimize, sparse
+    from scipy.sparse import csgraph
 
     from leafgate.kernel.arrays import Floats, Mask
     from leafgate.kernel.schema import Column, Schema
     from leafgate.kernel.table import Table
 else:
-    np, optimize = lazy("numpy"), lazy("scipy.optimize")
+    np, optimize, sparse = lazy("numpy"), lazy("scipy.optimize"), lazy("scipy.sparse")
+    csgraph = lazy("scipy.sparse.csgraph")
 
 MAX_PAIRS = 25_000_000
 """Pairs of a reconstructed record and a person, of which 5,000 by 5,000 take 200 MB and some seconds to match."""
@@ -159,16 +161,21 @@ def _coded(cells: pd.Series, column: Column) -> Floats:
     return np.asarray(np.where(codes < 0, np.nan, ranks[np.maximum(codes, 0)]))
 
 
-def most_right(columns: Sequence[Cells], cells: Mapping[str, Floats]) -> float:
+Counted = Literal["cells", "records"]
+"""What is counted where it is right: each cell by itself, or records all of whose cells are right."""
+
+
+def most_right(columns: Sequence[Cells], cells: Mapping[str, Floats], counted: Counted = "cells") -> float:
     """The share of cells that are right under the best matching of records with people, each person used once.
 
     Args:
         columns: the true cells, each of shape (n_people,), at least one column.
         cells: by the names of the columns the cells of the records, each of shape (n_records,), from 1 record to as
             many as people.
+        counted: cells, or whole records, for which the matching is the one with the most of these.
 
     Returns:
-        From 0 to 1, of all cells of the records. It is exact: no matching has more right.
+        From 0 to 1, of all cells, or of all records. It is exact: no matching has more right.
 
     Raises:
         InconclusiveError: there are more than MAX_PAIRS pairs. A matching that is not the best would understate what
@@ -178,12 +185,14 @@ def most_right(columns: Sequence[Cells], cells: Mapping[str, Floats]) -> float:
     ICML 2024, in their code (`average_error`): a minimum-cost matching of reconstructed and true examples, then the
     mean error over the attributes. The matching is that of Crouse, IEEE Transactions on Aerospace and Electronic
     Systems 52(4), 2016, in `scipy.optimize.linear_sum_assignment`.
-    Departure: a number is right or wrong, within a tolerance, where theirs errs by its distance; and there may be fewer
-    records than people.
+    Departure: a number is right or wrong, within a tolerance, where theirs errs by its distance; there may be fewer
+    records than people; and whole records can be counted (Hopcroft, Karp, SIAM Journal on Computing 2(4), 1973).
 
     >>> city = Cells(name="city", true=np.array([0.0, 0.0, 1.0]))
     >>> age = Cells(name="age", true=np.array([30.0, 40.0, 50.0]), width=2.0)
     >>> most_right([city, age], {"city": np.array([1.0, 0.0]), "age": np.array([31.0, 51.0])})
+    0.5
+    >>> most_right([city, age], {"city": np.array([0.0, 0.0]), "age": np.array([31.0, 51.0])}, "records")
     0.5
     """
     records, people = len(cells[columns[0].name]), len(columns[0].true)
@@ -196,12 +205,15 @@ def most_right(columns: Sequence[Cells], cells: Mapping[str, Floats]) -> float:
     for start in range(0, records, BLOCK):
         for column in columns:
             agreed[start : start + BLOCK] += column.right(cells[column.name][start : start + BLOCK])
+    if counted == "records":
+        whole = sparse.csr_array(agreed == len(columns))
+        return float((csgraph.maximum_bipartite_matching(whole, perm_type="column") >= 0).sum()) / records
     rows, matched = optimize.linear_sum_assignment(agreed, maximize=True)
     return float(agreed[rows, matched].sum()) / (records * len(columns))
 
 
-def commonest_right(columns: Sequence[Cells], records: int) -> float:
-    """The share of cells that are right under the best matching of records that all have each column's commonest cell.
+def commonest_right(columns: Sequence[Cells], records: int, counted: Counted = "cells") -> float:
+    """The share of cells, or of records, right under the best matching of records with all columns' commonest cells.
 
     In closed form: these records are alike, so the best people for them are those with the most such cells.
 
@@ -209,6 +221,8 @@ def commonest_right(columns: Sequence[Cells], records: int) -> float:
     0.6666666666666666
     """
     right = np.sum([column.commonest() for column in columns], axis=0)
+    if counted == "records":
+        return float(min(int((right == len(columns)).sum()), records)) / records
     return float(np.sort(right)[::-1][:records].sum()) / (records * len(columns))
 
 
@@ -245,7 +259,13 @@ Known = Literal["distributions", "domains"]
 """What the adversary of a baseline knows of each column: how its cells are distributed, or which there can be."""
 
 
-def baseline(columns: Sequence[Cells], records: int, seed: int, known: Known = "distributions") -> Baseline:
+def baseline(
+    columns: Sequence[Cells],
+    records: int,
+    seed: int,
+    known: Known = "distributions",
+    counted: Counted = "cells",
+) -> Baseline:
     """What so many records get right that follow from what is known of each column alone.
 
     Args:
@@ -253,10 +273,11 @@ def baseline(columns: Sequence[Cells], records: int, seed: int, known: Known = "
         records: how many, from 1 to as many as people.
         seed: from 0; the same seed gives the same numbers, whatever the order of people and columns.
         known: of each column.
+        counted: as in `most_right`.
 
     Returns:
-        Shares of the cells of the records, each under its own best matching. Of one column whose distribution is known
-        it is 1 where as many records as people are drawn: the distribution is then all there is to know.
+        Shares of the cells of the records, or of the records, each under its own best matching. Of one column whose
+        distribution is known it is 1 where as many records as people are drawn: that is all there is to know.
 
     Raises:
         InconclusiveError: as in `most_right`.
@@ -273,5 +294,6 @@ def baseline(columns: Sequence[Cells], records: int, seed: int, known: Known = "
             each.name: (each.drawn if by_distribution else each.drawn_of_domain)(records, coins[each.name])
             for each in columns
         }
-        drawn.append(most_right(columns, draws))
-    return Baseline(commonest_right(columns, records) if by_distribution else 0.0, tuple(sorted(drawn)))
+        drawn.append(most_right(columns, draws, counted))
+    commonest = commonest_right(columns, records, counted) if by_distribution else 0.0
+    return Baseline(commonest, tuple(sorted(drawn)))

@@ -35,6 +35,9 @@ def validated_table(belief: TableBelief, known: AdversaryKnowledge) -> TableBeli
         raise InconclusiveError("its belief needs from one record to as many `records` as the table has people")
     if records.size > MAX_TABLE_CELLS:
         raise InconclusiveError(f"its belief has `records` with more than {MAX_TABLE_CELLS:,} cells")
+    proved, most = belief.proved_cells, len(records) * (len(names) - (known.schema.target.name in names))
+    if proved is not None and (not isinstance(proved, int) or not 0 <= proved <= most):
+        raise InconclusiveError("its belief has `proved_cells` that are no whole number up to all cells of its records")
     cells = {name: _typed_cells(known.schema[name], records[name]) for name in names}
     return replace(belief, records=pd.DataFrame(cells))
 

@@ -211,9 +211,13 @@ class TableBelief(Belief):
             table; one or more of the schema's columns. Cells are values of the column's domain (of a secret number with
             bins, and of a class that is told in intervals, the names of these), or finite numbers; missing cells only
             where the column may have them.
+        proved_cells: how many cells of these columns, but for the class, are proved: so many people at least have one
+            of some values, or of some numbers within a tenth of the column's range, together with some class, in every
+            table that agrees with the release. None where the attack proves nothing.
     """
 
     records: pd.DataFrame
+    proved_cells: int | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)

@@ -189,7 +189,7 @@ class AttackSubject(Subject[Scenario, Instance, list[Belief]]):
         except (InconclusiveError, TypeError) as error:
             raise NonConformance(
                 f"it returned no list of beliefs that an audit takes: {error}",
-                "see docs/reference/plugin-components.md, What you promise",
+                "see docs/reference/plugin-components.md, What an attack believes",
             ) from error
 
     def pairs(self, neighbour: Callable[[Scenario], Instance | None], why: str) -> Iterator[tuple[Any, Any]]:

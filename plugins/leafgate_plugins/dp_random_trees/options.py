@@ -225,7 +225,7 @@ class DifferentialPrivacy(ReleaseAtMost):
     interpretation = "1 is strong; 10 says little"
     threat_model = DpRandomTrees.threat_model
     formula = "the smallest e with P(release | with you) <= exp(e) P(release | without you) + delta, both ways round"
-    source = "Dwork, McSherry, Nissim, Smith, TCC 2006; the accounts: docs/explanation/privacy-accounting.md"
+    source = "Dwork, McSherry, Nissim, Smith, TCC 2006; the accounts: docs/explanation/dp-random-trees.md"
 
     @property
     def reads_releases(self) -> bool:

@@ -120,7 +120,7 @@ class Published(TreeBuilder):
 
     threat_model = "Whatever the file claims is checked; nothing in it is trusted."
     formula = "the release is the file; of a fitted model what its trees say over the policy's columns"
-    source = "the formats of release files and model files: docs/reference/file-formats.md"
+    source = "the formats of release files and model files: docs/reference/model-files.md"
 
     @property
     def witness_file(self) -> Path | None:

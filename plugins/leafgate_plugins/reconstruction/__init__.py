@@ -1,7 +1,8 @@
 """Attacks that reconstruct a table: the originals of numbers shared with noise, and the records behind a tree.
 
 `attacks` uses the `posterior` of each column by itself, or the `estimators` of all columns together; `metrics` measures
-what the noise leaves unknown, and how far estimates are off. `leaf_records` writes down records that a tree counts;
+what the noise leaves unknown, and how far estimates are off. `leaf_records` writes down records that a tree counts,
+and `rebuild` the table that all trees of a `forest` count, with what is proved of it;
 `table_metric` measures how many of their cells are right beyond a baseline.
 """
 
@@ -19,6 +20,7 @@ def attack_models() -> dict[str, str]:
         "spectral_filter": "leafgate_plugins.reconstruction.attacks:SpectralFilter",
         "pca_dr": "leafgate_plugins.reconstruction.attacks:PcaDr",
         "be_dr": "leafgate_plugins.reconstruction.attacks:BeDr",
+        "rebuild": "leafgate_plugins.reconstruction.rebuild:Rebuild",
         "table_reconstruction": "leafgate_plugins.reconstruction.leaf_records:TableReconstruction",
     }
 

@@ -46,6 +46,13 @@ class ReconstructedCells(ReleaseAtMost):
         "alone, as in the literature, so that what a release discloses of the distributions counts, too.",
     )
 
+    counted: Literal["cells", "records", "proved"] = Field(
+        "cells",
+        description="What is counted: cells that are right, whole records that are right, each beyond the baseline; or "
+        "cells that the attack proves to be in every table with these counts, without any baseline (a number within a "
+        "tenth of its column's range, whatever `tolerance` is).",
+    )
+
     policy_example = "at_most: 0.1"
     judges = frozenset({TableBelief})
     checked_by = "table_reconstruction"
@@ -59,7 +66,9 @@ class ReconstructedCells(ReleaseAtMost):
         "people; B: the same of as many records that follow from the distribution of each column alone: all with each "
         "column's commonest cell, or with cells drawn by each column's true distribution (the median of 7 draws), "
         "whichever has more right; with `baseline: domains` with cells drawn evenly from the domains. Columns are "
-        "those that the attack reconstructs. The interval of the score has the least and the most that a draw has right"
+        "those that the attack reconstructs. The interval of the score has the least and the most that a draw has "
+        "right. With `counted: records` R and B are shares of records all of whose cells are right; with `counted: "
+        "proved` the score is the share of the table's cells, classes left out, that every table with these counts has"
     )
     source = f"{FERRY}: the matching, and random tables as the baseline; theirs know the columns' domains alone"
     scale = "from -1 to 1"
@@ -73,8 +82,11 @@ class ReconstructedCells(ReleaseAtMost):
     def score(self, case: ScoringContext) -> Score:
         """The score with its interval; where no release could break the limit it is insufficient.
 
-        Raises InconclusiveError for tables that are too large to match, and where weights count no people.
+        Raises InconclusiveError for tables that are too large to match, where weights count no people, and where the
+        attack proves no cells and these are counted.
         """
+        if self.counted == "proved":
+            return self._proved(case)
         records, table = case.require_belief(TableBelief).records, case.table
         if table.weighted:
             raise InconclusiveError("the policy's weights count no people, so records cannot be matched with people")
@@ -83,15 +95,15 @@ class ReconstructedCells(ReleaseAtMost):
         names = sorted(records.columns)
         columns = table_matching.true_cells(table, names, self.tolerance)
         cells = table_matching.coded_cells(records, table.schema)
-        right = table_matching.most_right(columns, cells)
-        baseline = table_matching.baseline(columns, len(records), case.known.seed, self.baseline)
+        right = table_matching.most_right(columns, cells, self.counted)
+        baseline = table_matching.baseline(columns, len(records), case.known.seed, self.baseline, self.counted)
         score, highest = right - baseline.value, right - baseline.low
         largest = 1 - baseline.value
         if not any(map(columns_asked, case.release.trees)):  # nothing but the class can be reconstructed of it
-            largest = max(largest, 1 - self._baseline_of_all(case).value)
+            largest = max(largest, 1 - self._baseline_of_all(case, self.counted).value)
         says = (
-            f"{right:.1%} of the cells of {len(records):,} reconstructed records ({', '.join(names)}) are right, and "
-            f"{baseline.value:.1%} without the release"
+            f"{right:.1%} of {'the cells of ' * (self.counted == 'cells')}{len(records):,} reconstructed records "
+            f"({', '.join(names)}) are right, and {baseline.value:.1%} without the release"
         )
         facts = {"records": len(records), "columns": names, "right": round(right, 6)}
         facts["baseline"] = {"commonest": round(baseline.commonest, 6), "drawn": [round(b, 6) for b in baseline.drawn]}
@@ -109,8 +121,18 @@ class ReconstructedCells(ReleaseAtMost):
             evidence={"reconstruction": AuditorOnly(facts), "says": AuditorOnly(says)},
         )
 
-    def _baseline_of_all(self, case: ScoringContext) -> table_matching.Baseline:
+    def _baseline_of_all(self, case: ScoringContext, counted: table_matching.Counted) -> table_matching.Baseline:
         """The baseline of as many records as people, with all columns that attacks may reconstruct."""
         names = [column.name for column in case.table.schema.columns if "key" not in column.roles]
         columns = table_matching.true_cells(case.table, sorted(names), self.tolerance)
-        return table_matching.baseline(columns, case.table.people, case.known.seed, self.baseline)
+        return table_matching.baseline(columns, case.table.people, case.known.seed, self.baseline, counted)
+
+    def _proved(self, case: ScoringContext) -> Score:
+        """The share of cells that the attack proves; the truth is not looked at."""
+        belief = case.require_belief(TableBelief)
+        if belief.proved_cells is None:
+            raise InconclusiveError("the attack proves no cells", remedy="Add the attack `rebuild`, which does.")
+        cells = case.table.people * sum(not {"class", "key"} & set(c.roles) for c in case.table.schema.columns)
+        score = belief.proved_cells / cells if cells else 0.0
+        says = f"{belief.proved_cells:,} of {cells:,} cells are in every table with these counts"
+        return Score(score, largest=1.0, remedy=LESS_DETAIL, evidence={"says": AuditorOnly(says)})

@@ -104,7 +104,7 @@ class FormatSubject:
 def is_declared(subject: FormatSubject) -> None:
     """Its name is a word, its file has a name of its own without a folder, and its media type is one."""
     if problems := mistakes(subject.format):
-        raise NonConformance(problems[0], "see docs/reference/plugin-formats.md, Report format")
+        raise NonConformance(problems[0], "see docs/reference/plugin-kinds.md, A report format")
 
 
 def renders_bytes(subject: FormatSubject) -> None:
@@ -257,7 +257,7 @@ def _require_masks(subject: FormatSubject, document: JsonObject, i: int, key: st
         if content in seen:
             raise NonConformance(
                 f"its file is the same for a `{key}` of {json.dumps(mask)} and of {seen[content]}",
-                'write what is known of a masked number, such as "fewer than 10" (docs/reference/plugin-formats.md)',
+                'write what is known of a masked number, such as "fewer than 10" (docs/reference/plugin-kinds.md)',
             )
         seen[content] = json.dumps(mask)
 

@@ -92,7 +92,7 @@ class ReaderSubject:
 def is_declared(subject: ReaderSubject) -> None:
     """Its name is a word, its functions are functions, `max_bytes` fits, and `to_file` leaves strange objects alone."""
     if problems := mistakes(subject.reader):
-        raise NonConformance(problems[0], "see docs/reference/plugin-readers.md, A model reader")
+        raise NonConformance(problems[0], "see docs/reference/plugin-readers.md")
     try:
         texts: object = subject.reader.texts()
     except Exception as error:

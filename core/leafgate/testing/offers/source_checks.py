@@ -108,7 +108,7 @@ def is_declared(subject: SourceSubject) -> None:
     """It says which files it reads, and what it does."""
     kind = type(subject.component)
     if problems := suffix_mistakes(kind):
-        raise NonConformance(problems[0], "see docs/reference/plugin-sources.md, A data source")
+        raise NonConformance(problems[0], "see docs/reference/plugin-kinds.md, A data source")
     described = inspect.getdoc(kind) if kind.__doc__ else ""
     if not described or PLACEHOLDER.search(described):
         raise NonConformance(f"{kind.__name__} has no docstring", "say what it reads: `leafgate explain` prints it")

@@ -188,7 +188,8 @@ def table_case(learned: Learned, change: Change = unchanged) -> ScoringContext:
         apart[name] = people[name].array[np.random.default_rng(number).permutation(len(people))]
     known_of = np.random.default_rng(len(people.columns)).random(len(people)) < SHARE[learned]
     records = pd.concat([people[known_of], apart[~known_of]], ignore_index=True)
-    return ScoringContext(world.table, world.table, world.release, world.known, TableBelief(records))
+    belief = TableBelief(records, proved_cells=int(known_of.sum()) * (len(records.columns) - 1))
+    return ScoringContext(world.table, world.table, world.release, world.known, belief)
 
 
 def mechanism_case(learned: Learned, change: Change = unchanged) -> ScoringContext:

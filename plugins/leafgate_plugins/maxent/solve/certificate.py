@@ -1,4 +1,34 @@
-"""Certificates: duals estimated at a given point, and the upper bound on the entropy that they prove."""
+"""Certificates: duals estimated at a given point, and the upper bound on the entropy that they prove.
+
+docs/explanation/maxent.md, "The certificate" states the bound, which holds where the Lagrangian L is concave on the set
+where the equalities hold. When that is so:
+
+E(N, W), the entropy after a competing test, is a sum of concave functions of y, so it only helps. -E(N, T), of the test
+that was asked, is convex. Where every leaf states every class it is a number; elsewhere it has to be compensated by the
+entropies of the rows. By entropy, the entropies of the rows of a branch minus the entropy of the branch are minus the
+information that the row gives about the class, which is concave in p(x|q) for fixed P(q). By gini the curvature of p n
+P^2 is 2 p / n, that of the rows' entropy at least 1 / (n P): 2 p P <= 1 is enough, P being the largest share that a
+class can have in the branch, which the rates bound.
+
+Several trees, or unknown sizes of nodes: the entropy of each row is divided into portions, p_i of it for each
+constraint i at an ancestor of its leaf. So L is concave if the duals at the ancestors of every leaf add up to at most
+1: by gain ratio each times max(1, r), by gini each times 2 P.
+
+One tree with known sizes: it is enough that the duals of each node, each times its r, add up to at most 1; those of
+nodes above each other are not added. Let phi(b) be the people of a branch b times their impurity, and p the dual of the
+node b. The competing tests at b divide the people of b, so sum p_i E(b, W_i) - p phi(b) is concave, which is p phi(b)
+to spend. Claim: what lies below b, with the entropies of its rows, less m phi(b), is concave for every m <= 1. In a
+leaf it is so by the argument above. A node b with p >= m compensates m phi(b) by its own competing tests, and p is
+required of each branch. With p < m they compensate p phi(b); the other m - p is required of the branches of b, because
+sum_c phi(c) - phi(b) is concave as well, so m is required of each. Either way at most 1 is required, and the claim
+holds by induction.
+
+By gini what counts are the largest branches that hold no node with an imposed constraint, because their rows have to
+compensate everything. The cap there is 1 / k, k being the smaller of two numbers: the share of the branch's people
+whose class is not the label of their leaf (the others are known, and changes d of the rest t that add up to 0 have sum
+d^2 / t >= 2 sum d^2 / sum t), and twice the largest share that a class can have of these people, none having more in a
+leaf than its label has.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,191 @@
+"""How much of a table the attack `rebuild` rebuilds and proves, over people, trees and kinds of models.
+
+    python docs/reproduce/rebuild.py --root DIR [--time-limit 60] [--large 600]
+
+DIR holds the folders `adult` and `german_credit`. Writes docs/results/rebuild.csv. It needs scikit-learn. Forests are
+fitted on one column for each value, without bootstrap unless a model says otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+
+from data_sets import german
+from leafgate.algorithms.table_matching import MAX_PAIRS, baseline, coded_cells, most_right, true_cells
+from leafgate.api import Branch, BuildResult, CategoricalSplit, Column, Leaf, Node, NumericSplit, Release, Schema, Table
+from leafgate.engine.knowledge import grant_knowledge
+from leafgate.engine.validation import validate_belief
+from leafgate.kernel.belief import TableBelief
+from leafgate_plugins.dp_random_trees.options import DpRandomTrees, RandomTrees
+from leafgate_plugins.kadet.builder import Kadet
+from leafgate_plugins.reconstruction.leaf_records import TableReconstruction
+from leafgate_plugins.reconstruction.rebuild import Rebuild
+from membership_setting import adult
+from writing import write_csv
+
+RESULTS = Path(__file__).resolve().parents[1] / "results" / "rebuild.csv"
+DATA: Mapping[str, Callable[[Path], tuple[pd.DataFrame, str]]] = {"adult": adult, "german": german}
+SIZES = (("adult", 100), ("adult", 300), ("adult", 1_000), ("german", 300))
+TREES = (1, 5, 20)
+LARGE = ("adult", 10_000, 20)
+SIDE_BY_SIDE = ("adult", 1_000)
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one attack made of one model.
+
+    `right`, `without`, `records` and `records_without` are shares of cells and of whole records that are right, and the
+    same without the release; `wrong` is the share of people in a wrong leaf, the mean over trees; `proved` the share of
+    cells that are proved. None where it was not computed, or the attack does not read such numbers.
+    """
+
+    data: str
+    people: int
+    model: str
+    trees: int
+    attack: str
+    seconds: float | None = None
+    wrong: float | None = None
+    right: float | None = None
+    without: float | None = None
+    records: float | None = None
+    records_without: float | None = None
+    proved: float | None = None
+
+
+def people_of(data: str, root: Path, people: int) -> Table:
+    """So many random people, a row each."""
+    cells, target = DATA[data](root)
+    cells = cells.sample(people, random_state=0).reset_index(drop=True)
+    columns, frame = list[Column](), dict[str, Any]()
+    for name in cells.columns:
+        if pd.api.types.is_numeric_dtype(cells[name]):
+            numbers = cells[name].astype(float)
+            bounds = (float(numbers.min()), float(numbers.max()))
+            columns.append(Column(name, frozenset({"quasi_identifier"}), bounds=bounds))
+            frame[name] = numbers
+            continue
+        values = tuple(sorted(set(cells[name].astype(str))))
+        roles = frozenset({"class", "sensitive"}) if name == target else frozenset({"quasi_identifier"})
+        columns.append(Column(name, roles, values=values))
+        frame[name] = pd.Categorical(cells[name].astype(str), categories=list(values))
+    return Table(Schema(tuple(columns)), pd.DataFrame(frame), np.ones(people, dtype=np.int64))
+
+
+def forest_release(
+    people: Table, trees: int, *, extra: bool = False, min_samples_leaf: int = 1, bootstrap: bool = False
+) -> Release:
+    """A forest of scikit-learn that counts everybody in each tree."""
+    target = people.schema.target.name
+    tests = list[tuple[str, str | None]]()
+    features = list[Any]()
+    for column in people.schema.features:
+        if column.numeric:
+            tests.append((column.name, None))
+            features.append(people.numbers(column.name))
+        for value in column.values or ():
+            tests.append((column.name, value))
+            features.append((people.frame[column.name] == value).to_numpy(dtype=float))
+    kind = ExtraTreesClassifier if extra else RandomForestClassifier
+    fitted = kind(trees, bootstrap=bootstrap, random_state=0, min_samples_leaf=min_samples_leaf)
+    fitted.fit(np.column_stack(features), people.frame[target].astype(str).to_numpy())
+    grown = [_tree(each.tree_, tests, [str(name) for name in fitted.classes_]) for each in fitted.estimators_]
+    return Release(
+        {}, people.schema, tuple(grown), combine="vote", count_semantics="bootstrap" if bootstrap else "exact"
+    )
+
+
+def _tree(fitted: Any, tests: Sequence[tuple[str, str | None]], classes: Sequence[str]) -> Node:
+    def node(i: int) -> Node:
+        if fitted.children_left[i] < 0:
+            counts = np.rint(fitted.value[i, 0] * fitted.weighted_n_node_samples[i]).astype(int)
+            return Leaf(classes[int(counts.argmax())], dict(zip(classes, counts.tolist(), strict=True)))
+        name, value = tests[fitted.feature[i]]
+        low, high = node(fitted.children_left[i]), node(fitted.children_right[i])
+        if value is None:
+            return NumericSplit(name, float(fitted.threshold[i]), low, high, float32=True)
+        return CategoricalSplit(name, (Branch((value,), high),), low)
+
+    return node(0)
+
+
+def rows(data: str, people: Table, model: str, release: Release, time_limit: float) -> Iterator[Row]:
+    """Both attacks on one release."""
+    for attack in (TableReconstruction(), Rebuild(time_limit=time_limit)):
+        start = Row(data, people.people, model, len(release.trees), attack.use)
+        if release.count_semantics not in attack.reads:
+            yield start
+            continue
+        known = grant_knowledge(people)
+        begin = time.monotonic()
+        (belief,) = attack.infer(release, known)
+        seconds = time.monotonic() - begin
+        valid = validate_belief(belief, known, release)
+        assert isinstance(valid, TableBelief)
+        yield Row(**{**vars(start), "seconds": seconds, **measured(people, valid)})
+
+
+def measured(people: Table, belief: TableBelief) -> dict[str, float | None]:
+    """The numbers of one belief."""
+    names = sorted(belief.records.columns)
+    cells = people.people * len(people.schema.features)
+    found: dict[str, float | None] = {"wrong": belief.evidence.get("in_a_wrong_leaf")}
+    if belief.proved_cells is not None:
+        found["proved"] = belief.proved_cells / cells
+    if len(belief.records) * people.people > MAX_PAIRS:
+        return found
+    columns, coded = true_cells(people, names), coded_cells(belief.records, people.schema)
+    found["right"] = most_right(columns, coded)
+    found["records"] = most_right(columns, coded, "records")
+    found["without"] = baseline(columns, len(belief.records), 0).value
+    found["records_without"] = baseline(columns, len(belief.records), 0, counted="records").value
+    return found
+
+
+def every_row(root: Path, time_limit: float, large: float) -> Iterator[Row]:
+    for data, n in SIZES:
+        people = people_of(data, root, n)
+        for trees in TREES:
+            yield from rows(data, people, "random forest", forest_release(people, trees), time_limit)
+    people = people_of(*SIDE_BY_SIDE[:1], root, SIDE_BY_SIDE[1])
+    data, rng = SIDE_BY_SIDE[0], np.random.default_rng(0)
+    for model, release in (
+        ("kADET, k = 10", Kadet(k=10).build(people, rng)),
+        ("private random trees, epsilon 1", DpRandomTrees(epsilon=1.0, rehearsal=True).build(people, rng)),
+        ("random trees with all counts", RandomTrees(trees=20, depth=4).build(people, rng)),
+        ("random forest, 20 people a leaf", forest_release(people, 20, min_samples_leaf=20)),
+        ("random forest on bootstraps", forest_release(people, 20, bootstrap=True)),
+        ("extra trees", forest_release(people, 20, extra=True)),
+    ):
+        yield from rows(data, people, model, BuildResult.of(release).release, time_limit)
+    data, n, trees = LARGE
+    if large:
+        people = people_of(data, root, n)
+        yield from list(rows(data, people, "random forest", forest_release(people, trees), large))[1:]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", type=Path, required=True, help="the folder with the data sets")
+    parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for each attack")
+    parser.add_argument("--large", type=float, default=600.0, help="seconds for 10,000 people; 0 leaves them out")
+    options = parser.parse_args()
+    found = list[Row]()
+    for row in every_row(options.root, options.time_limit, options.large):
+        print(row, flush=True)
+        found.append(row)
+    write_csv(RESULTS, found)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+"""How many people have each part of each column, and are in each pair of leaves, at least and at most: all of it."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from leafgate.api import Ids, Mask
+from leafgate_plugins.reconstruction.forest.assignment import regions_of
+from leafgate_plugins.reconstruction.forest.cell_bounds import (
+    MAX_CELLS,
+    Cells,
+    CellSearch,
+    Question,
+    cell_system,
+    largest_cells,
+    pair_bounds,
+    touched,
+)
+from leafgate_plugins.reconstruction.forest.column_bounds import ColumnBounds, column_bounds
+from leafgate_plugins.reconstruction.forest.regions import Forest
+
+MAX_WHOLE_PAIRS = 400
+"""So many pairs of leaves are searched for by whole numbers of people, those of the first trees."""
+MAX_PAIRS = 1_000_000
+"""Pairs of leaves are kept of so many trees that these are about as many: each takes 36 bytes."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Limits:
+    """How many people have some things, by class.
+
+    Attributes:
+        low: shape (n_things, n_classes), at least so many.
+        high: shape (n_things, n_classes), at most so many.
+        is_best: shape (n_things, n_classes), whether tables were found that have so few and so many.
+        is_possible: shape (n_things, n_classes), whether a table was found in which somebody of the class has it.
+    """
+
+    low: Ids
+    high: Ids
+    is_best: Mask
+    is_possible: Mask
+
+    def counted(self) -> dict[str, int]:
+        """How many things of a class are proved, of these exactly, excluded, possible, and open."""
+        proved, excluded = self.low > 0, self.high == 0
+        possible = self.is_possible & ~proved & ~excluded
+        return {
+            "proved": int(proved.sum()),
+            "exactly": int((proved & (self.low == self.high)).sum()),
+            "excluded": int(excluded.sum()),
+            "possible": int(possible.sum()),
+            "open": int((~proved & ~excluded & ~possible).sum()),
+        }
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ForestBounds:
+    """Everything that is proved.
+
+    Attributes:
+        columns: of each column, by all trees on it alone.
+        limits: of each column, the same with what the trees state together.
+        pairs: for two trees the pairs of their leaves that have something in common, and how many people are in them.
+        trees_together: shape (n_classes,), how many trees were looked at together.
+    """
+
+    columns: tuple[ColumnBounds, ...]
+    limits: tuple[Limits, ...]
+    pairs: Mapping[tuple[int, int], Limits] = field(default_factory=dict)
+    trees_together: tuple[int, ...] = ()
+
+    @property
+    def proved_cells(self) -> int:
+        """How many cells of any table that agrees are certainly one of the values or short intervals."""
+        each = zip(self.columns, self.limits, strict=True)
+        return sum(
+            int(np.maximum(bounds.proved_near, limits.low[bounds.is_near].sum(axis=0)).sum()) for bounds, limits in each
+        )
+
+
+def forest_bounds(
+    forest: Forest, near: Sequence[float], deadline: float, found: Sequence[Ids | None] = ()
+) -> ForestBounds:
+    """The limits of all columns and pairs of leaves.
+
+    Args:
+        forest: what is published.
+        near: for each column the length up to which an interval counts as one cell.
+        deadline: by `time.monotonic`, after which nothing is asked of the solver.
+        found: for each class a leaf of each tree for each person, in a table that agrees with all trees; None where
+            there is none.
+    """
+    columns = tuple(column_bounds(each, i, forest.trees, near[i]) for i, each in enumerate(forest.columns))
+    low, high = ([each.low.copy() for each in columns], [each.high.copy() for each in columns])
+    best, possible = ([np.zeros(each.low.shape, dtype=bool) for each in columns] for _ in range(2))
+    together, searches = list[int](), list[tuple[Cells, CellSearch] | None]()
+    for label in range(len(forest.classes)):
+        assigned = found[label] if found else None
+        searches.append(_search(forest, label, deadline, assigned))
+        together.append(0 if searches[-1] is None else len(searches[-1][0].numbers))
+        if assigned is not None:
+            _see(forest, columns, label, assigned, possible)
+    for label, each_search in enumerate(searches):
+        if each_search is None:
+            continue
+        cells, search = each_search
+        for i, each in enumerate(columns):
+            for block in range(len(each.low)):
+                if search.seconds <= 0 and not search.shown:
+                    break
+                question = touched(cells.regions, i, each.block == block)
+                answer = search.answer(question, int(low[i][block, label]), int(high[i][block, label]))
+                low[i][block, label], high[i][block, label] = answer.low, answer.high
+                best[i][block, label] = answer.is_best
+                possible[i][block, label] |= answer.is_possible
+    limits = tuple(
+        Limits(low=low[i], high=high[i], is_best=best[i], is_possible=possible[i]) for i in range(len(columns))
+    )
+    pairs = _pairs(forest, searches, deadline, found)
+    return ForestBounds(columns=columns, limits=limits, pairs=pairs, trees_together=tuple(together))
+
+
+def _search(forest: Forest, label: int, deadline: float, assigned: Ids | None) -> tuple[Cells, CellSearch] | None:
+    """The cells of the people of a class; None where nobody is in it, one tree has too many, or the time is over."""
+    if not forest.people[label] or time.monotonic() > deadline:
+        return None
+    cells = largest_cells(forest.trees, label, MAX_CELLS)
+    if cells is None:
+        return None
+    is_whole = len(cells.numbers) == len(forest.trees)
+    search = CellSearch(cell_system(forest.trees, cells, label), is_whole, deadline)
+    if assigned is not None and is_whole:
+        position = {row.tobytes(): i for i, row in enumerate(cells.leaf)}
+        places = [position[row.tobytes()] for row in np.ascontiguousarray(assigned[:, list(cells.numbers)])]
+        search.add(np.bincount(places, minlength=len(cells.leaf)))
+    return cells, search
+
+
+def _see(forest: Forest, columns: Sequence[ColumnBounds], label: int, leaf: Ids, possible: list[Mask]) -> None:
+    """Mark what somebody has in a table in which each person can have any part that all her leaves have."""
+    regions = regions_of(forest.trees, leaf, range(len(forest.trees)))
+    for i, each in enumerate(columns):
+        parts = np.asarray(regions.columns[i].reach.any(axis=0))
+        possible[i][np.unique(each.block[parts[: len(each.block)]]), label] = True
+
+
+def _pairs(
+    forest: Forest,
+    searches: Sequence[tuple[Cells, CellSearch] | None],
+    deadline: float,
+    found: Sequence[Ids | None],
+) -> dict[tuple[int, int], Limits]:
+    """The pairs of leaves of each two trees, both of which have somebody of the class."""
+    pairs, kept, asked = dict[tuple[int, int], Limits](), 0, 0
+    for one, two in itertools.combinations(range(len(forest.trees)), 2):
+        if pairs and (time.monotonic() > deadline or kept > MAX_PAIRS):
+            break
+        first, second = forest.trees[one], forest.trees[two]
+        meets = first.regions.meets(second.regions)
+        at = np.flatnonzero(meets)
+        kept += len(at)
+        low, high = (np.zeros((len(at), len(forest.classes)), dtype=np.int64) for _ in range(2))
+        best, possible = (np.zeros(low.shape, dtype=bool) for _ in range(2))
+        for label in range(len(forest.classes)):
+            both = pair_bounds(first.people[:, label], second.people[:, label], meets)
+            low[:, label], high[:, label] = (each.reshape(-1)[at] for each in both)
+            assigned = found[label] if found else None
+            if assigned is not None:
+                numbers = assigned[:, one] * len(second.people) + assigned[:, two]
+                possible[:, label] = np.isin(at, numbers)
+            search = searches[label]
+            if search is None or not search[1].is_whole or asked + len(at) > MAX_WHOLE_PAIRS:
+                continue
+            asked += len(at)
+            cells = search[0]
+            columns = [cells.numbers.index(number) for number in (one, two)]
+            number = cells.leaf[:, columns[0]] * len(second.people) + cells.leaf[:, columns[1]]
+            for row, pair in enumerate(at.tolist()):
+                if search[1].seconds <= 0 and not search[1].shown:
+                    break
+                inside = number == pair
+                answer = search[1].answer(
+                    Question(may=inside, must=inside), int(low[row, label]), int(high[row, label])
+                )
+                low[row, label], high[row, label] = answer.low, answer.high
+                best[row, label] = answer.is_best
+                possible[row, label] |= answer.is_possible
+        pairs[one, two] = Limits(low=low, high=high, is_best=best, is_possible=possible)
+    return pairs

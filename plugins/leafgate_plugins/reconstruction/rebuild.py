@@ -1,0 +1,239 @@
+"""The attack that rebuilds the table from the counts on all leaves of all trees, with limits on what any table has."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
+
+from leafgate.api import (
+    MORE,
+    AdversaryKnowledge,
+    AttackModel,
+    AuditorOnly,
+    InconclusiveError,
+    PositiveFloat,
+    PositiveInt,
+    Release,
+    Schema,
+    TableBelief,
+    lazy,
+)
+from leafgate_plugins.reconstruction.leaf_records import FERRY
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from leafgate.algorithms import routing
+    from leafgate_plugins.reconstruction import leaf_records
+    from leafgate_plugins.reconstruction.forest import assignment, bounds, draws, regions
+    from leafgate_plugins.reconstruction.forest.assignment import Assignment
+    from leafgate_plugins.reconstruction.forest.bounds import ForestBounds
+    from leafgate_plugins.reconstruction.forest.regions import ColumnParts, Forest, Spans, Subsets
+else:
+    np, pd, routing = lazy("numpy"), lazy("pandas"), lazy("leafgate.algorithms.routing")
+    leaf_records = lazy("leafgate_plugins.reconstruction.leaf_records")
+    assignment, bounds, draws, regions = (
+        lazy(f"leafgate_plugins.reconstruction.forest.{name}") for name in ("assignment", "bounds", "draws", "regions")
+    )
+
+NEAR = 0.1
+"""An interval no longer than this share of a column's range counts as a cell that is proved: its middle is right within
+half of it, which is how near a number of `reconstructed_cells` has to be by default."""
+SEARCHED = 0.6
+"""The share of the time limit after which the search for a table ends."""
+MAX_REACH = 30_000_000
+"""People times parts of a column: where there are more, its numbers are taken from the middle of what is left open."""
+PARTLY_KNOWN = "people are known whose cells in some tested columns are not, so that they are not used"
+KNOWN_MAY_BE_DRAWN = "people are known, and how often each bootstrap drew them is not, so that they are not used"
+NOT_IN_LEAVES = "the people who are known are not among those that the trees count"
+
+
+class Rebuild(AttackModel):
+    """Rebuild the table from the counts on all leaves of all trees, and prove what every such table has.
+
+    The columns are those that the trees test, and the class.
+    """
+
+    use: Literal["rebuild"] = "rebuild"
+
+    steps: Annotated[PositiveInt, MORE] = Field(
+        1_000, description="Changes tried for each person, where the solver finds no table that agrees with all trees."
+    )
+    time_limit: Annotated[PositiveFloat | None, MORE] = Field(
+        120.0,
+        description="Seconds after which nothing more is searched: 60 % for the table, the rest for what is proved. "
+        "What is proved by then holds, and the table is the best that was found.",
+    )
+
+    reads = frozenset({"exact", "bootstrap"})
+    parts = frozenset({"trees"})
+    needs = frozenset({"people"})
+    threat_model = (
+        "The adversary has the release, whose leaves count the people of each class, and the declared domains. It "
+        "knows nobody's cells, public ones included, but for the people that the policy grants it (`knows.people`), "
+        "who are taken out of all counts if their tested columns are known. Of bootstraps it does not "
+        "know how often somebody was drawn: their counts prove nothing, and it writes down the likeliest table."
+    )
+    formula = (
+        "table: leaves of all trees for each person, so that as few people as possible are in a leaf with more than it "
+        "counts (whole people in the cells of all trees where these are few; else a transport from tree to tree, and "
+        "simulated annealing); cells within what a person's leaves leave open as `table_reconstruction` has them. "
+        "Proved: the least number of people with a part of a column, by longest paths between the ends of intervals or "
+        "a linear program over sets of values, and by linear programs and whole people in cells of several trees. Of "
+        "bootstraps: the likeliest numbers of people in these cells, draws taken to be Poisson distributed"
+    )
+    source = (
+        f"{FERRY}: the table that agrees with all trees, by a constraint solver; limits on cells of a table by its "
+        "margins: A. Dobra, S. E. Fienberg, PNAS 97(22), 2000, doi:10.1073/pnas.97.22.11885"
+    )
+
+    def infer(self, release: Release, known: AdversaryKnowledge) -> list[TableBelief]:
+        """The rebuilt records, as many as the trees count people whom nobody knows.
+
+        Raises InconclusiveError where no tree counts whole people of each class on all its leaves, where the trees
+        count different people, and for trees that predict numbers.
+        """
+        if release.predicts_numbers:
+            raise InconclusiveError(
+                "its trees predict numbers, and such trees are not rebuilt",
+                remedy="leave this attack out, or publish trees that count people by class",
+            )
+        start = time.monotonic()
+        seconds = float("inf") if self.time_limit is None else self.time_limit
+        forest = regions.Forest.of(release, known.schema)
+        if release.count_semantics == "bootstrap":
+            return [_of_draws(forest, release, known, start + seconds)]
+        forest, n_known, unused = _without_known(forest, release, known)
+        rng = np.random.default_rng([known.seed, 46])
+        found = _assignments(forest, rng, self.steps, start + SEARCHED * seconds)
+        agreeing = [each.leaf if each is not None and not each.missed else None for each in found]
+        near = [_near(parts) for parts in forest.columns]
+        limits = bounds.forest_bounds(forest, near, start + seconds, agreeing)
+        evidence = _evidence(forest, limits, found, n_known, (*forest.unused, *unused))
+        records = _records(forest, found, known.schema, known.seed)
+        return [TableBelief(records, proved_cells=limits.proved_cells, evidence=evidence)]
+
+
+def _of_draws(forest: Forest, release: Release, known: AdversaryKnowledge, deadline: float) -> TableBelief:
+    """The likeliest table of which the trees' bootstraps were drawn, with as many people as each draws.
+
+    Raises InconclusiveError where each tree alone has too many leaves.
+    """
+    found, together = draws.drawn_people(forest, release, deadline)
+    evidence: dict[str, Any] = {"trees": len(forest.trees), "trees_together": together}
+    unused = [*forest.unused, *([KNOWN_MAY_BE_DRAWN] if known.people is not None and known.people.people else [])]
+    if unused:
+        evidence["unused"] = unused
+    return TableBelief(_records(forest, found, known.schema, known.seed), evidence=evidence)
+
+
+def _without_known(forest: Forest, release: Release, known: AdversaryKnowledge) -> tuple[Forest, int, tuple[str, ...]]:
+    """The forest of the people who are not known, how many are, and why known people were not used.
+
+    Raises InconclusiveError where the people who are known are not among those that the trees count.
+    """
+    people = known.people
+    if people is None or not people.people:
+        return forest, 0, ()
+    needed = {known.schema.target.name, *(parts.column.name for parts in forest.columns)}
+    if not needed <= {column.name for column in people.schema.columns}:
+        return forest, 0, (PARTLY_KNOWN,)
+    label = np.array([forest.classes.index(str(name)) for name in people.frame[known.schema.target.name]])
+    trees = []
+    for number, tree in zip(forest.numbers, forest.trees, strict=True):
+        leaf = regions.positions(tree.leaf, routing.leaf_numbers(release.trees[number], people).astype(np.int64))
+        taken = np.zeros_like(tree.people)
+        if (leaf < 0).any():
+            raise InconclusiveError(NOT_IN_LEAVES, place="knows.people", remedy="name people of the table")
+        np.add.at(taken, (leaf, label), people.weight)
+        trees.append(replace(tree, people=tree.people - taken))
+        if (trees[-1].people < 0).any():
+            raise InconclusiveError(NOT_IN_LEAVES, place="knows.people", remedy="name people of the table")
+    if not trees[0].people.any():
+        raise InconclusiveError("everybody is known, so that there is nothing to rebuild")
+    return replace(forest, trees=tuple(trees)), people.people, ()
+
+
+def _assignments(forest: Forest, rng: np.random.Generator, steps: int, deadline: float) -> list[Assignment | None]:
+    """The people of each class; None where there is nobody. Each class has its share of the time."""
+    found: list[Assignment | None] = []
+    start, people = time.monotonic(), forest.people
+    for label, n in enumerate(people.tolist()):
+        share = people[: label + 1].sum() / people.sum()
+        until = start + (deadline - start) * share if np.isfinite(deadline) else deadline
+        found.append(assignment.assign(forest.trees, label, rng, steps=steps, deadline=until) if n else None)
+    return found
+
+
+def _near(parts: ColumnParts) -> float:
+    """The length up to which an interval counts as one cell of a column; 0 for values."""
+    if parts.values:
+        return 0.0
+    low, high = parts.column.bounds or (parts.starts[0], parts.ends[-1])
+    return float(NEAR * (high - low))
+
+
+def _records(forest: Forest, found: Sequence[Assignment | None], schema: Schema, seed: int) -> pd.DataFrame:
+    """A record for each person: a cell of each column within what her leaves leave open."""
+    there = [(name, each) for name, each in zip(forest.classes, found, strict=True) if each is not None]
+    order = range(len(forest.trees))
+    own = [assignment.regions_of(forest.trees, each.leaf, order) for _, each in there]
+    cells: dict[str, Any] = {}
+    for j, parts in enumerate(forest.columns):
+        name = parts.column.name
+        rng = np.random.default_rng([seed, *hashlib.sha256(name.encode()).digest()[:8]])
+        cells[name] = np.concatenate([_cells(parts, each.columns[j], rng) for each in own])
+    names = np.array([name for name, _ in there], dtype=object)
+    cells[schema.target.name] = np.repeat(names, [len(each.leaf) for _, each in there])
+    return pd.DataFrame(cells)
+
+
+def _cells(parts: ColumnParts, own: Spans | Subsets, rng: np.random.Generator) -> Any:
+    """A cell of one column for each person, whose leaves leave these parts."""
+    starts, ends = np.append(parts.starts, np.nan), np.append(parts.ends, np.nan)  # the last part is a missing cell
+    if isinstance(own, regions.Spans) and len(own.first) * len(starts) > MAX_REACH:
+        middle = np.where(own.first <= own.last, (own.first + own.last) // 2, len(parts.starts))
+        return (starts[middle] + ends[middle]) / 2
+    reach = own.reach
+    if not parts.values and not parts.column.missing:
+        reach = np.column_stack([reach, np.zeros(len(reach), dtype=bool)])
+    if parts.values:
+        starts, ends = np.zeros(0), np.zeros(0)
+    spread = leaf_records.Parts(column=parts.column, values=parts.values, starts=starts, ends=ends, reach=reach)
+    return leaf_records.spread_cells(spread, np.ones(len(reach), dtype=np.int64), rng)
+
+
+def _evidence(
+    forest: Forest,
+    limits: ForestBounds,
+    found: Sequence[Assignment | None],
+    known: int,
+    unused: Sequence[str],
+) -> dict[str, Any]:
+    """What reports say of the attack. Numbers that follow from people who are known are for auditors."""
+    missed = sum(each.missed for each in found if each is not None)
+    columns = {parts.column.name: each.counted() for parts, each in zip(forest.columns, limits.limits, strict=True)}
+    total = [*columns.values()]
+    evidence: dict[str, Any] = {
+        "trees": len(forest.trees),
+        "agrees": not missed,
+        "in_a_wrong_leaf": round(missed / (int(forest.people.sum()) * len(forest.trees)), 6),
+        "proved_cells": limits.proved_cells,
+        "parts_of_columns": {key: sum(each[key] for each in total) for key in total[0]} if total else {},
+        "trees_together": min((n for n in limits.trees_together if n), default=0),
+    }
+    pairs = [each.counted() for each in limits.pairs.values()]
+    if pairs:
+        counted = {key: sum(each[key] for each in pairs) for key in pairs[0]}
+        evidence["pairs_of_leaves"] = counted | {"pairs_of_trees": len(pairs)}
+    if known:
+        evidence = {key: AuditorOnly(value) for key, value in (evidence | {"known_people": known}).items()}
+    if unused:
+        evidence["unused"] = list(unused)
+    return evidence

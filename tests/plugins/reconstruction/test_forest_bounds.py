@@ -1,0 +1,209 @@
+"""Limits on numbers of people by the counts of a forest, compared with all tables that have these counts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from leafgate import InconclusiveError
+from leafgate.algorithms.joint_bounds import most_people
+from leafgate.algorithms.joint_proofs import check_witness, people_at_most
+from leafgate.api import Branch, CategoricalSplit, Ids, Leaf, NumericSplit, Release
+from leafgate_plugins.reconstruction.forest import assignment
+from leafgate_plugins.reconstruction.forest.assignment import assign, regions_of
+from leafgate_plugins.reconstruction.forest.bounds import ForestBounds, forest_bounds
+from leafgate_plugins.reconstruction.forest.cell_bounds import cell_system, largest_cells
+from leafgate_plugins.reconstruction.forest.column_bounds import column_bounds
+from leafgate_plugins.reconstruction.forest.regions import ColumnParts, Forest
+from rebuilt_tables import CLASSES, Case, random_case
+
+CASES = 210
+
+
+@pytest.fixture(scope="module", name="every_case")
+def _every_case() -> list[tuple[Case, Forest, ForestBounds]]:
+    """Random cases, every third of which has a column with missing cells, and everything that is proved of each."""
+    found = []
+    for seed in range(CASES):
+        case = random_case(seed, missing=seed % 3 == 0)
+        forest = Forest.of(case.release, case.schema)
+        found.append((case, forest, forest_bounds(forest, [0.0] * len(forest.columns), math.inf)))
+    return found
+
+
+Every = list[tuple[Case, Forest, ForestBounds]]
+
+
+def case_classes(case: Case) -> list[int]:
+    """The class of each person."""
+    return [CLASSES.index(case.records[i][2]) for i in case.people]
+
+
+def part_of(parts: ColumnParts, case: Case) -> list[int]:
+    """The part of a column that each record of a case has."""
+    if parts.values:
+        return [parts.values.index(record[1]) for record in case.records]
+    numbers = [record[0] for record in case.records]
+    return [parts.n_intervals if x is None else int(np.searchsorted(parts.ends, x)) for x in numbers]
+
+
+def true_limits(case: Case, parts: ColumnParts) -> tuple[Ids, Ids]:
+    """How many people have each part at least and at most, of all tables that agree: (n_parts, n_classes) each."""
+    part, label = np.array(part_of(parts, case)), np.array([CLASSES.index(each[2]) for each in case.records])
+    found = [
+        [case.extremes(np.flatnonzero((part == p) & (label == k))) for k in range(len(CLASSES))]
+        for p in range(parts.n_parts)
+    ]
+    return np.array(found)[..., 0], np.array(found)[..., 1]
+
+
+def test_limits_of_columns_are_those_of_all_tables(every_case: Every) -> None:
+    """What is proved, possible and excluded, compared with an enumeration of all tables."""
+    counted = dict.fromkeys(("proved", "exactly", "excluded", "possible", "open"), 0)
+    for case, _, bounds in every_case:
+        proved = sum(int(true_limits(case, each.parts)[0][each.is_near].sum()) for each in bounds.columns)
+        assert bounds.proved_cells == proved
+        for column, limits in zip(bounds.columns, bounds.limits, strict=True):
+            low, high = true_limits(case, column.parts)
+            assert (limits.low == low).all()
+            assert (limits.high == high).all()
+            assert (limits.is_possible == (high > 0)).all()
+            assert limits.is_best[:, np.unique(case_classes(case))].all()
+            for name, n in limits.counted().items():
+                counted[name] += n
+    assert all(counted[name] > CASES / 4 for name in ("proved", "exactly", "excluded", "possible")), counted
+    assert counted["open"] == 0
+
+
+def test_limits_by_one_column_alone_hold(every_case: Every) -> None:
+    """They may be wider than those of all columns together, and of one column alone they are as narrow."""
+    narrow = wide = 0
+    for case, forest, _ in every_case:
+        for place, parts in enumerate(forest.columns):
+            found = column_bounds(parts, place, forest.trees, 0.0)
+            low, high = true_limits(case, parts)
+            assert (found.low <= low).all()
+            assert (found.high >= high).all()
+            is_same = bool((found.low == low).all() and (found.high == high).all())
+            narrow, wide = narrow + is_same, wide + (not is_same)
+            if len(forest.columns) == 1:
+                assert is_same
+    assert narrow > 10 * wide > 0
+
+
+def most_in_runs(case: Case, parts: ColumnParts, k: int, near: float) -> int:
+    """The most people that runs of intervals have, each with its fewest people of all tables."""
+    label = np.array([CLASSES.index(each[2]) for each in case.records])
+    part, best = np.array(part_of(parts, case)), [0]
+    for last in range(parts.n_intervals):
+        runs = [first for first in range(last + 1) if parts.ends[last] - parts.starts[first] <= near]
+        fewest = [case.extremes(np.flatnonzero((part >= i) & (part <= last) & (label == k)))[0] for i in runs]
+        best.append(max([best[last], *(best[i] + n for i, n in zip(runs, fewest, strict=True))]))
+    return best[-1]
+
+
+def test_proved_cells_are_in_every_table(every_case: Every) -> None:
+    """What is proved of short intervals together is no more than the fewest people in each of them, of all tables."""
+    some = 0
+    for case, forest, _ in every_case:
+        for place, parts in enumerate(forest.columns):
+            if parts.values or parts.column.missing:
+                continue
+            found = column_bounds(parts, place, forest.trees, 1.0)
+            for k in range(len(CLASSES)):
+                assert found.low[found.is_near, k].sum() <= found.proved_near[k] <= most_in_runs(case, parts, k, 1.0)
+                some += int(found.proved_near[k])
+    assert some > CASES / 2
+
+
+def test_limits_of_pairs_of_leaves_are_those_of_all_tables(every_case: Every) -> None:
+    compared = 0
+    for case, forest, bounds in every_case:
+        if not forest.columns:
+            continue
+        label = np.array([CLASSES.index(each[2]) for each in case.records])
+        for (one, two), limits in bounds.pairs.items():
+            first, second = (np.unique(case.leaf_of[:, t], return_inverse=True)[1] for t in (one, two))
+            meets = forest.trees[one].regions.meets(forest.trees[two].regions)
+            for row, (i, j) in enumerate(np.argwhere(meets).tolist()):
+                for k in range(len(CLASSES)):
+                    having = np.flatnonzero((first == i) & (second == j) & (label == k))
+                    assert (int(limits.low[row, k]), int(limits.high[row, k])) == case.extremes(having)
+                    compared += 1
+    assert compared > CASES
+
+
+@pytest.mark.parametrize("solved", [True, False])
+def test_an_assignment_is_one_of_the_tables(every_case: Every, monkeypatch: pytest.MonkeyPatch, solved: bool) -> None:
+    """So few people always get a leaf of each tree, by the solver and by annealing; a record can be in all of these."""
+    if not solved:
+        monkeypatch.setattr(assignment, "MAX_CELLS", 0)
+    for _, forest, _ in every_case[::3]:
+        for k in np.flatnonzero(forest.people).tolist():
+            found = assign(forest.trees, k, np.random.default_rng(0), steps=500, deadline=math.inf)
+            assert found.missed == 0
+            for t, tree in enumerate(forest.trees):
+                assert np.bincount(found.leaf[:, t], minlength=len(tree.people)).tolist() == tree.people[:, k].tolist()
+            if forest.columns:
+                regions = regions_of(forest.trees, found.leaf, range(len(forest.trees)))
+                assert regions.meets(regions).diagonal().all()
+
+
+def test_proofs_and_assignments_are_checked_without_the_solver(every_case: Every) -> None:
+    """Each limit is that of a sum of constraints in fractions, and shown by an assignment, or was searched for."""
+    proofs = searched = 0
+    for _, forest, _ in every_case:
+        for k in np.flatnonzero(forest.people).tolist():
+            cells = largest_cells(forest.trees, k, 10_000)
+            assert cells is not None
+            system = cell_system(forest.trees, cells, k)
+            inside = np.arange(len(cells.leaf)) % 2 == 0
+            most = most_people(system, inside)
+            assert most.is_exact
+            assert most.assignment is not None
+            assert check_witness(system, most.assignment)
+            assert int(most.assignment[inside].sum()) == most.people
+            proofs, searched = proofs + (most.proof is not None), searched + (most.proof is None)
+            if most.proof is not None:
+                assert people_at_most(system, most.proof) == most.people
+    assert proofs > CASES > 20 * searched
+
+
+def test_without_time_limits_hold_and_are_wider(every_case: Every) -> None:
+    for case, forest, _ in every_case[:60]:
+        bounds = forest_bounds(forest, [0.0] * len(forest.columns), -math.inf)
+        for column, limits in zip(bounds.columns, bounds.limits, strict=True):
+            low, high = true_limits(case, column.parts)
+            assert (limits.low <= low).all()
+            assert (limits.high >= high).all()
+            assert not limits.is_best.any()
+
+
+def test_trees_of_different_people_are_refused() -> None:
+    case = random_case(1)
+    trees = tuple(NumericSplit("x", 1.0, Leaf(None, {"a": n}), Leaf(None, {"b": 1})) for n in (1, 2))
+    with pytest.raises(InconclusiveError, match="different numbers of people"):
+        Forest.of(Release({}, case.schema, trees, combine="vote"), case.schema)
+
+
+def test_counts_that_no_people_can_have_together_are_refused() -> None:
+    case = random_case(1)
+    trees = tuple(
+        NumericSplit("x", at, Leaf(None, {"a": low}), Leaf(None, {"a": 2 - low})) for at, low in ((1.0, 2), (2.0, 1))
+    )
+    forest = Forest.of(Release({}, case.schema, trees, combine="vote"), case.schema)
+    with pytest.raises(InconclusiveError, match="no people can have together"):
+        forest_bounds(forest, [0.0], math.inf)
+
+
+def test_a_tree_that_leaves_people_out_is_not_used() -> None:
+    case = random_case(1)
+    part = CategoricalSplit("z", (Branch(("p",), Leaf(None, {"a": 1})),))
+    whole = NumericSplit("x", 1.0, Leaf(None, {"a": 2}), Leaf(None, {"a": 1}))
+    forest = Forest.of(Release({}, case.schema, (part, whole), combine="vote"), case.schema)
+    assert len(forest.trees) == 1
+    assert forest.unused == ("some values have no branch in it, so that it counts a part of the people",)
+    with pytest.raises(InconclusiveError, match="no branch"):
+        Forest.of(Release({}, case.schema, (part,)), case.schema)
