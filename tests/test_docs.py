@@ -250,7 +250,7 @@ def test_pages_and_sections_that_the_code_names_exist() -> None:
     assert [pair for pair in sections if not re.search(rf"^#+ {pair[1]}$", TEXTS[pair[0]], re.MULTILINE)] == []
 
 
-SWEEP = "docs/how-to/sweep.md"
+SWEEP = "docs/how-to/limits.md"
 """Its session starts workers."""
 SESSIONS = [name for name, text in TEXTS.items() if "```console" in text and name != SWEEP]
 

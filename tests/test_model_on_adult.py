@@ -1,6 +1,6 @@
 """Sessions on Adult, where it is there: a pipeline fails, is mended, passes.
 
-The pages are docs/how-to/audit-a-model-file.md and docs/how-to/repair.md.
+The pages are docs/how-to/audit-a-model-file.md and docs/how-to/remedies.md.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ pytestmark = pytest.mark.slow
 
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/how-to/audit-a-model-file.md"
-PAGES = [PAGE, PAGE.with_name("repair.md")]
+PAGES = [PAGE, PAGE.with_name("remedies.md")]
 POLICIES = Path(__file__).resolve().parents[1] / "policies"
 
 
 def replayed_on_adult(text: str) -> str:
-    """The page with its session run again; its blocks are of a kind that needs the data."""
+    """The page with its session run again; its blocks are of a kind that needs the data. Other sessions stay."""
     os.environ["LEAFGATE_DATA"] = str(data_root())
-    return replayed(text.replace("```shell-session", "```console")).replace("```console", "```shell-session")
+    hidden = text.replace("```console", "```hidden").replace("```shell-session", "```console")
+    return replayed(hidden).replace("```console", "```shell-session").replace("```hidden", "```console")
 
 
 def masked(text: str) -> str:

@@ -45,7 +45,7 @@ def folder_files(content: bytes) -> dict[str, bytes] | None:
 def content_digest(content: bytes) -> str:
     """The SHA-256 of a file's bytes; of a folder that of the list that `sha256sum` prints of its files.
 
-    The list is sorted by path, and names files by these; docs/how-to/which-run.md has a command.
+    The list is sorted by path, and names files by these; docs/how-to/reports.md has a command.
     """
     files = folder_files(content)
     if files is None:

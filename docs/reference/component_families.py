@@ -115,7 +115,7 @@ BUILDER_PAGE = Page(
         Family(
             title="Existing files and tables",
             about="[Audit the file of a model](../how-to/audit-a-model-file.md) and [Audit a release "
-            "file](../how-to/published-release.md) show how to use `published`.",
+            "file](../how-to/audit-a-model-file.md#audit-a-release-file-again) show how to use `published`.",
             members=("published", "table"),
         ),
         Family(
@@ -164,14 +164,14 @@ ATTACK_PAGE = Page(
         Family(
             title="Membership inference",
             about="These infer who is in the table. [Limit membership "
-            "inference](../how-to/limit-membership-inference.md) helps you choose; "
+            "inference](../how-to/limits.md#limit-membership-inference) helps you choose; "
             "[Membership](../explanation/membership.md) explains them.",
             members=("loss_threshold", "lira", "rmia", "quantile", "worst_case", "leaf_exclusion", "art", "sacroml"),
         ),
         Family(
             title="Attribute inference",
             about="These infer an input of the model. [Limit input "
-            "inference](../how-to/limit-input-inference.md) helps you choose; "
+            "inference](../how-to/limits.md#limit-the-inference-of-an-input) helps you choose; "
             "[Attributes](../explanation/attributes.md) explains them.",
             members=(
                 "likelihood",

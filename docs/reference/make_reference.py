@@ -152,8 +152,8 @@ EXIT_CODES = {
 EXIT_CODE_NOTES = """Publish a release only if its audit ends with 0. Other commands:
 
 - `leafgate report` ends with the code of the stored verdict, with its waivers judged again.
-- `leafgate sweep` ends with 0 if [some release passes](../how-to/sweep.md), and `leafgate repair` if
-  [the new model passes](../how-to/repair.md).
+- `leafgate sweep` ends with 0 if [some release passes](../how-to/limits.md#sweep-an-option), and `leafgate repair` if
+  [the new model passes](../how-to/remedies.md#repair-a-model).
 - `leafgate sheet` and `leafgate map` end with 0 if they wrote their output, whatever the verdict.
 - `leafgate diff` has [its own table](../how-to/diff.md).
 

@@ -332,7 +332,7 @@ def test_folders_that_mlflow_saves_are_read_without_other_content(tmp_path: Path
 
 
 def test_the_command_of_the_page_prints_the_digest(tmp_path: Path) -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "which-run.md").read_text()
+    page = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "reports.md").read_text()
     command_line = next(line for line in page.splitlines() if line.startswith("find . -type f"))
     folder = folder_in(tmp_path, input_example_json=EXAMPLE)
     (folder / "code").mkdir()

@@ -248,7 +248,7 @@ def test_each_fact_has_a_title_and_a_line_of_every_report(report: dict[str, Any]
     assert all(isinstance(line(report), str) for line in FACTS.values())
 
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs/how-to/mappings.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[3] / "docs/how-to/decision-sheet.md").read_text(encoding="utf-8")
 
 
 def test_the_framework_that_the_documentation_shows_is_one() -> None:

@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 import leafgate
 from leafgate.kernel.findings import Report
 
-GUIDE = Path(__file__).parents[3] / "docs" / "how-to" / "limit-input-inference.md"
+GUIDE = Path(__file__).parents[3] / "docs" / "how-to" / "limits.md"
 COLUMNS = ("age", "height", "weight", "income")
 PRECISION, PEOPLE_EXPLOITED = 0.9, 10
 
@@ -68,7 +68,8 @@ class Secret:
 
     def audited(self, folder: Path) -> Report:
         """The report on the model by the attacks and limits of the how-to page."""
-        policy = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", GUIDE.read_text(), re.DOTALL)[0])
+        policies = re.findall(r"```yaml\n(leafgate: 1\n.*?)```", GUIDE.read_text(), re.DOTALL)
+        (policy,) = (each for each in map(yaml.safe_load, policies) if each["name"] == "married-or-not")
         public: dict[str, Any] = {name: {"role": "quasi_identifier", "bounds": [0, 30]} for name in COLUMNS}
         gene, ill = {"role": "private", "bins": [-0.5, 0.5, 1.5]}, {"role": ["class", "sensitive"]}
         columns = public | {"gene": gene, "ill": ill | {"values": ["no", "yes"]}}
