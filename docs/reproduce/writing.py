@@ -14,7 +14,7 @@ MINUS = "\N{MINUS SIGN}"
 
 
 def write_csv(path: Path, rows: Iterable[Any]) -> None:
-    """Dataclasses of one kind, a line each; floats with four decimals, empty where there is nothing."""
+    """Dataclasses of one kind, a line each; floats with four decimals, an empty cell for None, spaces in tuples."""
     lines = [asdict(row) for row in rows]
     with path.open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file, lineterminator="\n")
@@ -25,6 +25,8 @@ def write_csv(path: Path, rows: Iterable[Any]) -> None:
 def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return " ".join(map(str, value))
     return f"{value:.4f}" if isinstance(value, float) else "" if value is None else str(value)
 
 
