@@ -40,6 +40,8 @@ def read_rows(path: Path, kind: type[T]) -> list[T]:
 def _value(cell: str, kind: str) -> str | float | int | None:
     if kind == "str":
         return cell
+    if kind == "bool":
+        return cell == "yes"
     if not cell:
         return None
     return int(cell) if kind.startswith("int") else float(cell)
