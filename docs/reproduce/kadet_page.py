@@ -10,7 +10,7 @@ from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.tree import CategoricalSplit, Node
 from writing import count, fixed, table
 
-SHOWN = (2, 10, 50, 100, 250, 500, 750, 1000)
+SHOWN = (2, 10, 50, 250, 500, 1000)
 """The values of k on the page; the CSV files have all."""
 
 

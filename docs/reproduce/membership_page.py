@@ -15,7 +15,7 @@ STRONG = [name for name in OWN if name != "worst_case"]
 
 def lines(rows: Sequence[Row]) -> Iterator[str]:
     """For each model the best attack on each data set, then the attacks that find more than a promise allows."""
-    names = ("AUC", "TPR at .1 %", "excluded")
+    names = ("AUC", "TPR at .1 %")
     head = ("model", *(f"{data}: {name}" for data in NAMES.values() for name in names))
     body = [[model, *(cell for data in NAMES for cell in best(rows, data, model))] for model in MODELS]
     yield from table(head, body, "l" + "r" * (len(head) - 1))
@@ -25,11 +25,9 @@ def lines(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def best(rows: Sequence[Row], data: str, model: str) -> list[str]:
-    """The best attack on a model, and the share of non-members whom `leaf_exclusion` excludes."""
+    """The best attack on a model."""
     own = [row for row in rows if (row.data, row.model) == (data, model) and row.attack in STRONG]
-    excluded = [row.excluded for row in own if row.excluded is not None]
-    share = f"{100 * mean(excluded):.1f} %" if excluded else "-"
-    return [fixed(highest(own, "auc"), 3), fixed(highest(own, "tpr_001"), 4), share]
+    return [fixed(highest(own, "auc"), 3), fixed(highest(own, "tpr_001"), 4)]
 
 
 def highest(rows: Iterable[Row], name: str) -> float | None:
