@@ -85,10 +85,6 @@ def count(value: int | None) -> str:
     return "-" if value is None else f"{value:,}"
 
 
-def yes(value: bool | None) -> str:
-    return "-" if value is None else "yes" if value else "no"
-
-
 @dataclass(frozen=True)
 class Claim:
     """One statement of a paper, what came out here, and in a word whether it reproduces."""
