@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -242,10 +243,17 @@ def disagreements(mine: Path, published: Path) -> list[str]:
     return found
 
 
-def reproduced(page: Path) -> list[str]:
-    """The last word of every line of the page's table of claims."""
-    claims = page.read_text(encoding="utf-8").split("## Claim by claim")[1].split("\n\n")[1]
-    return [line.split("|")[-2].strip() for line in claims.splitlines()]
+def reproduced(folder: Path) -> list[str]:
+    """Which claims of the paper reproduce."""
+    return [row["reproduces"] for row in rows(folder / "maxent-adult-claims.csv")]
+
+
+def test_the_page_is_made_of_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(TOP / "docs" / "reproduce"))
+    read_rows, row = import_module("writing").read_rows, import_module("maxent_rows").Line
+    written = (TOP / "docs/measurements/maxent-on-adult.md").read_text(encoding="utf-8")
+    measured = written.partition("<!-- results -->\n\n")[2].partition("\n<!-- /results -->")[0]
+    assert "\n".join(import_module("maxent_page").lines(read_rows(RESULTS / "maxent-adult-runs.csv", row))) == measured
 
 
 def test_tables_agree_within_the_pages_tolerances_and_no_further(tmp_path: Path) -> None:
@@ -279,7 +287,7 @@ def test_the_published_results_are_what_the_command_writes(tmp_path: Path) -> No
     subprocess.run([sys.executable, str(command), *options], check=True)
     tables = [f"maxent-adult-{name}.csv" for name in ("runs", "top", "averages", "kadet", "people", "facts")]
     assert not [problem for name in tables for problem in disagreements(tmp_path / name, RESULTS / name)]
-    assert reproduced(page) == reproduced(TOP / "docs/measurements/maxent-on-adult.md")
+    assert reproduced(tmp_path) == reproduced(RESULTS)
 
 
 def rows(path: Path) -> list[dict[str, str]]:

@@ -147,7 +147,7 @@ def test_a_cell_is_measured_once_and_again_where_it_is_asked(tmp_path: Path) -> 
     use = first.set_index("method")["auc"]
     assert use["constant"] == 0.5
     assert use.drop("constant").gt(0.5).all()
-    assert "Adult, `k20`" in page.read_text(encoding="utf-8").partition("<!-- results -->")[2]
+    assert "| Adult |" in page.read_text(encoding="utf-8").partition("<!-- results -->")[2]
     assert run()[0] == []
     printed, again = run("--again", "repair")
     assert len(printed) == 1

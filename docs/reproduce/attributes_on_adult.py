@@ -12,19 +12,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from pathlib import Path
 
 from attributes_kadet import KADET, audited
-from attributes_setting import DATA, MODELS, OWN, PEERS, Attacks, Draw, Row, attacked
-from writing import fixed, put, read_rows, section, signed, table, write_csv
+from attributes_setting import DATA, MODELS, OWN, PEERS, PEOPLE, Attacks, Draw, Row, attacked
+from writing import put, read_rows, signed, table, write_csv
 
 DOCS = Path(__file__).resolve().parents[1]
-NAMES = {
-    "adult": "Adult: married or not",
-    "credit": "Credit card clients: married or not",
-    "nursery": "Nursery: the family's health, of three values",
-}
+NAMES = {"adult": "Adult", "credit": "clients", "nursery": "Nursery"}
 
 
 def main() -> None:
@@ -51,95 +46,30 @@ def _unmeasured(rows: Sequence[Row], data: str, model: str, wanted: Attacks) -> 
 
 
 def lines(rows: Sequence[Row]) -> Iterator[str]:
-    """The measured part of the page."""
-    for data, name in NAMES.items():
-        here = [row for row in rows if row.data == data and row.model in MODELS]
-        if here:
-            yield from section(name, four_columns(here))
-    yield from section("What leaves prove", proofs(rows))
-    yield from section("Every attack", everything(rows))
-    if any(row.model == KADET for row in rows):
-        yield from section("Trees built by kADET", kadet(rows))
+    """The measured part of the page: for each model the largest leak, and the share of people with a proved value."""
+    columns = [(data, cell) for cell in (_leak, _proved) for data in NAMES]
+    head = ("model", *(f"{NAMES[data]}: {HEADS[cell]}" for data, cell in columns))
+    body = [[model, *(cell(_of(rows, data, model), data) for data, cell in columns)] for model in MODELS]
+    yield from table(head, body, "l" + "r" * len(columns))
 
 
-def four_columns(rows: Sequence[Row]) -> Iterator[str]:
-    """Of each model the attack with the largest gain over imputation, in four columns, and both leaks."""
-    head = ("model", "attack", "prior", "imputation", "attack", "attack on control", "leak", "leak beyond control")
-    yield from table(head, (_best(list(each)) for _, each in groupby(rows, key=lambda row: row.model)), "llrrrrrr")
+def _of(rows: Sequence[Row], data: str, model: str) -> list[Row]:
+    return [row for row in rows if (row.data, row.model) == (data, model)]
 
 
-def _best(rows: Sequence[Row]) -> list[str]:
-    own = [row for row in rows if row.leak is not None and row.attack in OWN]
-    best = max(own, key=lambda row: row.leak or 0)
-    numbers = (best.prior, best.imputed, best.attacked, best.attacked_control)
-    leaks = (_leak(best.leak, best.leak_low, best.leak_high), _leak(best.gap, best.gap_low, best.gap_high))
-    return [best.model, best.attack, *(fixed(number, 3) for number in numbers), *leaks]
+def _leak(rows: Sequence[Row], data: str) -> str:
+    """The largest leak of one of leafgate's attacks, in points of a hundred."""
+    leaks = [row.leak for row in rows if row.leak is not None and row.attack in OWN]
+    return signed(100 * max(leaks)) if leaks else "-"
 
 
-def _leak(value: float | None, low: float | None, high: float | None) -> str:
-    """A leak in points of a hundred, with its interval."""
-    if value is None or low is None or high is None:
-        return "-"
-    return f"{signed(100 * value)} ({signed(100 * low)} to {signed(100 * high)})"
+def _proved(rows: Sequence[Row], data: str) -> str:
+    """The share of the people in the table whose value follows from the leaves."""
+    certain = [row.certain for row in rows if row.attack == "leaf_constraints" and row.certain is not None]
+    return f"{100 * certain[0] / PEOPLE[data]:.0f} %" if certain else "-"
 
 
-def proofs(rows: Sequence[Row]) -> Iterator[str]:
-    """How many people's values are certain, and what the same proof is worth for people of the control."""
-    head = ("data", "model", "certain", "of them wrong", "control people with a proof", "right for")
-    body = [
-        (_short(row), row.model, str(row.certain), str(row.wrong), str(row.control_proofs), _right(row))
-        for row in rows
-        if row.attack == "leaf_constraints" and row.certain is not None and row.model in MODELS
-    ]
-    yield from table(head, body, "llrrrr")
-
-
-def _short(row: Row) -> str:
-    """The data set's name without the secret."""
-    return NAMES[row.data].split(":")[0]
-
-
-def _right(row: Row) -> str:
-    return "-" if not row.control_proofs else f"{100 * (row.control_right or 0) / row.control_proofs:.1f} %"
-
-
-def everything(rows: Sequence[Row]) -> Iterator[str]:
-    """Every attack on every model."""
-    head = (
-        *("data", "model", "attack", "imputation", "attack", "on control", "leak", "leak beyond control"),
-        *("PPV of 100 surest", "that of imputation", "MCC", "that of imputation", "seconds"),
-    )
-    body = [
-        [
-            *(_short(row), row.model, row.attack),
-            *(fixed(number, 3) for number in (row.imputed, row.attacked, row.attacked_control)),
-            _leak(row.leak, row.leak_low, row.leak_high),
-            _leak(row.gap, row.gap_low, row.gap_high),
-            *(fixed(number, 3) for number in (row.ppv, row.ppv_imputed, row.mcc, row.mcc_imputed)),
-            fixed(row.seconds, 1),
-        ]
-        for row in rows
-        if row.model in MODELS
-    ]
-    yield from table(head, body, "lllrrrrrrrrrr")
-
-
-def kadet(rows: Sequence[Row]) -> Iterator[str]:
-    """Who is certain of kADET's trees, by what the adversary knows."""
-    head = ("tree, adversary", "attack", "certain", "of them wrong", "leak", "leak beyond control")
-    body = [
-        [
-            row.attack,
-            "leaf_constraints",
-            str(row.certain),
-            str(row.wrong),
-            _leak(row.leak, row.leak_low, row.leak_high),
-            _leak(row.gap, row.gap_low, row.gap_high),
-        ]
-        for row in rows
-        if row.model == KADET
-    ]
-    yield from table(head, body, "llrrrr")
+HEADS = {_leak: "leak", _proved: "proved"}
 
 
 def _options(words: Sequence[str] | None = None) -> argparse.Namespace:

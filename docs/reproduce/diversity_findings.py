@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,19 +23,21 @@ PRUNED = {ID3: (False, True), ALL: (True,)}
 
 @dataclass(frozen=True)
 class Ordered:
-    """Mondrian with the columns in another order (ID3 setting, pruned): what its root asks by k, its mean error."""
+    """Mondrian with the columns in another order (ID3 setting, pruned): its roots at three k, its mean error."""
 
     order: str
-    roots: Mapping[int, str]
+    root_at_50: str
+    root_at_250: str
+    root_at_1000: str
     mean: float
 
 
 @dataclass(frozen=True)
-class Told:
-    """What TDS tells apart at some k (ID3 setting): each column that is not withheld, and its groups."""
+class Generalised:
+    """The columns that TDS does not withhold at some k (ID3 setting), with the number of their groups."""
 
-    ks: Sequence[int]
-    columns: Mapping[str, int]
+    ks: tuple[int, ...]
+    columns: str
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Findings:
     groups: Sequence[Group]
     shared: Sequence[Shared]
     orders: Sequence[Ordered]
-    statements: Sequence[Told]
+    statements: Sequence[Generalised]
 
     def row(self, setting: str, builder: str, k: int, *, pruned: bool | None = None, text: str = "tree") -> Row:
         wanted = (setting, builder, text, k, pruned)
@@ -77,7 +79,7 @@ def find(root: Path) -> Findings:
         groups,
         shared,
         list(_orders(id3)),
-        _told(id3),
+        _generalised(id3),
     )
 
 
@@ -88,7 +90,7 @@ def _orders(setting: Setting) -> Iterator[Ordered]:
     for order, wanted in orders.items():
         done = {k: _mondrian(_turned(setting, wanted), k) for k in K_GRID}
         roots = {k: asked(release_of(each).trees[0]) for k, each in done.items()}
-        yield Ordered(order, roots, sum(map(error_of, done.values())) / len(K_GRID))
+        yield Ordered(order, roots[50], roots[250], roots[1000], sum(map(error_of, done.values())) / len(K_GRID))
 
 
 def _turned(setting: Setting, names: Sequence[str]) -> Setting:
@@ -102,7 +104,7 @@ def _mondrian(setting: Setting, k: int) -> Audit:
     return audited(setting, {**BUILDERS["mondrian"], "k": k, "measure": setting.measure}, ACCURACY)
 
 
-def _told(setting: Setting) -> list[Told]:
+def _generalised(setting: Setting) -> list[Generalised]:
     found: dict[tuple[tuple[str, int], ...], list[int]] = {}
     for k in K_GRID:
         done = audited(setting, {"use": "tds", "k": k, "release": "table"}, {"use": "k_anonymity", "at_least": k})
@@ -111,4 +113,7 @@ def _told(setting: Setting) -> list[Told]:
         cells = [(name, Counter(str(row[i]) for row in records.rows)) for i, name in enumerate(records.columns)]
         items = tuple((name, len(each)) for name, each in cells if len(each) > 1 and name != "income")
         found.setdefault(items, []).append(k)
-    return [Told(ks, dict(result)) for result, ks in found.items()]
+    return [
+        Generalised(tuple(ks), ", ".join(f"{name} ({size} groups)" for name, size in columns))
+        for columns, ks in found.items()
+    ]

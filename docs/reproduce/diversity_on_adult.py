@@ -10,8 +10,11 @@ the picture to `--out`, and the measured part of the page.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+from diversity_claims import claims
 from diversity_findings import find
 from diversity_page import lines
 from diversity_picture import draw
@@ -25,12 +28,21 @@ def main() -> None:
     options = _options()
     found = find(options.root)
     options.out.mkdir(parents=True, exist_ok=True)
-    write_csv(options.out / "diversity-adult-builders.csv", found.rows)
-    write_csv(options.out / "diversity-adult-limits.csv", found.limits)
-    write_csv(options.out / "diversity-adult-variations.csv", flat(found.variations))
-    write_csv(options.out / "diversity-adult-private.csv", found.hidden)
+    tables: dict[str, Iterable[Any]] = {
+        "builders": found.rows,
+        "limits": found.limits,
+        "variations": flat(found.variations),
+        "private": found.hidden,
+        "claims": claims(found),
+        "tds": found.statements,
+        "mondrian": found.orders,
+        "case-groups": found.groups,
+        "case-leaves": found.shared,
+    }
+    for name, rows in tables.items():
+        write_csv(options.out / f"diversity-adult-{name}.csv", rows)
     draw(options.out / "diversity-adult.svg", found)
-    put(options.page, lines(found, picture="../results/diversity-adult.svg"))
+    put(options.page, lines(found))
 
 
 def _options() -> argparse.Namespace:

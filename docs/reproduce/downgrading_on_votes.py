@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from downgrading_bound import fewest, share_for_nine_in_ten
-from downgrading_page import draw_frontier, rewrite
+from downgrading_page import draw_frontier, lines
 from downgrading_votes import EVERY, Attacked, attacked, mean
-from writing import write_csv
+from writing import put, write_csv
 
 DOCS = Path(__file__).resolve().parents[1]
 TAU, TAUS = 0.7, (0.65, 0.7, 0.8, 0.9, 0.95)
@@ -107,7 +107,7 @@ def main() -> None:
     write_csv(options.out / "downgrading-votes.csv", ways)
     write_csv(options.out / "downgrading-frontier.csv", edge)
     draw_frontier(options.out / "downgrading-frontier.svg", edge)
-    rewrite(options.page, ways, edge)
+    put(options.page, lines(ways))
 
 
 def _options() -> argparse.Namespace:

@@ -10,7 +10,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from kadet_picture import STYLE
-from writing import fixed, put, section, table
+from writing import fixed, table
 
 if TYPE_CHECKING:
     from downgrading_on_votes import FrontierRow, WayRow
@@ -38,35 +38,15 @@ def draw_frontier(path: Path, edge: Sequence[FrontierRow]) -> None:
         figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None})
 
 
-def rewrite(page: Path, ways: Sequence[WayRow], edge: Sequence[FrontierRow]) -> None:
-    """Bring the part of the page between its markers up to date."""
-    put(page, _lines(ways, edge))
-
-
-def _lines(ways: Sequence[WayRow], edge: Sequence[FrontierRow]) -> Iterator[str]:
-    yield from section(f"Six ways, tau = 0.7, the mean over {ways[0].draws} draws", _ways(ways))
-    yield from section("The frontier: votes withheld so that nine in ten parties are held", _frontier(edge))
-    yield "![Share of votes withheld against tau](../results/downgrading-frontier.svg)\n"
-
-
-def _ways(ways: Sequence[WayRow]) -> Iterator[str]:
-    head = ["way", "votes withheld", "tree right", "conditioning right", "naive Bayes right", "restoration right"]
-    head += ["held against the tree", "held against all four", "no release"]
+def lines(ways: Sequence[WayRow]) -> Iterator[str]:
+    """What each way withholds, what adversaries still guess, and how often there is no release."""
+    head = ("way", "votes withheld", "tree right", "restoration right", "held, tree", "held, all four", "no release")
     rows = []
     for way in ways:
-        numbers = (way.withheld, way.right_tree, way.right_conditioning, way.right_bayes, way.right_restoration)
-        shown = [_percent(each) for each in (*numbers, way.held_tree, way.held_all)]
-        rows.append([way.way, *shown, f"{way.failed} of {way.draws}"])
-    yield from table(head, rows, "l" + "r" * 8)
-
-
-def _frontier(edge: Sequence[FrontierRow]) -> Iterator[str]:
-    taus = sorted({row.tau for row in edge})
-    names = dict.fromkeys((row.way, row.kind) for row in edge)
-    found = {(row.way, row.kind, row.tau): row.withheld for row in edge}
-    rows = [[name, kind, *(_percent(found.get((name, kind, tau))) for tau in taus)] for name, kind in names]
-    yield from table(["against", "", *(f"tau = {tau:g}" for tau in taus)], rows, "ll" + "r" * len(taus))
+        numbers = (way.withheld, way.right_tree, way.right_restoration, way.held_tree, way.held_all)
+        rows.append([way.way, *map(_percent, numbers), f"{way.failed} of {way.draws}"])
+    yield from table(head, rows, "l" + "r" * 6)
 
 
 def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{fixed(100 * share, 1)} %"
+    return "-" if share is None else f"{fixed(100 * share)} %"

@@ -49,13 +49,6 @@ class Findings:
         wanted = (data, depth, trees, k, beta if k else 1.0)
         return next(c for c in self.cells if (c.data, c.depth, c.trees, c.k, c.beta) == wanted)
 
-    def depths(self, data: str) -> list[int]:
-        return sorted({cell.depth for cell in self.cells if cell.data == data})
-
-    def best_depth(self, data: str, trees: int, k: int, beta: float = 0.1) -> int:
-        """Chosen by the accuracy on the people to test: too good by what that tells."""
-        return max(self.depths(data), key=lambda depth: self.cell(data, depth, trees, k, beta).accuracy)
-
     def tree(self, data: str) -> Plain:
         return next(each for each in self.plain if each.data == data)
 

@@ -12,6 +12,7 @@ from itertools import product
 
 import numpy as np
 
+from dp_account import epsilon_of
 from dp_data import Data, Split
 from dp_scores import Floats, Mean, Score, measured, of_votes
 from leafgate.algorithms.routing import route
@@ -106,3 +107,19 @@ def same(split: Split, depth: int, seeds: int = 20) -> tuple[Mean, Mean, Mean, M
     ours = ([each[setting].accuracy for each in mine] for setting in ((8, 0, 1.0), (8, 20, 0.1)))
     (one, two), (three, four) = map(Mean.of, ours), map(Mean.of, built)
     return one, two, three, four
+
+
+@dataclass(frozen=True)
+class Rate:
+    """The tight epsilon of a forest of Table 7 at the one delta; None where no epsilon is enough."""
+
+    k: int
+    beta: float
+    trees: int
+    epsilon: float | None
+
+
+def sampling_rates(trees: int = 32) -> Iterator[Rate]:
+    """Of the page's forests by k and sampling rate, on any data."""
+    for k, beta in product(KS[1:], BETAS):
+        yield Rate(k, beta, trees, epsilon_of(k, beta, trees))

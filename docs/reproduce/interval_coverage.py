@@ -92,18 +92,12 @@ def lines(cells: Sequence[Cell]) -> Iterator[str]:
     yield f"Of {len(cells)} cells of {runs:,} runs {len(failed)} fail.\n"
     body = []
     for name in dict.fromkeys(cell.interval for cell in cells):
-        of_name = [cell for cell in cells if cell.interval == name]
-        largest = [
-            max((cell for cell in of_name if cell.sizes == size), key=lambda cell: cell.rate, default=None)
-            for size in SIZE_NAMES
-        ]
-        worst = max(of_name, key=lambda cell: cell.rate)
+        worst = max(cell.rate for cell in cells if cell.interval == name)
         metric, _, rest = name.partition(" ")
-        rates = ["-" if cell is None else _percent(cell.rate) for cell in largest]
-        body.append([f"`{metric}` {rest}".strip(), *rates, f"{worst.law} ({worst.sizes})" if worst.missed else "-"])
-    title = f"Largest miss rate of seven laws, where {_percent(ERROR)} is stated"
-    yield from section(title, table(["interval", *SIZE_NAMES, "law with the largest"], body, "lrrrl"))
+        body.append([f"`{metric}` {rest}".strip(), _percent(worst)])
+    yield from table(["interval", "largest miss rate"], body, "lr")
     if failed:
+        yield ""
         body = [[cell.interval, cell.law, cell.sizes, _percent(cell.rate)] for cell in failed]
         yield from section("Cells that fail", table(["interval", "law", "size", "missed"], body, "lllr"))
 

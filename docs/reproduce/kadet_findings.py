@@ -64,7 +64,7 @@ def find(root: Path) -> Findings:
         _experiment(every),
         root_tests(id3.table),
         root_changes(id3),
-        (disagreement(first, second, id3.table), disagreement(first, second, id3.test)),
+        (disagreement(first, second, id3.table, "learned from"), disagreement(first, second, id3.test, "test")),
         list(_trees(id3)),
         [*shifts(id3, pruned=False), *shifts(every, pruned=True)],
     )

@@ -10,12 +10,15 @@ tables as CSV and the picture to `--out`, and the measured part of the page.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+from kadet_claims import claims
 from kadet_findings import find
-from kadet_page import rewrite
+from kadet_page import drawn, lines
 from kadet_picture import draw
-from writing import write_csv
+from writing import put, write_csv
 
 DOCS = Path(__file__).resolve().parents[1]
 
@@ -24,10 +27,20 @@ def main() -> None:
     options = _options()
     found = find(options.root)
     options.out.mkdir(parents=True, exist_ok=True)
-    write_csv(options.out / "kadet-adult-id3.csv", found.id3.rows)
-    write_csv(options.out / "kadet-adult-all.csv", found.all.rows)
+    tables: dict[str, Iterable[Any]] = {
+        "id3": found.id3.rows,
+        "all": found.all.rows,
+        "claims": claims(found),
+        "root-tests": found.root_tests,
+        "hierarchies": found.root_changes,
+        "disagreements": found.differ,
+        "changes": found.shifts,
+    }
+    for name, rows in tables.items():
+        write_csv(options.out / f"kadet-adult-{name}.csv", rows)
+    (options.out / "kadet-adult-trees.txt").write_text("\n".join(drawn(found)), encoding="utf-8")
     draw(options.out / "kadet-adult.svg", found)
-    rewrite(options.page, found, picture="../results/kadet-adult.svg")
+    put(options.page, lines(found))
     print(f"slowest k: {found.id3.slowest:.2f} s (ID3), {found.all.slowest:.2f} s (C4.5)")
 
 

@@ -63,28 +63,29 @@ ROOT_KS = (500, 750, 889, 890, 1000)
 
 @dataclass(frozen=True)
 class RootChange:
-    """The pruned ID3 trees around the k at which Relationship drops out: what the root asks, and the test error."""
+    """A pruned ID3 tree around the k at which Relationship drops out: what its root asks, and its test error."""
 
     hierarchies: str
-    roots: Mapping[int, str]
-    errors: Mapping[int, float]
+    k: int
+    root: str
+    error: float
 
 
 def root_changes(setting: Setting) -> list[RootChange]:
     """With the hierarchies as they are, and with other ones."""
     both = with_relationship(with_education(setting))
-    return [
-        _root_change("as they are", setting),
-        _root_change("one more level for Education", with_education(setting)),
-        _root_change("one level for Relationship", with_relationship(setting)),
-        _root_change("both", both),
-    ]
+    settings = {
+        "as they are": setting,
+        "one more level for Education": with_education(setting),
+        "one level for Relationship": with_relationship(setting),
+        "both": both,
+    }
+    return [_root_change(name, each, k) for name, each in settings.items() for k in ROOT_KS]
 
 
-def _root_change(name: str, setting: Setting) -> RootChange:
-    done = {k: setting.kadet(k, prune=True) for k in ROOT_KS}
-    roots = {k: asked(release_of(each).trees[0]) for k, each in done.items()}
-    return RootChange(name, roots, {k: row_of("kadet", k, True, each).test_error for k, each in done.items()})
+def _root_change(name: str, setting: Setting, k: int) -> RootChange:
+    done = setting.kadet(k, prune=True)
+    return RootChange(name, k, asked(release_of(done).trees[0]), row_of("kadet", k, True, done).test_error)
 
 
 def asked(node: Node) -> str:
@@ -94,24 +95,25 @@ def asked(node: Node) -> str:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """People for whom two releases predict differently, and for how many of them each is right."""
+    """People for whom two releases predict differently, and for how many of them each is right.
 
+    `chance` is how often a fair coin would be as one-sided (exact sign test, two-sided).
+    """
+
+    among: str
     people: int
     first_right: int
     second_right: int
-
-    @property
-    def chance(self) -> float:
-        """How often a fair coin would be as one-sided (exact sign test, two-sided)."""
-        n, fewer = self.people, min(self.first_right, self.second_right)
-        return min(1.0, 2 * sum(comb(n, i) for i in range(fewer + 1)) / (1 << n))
+    chance: float
 
 
-def disagreement(first: Release, second: Release, table: Table) -> Disagreement:
+def disagreement(first: Release, second: Release, table: Table, among: str) -> Disagreement:
     a, b, truth = predict(first, table), predict(second, table), table.codes(first.target)
     differ = a != b
-    counts = [table.weight[differ & right].sum() for right in (differ, a == truth, b == truth)]
-    return Disagreement(*map(int, counts))
+    n, first_right, second_right = (int(table.weight[differ & each].sum()) for each in (differ, a == truth, b == truth))
+    fewer = min(first_right, second_right)
+    chance = min(1.0, 2 * sum(comb(n, i) for i in range(fewer + 1)) / (1 << n))
+    return Disagreement(among, n, first_right, second_right, chance)
 
 
 @dataclass(frozen=True)

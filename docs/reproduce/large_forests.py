@@ -3,10 +3,10 @@
     pip install ".[sklearn]"
     python docs/reproduce/large_forests.py default nodes people
 
-fits the forests in a temporary folder and prints lines of docs/measurements/large-tables.md: a default forest of 100
-trees on 6,000 people, one of a million nodes on 20,000, and 100 trees of 1,000 leaves on a million people, whose
-fitting alone takes minutes. Each audit is a process of its own, measured from its start to its end, once without
-and once with the search for remedies.
+fits the forests in a temporary folder and prints the lines of `large forests` in docs/results/benchmarks.csv: a default
+forest of 100 trees on 6,000 people, one of a million nodes on 20,000, and 100 trees of 1,000 leaves on a million
+people, whose fitting alone takes minutes. Each audit is a process of its own, measured from its start to its end, once
+without and once with the search for remedies.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from maxent_claims import claims
 from maxent_findings import LEVELS, MEASURES, Findings, find
 from maxent_page import lines
 from maxent_pictures import draw, draw_knowledge
@@ -29,8 +30,7 @@ def main() -> None:
     found = find(options.root)
     options.out.mkdir(parents=True, exist_ok=True)
     write(options.out, found)
-    pictures = ("../results/maxent-adult.svg", "../results/maxent-adult-knowledge.svg")
-    put(options.page, lines(found, *pictures))
+    put(options.page, lines([line(each) for each in found.attacks]))
 
 
 def write(out: Path, found: Findings) -> None:
@@ -41,6 +41,7 @@ def write(out: Path, found: Findings) -> None:
         "costs": map(cost, found.attacks),
         "top": (top for measure, level in pairs for top in found.top(measure, level)),
         "averages": (mean for measure, level in pairs for mean in found.averages(measure, level)),
+        "claims": claims(found),
         "kadet": found.holds,
         "people": found.people,
         "facts": found.facts,

@@ -116,37 +116,25 @@ def total(name: str, rows: Sequence[Row]) -> list[str]:
     def added(field: str) -> int:
         return sum(getattr(row, field) for row in rows)
 
-    columns = ("changes", "no_model", "equivalent", "refused", "inconclusive", "read", "wrong")
     return [
         name,
-        *(count(added(column)) for column in columns),
+        *(count(added(column)) for column in ("changes", "refused", "read", "wrong")),
         f"{count(added('witnessed'))} of {count(added('visible'))}",
         f"{count(added('contradicted'))} of {count(added('counted'))}",
     ]
 
 
 def lines_of(rows: Sequence[Row]) -> Iterator[str]:
-    """The tables of the page."""
-    head = [
-        *("changes", "no model", "no answer changes", "refused", "inconclusive", "read right", "read wrong"),
-        *("contradicted by the witness", "contradicted by numbers of people"),
-    ]
+    """The table of the page, and what numbers of people do not show."""
+    head = ["format", "changes", "refused", "read right", "read wrong", "seen by a witness", "seen by counts"]
     forms = list(dict.fromkeys(row.format for row in rows))
     by_format = [total(form, [row for row in rows if row.format == form]) for form in forms]
-    yield from table(["format", *head], by_format, "lrrrrrrrrr")
-    yield ""
-    kinds = sorted({row.kind for row in rows}, key=lambda kind: (kind not in STRUCTURE, kind))
-    yield from table(
-        ["what is changed", *head],
-        [total(kind, [row for row in rows if row.kind == kind]) for kind in kinds],
-        "lrrrrrrrrr",
-    )
+    yield from table(head, [*by_format, total("all", rows)], "lrrrrrr")
     yield ""
     structure = [row for row in rows if row.kind in STRUCTURE]
     unseen, moved = sum(row.counted - row.contradicted for row in structure), sum(row.moved for row in structure)
     yield f"Of the changes of {', '.join(STRUCTURE[:-1])} and {STRUCTURE[-1]}, numbers of people do not contradict"
     yield f"{count(unseen)}; {count(moved)} of these change what somebody of the table is answered."
-    yield ""
 
 
 def main() -> int:

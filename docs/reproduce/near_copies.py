@@ -21,7 +21,7 @@ from data_sets import german, nursery
 from leafgate.algorithms.near_copies import near_copies
 from leafgate.api import Column, Schema, Table, make_table
 from membership_setting import adult, credit
-from writing import put, read_rows, section, table, write_csv
+from writing import put, read_rows, table, write_csv
 
 DOCS = Path(__file__).resolve().parents[1]
 PAGE = "measurements/near-copies.md"
@@ -169,27 +169,22 @@ def measured(data: str, root: Path) -> Iterator[Row]:
 
 
 def lines(rows: Sequence[Row]) -> Iterator[str]:
-    """The measured part of the page."""
-    names = {data: name for data, (name, _) in DATA.items() if any(row.data == data for row in rows)}
-    honest = [
-        [name, *(f"{row.found} of {row.controls}" for row in rows if row.data == data and row.kind not in COPIES)]
-        for data, name in names.items()
-    ]
-    yield from section(
-        "Controls of other people that are refused", table(["table", SPLIT, STRATIFIED, OTHERS], honest, "lrrr")
-    )
+    """The measured part of the page: which controls are refused, of other people and with copies."""
     body = []
-    for data, name in names.items():
-        for kind in COPIES:
-            copies = [row for row in rows if row.data == data and row.kind == kind]
-            if copies:
-                stated = copies[0].stated
-                cells = [f"{row.found} of {row.controls}" for row in copies]
-                body.append([name, kind, "none" if stated is None else f"{100 * stated:g} %", *cells])
-    head = ["table", "copies with", "stated", *(f"{100 * share:g} %" for share in SHARES)]
-    yield from section(
-        "Controls with copies that are refused, by the share of copies", table(head, body, "ll" + "r" * (len(head) - 2))
-    )
+    for data, (name, _) in DATA.items():
+        here = [row for row in rows if row.data == data]
+        if here:
+            copies = [row for row in here if row.kind in COPIES and row.stated is not None]
+            stated = next((f"{100 * row.stated:g} %" for row in copies if row.stated is not None), "none")
+            seen = [row for row in copies if row.share >= (row.stated or 0.0)]
+            honest = (_refused([row for row in here if row.kind == kind]) for kind in (SPLIT, STRATIFIED, OTHERS))
+            body.append([name, *honest, stated, _refused(seen)])
+    head = ["table", SPLIT, "stratified", OTHERS, "stated share", "that share or more"]
+    yield from table(head, body, "lrrrrr")
+
+
+def _refused(rows: Sequence[Row]) -> str:
+    return f"{sum(row.found for row in rows)} of {sum(row.controls for row in rows)}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

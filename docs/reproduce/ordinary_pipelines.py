@@ -302,22 +302,22 @@ def measured(people: People, name: str, folder: Path) -> Row:
 
 
 def lines(rows: Sequence[Row]) -> Iterator[str]:
-    """The table of the page."""
-    head = ("table", "model", "`high` in its file", "scrubbed to", "`high` afterwards", "changed predictions")
-    cells = [(row.data, row.model, kinds(row.before), row.leaves, kinds(row.after), count(row.changed)) for row in rows]
-    yield from table(head, cells, "lllllr")
-    yield ""
-    written = [row for row in rows if row.changed is not None]
-    left = [row for row in written if CELLS & set(row.after.split(", "))]
-    yield (
-        f"Of {len(rows)} files scrub wrote {len(written)} anew. Cells of a few people are left in {len(left)} of them, "
-        f"and {sum(row.changed == 0 for row in written)} predict the same of everybody in the table."
-    )
-    yield ""
+    """The table of the page: a line for each kind of model, over all tables."""
+    body = []
+    for model in dict.fromkeys(row.model for row in rows):
+        here = [row for row in rows if row.model == model]
+        before, after = sum(has_cells(row.before) for row in here), sum(has_cells(row.after) for row in here)
+        others = sorted({kind for row in here for kind in row.after.split(", ") if kind and kind not in CELLS})
+        leaves, changed = ", ".join(dict.fromkeys(row.leaves for row in here)), sum(row.changed or 0 for row in here)
+        left = ", ".join(f"`{kind}`" for kind in others) or "nothing"
+        body.append([model, f"{before} of {len(here)}", leaves, f"{after} of {len(here)}", left, count(changed)])
+    head = ("model", "cells before", "scrubbed to", "cells after", "other `high` after", "changed predictions")
+    yield from table(head, body, "lrlrlr")
 
 
-def kinds(listed: str) -> str:
-    return ", ".join(f"`{kind}`" for kind in listed.split(", ") if kind) or "nothing"
+def has_cells(found: str) -> bool:
+    """Is one of the kinds the cells of a few people?"""
+    return bool(CELLS & set(found.split(", ")))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

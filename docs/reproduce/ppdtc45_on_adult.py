@@ -9,9 +9,12 @@ DIR holds the folder `adult`. Writes the tables as CSV and the picture to `--out
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-from ppdtc45_page import Findings, lines
+from ppdtc45_claims import claims
+from ppdtc45_page import lines, printed
 from ppdtc45_parts import estimates, losses, parts, thresholds
 from ppdtc45_picture import draw_thresholds
 from ppdtc45_runs import draw, scores
@@ -24,25 +27,30 @@ FIGURE_DRAWS = 5
 
 def main() -> None:
     options = _options()
-    found = find(options.root, options.draws)
+    everyone, test = read(options.root)
+    measured = [
+        score
+        for number in range(options.draws)
+        for name in LAWS
+        for score in scores(draw(name, number, everyone, test))
+    ]
+    lost, partial = list(losses(everyone)), list(parts(everyone, test))
+    moved = list(thresholds(everyone, test, min(options.draws, FIGURE_DRAWS)))
+    attacked = list(estimates(everyone))
+    tables: dict[str, Iterable[Any]] = {
+        "scores": measured,
+        "losses": lost,
+        "parts": partial,
+        "thresholds": moved,
+        "attacks": attacked,
+        "claims": claims(measured, attacked),
+        "printed": printed(measured, lost, partial),
+    }
     options.out.mkdir(parents=True, exist_ok=True)
-    tables = {"scores": found.scores, "losses": found.losses, "parts": found.parts, "thresholds": found.thresholds}
-    for name, rows in (tables | {"attacks": found.estimates}).items():
+    for name, rows in tables.items():
         write_csv(options.out / f"ppdtc45-{name}.csv", rows)
-    draw_thresholds(options.out / "ppdtc45-thresholds.svg", found.thresholds)
-    put(options.page, lines(found, "../results/ppdtc45-thresholds.svg"))
-
-
-def find(root: Path, draws: int) -> Findings:
-    """Everything that is measured, on so many draws of people and noise."""
-    everyone, test = read(root)
-    return Findings(
-        [score for number in range(draws) for name in LAWS for score in scores(draw(name, number, everyone, test))],
-        list(losses(everyone)),
-        list(parts(everyone, test)),
-        list(thresholds(everyone, test, min(draws, FIGURE_DRAWS))),
-        list(estimates(everyone)),
-    )
+    draw_thresholds(options.out / "ppdtc45-thresholds.svg", moved)
+    put(options.page, lines(measured))
 
 
 def _options() -> argparse.Namespace:

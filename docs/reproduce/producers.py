@@ -11,7 +11,6 @@ docs/results/producers.csv, and the tables of it to docs/measurements/producers.
 from __future__ import annotations
 
 import sys
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,7 +68,7 @@ def outcomes() -> Iterator[Row]:
 
 
 def lines_of(rows: Sequence[Row]) -> Iterator[str]:
-    """The tables of the page."""
+    """A line for each program, and the sums."""
     read = [row for row in rows if not row.reason]
     versions, programs = len({(row.producer, row.version) for row in rows}), len({row.producer for row in rows})
     answered, equal = (count(sum(getattr(row, name) for row in read)) for name in ("rows", "equal"))
@@ -77,48 +76,17 @@ def lines_of(rows: Sequence[Row]) -> Iterator[str]:
     yield f"{len(rows) - len(read)} refused. Of {answered} answers to rows {equal} are equal."
     yield ""
     yield from table(
-        ["program", "version", "beside", "files read", "rows", "equal", "files refused"], _by_version(rows), "lllrrrr"
+        ["program", "versions", "files read", "rows", "equal", "files refused"], _by_program(rows), "llrrrr"
     )
-    yield ""
-    yield "## What is refused, and why"
-    yield ""
-    yield from table(["program", "model", "versions", "the error says"], _by_reason(rows), "llll")
-    yield ""
-    yield "## Where a converter changes the model"
-    yield ""
-    yield from table(
-        ["program", "model", "versions", "rows", "as the model before"], sorted(set(_by_original(rows))), "lllrr"
-    )
-    yield ""
 
 
-def _by_version(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
-    """A line for each version of a program."""
-    for key in dict.fromkeys((row.producer, row.version, row.beside) for row in rows):
-        found = [row for row in rows if (row.producer, row.version, row.beside) == key]
+def _by_program(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
+    for producer in dict.fromkeys(row.producer for row in rows):
+        found = [row for row in rows if row.producer == producer]
         read = [row for row in found if not row.reason]
         answered, equal = (sum(getattr(row, name) for row in read) for name in ("rows", "equal"))
-        yield (*key, str(len(read)), count(answered), count(equal), str(len(found) - len(read)))
-
-
-def _by_reason(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
-    """A line for each model of a program that is refused in the same words."""
-    found: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for row in rows:
-        if row.reason:
-            found[row.producer, row.file.rpartition(".")[0], row.reason].append(row.version)
-    for (producer, model, reason), versions in found.items():
-        yield producer, f"`{model}`", _span(versions), reason.replace("|", "\\|")
-
-
-def _by_original(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
-    """A line for each converted model whose file predicts otherwise than the model before."""
-    found: dict[tuple[str, str, int, int], list[str]] = defaultdict(list)
-    for row in rows:
-        if row.original is not None and row.original < row.rows:
-            found[row.producer, row.file.rpartition(".")[0], row.rows, row.original].append(row.version)
-    for (producer, model, answered, original), versions in found.items():
-        yield producer, f"`{model}`", _span(versions), count(answered), count(original)
+        versions = _span(list(dict.fromkeys(row.version for row in found)))
+        yield producer, versions, str(len(read)), count(answered), count(equal), str(len(found) - len(read))
 
 
 def _span(versions: Sequence[str]) -> str:

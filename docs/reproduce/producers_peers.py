@@ -280,23 +280,13 @@ def in_order(rows: Sequence[Row]) -> list[Row]:
 
 
 def lines_of(rows: Sequence[Row]) -> Iterator[str]:
-    """The tables of the page."""
+    """How many fitted models and files each tool takes."""
     tools = list(dict.fromkeys(f"{row.tool} {row.version}" for row in rows))
-    found = {(f"{row.tool} {row.version}", row.kind, row.subject): row for row in rows}
-    for kind, title in (("object", "fitted model in memory"), ("file", "file")):
-        subjects = list(dict.fromkeys(row.subject for row in rows if row.kind == kind))
-        cells = [
-            (subject, *(_cell(found[tool, kind, subject]) for tool in tools if (tool, kind, subject) in found))
-            for subject in subjects
-        ]
-        yield from table([title, *tools], cells, "l" * (len(tools) + 1))
-        yield ""
-
-
-def _cell(row: Row) -> str:
-    """A cell of the table."""
-    says = row.says.replace("|", "\\|").replace("<", "&lt;")
-    return f"{row.accepted}: {says}"
+    body = []
+    for kind, title in (("object", "fitted models in memory"), ("file", "files")):
+        here = [[row for row in rows if (row.kind, f"{row.tool} {row.version}") == (kind, tool)] for tool in tools]
+        body.append([title, *(f"{sum(row.accepted == 'yes' for row in some)} of {len(some)}" for some in here)])
+    yield from table(["taken", *tools], body, "l" + "r" * len(tools))
 
 
 def main(words: Sequence[str]) -> int:

@@ -20,10 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from repair_use_data import DATA, KINDS, POLICIES, Sizes
-from repair_use_judgement import METHODS, Cell, Difference, OverCells, judged
+from repair_use_judgement import METHODS, judged
 from repair_use_methods import (
     ANY,
-    CONSTANT,
     GIVEN,
     KADET,
     OF_MODEL,
@@ -35,14 +34,14 @@ from repair_use_methods import (
     measured,
     methods_of,
 )
-from writing import count, fixed, put, read_rows, section, table, write_csv
+from writing import fixed, put, read_rows, table, write_csv
 
 DOCS = Path(__file__).resolve().parents[1]
 SPLITS = 10
 WORKERS = 2
 REPAIR_SECONDS = 6.0
 """How long one repair may take."""
-NAMES = {GIVEN: "given", REPAIR: "repair", KADET: "kADET", REFIT: "best refit", CONSTANT: "constant"}
+NAMES = {GIVEN: "given", REPAIR: "repair", KADET: "kADET", REFIT: "best refit"}
 """What methods are called on the page."""
 
 
@@ -98,123 +97,31 @@ def _place(row: Row) -> tuple[int, ...]:
 
 
 def lines(rows: Sequence[Row]) -> Iterator[str]:
-    """The measured part of the page."""
+    """The measured part of the page: for each data set the mean areas over its cells, and the bounds of differences."""
     cells, over = judged(rows)
-    yield from section("What holds", verdicts(cells, over))
-    for data in dict.fromkeys(cell.data for cell in cells):
-        for policy in dict.fromkeys(cell.policy for cell in cells if cell.data == data):
-            here = [cell for cell in cells if (cell.data, cell.policy) == (data, policy)]
-            yield from section(f"{DATA[data].name}, `{policy}`", areas(here))
-    yield from section("Seconds", seconds(cells))
-
-
-def verdicts(cells: Sequence[Cell], over: Sequence[OverCells]) -> Iterator[str]:
-    """How many cells fail and which, and the mean differences of the data sets."""
-    known = [cell for cell in cells if cell.is_judged]
-    splits = sorted({len(cell.rows[REPAIR]) for cell in cells})
-    words = " to ".join(str(each) for each in dict.fromkeys((splits[0], splits[-1]))) if splits else "no"
-    yield f"Of {len(cells)} cells, of {words} split(s) each, {len(known)} can be judged: it takes two splits."
-    yield f"Of these, {sum(cell.fails for cell in known)} fail.\n"
-    body = []
-    for policy in POLICIES:
-        for kind in KINDS:
-            here = [cell for cell in known if (cell.policy, cell.kind) == (policy, kind)]
-            names = ", ".join(DATA[cell.data].name for cell in here if cell.fails)
-            if here:
-                body.append([f"`{policy}`", KINDS[kind].name, str(len(here)), names or "none"])
-    yield from table(("policy", "model", "data sets judged", "cells that fail"), body, "llrl")
-    yield ""
-    body = [
-        [
-            *(DATA[each.data].name, NAMES[each.other], _signed(each.difference.mean)),
-            *(_bound(each.difference.low), _judgement(each.fails, each.difference)),
-        ]
-        for each in over
-    ]
-    yield from table(("data", "repair less", "mean over its cells", "lower bound", "holds"), body, "llrrl")
-
-
-def areas(cells: Sequence[Cell]) -> Iterator[str]:
-    """Mean areas and differences of cells, then balanced accuracies and sizes."""
-    constant = cells[0].rows[CONSTANT]
-    passing = sum(row.passes == "yes" for row in constant)
-    yield f"The constant has the area 0.500, and passes in {passing} of {len(constant)} split(s).\n"
     methods = (GIVEN, REPAIR, KADET, REFIT)
-    yield from table(
-        (
-            *("model", *(f"{NAMES[each]}: area, passes" for each in methods)),
-            *("less kADET", "less best refit", "less constant", "holds"),
-        ),
-        (
-            [
-                *(KINDS[cell.kind].name, *(_area(cell.rows[each]) for each in methods)),
-                *(_interval(cell.differences[each]) for each in (KADET, REFIT, CONSTANT)),
-                _judgement(cell.fails, cell.differences[KADET]),
-            ]
-            for cell in cells
-        ),
-        "lrrrrrrrl",
+    head = (
+        *("data set", *(NAMES[each] for each in methods)),
+        *(f"repair less {NAMES[each]}, at least" for each in (KADET, REFIT)),
     )
-    yield ""
-    yield from table(
-        (
-            *("model", *(f"{NAMES[each]}: balanced accuracy" for each in methods)),
-            *(f"{NAMES[each]}: trees, leaves" for each in methods),
-        ),
-        (
-            [
-                *(KINDS[cell.kind].name, *(fixed(_mean([row.balanced for row in cell.rows[m]]), 3) for m in methods)),
-                *(_size(cell.rows[method]) for method in methods),
-            ]
-            for cell in cells
-        ),
-        "lrrrrrrrr",
-    )
-
-
-def seconds(cells: Sequence[Cell]) -> Iterator[str]:
-    """The mean seconds of each method by the kind of models, over all cells."""
-    methods = [method for method in METHODS if method != CONSTANT]
     body = []
-    for kind in KINDS:
-        here = [cell for cell in cells if cell.kind == kind]
-        if here:
-            spent = ([row.seconds for cell in here for row in cell.rows[method]] for method in methods)
-            body.append([KINDS[kind].name, *(fixed(_mean(some), 1) for some in spent)])
-    yield from table(("model", *(f"{NAMES[method]}: seconds" for method in methods)), body, "lrrrr")
+    for data in dict.fromkeys(cell.data for cell in cells):
+        here = [cell for cell in cells if cell.data == data]
+        areas = [fixed(_mean([row.auc for cell in here for row in cell.rows[each]]), 3) for each in methods]
+        lows = [_signed(each.difference.low) for each in over if each.data == data]
+        body.append([DATA[data].name, *areas, *lows])
+    yield from table(head, body, "lrrrrrr")
+    yield ""
+    known = [cell for cell in cells if cell.is_judged]
+    yield f"Of {len(known)} cells {sum(cell.fails for cell in known)} fail."
 
 
 def _mean(numbers: Sequence[float]) -> float:
     return float(np.mean(numbers))
 
 
-def _area(rows: Sequence[Row]) -> str:
-    passing = sum(row.passes == "yes" for row in rows)
-    return f"{fixed(_mean([row.auc for row in rows]), 3)}, {passing} of {len(rows)}"
-
-
-def _size(rows: Sequence[Row]) -> str:
-    """The median numbers of trees and leaves where there is a model."""
-    some = [(row.trees, row.leaves) for row in rows if row.trees is not None and row.leaves is not None]
-    if not some:
-        return "nothing passes"
-    return ", ".join(count(int(np.median(each))) for each in zip(*some, strict=True))
-
-
 def _signed(value: float) -> str:
-    return f"{value:+.3f}".replace("-", "\N{MINUS SIGN}")
-
-
-def _bound(value: float) -> str:
-    return _signed(value) if np.isfinite(value) else "-"
-
-
-def _interval(difference: Difference) -> str:
-    return f"{_signed(difference.mean)} ({_bound(difference.low)} to {_bound(difference.high)})"
-
-
-def _judgement(fails: bool, difference: Difference) -> str:
-    return "-" if not np.isfinite(difference.low) else "**fails**" if fails else "yes"
+    return f"{value:+.3f}".replace("-", "\N{MINUS SIGN}") if np.isfinite(value) else "-"
 
 
 def _options(words: Sequence[str] | None = None) -> argparse.Namespace:

@@ -14,7 +14,7 @@ MINUS = "\N{MINUS SIGN}"
 
 
 def write_csv(path: Path, rows: Iterable[Any]) -> None:
-    """Dataclasses of one kind, a line each; floats with four decimals, empty where there is nothing."""
+    """Dataclasses of one kind, a line each; floats with four decimals, an empty cell for None, spaces in tuples."""
     lines = [asdict(row) for row in rows]
     with path.open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file, lineterminator="\n")
@@ -25,6 +25,8 @@ def write_csv(path: Path, rows: Iterable[Any]) -> None:
 def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return " ".join(map(str, value))
     return f"{value:.4f}" if isinstance(value, float) else "" if value is None else str(value)
 
 
@@ -38,6 +40,8 @@ def read_rows(path: Path, kind: type[T]) -> list[T]:
 def _value(cell: str, kind: str) -> str | float | int | None:
     if kind == "str":
         return cell
+    if kind == "bool":
+        return cell == "yes"
     if not cell:
         return None
     return int(cell) if kind.startswith("int") else float(cell)
@@ -79,10 +83,6 @@ def signed(points: float) -> str:
 
 def count(value: int | None) -> str:
     return "-" if value is None else f"{value:,}"
-
-
-def yes(value: bool | None) -> str:
-    return "-" if value is None else "yes" if value else "no"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Group metrics beside pyCANON, in one run: python tests/benchmarks/diversity.py --root DIR [--write PAGE].
+"""Group metrics beside pyCANON, in one run: python tests/benchmarks/diversity.py --root DIR [--write CSV].
 
 DIR holds the folder `adult` with the UCI files; LEAFGATE_PYCANON names the folder that holds pyCANON. No time is
 asserted anywhere; medians and how many times faster are printed.

@@ -1,4 +1,4 @@
-"""Downgrading at full size: python tests/benchmarks/downgrading.py --root DIR [--write PAGE].
+"""Downgrading at full size: python tests/benchmarks/downgrading.py --root DIR [--write CSV].
 
 DIR holds the folder `adult`. Hides the occupation of some people drawn at random, against all four adversaries; says
 how long it takes, how that grows with the table, what it costs, and what it saves to keep trees whose records have not

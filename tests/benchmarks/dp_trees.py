@@ -1,4 +1,4 @@
-"""Private random trees beside scikit-learn: python tests/benchmarks/dp_trees.py --root DIR [--write PAGE].
+"""Private random trees beside scikit-learn: python tests/benchmarks/dp_trees.py --root DIR [--write CSV].
 
 DIR holds the folder `adult` with the UCI files. Both are given tables in memory. No time is asserted anywhere.
 """

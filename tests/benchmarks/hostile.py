@@ -1,4 +1,4 @@
-"""Model files that mean harm: python tests/benchmarks/hostile.py [--write docs/measurements/benchmarks.md].
+"""Model files that mean harm: python tests/benchmarks/hostile.py [--write docs/results/benchmarks.csv].
 
 Every hostile file that the tests make is given to `leafgate convert` in a process of its own, held to 4 GB and 60
 seconds. Told of each format: how many files, the most processor seconds and the most memory that one took, starting
@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from timing import write_between
+from timing import write_report
 
 sys.path.append(str(Path(__file__).parent.parent / "support"))
 
@@ -75,7 +75,7 @@ def main() -> None:
     report_document = report()
     print(report_document)
     if chosen.write is not None:
-        write_between(chosen.write, START, END, report_document)
+        write_report(chosen.write, START, END, report_document)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The maximum-entropy attack at full size: python tests/benchmarks/maxent.py --root DIR [--write PAGE].
+"""The maximum-entropy attack at full size: python tests/benchmarks/maxent.py --root DIR [--write CSV].
 
 DIR holds the folder `adult` with the UCI files. From a release and a table in memory to a checked belief, each work in
 a process of its own, the best of a few rounds; peak memory is that process's. No time is asserted anywhere.

@@ -1,4 +1,4 @@
-"""MaxEnt written out for GEKKO beside ours: python tests/benchmarks/maxent_naive.py --root DIR [--write PAGE].
+"""MaxEnt written out for GEKKO beside ours: python tests/benchmarks/maxent_naive.py --root DIR [--write CSV].
 
 DIR holds the folder `adult` with the UCI files. Samples of Adult grow until the naive model takes too long. Each
 solution is a process of its own; its time begins with a release in memory, its memory is that of the process or of
@@ -33,7 +33,7 @@ from leafgate_plugins.baselines.builders import Id3
 from leafgate_plugins.maxent.problem.build import build_model
 from naive_maxent import solve_naively
 from reduced_maxent import solve_reduced
-from timing import write_between
+from timing import write_report
 
 START, END = "<!-- naive -->", "<!-- /naive -->"
 SIZES = (25, 50, 100, 200, 400, 800)
@@ -113,7 +113,7 @@ def lines(root: Path) -> Iterator[str]:
 
 
 def main() -> None:
-    """Run everything; with --write put the table into a page between its markers."""
+    """Run everything; with --write keep the table in a CSV file."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--root", type=Path, required=True)
     parser.add_argument("--write", type=Path)
@@ -130,7 +130,7 @@ def main() -> None:
         print(line, flush=True)
         items.append(line)
     if chosen.write is not None:
-        write_between(chosen.write, START, END, "\n".join(items))
+        write_report(chosen.write, START, END, "\n".join(items))
 
 
 if __name__ == "__main__":

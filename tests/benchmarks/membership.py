@@ -1,4 +1,4 @@
-"""Membership inference beside SACRO-ML, in one run: python tests/benchmarks/membership.py --root DIR [--write PAGE].
+"""Membership inference beside SACRO-ML, in one run: python tests/benchmarks/membership.py --root DIR [--write CSV].
 
 DIR holds the folder `adult` with the UCI files; SACRO-ML runs where "leafgate[sacroml]" is installed. Both train
 equally many shadow models of a model of 5,000 people, on halves of the same 10,000 candidates. All attacks of leafgate

@@ -1,6 +1,6 @@
 """Reading and linking a fitted forest.
 
-    python tests/benchmarks/models.py --root DIR [--write docs/measurements/benchmarks.md]
+    python tests/benchmarks/models.py --root DIR [--write docs/results/benchmarks.csv]
 
 DIR holds the folder `adult` with the UCI files. A million nodes are read from a skops file; 100 trees are linked with
 100,000 people, all different, beside scikit-learn's own apply. No time is asserted anywhere.

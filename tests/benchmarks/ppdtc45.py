@@ -1,4 +1,4 @@
-"""Trees from shared numbers beside C4.5 on the same: python tests/benchmarks/ppdtc45.py --root DIR [--write PAGE].
+"""Trees from shared numbers beside C4.5 on the same: python tests/benchmarks/ppdtc45.py --root DIR [--write CSV].
 
 DIR holds the folder `adult` with the UCI files. 10,000 people, six numbers. No time is asserted anywhere.
 """

@@ -1,4 +1,4 @@
-"""Reconstruction beside a tree fit, in one run: python tests/benchmarks/reconstruction.py --root DIR [--write PAGE].
+"""Reconstruction beside a tree fit, in one run: python tests/benchmarks/reconstruction.py --root DIR [--write CSV].
 
 DIR holds the folder `adult` with the UCI files. No time is asserted anywhere; medians and ratios are printed.
 """

@@ -1,6 +1,6 @@
 """Speed beside a peer, in one run.
 
-    PYTHONPATH=tests/support python tests/benchmarks/run.py --root DIR [--write docs/measurements/benchmarks.md]
+    PYTHONPATH=tests/support python tests/benchmarks/run.py --root DIR [--write docs/results/benchmarks.csv]
 
 DIR holds the folder `adult` with the UCI files. No time is asserted anywhere; ratios and medians are printed.
 """
@@ -28,10 +28,10 @@ from leafgate_plugins.kadet.builder import Kadet
 from leafgate_plugins.linking.components import Linking
 from leafgate_plugins.protection.metrics import KAnonymity
 from scoring import scores_of_people
-from timing import Pair, markdown, paired, seconds, write_between
+from timing import Pair, markdown, paired, seconds, write_report
 
 PEOPLE = 1_000_000
-START, END = "<!-- results -->", "<!-- /results -->"
+START, END = "<!-- speed -->", "<!-- /speed -->"
 
 
 def kadet(table: Table, **options: object) -> Release:
@@ -156,7 +156,7 @@ def report(root: Path) -> str:
 
 
 def main() -> None:
-    """Run everything; with --write put the tables into a page between its markers."""
+    """Run everything; with --write keep the tables in a CSV file."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--root", type=Path, required=True)
     parser.add_argument("--write", type=Path)
@@ -168,7 +168,7 @@ def main() -> None:
     report_document = report(chosen.root)
     print(report_document)
     if chosen.write is not None:
-        write_between(chosen.write, START, END, report_document)
+        write_report(chosen.write, START, END, report_document)
 
 
 if __name__ == "__main__":

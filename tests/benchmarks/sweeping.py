@@ -1,4 +1,4 @@
-"""A sweep beside single audits, in one run: python tests/benchmarks/sweeping.py --root DIR [--write PAGE].
+"""A sweep beside single audits, in one run: python tests/benchmarks/sweeping.py --root DIR [--write CSV].
 
 DIR holds the folder `adult` with the UCI files. No time is asserted anywhere; medians and ratios are printed.
 """

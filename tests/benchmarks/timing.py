@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from statistics import median
 
@@ -45,7 +46,7 @@ def markdown(pairs: Iterable[Pair], peer: str) -> str:
 
 
 def command(report: Callable[[Path], str], start: str, end: str) -> None:
-    """Run a report as a command: --root DIR, and --write PAGE to put it between the page's two markers."""
+    """Run a report as a command: --root DIR, and --write FILE to keep it in a CSV file, or between a page's markers."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--root", type=Path, required=True)
     parser.add_argument("--write", type=Path)
@@ -53,11 +54,62 @@ def command(report: Callable[[Path], str], start: str, end: str) -> None:
     report_document = report(chosen.root)
     print(report_document)
     if chosen.write is not None:
-        write_between(chosen.write, start, end, report_document)
+        write_report(chosen.write, start, end, report_document)
 
 
-def write_between(page: Path, start: str, end: str, content: str) -> None:
-    """Put a text between the two markers of a page; the rest stays as it is."""
-    text = page.read_text(encoding="utf-8")
+def write_report(file: Path, start: str, end: str, content: str) -> None:
+    """Put a report into a CSV file under the name of its marker, or between the two markers of a page."""
+    if file.suffix == ".csv":
+        keep_cells(file, start.strip("<!- >"), content)
+        return
+    text = file.read_text(encoding="utf-8")
     before, after = text.split(start)[0], text.split(end)[1]
-    page.write_text(f"{before}{start}\n{content}\n{end}{after}", encoding="utf-8")
+    file.write_text(f"{before}{start}\n{content}\n{end}{after}", encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of one of a benchmark's tables; the tables of a benchmark, and their rows, are numbered from 1."""
+
+    benchmark: str
+    table: int
+    row: int
+    measure: str
+    value: str
+
+
+def keep_cells(file: Path, benchmark: str, content: str) -> None:
+    """Replace a benchmark's cells in a CSV file; those of the others stay."""
+    cells = [cell for cell in read_cells(file) if cell.benchmark != benchmark] if file.exists() else []
+    with file.open("w", newline="", encoding="utf-8") as stream:
+        out = csv.writer(stream, lineterminator="\n")
+        out.writerow([field.name for field in fields(Cell)])
+        out.writerows(astuple(cell) for cell in [*cells, *cells_of(benchmark, content)])
+
+
+def read_cells(file: Path) -> list[Cell]:
+    with file.open(newline="", encoding="utf-8") as stream:
+        return [
+            Cell(row["benchmark"], int(row["table"]), int(row["row"]), row["measure"], row["value"])
+            for row in csv.DictReader(stream)
+        ]
+
+
+def cells_of(benchmark: str, content: str) -> Iterator[Cell]:
+    """The cells of all Markdown tables of a report, and its other lines as the measure `note` of row 0."""
+    head: list[str] = []
+    table = row = 0
+    for line in content.splitlines():
+        if not line.startswith("|"):
+            head = []
+            if line.strip():
+                yield Cell(benchmark, table, 0, "note", line.strip())
+        elif not head:
+            names = [cell.strip() for cell in line.split("|")[1:-1]]
+            head = [f"{name} [2]" if name in names[:i] else name for i, name in enumerate(names)]
+            table, row = table + 1, -1
+        else:
+            row += 1
+            if row:
+                values = (cell.strip() for cell in line.split("|")[1:-1])
+                yield from (Cell(benchmark, table, row, *pair) for pair in zip(head, values, strict=True))
