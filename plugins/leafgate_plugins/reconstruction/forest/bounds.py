@@ -26,6 +26,8 @@ from leafgate_plugins.reconstruction.forest.regions import Forest
 
 MAX_WHOLE_PAIRS = 50
 """So many pairs of leaves are searched for by whole numbers of people, those of the first trees."""
+MAX_PAIR_CELLS = 500
+"""And where there are so many cells: the solver takes long for each pair where there are more."""
 MAX_PAIRS = 1_000_000
 """Pairs of leaves are kept of so many trees that these are about as many: each takes 36 bytes."""
 
@@ -175,7 +177,9 @@ def _pairs(
                 numbers = assigned[:, one] * len(second.people) + assigned[:, two]
                 possible[:, label] = np.isin(at, numbers)
             search = searches[label]
-            if search is None or not search[1].is_whole or asked + len(at) > MAX_WHOLE_PAIRS:
+            if search is None or not search[1].is_whole:
+                continue
+            if asked + len(at) > MAX_WHOLE_PAIRS or len(search[0].leaf) > MAX_PAIR_CELLS:
                 continue
             asked += len(at)
             cells = search[0]
