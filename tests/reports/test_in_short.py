@@ -20,11 +20,12 @@ FAILS: dict[str, Any] = {"build": {"use": "id3"}, "metrics.0.at_least": 4}
 
 
 class Words(HTMLParser):
-    """The texts of a page in their order, and how many pictures it has."""
+    """The texts of a page in their order, all of them as one text, and how many pictures it has."""
 
     def __init__(self, page: bytes) -> None:
         super().__init__()
         self.texts: list[str] = []
+        self.text = ""
         self.pictures = 0
         self.feed(page.decode())
 
@@ -33,6 +34,7 @@ class Words(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.texts += [data.strip()] if data.strip() else []
+        self.text += data
 
 
 def test_a_failing_report_says_who_is_affected_how_and_what_to_change(tmp_path: Path) -> None:
@@ -54,12 +56,12 @@ def test_these_words_are_the_first_on_the_page_below_the_verdict(tmp_path: Path)
 @pytest.mark.parametrize("changes", [FAILS, {}])
 def test_pages_and_markdown_state_the_same_in_short(tmp_path: Path, audience: str, changes: dict[str, Any]) -> None:
     report = audited(tmp_path, changes, audience=audience)
-    page, markdown = Words(view(report, "html")).texts, view(report, "markdown").decode()
+    page, markdown = Words(view(report, "html")).text, view(report, "markdown").decode()
     for heading, sentences in in_short(report):
         assert sentences
         assert f"**{heading}**" in markdown
         for sentence in [heading, *sentences]:
-            assert sentence in page
+            assert sentence.replace("`", "") in page
             assert markdown_text(sentence) in markdown
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Iterator
 from functools import cache
 from itertools import islice
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from leafgate.disclosure.summary import finding_state, findings_by_urgency, in_short, plain_meaning
 from leafgate.disclosure.text import (
@@ -40,6 +41,8 @@ from leafgate.reports.svg_histogram import histogram
 from leafgate.reports.svg_roc import roc_figures
 from leafgate.reports.svg_tree import RISKS, class_words, tree_picture
 
+CODE = re.compile(r"`([^`]+)`")
+"""What texts mark as code."""
 MAX_WORST = 3
 """Findings at the top of the page."""
 MAX_LISTED = 400
@@ -89,9 +92,19 @@ def environment() -> Environment:
     templates.globals["sentence"] = sentence
     templates.globals["main_details"] = main_details
     templates.filters["quoted"] = quoted_name
+    templates.filters["with_code"] = with_code
     templates.filters["people_words"] = people_words
     templates.globals["short"] = lambda name: clean(name, 60)
     return templates
+
+
+def with_code(text: str) -> Markup:
+    """A line of text, escaped, with what stands between backticks as code.
+
+    >>> str(with_code("set `build.k` to 20; 1 < 2"))
+    'set <code>build.k</code> to 20; 1 &lt; 2'
+    """
+    return Markup(CODE.sub(r"<code>\1</code>", str(escape(clean(text, 1000)))))  # noqa: S704  # it is escaped
 
 
 def template_context(report: JsonObject) -> JsonDocument:
