@@ -172,7 +172,7 @@ a line break. The subject is the release (`release.json`) and the model's file, 
 kept back, it is the policy.
 
 The project has no address of its own yet, so that the type of the predicate and the verifier's identifier begin with
-`leafgate:`. The predicate has version 0: it may change until leafgate 1.0, and its type then has another number. Every
+`leafgate:`. The predicate has version 0: each minor version may change it, and its type then has another number. Every
 key is taken from the [report](report.md), or follows from it. Keys that are not required may be left out, and other
 keys are refused. The names `metric`, `comparator`, `threshold`, `passed` and `sampleSize` are those of the predicate
 eval-result, which is proposed for in-toto.
