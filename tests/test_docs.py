@@ -26,7 +26,8 @@ from leafgate.policy.load import policy_of
 from replay import replayed, without_skops_digests
 
 TOP = Path(__file__).resolve().parents[1]
-PAGES = [TOP / "README.md", TOP / "CHANGELOG.md", *sorted((TOP / "docs").rglob("*.md"))]
+OWN_PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+PAGES = [*(TOP / name for name in OWN_PAGES), *sorted((TOP / "docs").rglob("*.md"))]
 HISTORY = "CHANGELOG.md"
 """It may name what there is no longer."""
 TEXTS = {str(page.relative_to(TOP)): page.read_text(encoding="utf-8") for page in PAGES}

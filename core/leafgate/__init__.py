@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from leafgate.session.model_audit import audit as audit
     from leafgate.session.model_audit import load_policy as load_policy
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 __getattr__, __dir__ = lazy_exports(__name__, "__version__")
 """Imported on first use, so that a command imports no more than it needs."""

@@ -102,6 +102,38 @@ def lazy_exports(package: str, *own: str) -> tuple[Callable[[str], Any], Callabl
     return get, names
 
 
+@cache
+def install_command(extra: str) -> str:
+    """The command that installs the packages of an optional extra of leafgate, with their lowest versions.
+
+    It names packages and not an extra of leafgate, which pip would look up on an index where the name may be another's.
+    The packages are those of the installed distribution's metadata, which pyproject.toml is the source of.
+
+    Args:
+        extra: the name of the extra.
+
+    Returns:
+        For example `pip install "onnx>=1.16"`, quoted for a shell; where the metadata has no such extra, the command
+        that installs it from a checkout.
+    """
+    from importlib.metadata import PackageNotFoundError, requires
+
+    from packaging.requirements import Requirement
+
+    try:
+        requirements = [Requirement(text) for text in requires("leafgate") or ()]
+    except PackageNotFoundError:
+        requirements = []
+    packages = []
+    for requirement in requirements:
+        marker, requirement.marker = requirement.marker, None
+        if marker is not None and marker.evaluate({"extra": extra}) and not marker.evaluate({"extra": ""}):
+            packages.append(f'"{requirement}"')
+    if not packages:
+        return f'pip install ".[{extra}]" in a checkout of leafgate'
+    return f"pip install {' '.join(packages)}"
+
+
 def require_installed(module: str, user: str, called: str, extra: str) -> None:
     """Raise InconclusiveError where a library that is an optional extra is not installed; nothing is imported.
 
@@ -116,7 +148,7 @@ def require_installed(module: str, user: str, called: str, extra: str) -> None:
     from leafgate.errors import InconclusiveError
 
     if find_spec(module) is None:
-        remedy = f'install it: pip install "leafgate[{extra}]"'
+        remedy = f"install it: {install_command(extra)}"
         raise InconclusiveError(f"{user} needs {called}, which is not installed", remedy=remedy)
 
 
@@ -140,9 +172,8 @@ def optional_module(module: str, called: str, extra: str, *, folder_variable: st
         with _process_restored(extra, folder_variable):
             return import_module(module)
     except ImportError:
-        raise InconclusiveError(
-            f"{called} is not installed", remedy=f'install it: pip install "leafgate[{extra}]"'
-        ) from None
+        remedy = f"install it: {install_command(extra)}"
+        raise InconclusiveError(f"{called} is not installed", remedy=remedy) from None
 
 
 @contextmanager

@@ -117,7 +117,7 @@ these types, in this order:
 Envelopes and payloads are JSON with sorted keys and without spaces. The subjects are the release (`release.json`) and
 the model's file, with their SHA-256; where digests are kept back, the subject is the policy.
 
-The predicate has version 0: it may change until leafgate 1.0, and its type then gets another number. Every key is
+The predicate has version 0: it may change in a minor version, and its type then gets another number. Every key is
 taken from the [report](report.md) or follows from it; types are as there. A key with a question mark may be left out,
 as digests are where they are kept back; other keys are refused. `metric`, `comparator`, `threshold`, `passed` and
 `sampleSize` are names of the predicate eval-result that is proposed for in-toto.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import yaml
@@ -51,8 +52,15 @@ def test_other_people_s_actions_are_pinned_by_commit_everywhere() -> None:
         (name, use) for name, text in texts.items() for use in re.findall(r"^[ -]*uses: (\S+/\S+)", text, re.MULTILINE)
     }
     assert len(used) > 5
-    ours = "OWNER/leafgate/.github/actions/audit@COMMIT"
-    assert [(name, use) for name, use in used if use != ours and not SHA.fullmatch(use)] == []
+    ours = {"OWNER/leafgate/.github/actions/audit@COMMIT", "./.github/workflows/ci.yml"}
+    assert [(name, use) for name, use in used if use not in ours and not SHA.fullmatch(use)] == []
+
+
+def test_a_pin_names_the_release_that_it_is_of() -> None:
+    version = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    pins = re.findall(r"^.*(?:@|\b(?:ref|rev|LEAFGATE_COMMIT): )COMMIT\b(.*)$", PAGE, re.MULTILINE)
+    assert {pin.strip() for pin in pins} == {f"# v{version}"}
+    assert len(pins) == 4
 
 
 def test_reports_are_kept_whatever_happens_by_the_names_they_have() -> None:

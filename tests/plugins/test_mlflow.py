@@ -13,7 +13,7 @@ import pytest
 
 from cases import more
 from command_line import Ended, leafgate, process
-from leafgate.api import InvalidError
+from leafgate.api import InvalidError, install_command
 from leafgate.app import ExpectedRun
 from leafgate_plugins.mlflow.export import read_public
 
@@ -184,7 +184,7 @@ def test_a_run_or_an_experiment_is_named(words: tuple[str, ...], audits: Path) -
 def test_without_mlflow_the_remedy_is_told(audits: Path) -> None:
     ended = log(audits, "pass", "--experiment", "loans", before="import sys; sys.modules['mlflow'] = None")
     assert ended.code == 2
-    assert "leafgate[mlflow]" in ended.err
+    assert install_command("mlflow") in ended.err
 
 
 def test_a_store_must_be_named(audits: Path) -> None:

@@ -23,6 +23,7 @@ it is first read. The modules of this package are private:
 
 from typing import TYPE_CHECKING
 
+from leafgate.lazy_loading import install_command as install_command
 from leafgate.lazy_loading import lazy as lazy
 from leafgate.lazy_loading import lazy_exports
 from leafgate.lazy_loading import optional_module as optional_module
@@ -164,4 +165,4 @@ if TYPE_CHECKING:
     from leafgate.processes import worker_pool as worker_pool
     from leafgate.progress import report_progress as report_progress
 
-__getattr__, __dir__ = lazy_exports(__name__, "lazy", "optional_module", "require_installed")
+__getattr__, __dir__ = lazy_exports(__name__, "install_command", "lazy", "optional_module", "require_installed")

@@ -13,7 +13,10 @@ from __future__ import annotations
 try:
     from sklearn.utils.validation import validate_data as validate_data
 except ImportError:
-    raise ImportError('leafgate.estimators needs scikit-learn 1.6 or later: pip install "leafgate[sklearn]"') from None
+    from leafgate.lazy_loading import install_command
+
+    message = f"leafgate.estimators needs scikit-learn 1.6 or later: {install_command('sklearn')}"
+    raise ImportError(message) from None
 
 from leafgate.estimators.audited_choice import AuditedCandidate as AuditedCandidate
 from leafgate.estimators.audited_choice import AuditedChoice as AuditedChoice

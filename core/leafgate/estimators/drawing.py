@@ -12,6 +12,7 @@ from leafgate.errors import InconclusiveError
 from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.release import Release
 from leafgate.kernel.tree import CategoricalSplit, Node, NumericSplit, children
+from leafgate.lazy_loading import install_command
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,7 +65,7 @@ def draw_tree(release: Release, ax: Axes | None = None) -> Axes:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise ImportError('a drawing needs matplotlib: pip install "leafgate[docs]"') from None
+        raise ImportError(f"a drawing needs matplotlib: {install_command('docs')}") from None
     if not release.trees:
         raise InconclusiveError("there is no tree to draw", remedy="read `release_`")
     boxes = layout(release.trees[0])

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from leafgate.api import InvalidError, OutputError
+from leafgate.api import InvalidError, OutputError, install_command
 from leafgate.app import EXIT_CODES, ExpectedRun, Verdict, clean, parse_report
 
 RETRIES = "3"
@@ -56,9 +56,8 @@ def _client(uri: str) -> Any:
         with redirect_stdout(sys.stderr):
             from mlflow.tracking import MlflowClient
     except ImportError:
-        raise InvalidError(
-            "MLflow is not installed", place="leafgate mlflow", remedy="pip install 'leafgate[mlflow]'"
-        ) from None
+        remedy = install_command("mlflow")
+        raise InvalidError("MLflow is not installed", place="leafgate mlflow", remedy=remedy) from None
     try:
         return MlflowClient(tracking_uri=uri, registry_uri=uri)
     except Exception as error:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.api import Floats, Ids, InconclusiveError, ReleaseError
+from leafgate.api import Floats, Ids, InconclusiveError, ReleaseError, install_command
 from leafgate.readers import (
     LEAF,
     CategoryCodes,
@@ -67,7 +67,7 @@ def write(model: ModelIR, original: bytes) -> bytes:
     try:
         from onnx import TensorProto, helper
     except ImportError as error:
-        remedy = 'pip install "leafgate[onnx]"'
+        remedy = install_command("onnx")
         raise InconclusiveError("onnx, which writes such files, is not installed", remedy=remedy) from error
     model = drop_unused_categories(_as_sum(model))
     columns = Columns()

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from leafgate.api import InconclusiveError, ReleaseError
+from leafgate.api import InconclusiveError, ReleaseError, install_command
 from leafgate_plugins.sklearn.disclosures import SEARCHES
 from leafgate_plugins.sklearn.skops import SCHEMA
 from leafgate_plugins.sklearn.writer import entries_of, with_entries, without_gaps
@@ -37,7 +37,7 @@ def skops_file(thing: Any) -> tuple[str, bytes] | None:
     try:
         from skops.io import dumps
     except ImportError as error:
-        remedy = 'pip install "leafgate[sklearn]"'
+        remedy = install_command("sklearn")
         raise InconclusiveError("skops, which writes such files, is not installed", remedy=remedy) from error
     try:
         content = dumps(thing)

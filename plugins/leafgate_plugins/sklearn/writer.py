@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api import Floats, Ids, InconclusiveError, ReleaseError
+from leafgate.api import Floats, Ids, InconclusiveError, ReleaseError, install_command
 from leafgate.readers import LEAF, CategoryCodes, ModelIR, Numeric, Origin, TreeIR, topological_order
 from leafgate_plugins.sklearn.disclosures import SEARCHES
 from leafgate_plugins.sklearn.idle_categories import forget_idle_categories
@@ -144,7 +144,7 @@ def _loaded(original: bytes) -> Any:
     try:
         from skops.io import get_untrusted_types, loads
     except ImportError as error:
-        remedy = 'pip install "leafgate[sklearn]"'
+        remedy = install_command("sklearn")
         raise InconclusiveError("skops, which writes such files, is not installed", remedy=remedy) from error
     content = _without_trees(original)
     try:

@@ -31,7 +31,7 @@ from leafgate.app import load_plugins
 from leafgate.commands.attest.ed25519 import ED25519
 from leafgate.commands.attest.signing import chosen_signer
 from leafgate.console.describe import plugin_lines
-from leafgate.lazy_loading import require_installed
+from leafgate.lazy_loading import install_command, require_installed
 from standins import ORIGIN
 
 ENCRYPTED = ed25519.Ed25519PrivateKey.from_private_bytes(bytes(32)).private_bytes(
@@ -123,7 +123,7 @@ def test_without_the_extra_an_error_says_what_to_install(
     for ended in (attest_by(passed, "--key", passed / "private.pem"), verify(passed, out="kept")):
         assert ended.code in {2, 3}
     ended = attest_by(passed, "--key", passed / "private.pem")
-    assert (ended.code, 'pip install "leafgate[sign]"' in ended.err) == (3, True)
+    assert (ended.code, install_command("sign") in ended.err) == (3, True)
     with pytest.raises(Exception, match=missing):
         require_installed(missing, "the signer", missing, "sign")
 

@@ -32,6 +32,7 @@ from attested import (
 )
 from cases import more
 from command_line import Ended, leafgate
+from leafgate import __version__
 from leafgate.commands.attest.ed25519 import ED25519
 from leafgate.commands.attest.envelope import Envelope, seal
 from leafgate.commands.attest.verification import first_differing_path, verify_statements
@@ -138,7 +139,9 @@ def test_a_key_counts_on_the_days_of_its_certificate(copied: Callable[[str], Pat
     assert "the key expired on 2020-02-01" in verify(folder, key="certificate.pem").err
 
 
-@pytest.mark.parametrize(("least", "code"), [("0.0.9", 0), ("0.1.0", 0), ("0.1.1", 2), ("9", 2), ("new", 2), ("", 2)])
+@pytest.mark.parametrize(
+    ("least", "code"), [("0.0.9", 0), (__version__, 0), (f"{__version__}.1", 2), ("9", 2), ("new", 2), ("", 2)]
+)
 def test_an_older_version_than_the_least_is_refused(made: dict[str, Path], least: str, code: int) -> None:
     ended = verify(made["pass"], "--least-version", least)
     assert ended.code == code

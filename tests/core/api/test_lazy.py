@@ -1,12 +1,20 @@
 """Modules that are imported on first use."""
 
+import importlib.metadata
+import re
+import shlex
 import subprocess
 import sys
+import tomllib
 from importlib import import_module
+from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
-from leafgate.api import lazy
+from leafgate.api import install_command, lazy
+
+TOP = Path(__file__).resolve().parents[3]
 
 
 def test_a_lazy_module_is_imported_when_an_attribute_is_read() -> None:
@@ -42,3 +50,28 @@ def test_a_module_lists_what_it_exports_and_nothing_else(name: str) -> None:
     exec(f"from {name} import *", names)
     assert {"attack", "SecretBelief", "InconclusiveError", "lazy"} <= names.keys() or name != "leafgate.api"
     assert set(module.__all__) - {"__version__"} <= names.keys()
+
+
+EXTRAS: dict[str, list[str]] = tomllib.loads((TOP / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+
+
+@pytest.mark.parametrize("extra", sorted(EXTRAS.keys() - {"dev"}))
+def test_an_install_command_names_the_packages_of_the_project_s_extra(extra: str) -> None:
+    program, *words = shlex.split(install_command(extra))
+    assert (program, words[0]) == ("pip", "install")
+    assert {Requirement(word) for word in words[1:]} == {Requirement(text) for text in EXTRAS[extra]}
+
+
+def test_an_install_command_is_quoted_for_a_shell() -> None:
+    assert install_command("onnx") == 'pip install "onnx>=1.16"'
+
+
+def test_an_extra_that_is_not_in_the_metadata_is_installed_from_a_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.metadata, "requires", lambda name: None)
+    assert install_command.__wrapped__("onnx") == 'pip install ".[onnx]" in a checkout of leafgate'
+
+
+def test_no_message_names_an_extra_that_an_index_could_give_to_others() -> None:
+    sources = [path for folder in ("core", "plugins") for path in (TOP / folder).rglob("*.py")]
+    named = re.compile(r"""leafgate\[\{?\w+""")
+    assert [path.name for path in sources if named.search(path.read_text(encoding="utf-8"))] == []

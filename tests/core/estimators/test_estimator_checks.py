@@ -11,6 +11,7 @@ from unittest import SkipTest
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
+from leafgate.api import install_command
 from leafgate.estimators import (
     KAnonymousTreeClassifier,
     PerturbedTreeClassifier,
@@ -69,8 +70,9 @@ def test_leafgate_imports_scikit_learn_only_with_its_estimators() -> None:
 
 
 @pytest.mark.processes
-def test_without_scikit_learn_the_error_names_the_extra() -> None:
+def test_without_scikit_learn_the_error_names_the_packages() -> None:
     code = "import sys; sys.modules['sklearn'] = None\nimport leafgate.estimators"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     last = done.stderr.strip().splitlines()[-1]
-    assert last == ('ImportError: leafgate.estimators needs scikit-learn 1.6 or later: pip install "leafgate[sklearn]"')
+    needed = "leafgate.estimators needs scikit-learn 1.6 or later"
+    assert last == f"ImportError: {needed}: {install_command('sklearn')}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import stat
 import sys
 import tempfile
@@ -29,7 +30,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import leafgate
 from command_line import leafgate as command
-from leafgate.api import InvalidError, attack
+from leafgate.api import InvalidError, attack, install_command
 from leafgate.app import document, readable
 
 JOBS = ("cook, chef", 'the "boss"', "line\nbreak", "NA", "007")
@@ -495,7 +496,7 @@ def test_a_mistake_is_named_without_a_cell(text: str, make: Callable[..., Any], 
 def test_arrow_tables_need_pyarrow(fitted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     model, table, ill = fitted
-    with pytest.raises(leafgate.DataError, match=r'pip install "leafgate\[parquet\]"'):
+    with pytest.raises(leafgate.DataError, match=re.escape(install_command("parquet"))):
         leafgate.audit(model, pl.from_pandas(table), ill)
 
 

@@ -29,6 +29,7 @@ from leafgate.api import (
     Schema,
     Table,
     Targets,
+    install_command,
 )
 from leafgate.kernel.oracle import QueryLog
 from leafgate_plugins.inference.attributes.peers import (
@@ -54,8 +55,10 @@ SCHEMA = Schema(
 )
 INPUTS = ("job", "age", "pay")
 
-has_sacroml = pytest.mark.skipif(importlib.util.find_spec("sacroml") is None, reason='needs "leafgate[sacroml]"')
-has_art = pytest.mark.skipif(importlib.util.find_spec("art") is None, reason='needs "leafgate[art]"')
+has_sacroml = pytest.mark.skipif(
+    importlib.util.find_spec("sacroml") is None, reason="needs SACRO-ML, the extra sacroml"
+)
+has_art = pytest.mark.skipif(importlib.util.find_spec("art") is None, reason="needs the extra art")
 pytestmark = pytest.mark.filterwarnings("ignore")  # the peers' own, of what they use
 ATTACKS = [
     pytest.param(SacroMlAttribute(), marks=has_sacroml, id="sacroml"),
@@ -250,7 +253,7 @@ def test_a_peer_that_is_not_installed_is_named_with_the_command(
     monkeypatch.setitem(sys.modules, extra, None)
     with pytest.raises(InconclusiveError) as caught:
         model.belief(attack)
-    assert f'pip install "leafgate[{extra}]"' in str(caught.value)
+    assert install_command(extra) in str(caught.value)
 
 
 @has_art

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import leafgate_plugins.inference.attributes.imputation as module
 from adult import data_root
-from leafgate.api import Column, InconclusiveError, Schema, Table, Targets
+from leafgate.api import Column, InconclusiveError, Schema, Table, Targets, install_command
 from leafgate_plugins.inference.attributes.imputation import Imputation, determining_columns, impute
 
 Floats = NDArray[np.float64]
@@ -227,7 +227,7 @@ def test_imputation_is_inconclusive_when_scikit_learn_or_bins_are_missing(monkey
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(InconclusiveError) as error:
         impute(targets, 0)
-    assert error.value.problems[0].hint == 'install it: pip install "leafgate[sklearn]"'
+    assert error.value.problems[0].hint == f"install it: {install_command('sklearn')}"
     with pytest.raises(InconclusiveError, match="a number"):
         impute(replace(targets, secret=COLUMNS[0]), 0)
 

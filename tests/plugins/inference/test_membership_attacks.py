@@ -11,7 +11,16 @@ import pytest
 from numpy.typing import NDArray
 
 from leafgate.algorithms.prediction import class_scores
-from leafgate.api import AdversaryKnowledge, Column, InconclusiveError, Membership, MembershipBelief, Release, Table
+from leafgate.api import (
+    AdversaryKnowledge,
+    Column,
+    InconclusiveError,
+    Membership,
+    MembershipBelief,
+    Release,
+    Table,
+    install_command,
+)
 from leafgate.engine.knowledge import draw_candidates
 from leafgate_plugins.baselines.builders import C45
 from leafgate_plugins.inference.game import Answers, are_alike
@@ -158,7 +167,7 @@ def test_without_scikit_learn_a_learned_attack_says_what_to_install(
     with pytest.raises(InconclusiveError) as problem:
         attack.infer(release, known)
     assert "needs scikit-learn, which is not installed" in str(problem.value)
-    assert 'pip install "leafgate[sklearn]"' in str(problem.value)
+    assert install_command("sklearn") in str(problem.value)
 
 
 def test_the_loss_needs_no_shadow_model(game: tuple[Release, AdversaryKnowledge, Membership]) -> None:

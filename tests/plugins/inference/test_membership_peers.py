@@ -24,6 +24,7 @@ from leafgate.api import (
     PredictionOracle,
     Schema,
     Table,
+    install_command,
 )
 from leafgate.kernel.oracle import QueryLog
 from leafgate_plugins.inference.membership import peers
@@ -40,8 +41,10 @@ SCHEMA = Schema(
     )
 )
 
-has_sacroml = pytest.mark.skipif(importlib.util.find_spec("sacroml") is None, reason='needs "leafgate[sacroml]"')
-has_art = pytest.mark.skipif(importlib.util.find_spec("art") is None, reason='needs "leafgate[art]"')
+has_sacroml = pytest.mark.skipif(
+    importlib.util.find_spec("sacroml") is None, reason="needs SACRO-ML, the extra sacroml"
+)
+has_art = pytest.mark.skipif(importlib.util.find_spec("art") is None, reason="needs the extra art")
 pytestmark = pytest.mark.filterwarnings("ignore")  # the peers' own, of what they use
 ATTACKS = [
     *(
@@ -253,7 +256,7 @@ def test_without_the_library_the_attack_names_the_command(
     monkeypatch.setitem(sys.modules, extra, None)
     with pytest.raises(InconclusiveError, match="not installed") as caught:
         attack.infer(oracle, known)
-    assert f'pip install "leafgate[{extra}]"' in str(caught.value)
+    assert install_command(extra) in str(caught.value)
 
 
 def test_people_without_a_class_come_last() -> None:

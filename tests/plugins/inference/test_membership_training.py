@@ -31,7 +31,7 @@ from installed_readers import READERS, read_foreign
 from leafgate import InconclusiveError, Table
 from leafgate.algorithms.prediction import class_scores
 from leafgate.algorithms.sampling import record_hashes
-from leafgate.api import Learner, Schema
+from leafgate.api import Learner, Schema, install_command
 from leafgate.app import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.readers import view_object
@@ -241,7 +241,7 @@ def test_without_scikit_learn_it_names_the_command(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "sklearn", None)
     with pytest.raises(InconclusiveError) as caught:
         train(Learner("sklearn.tree.DecisionTreeClassifier"), table, table, 0)
-    assert 'pip install "leafgate[sklearn]"' in str(caught.value.problems)
+    assert install_command("sklearn") in str(caught.value.problems)
 
 
 def test_without_catboost_it_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,7 +249,7 @@ def test_without_catboost_it_names_the_command(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "catboost", None)
     with pytest.raises(InconclusiveError) as caught:
         leafgate_plugins.catboost.training.train(Learner("catboost.CatBoostClassifier"), table, table, 0)
-    assert 'pip install "leafgate[catboost]"' in str(caught.value.problems)
+    assert install_command("catboost") in str(caught.value.problems)
 
 
 BOOSTED: dict[str, Callable[[], Any]] = {

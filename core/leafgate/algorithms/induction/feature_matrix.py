@@ -15,6 +15,7 @@ from leafgate.errors import InconclusiveError
 from leafgate.kernel.release import FeatureEncoding, Learner
 from leafgate.kernel.schema import Column, Schema
 from leafgate.kernel.table import Table
+from leafgate.lazy_loading import install_command
 
 FeatureMatrix = NDArray[np.floating[Any]]
 
@@ -144,9 +145,7 @@ def cannot_be_fitted(kind: str, error: Exception) -> InconclusiveError:
 
 def not_installed(library: str, extra: str) -> InconclusiveError:
     """That a library is missing, and how to install it."""
-    return InconclusiveError(
-        f"{library}, which fits such models, is not installed", remedy=f'pip install "leafgate[{extra}]"'
-    )
+    return InconclusiveError(f"{library}, which fits such models, is not installed", remedy=install_command(extra))
 
 
 def default_encoding(schema: Schema) -> dict[str, FeatureEncoding]:

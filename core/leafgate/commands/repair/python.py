@@ -12,6 +12,7 @@ from leafgate.commands.repair.plan import repair_file
 from leafgate.commands.repair.result import TIME_LIMIT, RepairResult
 from leafgate.errors import InvalidError, ReleaseError
 from leafgate.io.files import EVERYONE, write_file
+from leafgate.lazy_loading import install_command
 from leafgate.models.writer import model_writer, writable_suffixes
 from leafgate.session.audit import Audit, AuditFiles, private_folder
 from leafgate.session.model_audit import audit as audit_model
@@ -180,7 +181,7 @@ def draw_candidates(candidates: pd.DataFrame, ax: Axes | None = None) -> Axes:
     try:
         from matplotlib import pyplot
     except ImportError:
-        raise ImportError('a picture needs matplotlib: pip install "leafgate[docs]"') from None
+        raise ImportError(f"a picture needs matplotlib: {install_command('docs')}") from None
     if ax is None:
         ax = pyplot.figure(figsize=(6, 4), layout="constrained").subplots()
     known = candidates.dropna(subset=["headroom", "chosen_by"])

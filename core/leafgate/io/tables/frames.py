@@ -24,6 +24,7 @@ from leafgate.errors import DataError
 from leafgate.io.tables.cells import check_header
 from leafgate.io.tables.csv import CsvOptions
 from leafgate.io.tables.raw_records import RawRecords
+from leafgate.lazy_loading import install_command
 
 _PANDAS: Any = pd
 """pandas with what its stubs do not have yet: `from_arrow` of pandas 3."""
@@ -277,7 +278,7 @@ def _require_arrow(place: str) -> None:
     from importlib.util import find_spec
 
     if find_spec("pyarrow") is None:
-        remedy = 'install it: pip install "leafgate[parquet]"; or give a pandas DataFrame'
+        remedy = f"install it: {install_command('parquet')}; or give a pandas DataFrame"
         raise DataError("is a table of Arrow, which needs pyarrow", place=place, remedy=remedy)
 
 

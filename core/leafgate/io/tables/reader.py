@@ -45,6 +45,7 @@ from leafgate.kernel.components import DataSource, SourceFile
 from leafgate.kernel.large_table import LargeTable
 from leafgate.kernel.schema import Column, Schema
 from leafgate.kernel.table import CellCounts, Table, distinct_rows, make_table
+from leafgate.lazy_loading import install_command
 from leafgate.plugin_output import plugin_output_dropped
 
 T = TypeVar("T")
@@ -379,9 +380,8 @@ def read_parquet(content: bytes, names: Sequence[str] | None, place: str) -> pd.
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise DataError(
-            "Parquet needs pyarrow", place=place, remedy='install it: pip install "leafgate[parquet]"'
-        ) from None
+        remedy = f"install it: {install_command('parquet')}"
+        raise DataError("Parquet needs pyarrow", place=place, remedy=remedy) from None
     try:
         file = pyarrow.parquet.ParquetFile(io.BytesIO(content))
         header = list(file.schema_arrow.names)

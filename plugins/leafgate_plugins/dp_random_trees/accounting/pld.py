@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.api import Floats, Neighbours, PolicyError
+from leafgate.api import Floats, Neighbours, PolicyError, install_command
 
 TRUNCATED_PROBABILITY = 1e-60
 """Probabilities below this at the upper end of a distribution are dropped; there are at most 10^9 counts."""
@@ -269,9 +269,8 @@ def _library() -> Any:
     try:
         from dp_accounting.pld import pld_pmf
     except ImportError:
-        raise PolicyError(
-            "the tight account needs dp-accounting", remedy='install it: pip install "leafgate[privacy]"'
-        ) from None
+        remedy = f"install it: {install_command('privacy')}"
+        raise PolicyError("the tight account needs dp-accounting", remedy=remedy) from None
     return pld_pmf
 
 
