@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 
 from leafgate.api import Level
 from leafgate.app import load_plugins
+from leafgate.commands.attest.predicate import AuditPredicate
 from leafgate.commands.scaffold.json_schema import policy_schema
 from leafgate.disclosure.schema import ReportDocument
 from leafgate.io.release_codec import FORMAT
@@ -23,11 +24,11 @@ from leafgate.kernel.schema import Role
 CONTRACTS = Path(__file__).resolve().parents[1] / "contracts"
 
 EXPERIMENTAL = {
-    "leafgate:predicate/audit/0": "the statements of `leafgate attest`",
+    "leafgate:predicate/audit/0": "the statements of `leafgate attest`; under this type they only grow, too",
     "leafgate/rebuild/0": "answers for models that are built anew",
     "leafgate/together/0": "what several releases disclose together",
 }
-"""Formats of version 0, which each minor version may change: they are no contracts, and no schema of them is stored."""
+"""Formats of version 0, which each minor version may replace by one of another number."""
 
 Schema = Mapping[str, Any]
 Side = Literal["given", "written"]
@@ -137,6 +138,7 @@ CONTRACT: Mapping[str, Contract] = {
     "policy": Contract("given", lambda: policy_schema(load_plugins(["leafgate"]))),
     "release": Contract("written", release_schema),
     "report": Contract("written", lambda: ReportDocument.model_json_schema(by_alias=True)),
+    "statement": Contract("written", lambda: AuditPredicate.model_json_schema(by_alias=True)),
 }
 
 
