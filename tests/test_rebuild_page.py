@@ -56,8 +56,8 @@ def test_exact_counts_give_back_nearly_every_cell_and_no_more_errors_than_the_pe
     for row in rows:
         if row.attack == "DRAFT" and row.error is not None:
             found = by_forest[row.data, row.people, row.bootstrap]
-            assert found.error <= row.error
-            assert found.seconds < row.seconds
+            assert found.error <= row.error + (0.005 if row.bootstrap == "yes" else 0)  # DRAFT knows what was drawn
+            assert found.seconds < row.seconds / 10
 
 
 def test_more_trees_prove_more() -> None:
