@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from leader_board_setting import DATA, MODELS, Draw, Row, attacked, load_peers
-from writing import BEGIN, count, fixed, put, read_rows, signed, table, write_csv
+from writing import BEGIN, MINUS, count, fixed, put, read_rows, table, write_csv
 
 DOCS = Path(__file__).resolve().parents[1]
 PAGE = "measurements/leader-board.md"
@@ -50,7 +50,7 @@ def in_order(rows: Iterable[Row]) -> list[Row]:
 
 def lines(rows: Sequence[Row]) -> Iterator[str]:
     """The measured part of the page."""
-    head = ["table", "model", *CONTENDERS, "secrets proved", "outsiders proved", "cells right", "cells proved"]
+    head = ["table", "model", *CONTENDERS, "secrets proved", "outsiders proved", "cells: right, proved"]
     body = [
         [DATA[data][0], model, *beside([row for row in rows if (row.data, row.model) == (data, model)])]
         for data in DATA
@@ -63,20 +63,18 @@ def lines(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def beside(rows: Sequence[Row]) -> list[str]:
-    """The cells of one model: the best AUC and TPR of each library, and what leafgate proves."""
+    """The cells of one model: the best AUC and TPR of each library, what leafgate proves, and what it rebuilds."""
     areas = [best(rows, library, "auc") for library in CONTENDERS]
     rates = [best(rows, library, "tpr") for library in CONTENDERS]
     cells = [f"{bold(area, areas, 1, 3)}, {bold(rate, rates, 100, 1)}" for area, rate in zip(areas, rates, strict=True)]
     by_attack = {row.attack: row for row in rows}
     rebuilt = by_attack["rebuild"]
-    beyond = None if rebuilt.right is None or rebuilt.baseline is None else 100 * (rebuilt.right - rebuilt.baseline)
-    return [
-        *cells,
-        count(by_attack["leaf_constraints"].proved),
-        count(by_attack["leaf_exclusion"].proved),
-        "-" if beyond is None else signed(beyond),
-        "-" if rebuilt.proved_cells is None else f"{100 * rebuilt.proved_cells:.0f} %",
-    ]
+    proofs = [count(by_attack[attack].proved) for attack in ("leaf_constraints", "leaf_exclusion")]
+    if rebuilt.right is None or rebuilt.baseline is None:
+        return [*cells, *proofs, "-"]
+    proved = "-" if rebuilt.proved_cells is None else f"{100 * rebuilt.proved_cells:.0f} %"
+    beyond = f"{100 * (rebuilt.right - rebuilt.baseline):+.1f}".replace("-", MINUS)
+    return [*cells, *proofs, f"{beyond}, {proved}"]
 
 
 def best(rows: Iterable[Row], library: str, number: str) -> float | None:
@@ -89,11 +87,9 @@ def bold(value: float | None, among: Sequence[float | None], factor: int, decima
     """A number, bold where none of the others is higher as they are written; with a factor of 100 in per cent."""
     if value is None:
         return "-"
-    written = [fixed(factor * each, decimals) for each in among if each is not None]
-    text = fixed(factor * value, decimals)
-    highest = max(map(float, written))
-    text, leads = (text if factor == 1 else f"{text} %"), float(text) == highest
-    return f"**{text}**" if leads else text
+    text, unit = fixed(factor * value, decimals), " %" if factor == 100 else ""
+    highest = max(float(fixed(factor * each, decimals)) for each in among if each is not None)
+    return f"**{text}{unit}**" if float(text) == highest else f"{text}{unit}"
 
 
 def versions(rows: Iterable[Row]) -> list[str]:
@@ -105,8 +101,8 @@ def versions(rows: Iterable[Row]) -> list[str]:
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="A leader board of attacks on six kinds of models of three tables.")
     parser.add_argument("--root", type=Path, required=True, help="the folder that holds `adult` and the others")
-    parser.add_argument("--data", nargs="+", choices=list(DATA), default=list(DATA), help="these tables alone")
-    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS), help="these models alone")
+    parser.add_argument("--data", nargs="*", choices=list(DATA), default=list(DATA), help="these tables alone")
+    parser.add_argument("--models", nargs="*", choices=list(MODELS), default=list(MODELS), help="these models alone")
     parser.add_argument("--out", type=Path, default=DOCS / "results", help="where the CSV file goes")
     parser.add_argument("--page", type=Path, default=DOCS / PAGE, help="the page to bring up to date")
     return parser.parse_args(arguments)
