@@ -15,7 +15,8 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from leader_board_setting import DATA, MODELS, Draw, Row, attacked, load_peers
+from leader_board_runs import attacked, load_peers
+from leader_board_setting import DATA, MODELS, Draw, Row
 from writing import BEGIN, MINUS, count, fixed, put, read_rows, table, write_csv
 
 DOCS = Path(__file__).resolve().parents[1]
