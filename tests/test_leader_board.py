@@ -82,6 +82,9 @@ def test_leafgate_leads_on_most_models(rows: list[Any], findings: str) -> None:
     ((own, peer),) = (pair for pair in areas if pair[0].auc < pair[1].auc)
     assert (peer.library, peer.data, peer.model) == ("SACRO-ML", "german", "tree")
     assert f"leads by {peer.auc - own.auc:.3f} in AUC on the tree of German credit" in findings
+    ((own, peer),) = (pair for pair in rates if pair[0].tpr < pair[1].tpr)
+    assert (peer.library, peer.data, peer.model) == ("SACRO-ML", "credit", "histogram boosting")
+    assert f"by {100 * (peer.tpr - own.tpr):.1f} points in TPR on the clients' histogram boosting" in findings
     beyond = [sum(own.auc_low > peer.auc for own, peer in areas), sum(own.tpr_low > peer.tpr for own, peer in rates)]
     assert f"on {beyond[0]} models in AUC and on {beyond[1]} in TPR" in findings
 
