@@ -32,7 +32,7 @@ html_copy_source = False
 html_static_path = ["_static"]
 html_css_files = ["leafgate.css"]
 html_js_files = ["scrollable.js"]
-html_search_scorer = "_static/scorer.js"
+html_search_scorer = str(Path(__file__).parent / "_static" / "scorer.js")
 templates_path = ["_templates"]
 
 sys.path.insert(0, str(Path(__file__).parent))

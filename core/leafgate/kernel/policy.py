@@ -16,6 +16,7 @@ from pydantic import (
     PrivateAttr,
     SerializeAsAny,
     ValidationInfo,
+    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -294,12 +295,27 @@ class ChangedPeople(Strict):
     )
 
 
+YES_OR_NO: Mapping[Any, bool] = {"no": False, "yes": True}
+"""YAML files of leafgate have these words as texts."""
+
+
+def _yes_or_no(value: Any) -> Any:
+    return YES_OR_NO.get(value, value) if isinstance(value, str) else value
+
+
+YesOrNo = Annotated[
+    bool, BeforeValidator(_yes_or_no), WithJsonSchema({"anyOf": [{"enum": [*YES_OR_NO]}, {"type": "boolean"}]})
+]
+"""Yes or no, by these words or as `true` or `false`."""
+
+
 def fewer_changes(old: Any, new: Any) -> Kind:
     """Allowing fewer changes is tighter: the adversary may exclude more."""
     return "tighter" if _allows_no_more(new, old) else "looser" if _allows_no_more(old, new) else "different"
 
 
 def _allows_no_more(one: Any, other: Any) -> bool:
+    one, other = (_yes_or_no(each) for each in (one, other))
     if other is True or one in (False, [], {"at_most": 0}):
         return True
     if isinstance(one, list) and isinstance(other, list):
@@ -343,7 +359,8 @@ class Policy(Strict):
         "with the role `key`.",
     )
     secret_may_change: Annotated[
-        bool | tuple[tuple[str, str], ...] | ChangedPeople, ordered_by(fewer_changes, default=False)
+        YesOrNo | tuple[tuple[str, str], ...] | ChangedPeople,
+        ordered_by(fewer_changes, default=False),
     ] = Field(
         False,
         description="Whether somebody's class, where it is a secret, may differ between the tables of two releases, "

@@ -105,8 +105,8 @@ def _changed(column: Column, edges: Collection[float], cells: pd.Series, rng: np
 
 
 def _given(cells: Sequence[Any]) -> pd.Series:
-    """The column as a pipeline was given it: numbers where all are, else texts."""
-    column = pd.Series(list(cells), dtype=object)
+    """The column as pandas gives it to a pipeline: numbers where all are, else texts; missing cells are NaN."""
+    column = pd.Series([np.nan if cell is None else cell for cell in cells], dtype=object)
     with suppress(ValueError, TypeError):
         return pd.to_numeric(column)
     return column

@@ -179,10 +179,29 @@ REMEDIES = {
 }
 
 
+CHANGES = "secret_may_change"
+FORMS = {
+    "bool_type": "`no`, `yes`",
+    "tuple_type": "pairs, `[[older, newer]]`,",
+    "model_type": "`{at_most: 5}`",
+    "model_attributes_type": "`{at_most: 5}`",
+}
+"""The forms of CHANGES, by what is wrong where a value has none of them."""
+
+
 def problems_of(error: ValidationError, document: dict[str, Any], plugins: Plugins) -> list[Problem]:
     """Return every error of the models once; `cross_field_errors` reports a section that lacks `use`."""
     wrongs = error.errors(include_url=False, include_input=False)
     turned = {w["loc"][:-1] for w in wrongs if w["loc"][-1] in DIRECTIONS and w["type"] == "extra_forbidden"}
+    forms = [wrong for wrong in wrongs if wrong["loc"][0] == CHANGES and wrong["type"] in FORMS]
+    if len(forms) > 1:  # one for each form that it may have
+        wrongs = [wrong for wrong in wrongs if wrong not in forms]
+        remedy = "write " + " or ".join(FORMS[wrong["type"]] for wrong in forms)
+        return [Problem.at((CHANGES,), "has none of its forms", remedy), *_problems(wrongs, turned, document, plugins)]
+    return _problems(wrongs, turned, document, plugins)
+
+
+def _problems(wrongs: list[Any], turned: set[Any], document: dict[str, Any], plugins: Plugins) -> list[Problem]:
     return [
         _problem(wrong, document, plugins)
         for wrong in wrongs

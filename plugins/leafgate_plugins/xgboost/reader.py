@@ -82,7 +82,7 @@ def read(content: bytes, place: str) -> ModelIR:
             "has trees for several targets, which is not read", place=f"{at}.tree_info", remedy="train a model for each"
         )
     _refuse_early_stop(learner, parallel, len(trees) // scores, here)
-    names = _categories(booster, features, at)
+    names = category_texts(booster, features, at)
     numbers = _number_categories(booster, features, at)
     base = _base(shape, objective, scores, here)
     built = tuple(
@@ -298,7 +298,7 @@ Names = Mapping[int, Sequence[str]]
 """The texts of a feature's categories, in the order of their codes."""
 
 
-def _categories(booster: Mapping[str, Any], features: Sequence[str], place: str) -> Names:
+def category_texts(booster: Mapping[str, Any], features: Sequence[str], place: str) -> Names:
     """Texts that stand in the file for categories, where it has them."""
     kept = _kept(booster, features)
     return {i: _texts(one, f"{place}.cats.enc[{i}]") for i, one in enumerate(kept) if _has_texts(one)}

@@ -21,7 +21,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from command_line import leafgate
 from leafgate import InconclusiveError
@@ -120,6 +120,36 @@ def test_a_class_that_the_policy_maps_to_the_wrong_value_is_no_misreading(tmp_pa
     build = write_xgboost(tmp_path, table)
     build["encoding"] = {"ill": {"codes": {"no": 1, "yes": 0}}}
     assert reading(put(tmp_path, build, COLUMNS, table))["passed"] is True
+
+
+def town_columns(values: list[str]) -> dict[str, Any]:
+    """The columns of a table with a town, whose cells may be missing."""
+    return {"age": COLUMNS["age"], "town": {"role": "quasi_identifier", "values": values}, "ill": COLUMNS["ill"]}
+
+
+def test_xgboost_is_asked_with_the_codes_of_its_own_categories(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.integers(20, 80, 300), "town": rng.choice(["a", "b", "c"], 300)})
+    table["ill"] = np.where((table["town"] == "b") ^ (table["age"] > 50), "yes", "no")
+    given = table[["age", "town"]].assign(town=table["town"].astype("category"))
+    model = xgboost.XGBClassifier(n_estimators=3, max_depth=3, enable_categorical=True, random_state=0)
+    model.fit(given, (table["ill"] == "yes").astype(int)).save_model(tmp_path / "model.json")
+    build = {"path": "model.json", "encoding": {"ill": {"codes": {"no": 0, "yes": 1}}}}
+    columns = town_columns(["a", "b", "c"])
+    assert reading(put(tmp_path, build, columns, table))["passed"] is True
+
+
+def test_missing_texts_are_given_to_a_pipeline_as_pandas_has_them(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.integers(20, 80, 300), "town": rng.choice(["a", "b", ""], 300)})
+    table["ill"] = np.where((table["town"] == "") ^ (table["age"] > 50), "yes", "no")
+    table.to_csv(tmp_path / "people.csv", index=False)
+    given = pd.read_csv(tmp_path / "people.csv")
+    encoded = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["town"]), remainder="passthrough")
+    model = make_pipeline(encoded, DecisionTreeClassifier(max_depth=4, random_state=0))
+    skops.io.dump(model.fit(given[["age", "town"]], given["ill"]), tmp_path / "model.skops")
+    columns = town_columns(["a", "b"])
+    assert reading(put(tmp_path, {"path": "model.skops"}, columns, table))["passed"] is True
 
 
 def test_a_library_that_answers_otherwise_is_a_contradiction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -313,6 +313,8 @@ def test_changes_are_refused_without_other_releases(folder: Folder) -> None:
     [
         (True, False, True),
         (False, True, False),
+        ("yes", "no", True),
+        ("no", "yes", False),
         ({"at_most": 5}, {"at_most": 4}, True),
         ({"at_most": 4}, {"at_most": 5}, False),
         ([["no", "yes"]], False, True),
@@ -332,6 +334,12 @@ def test_a_child_may_only_allow_fewer_changes(folder: Folder, older: Any, newer:
     else:
         with pytest.raises(PolicyError, match="secret_may_change"):
             load_policy(child)
+
+
+@pytest.mark.parametrize(("word", "may"), [("no", False), ("yes", True)])
+def test_yes_and_no_say_whether_a_secret_may_change(folder: Folder, word: str, may: bool) -> None:
+    changes, _, _ = two_nights(folder)
+    assert load_policy(folder.policy(**changes, secret_may_change=word)).policy.secret_may_change is may
 
 
 def test_people_who_are_known_leave_fewer_possible_values(folder: Folder) -> None:

@@ -208,7 +208,7 @@ def pair_bounds(one: Ids, other: Ids, meets: Mask) -> tuple[Ids, Ids]:
     Departure: leaves that have nothing in common have nobody together.
 
     >>> pair_bounds(np.array([3, 2]), np.array([4, 1]), np.array([[True, True], [True, False]]))
-    (array([[2, 0],
+    (array([[2, 1],
            [2, 0]]), array([[3, 1],
            [2, 0]]))
     """

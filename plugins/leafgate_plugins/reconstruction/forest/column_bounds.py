@@ -137,7 +137,7 @@ def run_bounds(least: Ids, people: int) -> tuple[Ids, Ids]:
         InconclusiveError: no numbers of people agree with this.
 
     >>> run_bounds(np.array([[1, 4], [0, 0]]), 5)[0].tolist()
-    [[1, 5], [0, 0]]
+    [[1, 4], [0, 0]]
     >>> run_bounds(np.array([[1, 4], [0, 0]]), 5)[1].tolist()
     [[5, 5], [0, 4]]
     """
