@@ -66,7 +66,11 @@ def inside(folder: Path, name: object) -> Path:
 def _below(key: str) -> PlainValidator:
     def resolve(name: Any, info: ValidationInfo) -> Path:
         folders = info.context or {}
-        return inside(folders.get(key, Path()), name)
+        try:
+            return inside(folders.get(key, Path()), name)
+        except ValueError as error:  # `--root` moves the data's folder alone
+            message = str(error)
+            raise ValueError(message if key == "root" else message.partition(", or move")[0]) from None
 
     return PlainValidator(resolve)
 

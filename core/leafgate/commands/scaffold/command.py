@@ -89,6 +89,8 @@ def init(
     beside = data.resolve().parent == out.resolve().parent
     root = "" if beside else f" --root {data.parent}"
     written = " --out DIR" if use in PRIVATE else ""
+    if model is not None and not model.resolve().is_relative_to(out.resolve().parent):
+        say(f"{out}: put {model} into the folder of this policy, or below: `build.path` is read from there", err=True)
     say(f"{out}: check the lines that say CHECK, then: leafgate audit {out}{root}{written}", err=True)
     return 0
 
