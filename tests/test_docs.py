@@ -266,3 +266,8 @@ def test_a_session_in_a_page_prints_what_it_says(page: str) -> None:
 @pytest.mark.parametrize("page", [name for name, text in TEXTS.items() if ">>> " in text])
 def test_an_example_in_a_page_is_right(page: str) -> None:
     assert doctest.testfile(str(TOP / page), module_relative=False).failed == 0
+
+
+def test_the_documentation_is_short_enough_to_be_read() -> None:
+    words = [word for page in (TOP / "docs").rglob("*.md") for word in page.read_text(encoding="utf-8").split()]
+    assert sum(any(sign.isalnum() for sign in word) for word in words) <= 80_000
