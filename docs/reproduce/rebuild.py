@@ -167,7 +167,8 @@ def repaired_release(people: Table) -> Release:
     model = make_pipeline(encoded, RandomForestClassifier(20, bootstrap=False, random_state=0))
     labels = people.frame[target].astype(str)
     repair = leafgate.repair(leafgate.audit(model.fit(cells, labels), cells, labels))
-    assert repair.audit is not None and repair.audit.artifact is not None
+    assert repair.audit is not None
+    assert repair.audit.artifact is not None
     return repair.audit.artifact.release
 
 

@@ -51,7 +51,7 @@ class Tables(HTMLParser):
     def __init__(self, page: bytes) -> None:
         super().__init__()
         self.rows: list[list[str]] = []
-        self.marks: list[object] = []
+        self.marks: list[tuple[str, list[str]]] = []
         self._inside = False
         self.feed(page.decode())
 
@@ -153,8 +153,8 @@ def test_names_of_columns_and_attacks_are_nothing_but_text_in_the_table(name: st
             key: before["evidence"][key] for key in ("measure", "columns", "leaks") if key in before["evidence"]
         }
     page, before_page = (Tables(view(each, "html")) for each in (hostile, plain))
-    marks, before = ([mark for mark in each.marks if mark[0] != "code"] for each in (page, before_page))  # but a font
-    assert marks == before
+    marks, marks_before = ([mark for mark in each.marks if mark[0] != "code"] for each in (page, before_page))  # but a font
+    assert marks == marks_before
     assert len(page.rows) == 4
     text = view(hostile, "markdown").decode()
     assert {len(row) for row in markdown_rows(text)} == {len(HEADINGS)}
