@@ -153,7 +153,7 @@ def test_names_of_columns_and_attacks_are_nothing_but_text_in_the_table(name: st
             key: before["evidence"][key] for key in ("measure", "columns", "leaks") if key in before["evidence"]
         }
     page, before_page = (Tables(view(each, "html")) for each in (hostile, plain))
-    marks, marks_before = ([mark for mark in each.marks if mark[0] != "code"] for each in (page, before_page))  # but a font
+    marks, marks_before = ([m for m in each.marks if m[0] != "code"] for each in (page, before_page))  # but a font
     assert marks == marks_before
     assert len(page.rows) == 4
     text = view(hostile, "markdown").decode()
