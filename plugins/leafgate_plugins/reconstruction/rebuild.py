@@ -68,7 +68,8 @@ class Rebuild(AttackModel):
     time_limit: Annotated[PositiveFloat | None, MORE] = Field(
         120.0,
         description="Seconds after which nothing more is searched: 60 % for the table, the rest for what is proved. "
-        "What is proved by then holds, and the table is the best that was found.",
+        "What is proved by then holds, and the table is the best that was found. Limits on single columns are computed "
+        "in any case, which may take longer.",
     )
 
     reads = frozenset({"exact", "bootstrap"})
