@@ -189,7 +189,7 @@ def lines(found: Sequence[Row]) -> Iterator[str]:
 
 
 def share(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.1f} %"
+    return "-" if value is None else "100 %" if value == 1 else f"{100 * value:.1f} %"
 
 
 def main() -> None:

@@ -38,6 +38,10 @@ def validated_table(belief: TableBelief, known: AdversaryKnowledge) -> TableBeli
     proved, most = belief.proved_cells, len(records) * (len(names) - (known.schema.target.name in names))
     if proved is not None and (not isinstance(proved, int) or not 0 <= proved <= most):
         raise InconclusiveError("its belief has `proved_cells` that are no whole number up to all cells of its records")
+    if belief.proved_most is not None and (
+        not isinstance(belief.proved_most, int) or belief.proved_most < (proved or 0)
+    ):
+        raise InconclusiveError("its belief has `proved_most` that is no whole number from `proved_cells` up")
     cells = {name: _typed_cells(known.schema[name], records[name]) for name in names}
     return replace(belief, records=pd.DataFrame(cells))
 

@@ -214,10 +214,16 @@ class TableBelief(Belief):
         proved_cells: how many cells of these columns, but for the class, are proved: so many people at least have one
             of some values, or of some numbers within a tenth of the column's range, together with some class, in every
             table that agrees with the release. None where the attack proves nothing.
+        proved_most: how many of them a search without any limit might prove at most; None where the attack proved all
+            that can be proved.
+        unfinished: why a longer search might find records of which more are right; a limit that these records keep is
+            then inconclusive. Empty where the search came to its end.
     """
 
     records: pd.DataFrame
     proved_cells: int | None = field(default=None, kw_only=True)
+    proved_most: int | None = field(default=None, kw_only=True)
+    unfinished: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True)

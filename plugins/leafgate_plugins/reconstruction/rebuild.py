@@ -49,6 +49,8 @@ SEARCHED = 0.6
 """The share of the time limit after which the search for a table ends."""
 MAX_REACH = 30_000_000
 """People times parts of a column: where there are more, its numbers are taken from the middle of what is left open."""
+NOT_AGREEING = "the rebuilt table does not agree with all counts, and another one may have more cells right"
+NOT_ALL_TREES = "not all trees were looked at together, and all of them may give back more cells"
 PARTLY_KNOWN = "people are known whose cells in some tested columns are not, so that they are not used"
 KNOWN_MAY_BE_DRAWN = "people are known, and how often each bootstrap drew them is not, so that they are not used"
 NOT_IN_LEAVES = "the people who are known are not among those that the trees count"
@@ -118,7 +120,17 @@ class Rebuild(AttackModel):
         limits = bounds.forest_bounds(forest, near, start + seconds, agreeing)
         evidence = _evidence(forest, limits, found, n_known, (*forest.unused, *unused))
         records = _records(forest, found, known.schema, known.seed)
-        return [TableBelief(records, proved_cells=limits.proved_cells, evidence=evidence)]
+        unfinished = NOT_AGREEING if any(each is not None and each.missed for each in found) else ""
+        most = limits.proved_most(forest)
+        return [
+            TableBelief(
+                records,
+                proved_cells=limits.proved_cells,
+                proved_most=most,
+                unfinished=unfinished,
+                evidence=evidence,
+            )
+        ]
 
 
 def _of_draws(forest: Forest, release: Release, known: AdversaryKnowledge, deadline: float) -> TableBelief:
@@ -131,7 +143,8 @@ def _of_draws(forest: Forest, release: Release, known: AdversaryKnowledge, deadl
     unused = [*forest.unused, *([KNOWN_MAY_BE_DRAWN] if known.people is not None and known.people.people else [])]
     if unused:
         evidence["unused"] = unused
-    return TableBelief(_records(forest, found, known.schema, known.seed), evidence=evidence)
+    records = _records(forest, found, known.schema, known.seed)
+    return TableBelief(records, unfinished="" if together == len(forest.trees) else NOT_ALL_TREES, evidence=evidence)
 
 
 def _without_known(forest: Forest, release: Release, known: AdversaryKnowledge) -> tuple[Forest, int, tuple[str, ...]]:

@@ -27,6 +27,7 @@ UNBREAKABLE = "a table half of whose cells beyond the baseline are reconstructed
 WORSE = "fewer cells of the reconstructed records are right than of records made up without the release"
 STRONGER = "Add a stronger attack: one that returns a `TableBelief` (docs/reference/plugin-components.md)."
 LOWER_LIMIT = "Set a lower `at_most`: auditors read in the finding the largest score that any release could have."
+LONGER = "Give the attack more time (`time_limit`), or publish fewer trees."
 LESS_DETAIL = "Let each leaf count more people, let the tree test fewer columns, or publish labels without counts."
 
 
@@ -82,7 +83,8 @@ class ReconstructedCells(ReleaseAtMost):
         """
         if self.counted == "proved":
             return self._proved(case)
-        records, table = case.require_belief(TableBelief).records, case.table
+        belief, table = case.require_belief(TableBelief), case.table
+        records = belief.records
         if table.weighted:
             raise InconclusiveError("the policy's weights count no people, so records cannot be matched with people")
         if len(records) > table.people:
@@ -107,6 +109,8 @@ class ReconstructedCells(ReleaseAtMost):
             insufficient, remedy = UNBREAKABLE, LOWER_LIMIT
         elif right < baseline.low:
             insufficient, remedy = WORSE, STRONGER
+        elif belief.unfinished:
+            insufficient, remedy = belief.unfinished, LONGER
         return Score(
             score,
             interval=(right - baseline.high, highest),
@@ -129,5 +133,8 @@ class ReconstructedCells(ReleaseAtMost):
             raise InconclusiveError("the attack proves no cells", remedy="Add the attack `rebuild`, which does.")
         cells = case.table.people * sum(not {"class", "key"} & set(c.roles) for c in case.table.schema.columns)
         score = belief.proved_cells / cells if cells else 0.0
+        most = score if belief.proved_most is None else min(belief.proved_most / cells, 1.0)
         says = f"{belief.proved_cells:,} of {cells:,} cells are in every table with these counts"
-        return Score(score, largest=1.0, remedy=LESS_DETAIL, evidence={"says": AuditorOnly(says)})
+        return Score(
+            score, interval=(score, most), largest=1.0, remedy=LESS_DETAIL, evidence={"says": AuditorOnly(says)}
+        )

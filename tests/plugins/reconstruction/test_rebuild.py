@@ -185,6 +185,29 @@ def test_without_time_a_table_is_written_down_and_what_is_proved_holds() -> None
     assert belief.proved_cells >= 8  # the town of everybody
 
 
+def test_a_table_that_does_not_agree_leaves_limits_that_hold_inconclusive() -> None:
+    trees = [counted(towns(ages(at)), PEOPLE) for at in (20, 40, 60)]
+    belief = rebuilt(PEOPLE, *trees, time_limit=1e-9)
+    assert belief.evidence["agrees"] is False
+    assert "does not agree with all counts" in belief.unfinished
+    score = scored(PEOPLE, replace(belief, records=PEOPLE.frame.assign(age=50.0)), at_most=0.02)
+    assert "does not agree with all counts" in score.insufficient
+    assert rebuilt(PEOPLE, *trees).unfinished == ""
+
+
+def test_what_a_longer_search_might_prove_is_within_the_interval_of_the_score() -> None:
+    one, two = (counted(ages(at), PEOPLE) for at in (14, 10))
+    assert rebuilt(PEOPLE, one).proved_most is None  # the limits of one tree are the narrowest
+    belief = rebuilt(PEOPLE, one, two)
+    assert (belief.proved_cells, belief.proved_most) == (2, 8)  # of numbers of two trees nobody says so
+    score = scored(PEOPLE, belief, counted="proved")
+    assert score.interval == (2 / 16, 8 / 16)
+    values = [counted(towns(Leaf()), PEOPLE)] * 2
+    assert rebuilt(PEOPLE, *values).proved_most is None  # tables were found that have no more
+    with pytest.raises(InconclusiveError, match="proved_most"):
+        validate_belief(replace(belief, proved_most=1), grant_knowledge(PEOPLE))
+
+
 def test_an_attack_that_proves_nothing_leaves_the_limit_inconclusive() -> None:
     belief = TableBelief(rebuilt(PEOPLE, counted(ages(40), PEOPLE)).records)
     with pytest.raises(InconclusiveError, match="proves no cells"):

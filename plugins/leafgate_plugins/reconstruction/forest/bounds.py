@@ -80,10 +80,24 @@ class ForestBounds:
     @property
     def proved_cells(self) -> int:
         """How many cells of any table that agrees are certainly one of the values or short intervals."""
-        each = zip(self.columns, self.limits, strict=True)
-        return sum(
-            int(np.maximum(bounds.proved_near, limits.low[bounds.is_near].sum(axis=0)).sum()) for bounds, limits in each
-        )
+        return sum(self._proved_cells(i) for i in range(len(self.columns)))
+
+    def proved_most(self, forest: Forest) -> int | None:
+        """How many such cells might be proved at most by all that the trees state; None where no more are.
+
+        The limits of one tree are the narrowest, and those of values for which tables were found.
+        """
+        whole = [
+            len(forest.trees) == 1 or bool(parts.values and limits.is_best.all())
+            for parts, limits in zip(forest.columns, self.limits, strict=True)
+        ]
+        people = int(forest.people.sum())
+        most = sum(self._proved_cells(i) if is_whole else people for i, is_whole in enumerate(whole))
+        return None if all(whole) else most
+
+    def _proved_cells(self, column: int) -> int:
+        bounds, limits = self.columns[column], self.limits[column]
+        return int(np.maximum(bounds.proved_near, limits.low[bounds.is_near].sum(axis=0)).sum())
 
 
 def forest_bounds(
