@@ -108,7 +108,14 @@ def read(content: bytes, place: str) -> ModelIR:
         producer="XGBoost " + ".".join(str(part) for part in _version(document)),
         unknown=unknown_keys(learner, trees),
         link="other" if objective in {"binary:hinge", "binary:logitraw"} else "softmax",
-        hessians=_hessians(objective, base, positive, _rounds(groups, rounds, parallel), dart=weighted is not None),
+        hessians=_hessians(
+            objective,
+            base,
+            positive,
+            _rounds(groups, rounds, parallel),
+            dart=weighted is not None,
+            version=_version(document),
+        ),
         learner=learner_of(
             objective,
             len(classes),
@@ -172,14 +179,25 @@ def _rounds(groups: Ids, starts: Ids | None, parallel: int) -> tuple[int, ...]:
 
 
 def _hessians(
-    objective: str, base: Sequence[float], positive: float, rounds: tuple[int, ...], *, dart: bool
+    objective: str,
+    base: Sequence[float],
+    positive: float,
+    rounds: tuple[int, ...],
+    *,
+    dart: bool,
+    version: Sequence[int],
 ) -> Hessians:
-    """How the sums of second derivatives follow from the scores; with `dart` nobody knows which trees were left out."""
+    """How the sums of second derivatives follow from the scores; with `dart` nobody knows which trees were left out.
+
+    Those of absolute errors and of quantiles are 1 for everybody up to XGBoost 3.3, and smoothed from 3.4 on.
+    """
     if objective in {"binary:logistic", "binary:logitraw"}:
         return Hessians("logistic", rounds, tuple(base), positive=positive, later=not dart)
     if objective in MULTI:
         return Hessians("softmax", rounds, tuple(base), factor=2.0, later=not dart)
-    constant = {"reg:squarederror", "reg:linear", "reg:absoluteerror", "reg:quantileerror"}
+    constant = {"reg:squarederror", "reg:linear"}
+    if list(version) < SMOOTHED:
+        constant |= {"reg:absoluteerror", "reg:quantileerror"}
     if objective in constant and positive == 1.0:
         return Hessians("constant", rounds)
     if objective == "binary:hinge":
@@ -293,6 +311,9 @@ def _base(shape: Mapping[str, Any], objective: str, scores: int, place: str) -> 
         raise ReleaseError("must be one number, or one for each class", place=here)
     return tuple(single)
 
+
+SMOOTHED = [3, 4]
+"""The version from which on second derivatives of absolute errors and of quantiles are smoothed."""
 
 Names = Mapping[int, Sequence[str]]
 """The texts of a feature's categories, in the order of their codes."""

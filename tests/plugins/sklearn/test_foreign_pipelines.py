@@ -313,6 +313,7 @@ ALONE: dict[str, tuple[Callable[[], Any], str]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.XGBRFClassifier:FutureWarning")  # deprecated from XGBoost 3.4 on
 @pytest.mark.parametrize("case", ALONE)
 def test_a_skops_file_of_a_booster_is_read_as_it_predicts(case: str) -> None:
     table, ill = people(6, gaps=True)

@@ -229,10 +229,11 @@ def test_trees_for_several_targets_are_refused(objective: str) -> None:
 def test_the_weights_of_dart_must_stand_in_one_place() -> None:
     booster = fitted(random_rows(), 3, booster="dart", rate_drop=0.5, seed=1)
     fields = json.loads(bytes(booster.save_raw(raw_format="json")))
-    dart = fields["learner"]["gradient_booster"]
-    weights = dart.pop("weight_drop")
+    dart = fields["learner"]["gradient_booster"]  # its weights are in the model from 3.4 on
+    model = dart.get("gbtree", dart)["model"]
+    weights = dart.pop("weight_drop") if "weight_drop" in dart else model.pop("weight_drop")
+    fields["learner"]["gradient_booster"] = {"name": "dart", "gbtree": {"name": "gbtree", "model": model}}
     refused(fields, "weights of its trees once")
-    model = dart["gbtree"]["model"]
     fields["learner"]["gradient_booster"] = {"name": "gbtree", "model": {**model, "weight_drop": weights}}
     again = read_foreign(json.dumps(fields).encode(), "model")
     assert written(again) == written(read(booster))
