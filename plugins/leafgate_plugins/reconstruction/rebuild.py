@@ -50,7 +50,8 @@ SEARCHED = 0.6
 MAX_REACH = 30_000_000
 """People times parts of a column: where there are more, its numbers are taken from the middle of what is left open."""
 NOT_AGREEING = "the rebuilt table does not agree with all counts, and another one may have more cells right"
-NOT_ALL_TREES = "not all trees were looked at together, and all of them may give back more cells"
+NOT_ALL_USED = "the attack did not use all trees and all known people together, which may give back more cells"
+TIME_IS_OVER = "the search ended with its time, and a longer one may have more cells right"
 PARTLY_KNOWN = "people are known whose cells in some tested columns are not, so that they are not used"
 KNOWN_MAY_BE_DRAWN = "people are known, and how often each bootstrap drew them is not, so that they are not used"
 NOT_IN_LEAVES = "the people who are known are not among those that the trees count"
@@ -118,17 +119,15 @@ class Rebuild(AttackModel):
         agreeing = [each.leaf if each is not None and not each.missed else None for each in found]
         near = [_near(parts) for parts in forest.columns]
         limits = bounds.forest_bounds(forest, near, start + seconds, agreeing)
-        evidence = _evidence(forest, limits, found, n_known, (*forest.unused, *unused))
-        records = _records(forest, found, known.schema, known.seed)
-        unfinished = NOT_AGREEING if any(each is not None and each.missed for each in found) else ""
-        most = limits.proved_most(forest)
+        unused = (*forest.unused, *unused)
+        agrees = not any(each is not None and each.missed for each in found)
         return [
             TableBelief(
-                records,
+                _records(forest, found, known.schema, known.seed),
                 proved_cells=limits.proved_cells,
-                proved_most=most,
-                unfinished=unfinished,
-                evidence=evidence,
+                proved_most=limits.proved_most(forest, all_used=not unused),
+                unfinished=NOT_AGREEING if not agrees else NOT_ALL_USED if unused else "",
+                evidence=_evidence(forest, limits, found, n_known, unused),
             )
         ]
 
@@ -139,12 +138,15 @@ def _of_draws(forest: Forest, release: Release, known: AdversaryKnowledge, deadl
     Raises InconclusiveError where each tree alone has too many leaves.
     """
     found, together = draws.drawn_people(forest, release, deadline)
+    is_over = time.monotonic() > deadline
     evidence: dict[str, Any] = {"trees": len(forest.trees), "trees_together": together}
     unused = [*forest.unused, *([KNOWN_MAY_BE_DRAWN] if known.people is not None and known.people.people else [])]
     if unused:
         evidence["unused"] = unused
     records = _records(forest, found, known.schema, known.seed)
-    return TableBelief(records, unfinished="" if together == len(forest.trees) else NOT_ALL_TREES, evidence=evidence)
+    all_used = together == len(forest.trees) and not unused
+    unfinished = TIME_IS_OVER if is_over else "" if all_used else NOT_ALL_USED
+    return TableBelief(records, unfinished=unfinished, evidence=evidence)
 
 
 def _without_known(forest: Forest, release: Release, known: AdversaryKnowledge) -> tuple[Forest, int, tuple[str, ...]]:

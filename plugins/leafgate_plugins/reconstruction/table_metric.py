@@ -130,7 +130,8 @@ class ReconstructedCells(ReleaseAtMost):
         """The share of cells that the attack proves; the truth is not looked at."""
         belief = case.require_belief(TableBelief)
         if belief.proved_cells is None:
-            raise InconclusiveError("the attack proves no cells", remedy="Add the attack `rebuild`, which does.")
+            remedy = "Judge an attack that proves cells, such as `rebuild` where trees count everybody once."
+            raise InconclusiveError("the attack proves no cells", remedy=remedy)
         cells = case.table.people * sum(not {"class", "key"} & set(c.roles) for c in case.table.schema.columns)
         score = belief.proved_cells / cells if cells else 0.0
         most = score if belief.proved_most is None else min(belief.proved_most / cells, 1.0)

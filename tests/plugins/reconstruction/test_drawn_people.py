@@ -77,6 +77,20 @@ def test_sums_over_combinations_and_over_joined_leaves_agree(monkeypatch: pytest
     assert sorted(by_leaf) == [*by_point]
 
 
+def test_a_search_that_ends_with_the_time_or_without_some_trees_is_unfinished(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = drawn_case(1, 40, 3)
+    known = known_of(case)
+    (whole,) = Rebuild().infer(case.release, known)
+    (short,) = Rebuild(time_limit=1e-9).infer(case.release, known)
+    monkeypatch.setattr(draws, "MAX_CELLS", 1)
+    monkeypatch.setattr(draws, "MAX_JOINED", 3)
+    (partly,) = Rebuild().infer(case.release, known)
+    assert partly.evidence["trees_together"] < 3
+    assert whole.unfinished == ""
+    assert "ended with its time" in short.unfinished
+    assert "did not use all trees" in partly.unfinished
+
+
 def test_trees_that_are_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     case = drawn_case(1, 40, 3)
     monkeypatch.setattr(draws, "MAX_CELLS", 1)

@@ -204,8 +204,21 @@ def test_what_a_longer_search_might_prove_is_within_the_interval_of_the_score() 
     assert score.interval == (2 / 16, 8 / 16)
     values = [counted(towns(Leaf()), PEOPLE)] * 2
     assert rebuilt(PEOPLE, *values).proved_most is None  # tables were found that have no more
+    odd = counted(ages(50), PEOPLE)
+    partly = rebuilt(PEOPLE, *values, NumericSplit("age", 50.0, Leaf("low"), Leaf("high")))  # a tree without counts
+    assert (partly.proved_most, "did not use all trees" in partly.unfinished) == (8, True)
+    missing = Table(Schema((TOWN, replace(AGE, missing=True), RISK)), PEOPLE.frame, PEOPLE.weight)
+    assert rebuilt(missing, odd).proved_most == 8  # runs of parts are not looked at beside missing cells
     with pytest.raises(InconclusiveError, match="proved_most"):
         validate_belief(replace(belief, proved_most=1), grant_knowledge(PEOPLE))
+
+
+def test_people_who_are_known_and_not_used_leave_the_search_unfinished() -> None:
+    rows = PEOPLE.frame.iloc[[0, 5]][["age", "risk"]].reset_index(drop=True)
+    people = Table(Schema((AGE, RISK)), rows, np.ones(2, dtype=np.int64))
+    belief = rebuilt(PEOPLE, counted(towns(ages(40)), PEOPLE), people=people)
+    assert "all known people" in belief.unfinished
+    assert belief.proved_most == 16
 
 
 def test_an_attack_that_proves_nothing_leaves_the_limit_inconclusive() -> None:

@@ -82,18 +82,25 @@ class ForestBounds:
         """How many cells of any table that agrees are certainly one of the values or short intervals."""
         return sum(self._proved_cells(i) for i in range(len(self.columns)))
 
-    def proved_most(self, forest: Forest) -> int | None:
-        """How many such cells might be proved at most by all that the trees state; None where no more are.
+    def proved_most(self, forest: Forest, *, all_used: bool) -> int | None:
+        """How many such cells might be proved at most by all that the adversary has; None where no more can be.
 
-        The limits of one tree are the narrowest, and those of values for which tables were found.
+        Args:
+            forest: of which these limits are.
+            all_used: whether they follow from everything that the adversary has.
         """
-        whole = [
-            len(forest.trees) == 1 or bool(parts.values and limits.is_best.all())
-            for parts, limits in zip(forest.columns, self.limits, strict=True)
-        ]
+        complete = [all_used and self._is_complete(i, len(forest.trees)) for i in range(len(self.columns))]
         people = int(forest.people.sum())
-        most = sum(self._proved_cells(i) if is_whole else people for i, is_whole in enumerate(whole))
-        return None if all(whole) else most
+        most = sum(self._proved_cells(i) if is_complete else people for i, is_complete in enumerate(complete))
+        return None if all_used and all(complete) else most
+
+    def _is_complete(self, column: int, trees: int) -> bool:
+        """Can no more cells of a column be proved? Of one tree its own limits say so, of values the tables found."""
+        bounds, limits = self.columns[column], self.limits[column]
+        if trees == 1:
+            is_split = len(bounds.low) == bounds.parts.n_parts  # into single parts, not into neighbourhoods
+            return is_split and (bool(bounds.parts.values) or not bounds.parts.column.missing)
+        return bool(bounds.parts.values) and bool((limits.is_best | (limits.low == limits.high)).all())
 
     def _proved_cells(self, column: int) -> int:
         bounds, limits = self.columns[column], self.limits[column]
