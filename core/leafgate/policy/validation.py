@@ -17,7 +17,7 @@ from leafgate.kernel.components import AttackModel, Component, DataSource, TreeB
 from leafgate.kernel.findings import DIRECTIONS
 from leafgate.kernel.metrics import Metric
 from leafgate.kernel.options import models_of
-from leafgate.kernel.paths import DocumentPath
+from leafgate.kernel.paths import DocumentPath, locate
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.schema import EXCLUSIVE_ROLES, Column, ColumnSpec, column_of
 from leafgate.policy.knowledge import fact_problems, place_of
@@ -171,6 +171,7 @@ def _dicts(things: Any) -> Named:
 
 
 REMEDIES = {
+    "bool_type": "write `true` or `false`",
     "string_type": "quote it",
     "tuple_type": "write a list: [...]",
     "dict_type": "write a mapping: {...}",
@@ -179,35 +180,36 @@ REMEDIES = {
 }
 
 
-CHANGES = "secret_may_change"
-FORMS = {
-    "bool_type": "`no`, `yes`",
-    "tuple_type": "pairs, `[[older, newer]]`,",
-    "model_type": "`{at_most: 5}`",
-    "model_attributes_type": "`{at_most: 5}`",
-}
-"""The forms of CHANGES, by what is wrong where a value has none of them."""
-
-
 def problems_of(error: ValidationError, document: dict[str, Any], plugins: Plugins) -> list[Problem]:
     """Return every error of the models once; `cross_field_errors` reports a section that lacks `use`."""
     wrongs = error.errors(include_url=False, include_input=False)
     turned = {w["loc"][:-1] for w in wrongs if w["loc"][-1] in DIRECTIONS and w["type"] == "extra_forbidden"}
-    forms = [wrong for wrong in wrongs if wrong["loc"][0] == CHANGES and wrong["type"] in FORMS]
-    if len(forms) > 1:  # one for each form that it may have
-        wrongs = [wrong for wrong in wrongs if wrong not in forms]
-        remedy = "write " + " or ".join(FORMS[wrong["type"]] for wrong in forms)
-        return [Problem.at((CHANGES,), "has none of its forms", remedy), *_problems(wrongs, turned, document, plugins)]
-    return _problems(wrongs, turned, document, plugins)
-
-
-def _problems(wrongs: list[Any], turned: set[Any], document: dict[str, Any], plugins: Plugins) -> list[Problem]:
-    return [
+    forms = _forms(wrongs, document)
+    deeper = {key for key in forms for w in wrongs if len(w["loc"]) > len(key) + 1 and w["loc"][: len(key)] == key}
+    problems = [
+        Problem.at(key, "has none of its forms", ", or ".join(remedies))
+        for key, remedies in forms.items()
+        if key not in deeper  # what is wrong inside of the right form is said there
+    ]
+    return problems + [
         _problem(wrong, document, plugins)
         for wrong in wrongs
-        if not (wrong["type"] == "union_tag_not_found" and _is_section(wrong["loc"]))
+        if not (wrong["type"] in REMEDIES and wrong["loc"][:-1] in forms)
+        and not (wrong["type"] == "union_tag_not_found" and _is_section(wrong["loc"]))
         and not (wrong["type"] == "missing" and wrong["loc"][-1] in DIRECTIONS and wrong["loc"][:-1] in turned)
     ]
+
+
+def _forms(wrongs: Sequence[Any], document: dict[str, Any]) -> dict[DocumentPath, list[str]]:
+    """What may be written at each key that may have several forms, as far as its value is none of them."""
+    found: dict[DocumentPath, list[str]] = {}
+    for wrong in wrongs:
+        *key, form = wrong["loc"]
+        written = locate(document, tuple(key))
+        is_form = isinstance(form, str) and written is not None and not (isinstance(written, dict) and form in written)
+        if wrong["type"] in REMEDIES and is_form:
+            found.setdefault(tuple(key), []).append(REMEDIES[wrong["type"]])
+    return {key: remedies for key, remedies in found.items() if len(remedies) > 1}
 
 
 def _is_section(loc: DocumentPath) -> bool:

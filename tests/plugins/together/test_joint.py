@@ -336,6 +336,16 @@ def test_a_child_may_only_allow_fewer_changes(folder: Folder, older: Any, newer:
             load_policy(child)
 
 
+def test_a_value_of_none_of_several_forms_is_one_error(folder: Folder) -> None:
+    changes, _, _ = two_nights(folder)
+    forms = "has none of its forms (write `true` or `false`, or write a list: [...], or write a mapping: {...})"
+    for value, problem in (("often", forms), ({"at_most": -1}, "should be greater than or equal to 0")):
+        with pytest.raises(PolicyError) as raised:
+            load_policy(folder.policy(**changes, secret_may_change=value))
+        assert len(raised.value.problems) == 1
+        assert problem in str(raised.value)
+
+
 @pytest.mark.parametrize(("word", "may"), [("no", False), ("yes", True)])
 def test_yes_and_no_say_whether_a_secret_may_change(folder: Folder, word: str, may: bool) -> None:
     changes, _, _ = two_nights(folder)
