@@ -34,7 +34,7 @@ LEAST_SECONDS = 0.01
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Most:
+class UpperBound:
     """How many people some cells have at most.
 
     Attributes:
@@ -80,7 +80,9 @@ def system_of_one_class(matrix: csr_array, low: Ids, high: Ids) -> JointSystem:
     )
 
 
-def most_people(system: JointSystem, cells: Mask, *, whole: bool = True, time_limit: float = float("inf")) -> Most:
+def most_people(
+    system: JointSystem, cells: Mask, *, whole: bool = True, time_limit: float = float("inf")
+) -> UpperBound:
     """How many people some cells have at most in any assignment.
 
     Args:
@@ -98,26 +100,26 @@ def most_people(system: JointSystem, cells: Mask, *, whole: bool = True, time_li
     """
     wanted = cells.astype(np.float64)
     start = time.monotonic()
-    relaxed = _relaxed(system, wanted, time_limit)
+    relaxed = _linear_relaxation(system, wanted, time_limit)
     if relaxed is not None and relaxed.status == INFEASIBLE:
         raise InconclusiveError(CONTRADICTION)
     duals = None if relaxed is None or relaxed.status != OPTIMAL else _duals(system, relaxed)
-    people, proof = _proved(system, cells, duals)
-    best = _shown(system, None if duals is None or relaxed is None else relaxed.x)
+    people, proof = _dual_bound(system, cells, duals)
+    best = _rounded(system, None if duals is None or relaxed is None else relaxed.x)
     if (best is not None and int(best[cells].sum()) == people) or not whole:
-        return _most(people, proof, best, cells)
+        return _bound(people, proof, best, cells)
     left = max(time_limit - (time.monotonic() - start), LEAST_SECONDS)
     searched, is_best = best_assignment(system, wanted, time_limit=left)
     if searched is not None and (best is None or searched[cells].sum() > best[cells].sum()):
         best = searched
     if is_best and best is not None and int(best[cells].sum()) < people:
-        return _most(int(best[cells].sum()), None, best, cells)
-    return _most(people, proof, best, cells)
+        return _bound(int(best[cells].sum()), None, best, cells)
+    return _bound(people, proof, best, cells)
 
 
-def _most(people: int, proof: Proof | None, assignment: Ids | None, cells: Mask) -> Most:
+def _bound(people: int, proof: Proof | None, assignment: Ids | None, cells: Mask) -> UpperBound:
     found = -1 if assignment is None else int(assignment[cells].sum())
-    return Most(people=people, proof=proof, assignment=assignment, found=found)
+    return UpperBound(people=people, proof=proof, assignment=assignment, found=found)
 
 
 def _rows(system: JointSystem) -> tuple[Ids, Ids, Ids]:
@@ -127,7 +129,7 @@ def _rows(system: JointSystem) -> tuple[Ids, Ids, Ids]:
     return np.flatnonzero(is_equal), below, np.flatnonzero(~is_equal & (system.low > -NO_LIMIT))
 
 
-def _relaxed(system: JointSystem, wanted: Floats, seconds: float) -> Any:
+def _linear_relaxation(system: JointSystem, wanted: Floats, seconds: float) -> Any:
     from scipy.optimize import linprog
     from scipy.sparse import vstack
 
@@ -159,17 +161,17 @@ def _duals(system: JointSystem, relaxed: Any) -> Floats:
     return np.clip(np.nan_to_num(duals), -LARGEST_MULTIPLIER, LARGEST_MULTIPLIER)
 
 
-def _proved(system: JointSystem, cells: Mask, duals: Floats | None) -> tuple[int, Proof]:
+def _dual_bound(system: JointSystem, cells: Mask, duals: Floats | None) -> tuple[int, Proof]:
     """The limit by these multipliers, rounded and made up for; by the sizes of the classes alone where that is less."""
     n_rows = len(system.low)
-    alone = _made_up(system, cells, np.zeros(n_rows, dtype=np.int64))
+    alone = _exact_bound(system, cells, np.zeros(n_rows, dtype=np.int64))
     if duals is None:
         return alone
-    by_duals = _made_up(system, cells, np.rint(duals * SCALE).astype(np.int64))
+    by_duals = _exact_bound(system, cells, np.rint(duals * SCALE).astype(np.int64))
     return min(alone, by_duals, key=lambda each: each[0])
 
 
-def _made_up(system: JointSystem, cells: Mask, scaled: Ids) -> tuple[int, Proof]:
+def _exact_bound(system: JointSystem, cells: Mask, scaled: Ids) -> tuple[int, Proof]:
     """Multipliers, in units of 1 / SCALE, with as much more of the sizes of classes as covers each cell."""
     scaled = scaled.copy()
     scaled[(scaled > 0) & (system.high >= NO_LIMIT)] = 0
@@ -185,7 +187,7 @@ def _made_up(system: JointSystem, cells: Mask, scaled: Ids) -> tuple[int, Proof]
     return total // SCALE, Proof(cells=np.flatnonzero(cells), multipliers=multipliers)
 
 
-def _shown(system: JointSystem, solution: Any) -> Ids | None:
+def _rounded(system: JointSystem, solution: Any) -> Ids | None:
     """The solution in whole numbers, where that agrees with everything."""
     if solution is None:
         return None
@@ -222,5 +224,5 @@ def best_assignment(
     )
     if result.status == INFEASIBLE:
         raise InconclusiveError(CONTRADICTION)
-    assignment = _shown(system, result.x)
+    assignment = _rounded(system, result.x)
     return assignment, assignment is not None and result.status == OPTIMAL

@@ -17,7 +17,6 @@ from leafgate.api import (
     AuditorOnly,
     InconclusiveError,
     PositiveFloat,
-    PositiveInt,
     Release,
     Schema,
     TableBelief,
@@ -65,9 +64,6 @@ class Rebuild(AttackModel):
 
     use: Literal["rebuild"] = "rebuild"
 
-    steps: Annotated[PositiveInt, MORE] = Field(
-        1_000, description="Changes tried for each person, where the solver finds no table that agrees with all trees."
-    )
     time_limit: Annotated[PositiveFloat | None, MORE] = Field(
         120.0,
         description="Seconds after which nothing more is searched: 60 % for the table, the rest for what is proved. "
@@ -115,7 +111,7 @@ class Rebuild(AttackModel):
             return [_of_draws(forest, release, known, start + seconds)]
         forest, n_known, unused = _without_known(forest, release, known)
         rng = np.random.default_rng([known.seed, 46])
-        found = _assignments(forest, rng, self.steps, start + SEARCHED * seconds)
+        found = _assignments(forest, rng, start + SEARCHED * seconds)
         agreeing = [each.leaf if each is not None and not each.missed else None for each in found]
         near = [_near(parts) for parts in forest.columns]
         limits = bounds.forest_bounds(forest, near, start + seconds, agreeing)
@@ -176,14 +172,14 @@ def _without_known(forest: Forest, release: Release, known: AdversaryKnowledge) 
     return replace(forest, trees=tuple(trees)), people.people, ()
 
 
-def _assignments(forest: Forest, rng: np.random.Generator, steps: int, deadline: float) -> list[Assignment | None]:
+def _assignments(forest: Forest, rng: np.random.Generator, deadline: float) -> list[Assignment | None]:
     """The people of each class; None where there is nobody. Each class has its share of the time."""
     found: list[Assignment | None] = []
     start, people = time.monotonic(), forest.people
     for label, n in enumerate(people.tolist()):
         share = people[: label + 1].sum() / people.sum()
         until = start + (deadline - start) * share if np.isfinite(deadline) else deadline
-        found.append(assignment.assign(forest.trees, label, rng, steps=steps, deadline=until) if n else None)
+        found.append(assignment.assign(forest.trees, label, rng, deadline=until) if n else None)
     return found
 
 

@@ -29,6 +29,8 @@ EDGES_EACH = 24
 """A transport tries so many leaves for each group of people, and so many groups for each leaf: the likeliest."""
 ROUNDS = (0.01, 0.05, 0.2, 0.74)
 """The shares of all steps in rounds of annealing, each of which begins with the best that was found."""
+STEPS = 1_000
+"""Changes that annealing tries for each person."""
 HOT = 1.3
 """Of how many people a change that makes more people wrong is still likely at the beginning of a round."""
 COLD = 0.3
@@ -56,7 +58,7 @@ class Assignment:
 
 
 def assign(
-    trees: Sequence[CountedTree], label: int, rng: np.random.Generator, *, steps: int, deadline: float
+    trees: Sequence[CountedTree], label: int, rng: np.random.Generator, *, deadline: float, steps: int = STEPS
 ) -> Assignment:
     """A leaf of each tree for each person of a class.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from leafgate.algorithms.joint_bounds import Most, most_people, system_of_one_class
+from leafgate.algorithms.joint_bounds import UpperBound, most_people, system_of_one_class
 from leafgate.algorithms.joint_classes import JointSystem
 from leafgate.algorithms.joint_proofs import check_witness
 from leafgate.api import Ids, Mask
@@ -183,10 +183,12 @@ class CellSearch:
         is_best = self.is_whole and low == least_shown and high == most_shown
         return Answer(low=low, high=high, is_best=is_best, is_possible=self.is_whole and most_shown > 0)
 
-    def _most(self, cells: Mask) -> Most:
+    def _most(self, cells: Mask) -> UpperBound:
         if self.seconds <= 0 or not cells.any():
             is_nobody = not cells.any()
-            return Most(people=0 if is_nobody else int(self.system.size[0]), proof=None, found=0 if is_nobody else -1)
+            return UpperBound(
+                people=0 if is_nobody else int(self.system.size[0]), proof=None, found=0 if is_nobody else -1
+            )
         found = most_people(self.system, cells, whole=self.is_whole, time_limit=self.seconds)
         if found.assignment is not None:
             self.shown.append(found.assignment)
