@@ -13,7 +13,7 @@ from recipes import TOP, read
 
 WORKFLOWS = {path.stem: path for path in (TOP / ".github" / "workflows").glob("*.yml")}
 PINNED = re.compile(r"[\w/.-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+")
-IMAGE = (TOP / "Containerfile").read_text(encoding="utf-8")
+IMAGE = (TOP / "docs/ci/Containerfile").read_text(encoding="utf-8")
 
 
 def jobs() -> Iterator[tuple[str, str, dict[str, Any]]]:
