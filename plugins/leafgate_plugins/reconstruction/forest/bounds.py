@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,6 +13,7 @@ from leafgate.api import Ids, Mask
 from leafgate_plugins.reconstruction.forest.assignment import regions_of
 from leafgate_plugins.reconstruction.forest.cell_bounds import (
     MAX_CELLS,
+    Answer,
     Cells,
     CellSearch,
     Question,
@@ -198,23 +199,29 @@ def _pairs(
                 numbers = assigned[:, one] * len(second.people) + assigned[:, two]
                 possible[:, label] = np.isin(at, numbers)
             search = searches[label]
-            if search is None or not search[1].is_whole:
-                continue
-            if asked + len(at) > MAX_WHOLE_PAIRS or len(search[0].leaf) > MAX_PAIR_CELLS:
-                continue
-            asked += len(at)
-            cells = search[0]
-            columns = [cells.numbers.index(number) for number in (one, two)]
-            number = cells.leaf[:, columns[0]] * len(second.people) + cells.leaf[:, columns[1]]
-            for row, pair in enumerate(at.tolist()):
-                if search[1].seconds <= 0 and not search[1].shown:
-                    break
-                inside = number == pair
-                answer = search[1].answer(
-                    Question(may=inside, must=inside), int(low[row, label]), int(high[row, label])
-                )
-                low[row, label], high[row, label] = answer.low, answer.high
-                best[row, label] = answer.is_best
-                possible[row, label] |= answer.is_possible
+            is_asked = search is not None and search[1].is_whole and asked + len(at) <= MAX_WHOLE_PAIRS
+            if search is not None and is_asked and len(search[0].leaf) <= MAX_PAIR_CELLS:
+                asked += len(at)
+                numbers = _pair_of_cells(search[0], one, two, len(second.people))
+                answers = _answers(search[1], numbers, at, low[:, label], high[:, label])
+                for row, answer in enumerate(answers):
+                    low[row, label], high[row, label] = answer.low, answer.high
+                    best[row, label] = answer.is_best
+                    possible[row, label] |= answer.is_possible
         pairs[one, two] = Limits(low=low, high=high, is_best=best, is_possible=possible)
     return pairs
+
+
+def _pair_of_cells(cells: Cells, one: int, two: int, leaves: int) -> Ids:
+    """For each cell the number of its pair of leaves of two trees, the second of which has so many leaves."""
+    first, second = (cells.leaf[:, cells.numbers.index(number)] for number in (one, two))
+    return np.asarray(first * leaves + second)
+
+
+def _answers(search: CellSearch, numbers: Ids, pairs: Ids, low: Ids, high: Ids) -> Iterator[Answer]:
+    """The limits of each pair of leaves, until the time is over and no table is known that answers."""
+    for row, pair in enumerate(pairs.tolist()):
+        if search.seconds <= 0 and not search.shown:
+            return
+        inside = numbers == pair
+        yield search.answer(Question(may=inside, must=inside), int(low[row]), int(high[row]))
