@@ -131,7 +131,8 @@ class DroppedPeople:
             known=None if of_run.known is None else _with_columns(of_run.known, schema),
             known_by_attack={name: _with_columns(each, schema) for name, each in of_run.known_by_attack.items()},
         )
-        provenance = replace(artifact.provenance, node_numbers=None)  # which are not those of these people
+        # What the file counts is not of these people.
+        provenance = replace(artifact.provenance, node_numbers=None, training_rows=None)
         return replace(
             own,
             tables=tables,

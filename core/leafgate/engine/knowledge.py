@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from leafgate.ir.model_readers import ModelReader
     from leafgate.kernel.context import NamedRelease
     from leafgate.kernel.facts import Fact
-    from leafgate.kernel.knowledge import Mechanism, Retrain
+    from leafgate.kernel.knowledge import Mechanism, Retrain, TrainingRows
     from leafgate.kernel.metrics import Metric
 
 
@@ -246,7 +246,16 @@ class Adversaries:
             release=self.artifact.release,
         )
         retrain, name = self._retrain(known.mechanism)
-        return replace(known, reader=_PeopleFiles(self.policy, self.table.schema), retrain=retrain, retrain_id=name)
+        reader = _PeopleFiles(self.policy, self.table.schema)
+        return replace(known, reader=reader, retrain=retrain, retrain_id=name, rows=self._training_rows)
+
+    @property
+    def _training_rows(self) -> TrainingRows | None:
+        """What a model's file states of the rows of its trees; None where its owner says that these were some rows."""
+        provenance = self.artifact.provenance
+        numbers = provenance.node_numbers
+        is_of_all = numbers is not None and numbers.subsample == 1.0 and not numbers.weighted
+        return provenance.training_rows if is_of_all else None
 
     def _retrain(self, mechanism: Mechanism | None) -> tuple[Retrain | None, str]:
         """Trains a model of the same kind on other people, and what it trains.

@@ -61,6 +61,7 @@ from leafgate.kernel.tree import MAX_TREES, Node, tree_arrays
 if TYPE_CHECKING:
     from leafgate.algorithms.node_counts import FileNumbers
     from leafgate.ir.content import FileContent
+    from leafgate.kernel.knowledge import TrainingRows
 
 
 def read_model_file(document: Any, place: str) -> ModelFile | None:
@@ -243,6 +244,7 @@ class Provenance:
     Attributes:
         audited_file: the file that was read, for reports. The release does not depend on its name.
         node_numbers: what the file counts on its nodes.
+        training_rows: what it states of the rows that its trees were grown on, as attacks read it.
         learner: the estimator that was fitted to make the model, where that is known.
         model_content: the texts and numbers that the file holds.
         unspecified_missing: the columns of which the file does not state where missing cells go, of those that its
@@ -256,6 +258,7 @@ class Provenance:
 
     audited_file: AuditedFile | None = None
     node_numbers: FileNumbers | None = None
+    training_rows: TrainingRows | None = None
     learner: Learner | None = None
     model_content: FileContent | None = None
     unspecified_missing: frozenset[str] = frozenset()

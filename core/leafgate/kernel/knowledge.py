@@ -37,6 +37,7 @@ Need = Literal[
     "candidates",
     "targets",
     "releases",
+    "rows",
 ]
 """The optional parts of an adversary's knowledge, as attacks declare them in `needs`."""
 NEEDS: frozenset[str] = frozenset(get_args(Need))
@@ -300,6 +301,35 @@ class SecretChange:
         return newer in reached
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TrainingRows:
+    """What a model's published file states of the rows that its trees were grown on.
+
+    Attributes:
+        on_leaves: for each tree of the release how many rows are on each of its leaves, shape (n_leaves,); None where
+            the file does not say so of all rows. Where `are_draws`, rows count as often as they were drawn.
+        are_draws: whether each tree drew its rows with replacement.
+        sums: for each tree the sum over the rows on each leaf of the number that the model predicts, or how many of
+            them have the class of `outputs`, shape (n_leaves,); None where that does not follow.
+        outputs: for each tree the class of which `sums` are; None for the number that the model predicts.
+        draws: how often each tree drew each row, shape (n_rows, n_trees), as the seeds in the file give it; rows in
+            the order of the training, in which nobody knows who is who. None where the file has no such seeds.
+    """
+
+    on_leaves: tuple[NDArray[np.float64] | None, ...]
+    are_draws: bool = False
+    sums: tuple[NDArray[np.float64] | None, ...] = ()
+    outputs: tuple[str | None, ...] = ()
+    draws: NDArray[np.int64] | None = None
+
+    def defensive_copy(self) -> TrainingRows:
+        """The same for a plugin."""
+        rows, sums = (
+            tuple(None if each is None else each.copy() for each in of_trees) for of_trees in (self.on_leaves, self.sums)
+        )
+        return replace(self, on_leaves=rows, sums=sums, draws=None if self.draws is None else self.draws.copy())
+
+
 @dataclass(frozen=True)
 class LeafRoll:
     """In which leaves of a release its people were, where their table is gone.
@@ -448,6 +478,7 @@ class AdversaryKnowledge:
             is asked. Empty where there is no such column.
         reader: reads a file about people that an option of the policy's components names; None outside an audit.
         releases: other releases of these people, and who is who; None where the policy names none.
+        rows: what the file of somebody else's model states of the rows of its trees; None for other releases.
     """
 
     schema: Schema
@@ -499,6 +530,11 @@ class AdversaryKnowledge:
         default=None,
         kw_only=True,
         metadata=_part("releases", "other releases of these people, and who is who among them (`releases`)"),
+    )
+    rows: TrainingRows | None = field(
+        default=None,
+        kw_only=True,
+        metadata=_part("rows", "the rows that a model's file counts on its nodes, and how they were drawn", public=True),
     )
 
     def read(self, path: Path) -> Table:

@@ -106,7 +106,7 @@ def _first(model: ModelIR) -> tuple[Floats, Floats]:
             if output in seen or (width > 1 and _votes(tree)):
                 continue
             seen.add(output)
-            chance = _chance(model, output)
+            chance = chance_of(model, output)
             found += [(score, chance) for score in np.unique(tree.values[tree.leaves, column]).tolist() if score]
     step = max(1, math.ceil(len(found) / LEAVES))
     numbers = np.array(found[::step]).reshape(-1, 2)
@@ -119,7 +119,7 @@ def _votes(tree: TreeIR) -> bool:
     return bool((scores == scores[0]).all() and (scores[0, :-1] == scores[0, 0]).all())
 
 
-def _chance(model: ModelIR, output: int | None) -> float:
+def chance_of(model: ModelIR, output: int | None) -> float:
     """Of the class that a tree speaks of, before any tree has spoken."""
     k = len(model.classes)
     base = np.zeros(k)

@@ -22,6 +22,7 @@ from leafgate.kernel.tree import NO_FAN, NUMBER_OF_WAY, Fan, Node, TreeArrays, s
 from leafgate.models.exposure.categories import many_unknown_names
 from leafgate.models.lowering.content import content_of, unknown_names
 from leafgate.models.lowering.encoding import Encoding, as_number, class_values, column_encodings, origins_of, plainly
+from leafgate.models.lowering.rows import training_rows
 from leafgate.models.lowering.tests import (
     HIGH,
     LOW,
@@ -112,6 +113,7 @@ def lower_model(
         learner = replace(learner, encoding=column_encodings(model, origins, categories, schema))
     provenance = Provenance(
         node_numbers=numbers,
+        training_rows=training_rows(model, lowered, values),
         learner=learner,
         model_content=content_of(model, origins, encodings, schema),
         unspecified_missing=unspecified,

@@ -1,0 +1,167 @@
+"""The rows on each leaf of a foreign model's trees, and the sums of what it predicts that follow from its first ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+
+from leafgate.algorithms.certainty import LEARNING_RATES
+from leafgate.algorithms.node_counts import TreeNumbers
+from leafgate.ir.model import Floats, ModelIR, TreeIR
+from leafgate.ir.node_numbers import NO_SAMPLING
+from leafgate.kernel.knowledge import TrainingRows
+from leafgate.kernel.tree import Node, tree_arrays
+from leafgate.models.exposure.scores import PENALTIES, chance_of
+
+RELATIVE = 2e-6
+"""Sums in single precision are off by this part."""
+ABSOLUTE = 1e-6
+"""And sums of a few people by this number."""
+BY_ACCIDENT = 1e-6
+"""A law is believed if sums fit it by accident less often than this, all laws that were tried together."""
+OF_MEDIANS = frozenset({"absolute_error", "mae"})
+"""Criteria of trees whose leaves predict no mean."""
+OF_SQUARES = frozenset({"squared_error", "ls", "regression", "regression_l2", "l2", "mse", "mean_squared_error"})
+"""What libraries call the loss under which a tree's leaves are means of what is left to predict."""
+PENALTY_NAMES = ("l2_regularization", "reg_lambda", "lambda_l2")
+"""What libraries call the penalty on the square of scores."""
+
+
+def training_rows(
+    model: ModelIR, trees: Sequence[tuple[Node, TreeNumbers]], values: Sequence[str]
+) -> TrainingRows | None:
+    """What the file states of the rows of its trees; None where it states nothing of all of them.
+
+    Args:
+        model: as its file has it.
+        trees: its trees over the policy's columns, and where their nodes are in them.
+        values: the policy's values of its classes, in their order.
+
+    Source: Friedman, "Greedy Function Approximation", 2001, section 4.5; Chen and Guestrin, "XGBoost", 2016, formula 5:
+    the first leaf of n people, k of them of the class, has rate * (k - n p) / (n p (1 - p) s + penalty).
+    """
+    are_draws = model.sampling.draws is not None
+    if not are_draws and model.sampling != NO_SAMPLING:
+        return None
+    rows: list[Floats | None] = []
+    sums: list[Floats | None] = []
+    outputs: list[str | None] = []
+    seen = set[int | None]()
+    for tree, (node, numbers) in zip(model.trees, trees, strict=True):
+        placed = _Leaves.of(tree, node, numbers)
+        own = None if placed is None else placed.on_release(_rows(tree, are_draws=are_draws))
+        rows.append(own)
+        is_first = tree.output not in seen
+        seen.add(tree.output)
+        output = (len(values) - 1 if tree.output is None else tree.output) if values else None
+        outputs.append(None if output is None else values[output])
+        if placed is None or own is None or tree.values.shape[1] != 1:
+            sums.append(None)
+            continue
+        scores = placed.on_release(tree.values[:, 0])
+        assert scores is not None
+        if model.values == "values":
+            sums.append(_of_numbers(model, scores, own, is_first=is_first))
+        elif model.values == "scores" and is_first and not are_draws:
+            sums.append(_of_class(model, tree.output, scores, own))
+        else:
+            sums.append(None)
+    if all(each is None for each in rows):
+        return None
+    start: tuple[None, ...] = (None,) * (1 if model.base else 0)
+    return TrainingRows(
+        on_leaves=(*start, *rows), are_draws=are_draws, sums=(*start, *sums), outputs=(*start, *outputs)
+    )
+
+
+class _Leaves:
+    """Which leaf of the file each leaf of the release is."""
+
+    def __init__(self, leaf: np.ndarray) -> None:
+        self.leaf = leaf
+
+    @classmethod
+    def of(cls, tree: TreeIR, node: Node, numbers: TreeNumbers) -> _Leaves | None:
+        """None where nobody knows; the release may have left out leaves that no value of the columns leads to."""
+        n_leaves = tree_arrays(node).n_leaves
+        found = np.full(n_leaves, -1)
+        if len(numbers.first) != tree.nodes:
+            return None
+        there = tree.leaves[numbers.last[tree.leaves] > numbers.first[tree.leaves]]
+        found[numbers.first[there]] = there
+        return cls(found) if len(there) == n_leaves and (found >= 0).all() else None
+
+    def on_release(self, values: Floats | None) -> Floats | None:
+        """A number of each node of the file as one of each leaf of the release; None where there is none."""
+        return None if values is None else np.asarray(values[self.leaf])
+
+
+def _rows(tree: TreeIR, *, are_draws: bool) -> Floats | None:
+    """The rows at each node; None where the file does not say how many, or says it of fractions of rows."""
+    if are_draws:
+        drawn = [each.values for each in tree.numbers if each.kind == "draws" and each.values.ndim == 1]
+        rows = drawn[0] if drawn else None
+    else:
+        rows = tree.size
+        if rows is None and tree.counts is not None:
+            rows = tree.counts.sum(axis=1)
+    good = rows is not None and np.isfinite(rows).all() and bool((rows == np.rint(rows)).all())
+    return rows if good else None
+
+
+def _setting(model: ModelIR, names: Sequence[str]) -> float | None:
+    parameters = {} if model.learner is None else model.learner.parameters
+    found = [parameters[name] for name in names if isinstance(parameters.get(name), int | float)]
+    return float(found[0]) if found else None
+
+
+def _of_numbers(model: ModelIR, scores: Floats, rows: Floats, *, is_first: bool) -> Floats | None:
+    """The sum of the numbers of each leaf's rows, where the leaf's number is their mean or a step towards it."""
+    parameters = {} if model.learner is None else model.learner.parameters
+    if model.combine in {"one", "mean_per_tree"}:
+        return None if parameters.get("criterion") in OF_MEDIANS else scores * rows
+    rate, penalty = _setting(model, ("learning_rate",)), _setting(model, PENALTY_NAMES) or 0.0
+    loss = parameters.get("loss", parameters.get("objective"))
+    if not is_first or not rate or (loss is not None and loss not in OF_SQUARES):
+        return None
+    weight = rows + penalty
+    steps = scores if model.base else scores - (scores * weight).sum() / weight.sum()
+    base = model.base[0] if model.base else float((scores * weight).sum() / weight.sum())
+    return np.asarray(steps / rate * weight + base * rows)
+
+
+def _of_class(model: ModelIR, output: int | None, scores: Floats, rows: Floats) -> Floats | None:
+    """How many of each leaf's rows have the class of a first tree's scores, by a law that makes them whole numbers."""
+    rate, penalty = _setting(model, ("learning_rate",)), _setting(model, PENALTY_NAMES)
+    k = len(model.classes)
+    rates = LEARNING_RATES if rate is None else (rate,)
+    penalties = PENALTIES if penalty is None else (penalty,)
+    laws = [*product(rates, penalties, (1.0,) if k == 2 else (2.0, 1.0, k / (k - 1)))]
+    for each_rate, each_penalty, bend in laws:
+        base, p = _start(model, output, scores, rows, each_penalty, bend)
+        steps = (scores - base) / each_rate * (rows * bend * p * (1 - p) + each_penalty)
+        found = steps + rows * p
+        near, off = np.rint(found), RELATIVE * (abs(steps) + rows * p) + ABSOLUTE
+        fits = (abs(found - near) <= off) & (near >= 0) & (near <= rows)
+        if fits.all() and np.log(np.minimum(2 * off, 1)).sum() < np.log(BY_ACCIDENT / len(laws)):
+            return np.asarray(near)
+    return None
+
+
+def _start(
+    model: ModelIR, output: int | None, scores: Floats, rows: Floats, penalty: float, bend: float
+) -> tuple[float, float]:
+    """What is in the first tree's scores that everybody has, and the chance of the class that it starts from.
+
+    Where the file has no base the scores hold it: a first tree's steps sum to 0, each by its weight.
+    """
+    if model.base or model.hessians is None or model.hessians.start is not None:
+        return 0.0, chance_of(model, output)
+    base = float((scores * rows).sum() / rows.sum())
+    for _ in range(20):
+        p = float(1 / (1 + np.exp(-np.clip(base, -50, 50))))
+        weight = rows * bend * p * (1 - p) + penalty
+        base = float((scores * weight).sum() / weight.sum())
+    return base, float(1 / (1 + np.exp(-np.clip(base, -50, 50))))
