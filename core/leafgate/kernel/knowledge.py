@@ -306,28 +306,33 @@ class TrainingRows:
     """What a model's published file states of the rows that its trees were grown on.
 
     Attributes:
+        people: how many rows there were; None where the file does not say so.
         on_leaves: for each tree of the release how many rows are on each of its leaves, shape (n_leaves,); None where
-            the file does not say so of all rows. Where `are_draws`, rows count as often as they were drawn.
-        are_draws: whether each tree drew its rows with replacement.
+            the file does not say so of all rows. Where trees drew their rows, those that were drawn, each once.
+        drawn: where each tree drew its rows with replacement the same, each row as often as it was drawn; else empty.
         sums: for each tree the sum over the rows on each leaf of the number that the model predicts, or how many of
-            them have the class of `outputs`, shape (n_leaves,); None where that does not follow.
+            them have the class of `outputs`, shape (n_leaves,), rows as often as they were drawn; None where that does
+            not follow.
         outputs: for each tree the class of which `sums` are; None for the number that the model predicts.
         draws: how often each tree drew each row, shape (n_rows, n_trees), as the seeds in the file give it; rows in
             the order of the training, in which nobody knows who is who. None where the file has no such seeds.
     """
 
+    people: int | None
     on_leaves: tuple[NDArray[np.float64] | None, ...]
-    are_draws: bool = False
+    drawn: tuple[NDArray[np.float64] | None, ...] = ()
     sums: tuple[NDArray[np.float64] | None, ...] = ()
     outputs: tuple[str | None, ...] = ()
     draws: NDArray[np.int64] | None = None
 
     def defensive_copy(self) -> TrainingRows:
         """The same for a plugin."""
-        rows, sums = (
-            tuple(None if each is None else each.copy() for each in of_trees) for of_trees in (self.on_leaves, self.sums)
+        rows, drawn, sums = (
+            tuple(None if each is None else each.copy() for each in of_trees)
+            for of_trees in (self.on_leaves, self.drawn, self.sums)
         )
-        return replace(self, on_leaves=rows, sums=sums, draws=None if self.draws is None else self.draws.copy())
+        draws = None if self.draws is None else self.draws.copy()
+        return replace(self, on_leaves=rows, drawn=drawn, sums=sums, draws=draws)
 
 
 @dataclass(frozen=True)

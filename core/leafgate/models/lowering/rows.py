@@ -10,7 +10,7 @@ import numpy as np
 from leafgate.algorithms.certainty import LEARNING_RATES
 from leafgate.algorithms.node_counts import TreeNumbers
 from leafgate.ir.model import Floats, ModelIR, TreeIR
-from leafgate.ir.node_numbers import NO_SAMPLING
+from leafgate.ir.node_numbers import NO_SAMPLING, NumberKind
 from leafgate.kernel.knowledge import TrainingRows
 from leafgate.kernel.tree import Node, tree_arrays
 from leafgate.models.exposure.scores import PENALTIES, chance_of
@@ -46,13 +46,15 @@ def training_rows(
     if not are_draws and model.sampling != NO_SAMPLING:
         return None
     rows: list[Floats | None] = []
+    drawn: list[Floats | None] = []
     sums: list[Floats | None] = []
     outputs: list[str | None] = []
     seen = set[int | None]()
     for tree, (node, numbers) in zip(model.trees, trees, strict=True):
         placed = _Leaves.of(tree, node, numbers)
-        own = None if placed is None else placed.on_release(_rows(tree, are_draws=are_draws))
-        rows.append(own)
+        once, own = (None, None) if placed is None else map(placed.on_release, _rows(tree, are_draws=are_draws))
+        rows.append(once)
+        drawn.append(own)
         is_first = tree.output not in seen
         seen.add(tree.output)
         output = (len(values) - 1 if tree.output is None else tree.output) if values else None
@@ -68,12 +70,22 @@ def training_rows(
             sums.append(_of_class(model, tree.output, scores, own))
         else:
             sums.append(None)
-    if all(each is None for each in rows):
+    if all(each is None for each in drawn):
         return None
     start: tuple[None, ...] = (None,) * (1 if model.base else 0)
     return TrainingRows(
-        on_leaves=(*start, *rows), are_draws=are_draws, sums=(*start, *sums), outputs=(*start, *outputs)
+        people=_people(model, drawn),
+        on_leaves=(*start, *rows),
+        drawn=(*start, *drawn) if are_draws else (),
+        sums=(*start, *sums),
+        outputs=(*start, *outputs),
     )
+
+
+def _people(model: ModelIR, drawn: Sequence[Floats | None]) -> int | None:
+    """How many rows there were: as many as each tree has, or as it drew of all of them."""
+    totals = {round(float(each.sum())) for each in drawn if each is not None}
+    return totals.pop() if len(totals) == 1 and model.sampling.draws in {None, 1.0} else None
 
 
 class _Leaves:
@@ -98,17 +110,18 @@ class _Leaves:
         return None if values is None else np.asarray(values[self.leaf])
 
 
-def _rows(tree: TreeIR, *, are_draws: bool) -> Floats | None:
-    """The rows at each node; None where the file does not say how many, or says it of fractions of rows."""
+def _rows(tree: TreeIR, *, are_draws: bool) -> tuple[Floats | None, Floats | None]:
+    """The rows at each node, each once and as often as it was drawn; None where the file has no whole numbers of them."""
     if are_draws:
-        drawn = [each.values for each in tree.numbers if each.kind == "draws" and each.values.ndim == 1]
-        rows = drawn[0] if drawn else None
-    else:
-        rows = tree.size
-        if rows is None and tree.counts is not None:
-            rows = tree.counts.sum(axis=1)
+        return _numbers(tree, "rows"), _numbers(tree, "draws")
+    rows = tree.counts.sum(axis=1) if tree.size is None and tree.counts is not None else tree.size
     good = rows is not None and np.isfinite(rows).all() and bool((rows == np.rint(rows)).all())
-    return rows if good else None
+    return (rows, rows) if good else (None, None)
+
+
+def _numbers(tree: TreeIR, kind: NumberKind) -> Floats | None:
+    found = [each.values for each in tree.numbers if each.kind == kind and each.values.ndim == 1]
+    return found[0] if found else None
 
 
 def _setting(model: ModelIR, names: Sequence[str]) -> float | None:
