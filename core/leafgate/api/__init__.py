@@ -98,6 +98,7 @@ if TYPE_CHECKING:
     from leafgate.kernel.knowledge import Membership as Membership
     from leafgate.kernel.knowledge import OtherRelease as OtherRelease
     from leafgate.kernel.knowledge import Targets as Targets
+    from leafgate.kernel.knowledge import TrainingRows as TrainingRows
     from leafgate.kernel.large_table import LargeTable as LargeTable
     from leafgate.kernel.leaf import Leaf as Leaf
     from leafgate.kernel.metrics import ABOUT_GROUPS as ABOUT_GROUPS

@@ -220,10 +220,10 @@ class AttackModel(Component):
     `parts`: the published parts of a release that it takes into account: `trees` (the model, whatever kind it is),
     `alternatives`, `records`. Where no attack of a policy takes a part into account the audit is inconclusive.
     `needs`: the optional knowledge that it takes into account: `distribution`, `people`, `facts`, `label_accuracies`,
-    `population`, `mechanism`, `candidates`, `targets`, `releases`, `rows`. Whatever a policy grants, an attack gets nothing
-    that it does not declare. One that declares `candidates` or `targets` does not learn who is in the table: no public
-    records and no known people. An attack with targets may have an option `secret` with the name of a column: it then
-    gets targets of that column too where no tree tests it.
+    `population`, `mechanism`, `candidates`, `targets`, `releases`, `rows`. Whatever a policy grants, an attack gets
+    nothing that it does not declare. One that declares `candidates` or `targets` does not learn who is in the table: no
+    public records and no known people. An attack with targets may have an option `secret` with the name of a column: it
+    then gets targets of that column too where no tree tests it.
     `access_levels`: what it can use of the model: `labels` or `scores` that a PredictionOracle answers, or the `file`,
     which is the release. The policy chooses one of them by `access`.
 

@@ -539,7 +539,9 @@ class AdversaryKnowledge:
     rows: TrainingRows | None = field(
         default=None,
         kw_only=True,
-        metadata=_part("rows", "the rows that a model's file counts on its nodes, and how they were drawn", public=True),
+        metadata=_part(
+            "rows", "the rows that a model's file counts on its nodes, and how they were drawn", public=True
+        ),
     )
 
     def read(self, path: Path) -> Table:

@@ -20,7 +20,9 @@ from leafgate.api import (
     Release,
     Schema,
     TableBelief,
+    TrainingRows,
     lazy,
+    leaves,
 )
 from leafgate_plugins.reconstruction.leaf_records import FERRY
 
@@ -30,15 +32,16 @@ if TYPE_CHECKING:
 
     from leafgate.algorithms import routing
     from leafgate_plugins.reconstruction import leaf_records
-    from leafgate_plugins.reconstruction.forest import assignment, bounds, draws, regions
+    from leafgate_plugins.reconstruction.forest import assignment, bounds, draws, regions, targets
     from leafgate_plugins.reconstruction.forest.assignment import Assignment
     from leafgate_plugins.reconstruction.forest.bounds import ForestBounds
     from leafgate_plugins.reconstruction.forest.regions import ColumnParts, Forest, Spans, Subsets
 else:
     np, pd, routing = lazy("numpy"), lazy("pandas"), lazy("leafgate.algorithms.routing")
     leaf_records = lazy("leafgate_plugins.reconstruction.leaf_records")
-    assignment, bounds, draws, regions = (
-        lazy(f"leafgate_plugins.reconstruction.forest.{name}") for name in ("assignment", "bounds", "draws", "regions")
+    assignment, bounds, draws, regions, targets = (
+        lazy(f"leafgate_plugins.reconstruction.forest.{name}")
+        for name in ("assignment", "bounds", "draws", "regions", "targets")
     )
 
 NEAR = 0.1
@@ -48,10 +51,12 @@ SEARCHED = 0.6
 """The share of the time limit after which the search for a table ends."""
 MAX_REACH = 30_000_000
 """People times parts of a column: where there are more, its numbers are taken from the middle of what is left open."""
+NO_ROWS = "its leaves count no people by class, and no file of a model says how many people they have"
 NOT_AGREEING = "the rebuilt table does not agree with all counts, and another one may have more cells right"
 NOT_ALL_USED = "the attack did not use all trees and all known people together, which may give back more cells"
 TIME_IS_OVER = "the search ended with its time, and a longer one may have more cells right"
 PARTLY_KNOWN = "people are known whose cells in some tested columns are not, so that they are not used"
+SCORES_NOT_USED = "what the scores of later trees tell of the class was not used, which may give back more cells of it"
 KNOWN_MAY_BE_DRAWN = "people are known, and how often each bootstrap drew them is not, so that they are not used"
 NOT_IN_LEAVES = "the people who are known are not among those that the trees count"
 
@@ -59,7 +64,8 @@ NOT_IN_LEAVES = "the people who are known are not among those that the trees cou
 class Rebuild(AttackModel):
     """Rebuild the table from the counts on all leaves of all trees, and prove what every such table has.
 
-    The columns are those that the trees test, and the class.
+    The columns are those that the trees test, and the class or number that they predict. Files of models often count
+    the people of each leaf where predictions do not, as those of regression trees and of boosting do.
     """
 
     use: Literal["rebuild"] = "rebuild"
@@ -71,9 +77,9 @@ class Rebuild(AttackModel):
         "in any case, which may take longer.",
     )
 
-    reads = frozenset({"exact", "bootstrap"})
+    reads = frozenset({"exact", "bootstrap", "unknown"})
     parts = frozenset({"trees"})
-    needs = frozenset({"people"})
+    needs = frozenset({"people", "rows"})
     threat_model = (
         "The adversary has the release, whose leaves count the people of each class, and the declared domains. It "
         "knows nobody's cells, public ones included, but for the people that the policy grants it (`knows.people`), "
@@ -96,19 +102,22 @@ class Rebuild(AttackModel):
     def infer(self, release: Release, known: AdversaryKnowledge) -> list[TableBelief]:
         """The rebuilt records, as many as the trees count people whom nobody knows.
 
-        Raises InconclusiveError where no tree counts whole people of each class on all its leaves, where the trees
-        count different people, and for trees that predict numbers.
+        Raises InconclusiveError where no tree counts whole people on all its leaves, in the release or in its file, and
+        where the trees count different people.
         """
-        if release.predicts_numbers:
-            raise InconclusiveError(
-                "its trees predict numbers, and such trees are not rebuilt",
-                remedy="leave this attack out, or publish trees that count people by class",
-            )
         start = time.monotonic()
         seconds = float("inf") if self.time_limit is None else self.time_limit
-        forest = regions.Forest.of(release, known.schema)
-        if release.count_semantics == "bootstrap":
-            return [_of_draws(forest, release, known, start + seconds)]
+        rows, by_class = known.rows, _counts_by_class(release)
+        if not by_class and rows is None:
+            raise InconclusiveError(
+                NO_ROWS, remedy="leave this attack out where nobody sees how many people leaves have"
+            )
+        if release.count_semantics == "bootstrap" if by_class else rows is not None and rows.drawn:
+            return [_of_draws(release, known, start, seconds, by_class=by_class)]
+        if by_class or rows is None:
+            forest = regions.Forest.of(release, known.schema)
+        else:
+            forest = regions.Forest.of_rows(release, known.schema, rows)
         forest, n_known, unused = _without_known(forest, release, known)
         rng = np.random.default_rng([known.seed, 46])
         found = _assignments(forest, rng, start + SEARCHED * seconds)
@@ -117,32 +126,81 @@ class Rebuild(AttackModel):
         limits = bounds.forest_bounds(forest, near, start + seconds, agreeing)
         unused = (*forest.unused, *unused)
         agrees = not any(each is not None and each.missed for each in found)
+        records = _records(forest, found, known.schema, known.seed)
+        scores_not_used = ""
+        if not by_class and rows is not None:
+            scores_not_used = "" if _has_all_sums(forest, rows) else SCORES_NOT_USED
+            others = rows if not n_known else _without_sums_of_known(rows, release, known)
+            _add_predicted(records, forest, found, others, known)
         return [
             TableBelief(
-                _records(forest, found, known.schema, known.seed),
+                records,
                 proved_cells=limits.proved_cells,
                 proved_most=limits.proved_most(forest, all_used=not unused),
-                unfinished=NOT_AGREEING if not agrees else NOT_ALL_USED if unused else "",
+                unfinished=NOT_AGREEING if not agrees else NOT_ALL_USED if unused else scores_not_used,
                 evidence=_evidence(forest, limits, found, n_known, unused),
             )
         ]
 
 
-def _of_draws(forest: Forest, release: Release, known: AdversaryKnowledge, deadline: float) -> TableBelief:
+def _counts_by_class(release: Release) -> bool:
+    """Do leaves of the release count people by class, or draws of them?"""
+    is_read = release.count_semantics in {"exact", "bootstrap"}
+    return is_read and any(leaf.counts is not None for tree in release.trees for leaf in leaves(tree))
+
+
+def _of_draws(
+    release: Release, known: AdversaryKnowledge, start: float, seconds: float, *, by_class: bool
+) -> TableBelief:
     """The likeliest table of which the trees' bootstraps were drawn, with as many people as each draws.
+
+    Where the file says how many people each leaf's draws are of, limits on what any table has follow from these.
 
     Raises InconclusiveError where each tree alone has too many leaves.
     """
-    found, together = draws.drawn_people(forest, release, deadline)
-    is_over = time.monotonic() > deadline
+    rows = known.rows
+    if by_class or rows is None:
+        forest = regions.Forest.of(release, known.schema)
+    else:
+        forest = regions.Forest.of_rows(release, known.schema, rows, drawn=True)
+    found, together = draws.drawn_people(forest, release, start + SEARCHED * seconds)
+    is_over = time.monotonic() > start + SEARCHED * seconds
     evidence: dict[str, Any] = {"trees": len(forest.trees), "trees_together": together}
     unused = [*forest.unused, *([KNOWN_MAY_BE_DRAWN] if known.people is not None and known.people.people else [])]
     if unused:
         evidence["unused"] = unused
     records = _records(forest, found, known.schema, known.seed)
+    if not by_class and rows is not None:
+        _add_predicted(records, forest, found, rows, known)
     all_used = together == len(forest.trees) and not unused
     unfinished = TIME_IS_OVER if is_over else "" if all_used else NOT_ALL_USED
-    return TableBelief(records, unfinished=unfinished, evidence=evidence)
+    belief = TableBelief(records, unfinished=unfinished, evidence=evidence)
+    if rows is None or rows.people is None or not rows.drawn:
+        return belief
+    of_people = regions.Forest.of_rows(release, known.schema, rows)
+    near = [_near(parts) for parts in of_people.columns]
+    limits = bounds.forest_bounds(of_people, near, start)  # by each column alone: rows not drawn may be anywhere
+    evidence |= {"proved_cells": limits.proved_cells, "parts_of_columns": _parts_of_columns(limits)}
+    most = limits.proved_most(of_people, all_used=False)  # draws by class may prove more
+    return replace(belief, proved_cells=limits.proved_cells, proved_most=most)
+
+
+def _has_all_sums(forest: Forest, rows: TrainingRows) -> bool:
+    """Does the file state for every tree sums of what the model predicts?"""
+    return bool(rows.sums) and all(rows.sums[number] is not None for number in forest.numbers)
+
+
+def _add_predicted(
+    records: pd.DataFrame,
+    forest: Forest,
+    found: Sequence[Assignment | None],
+    rows: TrainingRows,
+    known: AdversaryKnowledge,
+) -> None:
+    """Add to the records what the model predicts, where sums of it follow from the file."""
+    outputs = targets.LeafSums.of(forest, rows)
+    if outputs and found[0] is not None:
+        records[known.schema.target.name] = targets.predicted_cells(outputs, found[0].leaf, known.schema.target)
 
 
 def _without_known(forest: Forest, release: Release, known: AdversaryKnowledge) -> tuple[Forest, int, tuple[str, ...]]:
@@ -153,10 +211,14 @@ def _without_known(forest: Forest, release: Release, known: AdversaryKnowledge) 
     people = known.people
     if people is None or not people.people:
         return forest, 0, ()
-    needed = {known.schema.target.name, *(parts.column.name for parts in forest.columns)}
+    target = known.schema.target.name
+    by_class = forest.classes != regions.EVERYBODY
+    needed = {parts.column.name for parts in forest.columns} | ({target} if by_class else set())
     if not needed <= {column.name for column in people.schema.columns}:
         return forest, 0, (PARTLY_KNOWN,)
-    label = np.array([forest.classes.index(str(name)) for name in people.frame[known.schema.target.name]])
+    label = np.zeros(len(people), dtype=np.int64)
+    if by_class:
+        label = np.array([forest.classes.index(str(name)) for name in people.frame[target]])
     trees = []
     for number, tree in zip(forest.numbers, forest.trees, strict=True):
         leaf = regions.positions(tree.leaf, routing.leaf_numbers(release.trees[number], people).astype(np.int64))
@@ -170,6 +232,27 @@ def _without_known(forest: Forest, release: Release, known: AdversaryKnowledge) 
     if not trees[0].people.any():
         raise InconclusiveError("everybody is known, so that there is nothing to rebuild")
     return replace(forest, trees=tuple(trees)), people.people, ()
+
+
+def _without_sums_of_known(rows: TrainingRows, release: Release, known: AdversaryKnowledge) -> TrainingRows:
+    """What the file states of the others; no sums where nobody knows what the model predicts of those who are known."""
+    people, target = known.people, known.schema.target.name
+    assert people is not None
+    if target not in people.schema:
+        return replace(rows, sums=())
+    sums: list[Any] = []
+    on_leaves: list[Any] = []
+    for number, tree in enumerate(release.trees):
+        own, n = rows.sums[number] if rows.sums else None, rows.on_leaves[number]
+        if own is not None and n is not None:
+            leaf, output = routing.leaf_numbers(tree, people), rows.outputs[number]
+            amount = people.numbers(target) if output is None else people.frame[target].astype(str) == output
+            amounts = np.asarray(amount, dtype=np.float64) * people.weight
+            own = own - np.bincount(leaf, weights=amounts, minlength=len(own))
+            n = n - np.bincount(leaf, weights=people.weight, minlength=len(n))
+        sums.append(own)
+        on_leaves.append(n)
+    return replace(rows, sums=tuple(sums), on_leaves=tuple(on_leaves))
 
 
 def _assignments(forest: Forest, rng: np.random.Generator, deadline: float) -> list[Assignment | None]:
@@ -201,8 +284,9 @@ def _records(forest: Forest, found: Sequence[Assignment | None], schema: Schema,
         name = parts.column.name
         rng = np.random.default_rng([seed, *hashlib.sha256(name.encode()).digest()[:8]])
         cells[name] = np.concatenate([_cells(parts, each.columns[j], rng) for each in own])
-    names = np.array([name for name, _ in there], dtype=object)
-    cells[schema.target.name] = np.repeat(names, [len(each.leaf) for _, each in there])
+    if forest.classes != regions.EVERYBODY:
+        names = np.array([name for name, _ in there], dtype=object)
+        cells[schema.target.name] = np.repeat(names, [len(each.leaf) for _, each in there])
     return pd.DataFrame(cells)
 
 
@@ -221,6 +305,12 @@ def _cells(parts: ColumnParts, own: Spans | Subsets, rng: np.random.Generator) -
     return leaf_records.spread_cells(spread, np.ones(len(reach), dtype=np.int64), rng)
 
 
+def _parts_of_columns(limits: ForestBounds) -> dict[str, int]:
+    """How many parts of columns are proved, exactly, excluded, possible, and open."""
+    total = [each.counted() for each in limits.limits]
+    return {key: sum(each[key] for each in total) for key in total[0]} if total else {}
+
+
 def _evidence(
     forest: Forest,
     limits: ForestBounds,
@@ -230,14 +320,12 @@ def _evidence(
 ) -> dict[str, Any]:
     """What reports say of the attack. Numbers that follow from people who are known are for auditors."""
     missed = sum(each.missed for each in found if each is not None)
-    columns = {parts.column.name: each.counted() for parts, each in zip(forest.columns, limits.limits, strict=True)}
-    total = [*columns.values()]
     evidence: dict[str, Any] = {
         "trees": len(forest.trees),
         "agrees": not missed,
         "in_a_wrong_leaf": round(missed / (int(forest.people.sum()) * len(forest.trees)), 6),
         "proved_cells": limits.proved_cells,
-        "parts_of_columns": {key: sum(each[key] for each in total) for key in total[0]} if total else {},
+        "parts_of_columns": _parts_of_columns(limits),
         "trees_together": min((n for n in limits.trees_together if n), default=0),
     }
     pairs = [each.counted() for each in limits.pairs.values()]

@@ -148,6 +148,7 @@ EMPTY: dict[str, Any] = {
     "candidates": None,
     "targets": {},
     "releases": None,
+    "rows": None,
 }
 
 
@@ -170,7 +171,7 @@ def heard_by(needs: frozenset[str], granted: Mapping[str, Any] = GRANTED, **said
 
 
 @pytest.mark.parametrize("said", [{}, {"knows": GRANTED}], ids=["the policy's", "its own"])
-@pytest.mark.parametrize("need", [None, *sorted(NEEDS - {"targets", "releases"})])
+@pytest.mark.parametrize("need", [None, *sorted(NEEDS - {"targets", "releases", "rows"})])
 def test_an_attack_gets_what_it_declares_and_nothing_else(need: str | None, said: dict[str, Any]) -> None:
     known = heard_by(frozenset() if need is None else frozenset({need}), **said)
     assert EMPTY.keys() == NEEDS

@@ -1,4 +1,4 @@
-"""The rows on each leaf of a foreign model's trees, and the sums of what it predicts that follow from its first ones."""
+"""The rows on each leaf of a foreign model's trees, and the sums of what it predicts that follow from the first."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class _Leaves:
 
 
 def _rows(tree: TreeIR, *, are_draws: bool) -> tuple[Floats | None, Floats | None]:
-    """The rows at each node, each once and as often as it was drawn; None where the file has no whole numbers of them."""
+    """The rows at each node, each once and as often as it was drawn; None where the file has no whole numbers."""
     if are_draws:
         return _numbers(tree, "rows"), _numbers(tree, "draws")
     rows = tree.counts.sum(axis=1) if tree.size is None and tree.counts is not None else tree.size
@@ -168,13 +168,19 @@ def _start(
 ) -> tuple[float, float]:
     """What is in the first tree's scores that everybody has, and the chance of the class that it starts from.
 
-    Where the file has no base the scores hold it: a first tree's steps sum to 0, each by its weight.
+    Where the file has no base the scores hold it, the link of the classes' shares: a first tree's steps sum to 0, each
+    by its weight.
     """
+
+    def chance(base: float) -> float:
+        odds = float(np.exp(np.clip(base, -50, 50)))
+        return odds / (1 + odds) if len(model.classes) == 2 else min(odds, 1 - ABSOLUTE)
+
     if model.base or model.hessians is None or model.hessians.start is not None:
         return 0.0, chance_of(model, output)
     base = float((scores * rows).sum() / rows.sum())
     for _ in range(20):
-        p = float(1 / (1 + np.exp(-np.clip(base, -50, 50))))
+        p = chance(base)
         weight = rows * bend * p * (1 - p) + penalty
         base = float((scores * weight).sum() / weight.sum())
-    return base, float(1 / (1 + np.exp(-np.clip(base, -50, 50))))
+    return base, chance(base)

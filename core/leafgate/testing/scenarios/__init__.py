@@ -14,11 +14,20 @@ from numpy.typing import NDArray
 
 from leafgate.algorithms.prediction import class_scores
 from leafgate.algorithms.publication import published
+from leafgate.algorithms.routing import route
 from leafgate.algorithms.sampling import sampled
 from leafgate.engine.knowledge import draw_candidates, grant_knowledge, people_at, secret_inputs, targets_of
 from leafgate.io.release_codec import serialize
 from leafgate.kernel.facts import Fact
-from leafgate.kernel.knowledge import MAX_CANDIDATES, AdversaryKnowledge, Candidates, Knows, Membership, Targets
+from leafgate.kernel.knowledge import (
+    MAX_CANDIDATES,
+    AdversaryKnowledge,
+    Candidates,
+    Knows,
+    Membership,
+    Targets,
+    TrainingRows,
+)
 from leafgate.kernel.release import BuildResult, Counted, Level, Publish, Records, Release
 from leafgate.kernel.table import Table
 from leafgate.testing.scenarios.releases import (
@@ -181,7 +190,18 @@ def well_informed(instance: Instance) -> AdversaryKnowledge:
         facts=facts,
     )
     known = replace(known, candidates=instance.drawn[0], targets=instance.asked[0], retrain=instance.known.retrain)
+    known = replace(known, rows=rows_of(table, release))
     return replace(known, label_accuracies=accuracies, vote_accuracies=accuracies)
+
+
+def rows_of(table: Table, release: Release) -> TrainingRows:
+    """The rows of a table on the leaves of each tree, as a model's file would count them."""
+    routed = [(route(tree, table), table.weight) for tree in release.trees]
+    counts = [
+        np.bincount(each.leaf[each.leaf >= 0], weight[each.leaf >= 0], each.n_leaves).astype(np.float64)
+        for each, weight in routed
+    ]
+    return TrainingRows(people=table.people, on_leaves=tuple(counts))
 
 
 def apart(setting: Scenario) -> Instance | None:

@@ -12,12 +12,28 @@ from typing import Any
 import numpy as np
 
 from leafgate.algorithms.feasible import Domain, Interval, Possible, branch_domains, unrouted_values
-from leafgate.api import Column, Floats, Ids, InconclusiveError, Leaf, Mask, Node, Release, Schema, Value, children
+from leafgate.api import (
+    Column,
+    Floats,
+    Ids,
+    InconclusiveError,
+    Leaf,
+    Mask,
+    Node,
+    Release,
+    Schema,
+    TrainingRows,
+    Value,
+    children,
+    leaves,
+)
 
 NOT_COUNTED = "it does not count the people of each class on all its leaves"
 NOT_EVERYBODY = "some values have no branch in it, so that it counts a part of the people"
 OTHER_PEOPLE = "the trees count different numbers of people, so that they are of different tables"
 NO_WHOLE_PEOPLE = "the leaves count no whole people, or nobody"
+EVERYBODY = ("",)
+"""In place of the classes, where leaves count people and not by class."""
 BLOCK_PAIRS = 4_000_000
 """Pairs of regions that are compared at once."""
 
@@ -204,11 +220,11 @@ class CountedTree:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Forest:
-    """All trees of a release that count everybody by class.
+    """All trees of a release that count everybody.
 
     Attributes:
         columns: each column that some tree tests, divided into parts.
-        classes: the values of the class, in the order of their texts.
+        classes: the values of the class, in the order of their texts; EVERYBODY where leaves count not by class.
         trees: those that count everybody.
         numbers: their positions among the trees of the release.
         unused: why other trees are not used, each reason once.
@@ -227,38 +243,81 @@ class Forest:
 
     @classmethod
     def of(cls, release: Release, schema: Schema) -> Forest:
-        """The forest of a release, whose trees count the same people, or each a bootstrap of its own.
+        """The forest of a release, whose trees count the same people by class, or each a bootstrap of its own.
 
         Raises:
             InconclusiveError: no tree counts everybody by class, or the trees count different people.
         """
         classes = tuple(sorted(str(name) for name in schema.target.domain))
-        leaves = [_leaves(tree, schema) for tree in release.trees]
-        reasons = [_unused_reason(each) for each in leaves]
-        used = [each for each, reason in zip(leaves, reasons, strict=True) if not reason and each is not None]
-        if not used:
+        counts = [_counts(tree, classes) for tree in release.trees]
+        reached = [_leaves(tree, schema) for tree in release.trees]
+        return cls._of(reached, counts, schema, classes, are_draws=release.count_semantics == "bootstrap")
+
+    @classmethod
+    def of_rows(cls, release: Release, schema: Schema, rows: TrainingRows, *, drawn: bool = False) -> Forest:
+        """The forest of a release whose file counts the rows on its leaves.
+
+        Args:
+            release: of the file.
+            schema: of the policy.
+            rows: what the file states.
+            drawn: rows count as often as each tree drew them. Else each counts once, and where trees drew their rows,
+                each has one leaf more, of the whole domain, which counts the rows that it did not draw.
+
+        Raises:
+            InconclusiveError: the file counts all rows on no tree, or different ones on several.
+        """
+        counts = [None if each is None else each[:, None] for each in (rows.drawn if drawn else rows.on_leaves)]
+        reached = [_leaves(tree, schema) for tree in release.trees]
+        if rows.drawn and not drawn:
+            if rows.people is None:
+                raise InconclusiveError("its file does not say how many rows there were")
+            for number, count in enumerate(counts):
+                of_tree = reached[number]
+                if count is not None and of_tree is not None:
+                    reached[number] = [*of_tree, ({}, len(count))]
+                    counts[number] = np.append(count, [[rows.people - count.sum()]], axis=0)
+        for number, tree in enumerate(release.trees):
+            if isinstance(tree, Leaf) and counts[number] is None:
+                reached[number] = []  # what boosting starts from, which says nothing of anybody
+        return cls._of(reached, counts, schema, EVERYBODY, are_draws=drawn)
+
+    @classmethod
+    def _of(
+        cls,
+        reached: Sequence[Leaves | None],
+        counts: Sequence[Floats | None],
+        schema: Schema,
+        classes: tuple[str, ...],
+        *,
+        are_draws: bool,
+    ) -> Forest:
+        """The forest of trees with these leaves; `counts` has a row for each leaf, NaN or None where none is stated."""
+        reasons = [_unused_reason(each, count) for each, count in zip(reached, counts, strict=True)]
+        numbers = tuple(number for number, reason in enumerate(reasons) if not reason and reached[number])
+        used = [reached[number] or [] for number in numbers]
+        if not numbers:
             raise InconclusiveError(
                 f"no tree of the release can be used: {reasons[0] if reasons else 'there is none'}",
                 remedy="publish counts on leaves, or leave this attack out where nobody sees any",
             )
-        names = [c.name for c in schema.columns if any(c.name in possible for each in used for _, possible, _ in each)]
+        names = [c.name for c in schema.columns if any(c.name in possible for each in used for possible, _ in each)]
         columns = [
-            ColumnParts.of(schema[name], [possible.get(name) for each in used for _, possible, _ in each])
+            ColumnParts.of(schema[name], [possible.get(name) for each in used for possible, _ in each])
             for name in names
         ]
-        trees = tuple(_counted(each, columns, classes) for each in used)
+        trees = tuple(_counted(reached[number] or [], columns, counts[number]) for number in numbers)
         totals = {tuple(tree.people.sum(axis=0).tolist()) for tree in trees}
-        if len(totals) > 1 and release.count_semantics != "bootstrap":
+        if len(totals) > 1 and not are_draws:
             raise InconclusiveError(OTHER_PEOPLE, remedy="publish trees that count the same people")
         if not any(map(any, totals)):
             raise InconclusiveError(NO_WHOLE_PEOPLE)
         unused = tuple(dict.fromkeys(reason for reason in reasons if reason))
-        numbers = tuple(number for number, reason in enumerate(reasons) if not reason)
         return cls(columns=tuple(columns), classes=classes, trees=trees, numbers=numbers, unused=unused)
 
 
-Leaves = list[tuple[Leaf, Possible, int]]
-"""Each leaf that some record can reach, what the tests on its path leave of each column they test, and its position."""
+Leaves = list[tuple[Possible, int]]
+"""Each leaf that some record can reach: what the tests on its path leave of the columns they test, and its position."""
 
 
 def _leaves(tree: Node, schema: Schema) -> Leaves | None:
@@ -270,7 +329,7 @@ def _leaves(tree: Node, schema: Schema) -> Leaves | None:
         node, possible = waiting.pop()
         if isinstance(node, Leaf):
             if possible is not None:
-                found.append((node, possible, number))
+                found.append((possible, number))
             number += 1
             continue
         if possible is None:
@@ -283,21 +342,29 @@ def _leaves(tree: Node, schema: Schema) -> Leaves | None:
     return found
 
 
-def _unused_reason(leaves: Leaves | None) -> str:
-    if leaves is None:
+def _counts(tree: Node, classes: Sequence[str]) -> Floats:
+    """The people of each class on each leaf; a row of NaN where a leaf does not say."""
+    silent = [np.nan] * len(classes)
+    rows = [silent if leaf.counts is None else [leaf.counts.get(name, 0) for name in classes] for leaf in leaves(tree)]
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(classes))
+
+
+def _unused_reason(reached: Leaves | None, counts: Floats | None) -> str:
+    if reached is None:
         return NOT_EVERYBODY
-    return "" if all(leaf.counts is not None for leaf, _, _ in leaves) else NOT_COUNTED
+    if not reached:
+        return ""
+    return NOT_COUNTED if counts is None or np.isnan(counts[[number for _, number in reached]]).any() else ""
 
 
-def _counted(leaves: Leaves, columns: Sequence[ColumnParts], classes: Sequence[str]) -> CountedTree:
-    counts = np.array(
-        [[(leaf.counts or {}).get(name, 0) for name in classes] for leaf, _, _ in leaves], dtype=np.float64
-    )
+def _counted(reached: Leaves, columns: Sequence[ColumnParts], counts: Floats | None) -> CountedTree:
+    assert counts is not None
+    positions = np.array([number for _, number in reached], dtype=np.int64)
+    counts = counts[positions]
     if (counts != counts.round()).any() or (counts < 0).any():
         raise InconclusiveError(NO_WHOLE_PEOPLE)
-    found = tuple(_reached(each, [possible.get(each.column.name) for _, possible, _ in leaves]) for each in columns)
-    positions = np.array([number for _, _, number in leaves], dtype=np.int64)
-    return CountedTree(regions=Regions(found, len(leaves)), people=counts.astype(np.int64), leaf=positions)
+    found = tuple(_reached(each, [possible.get(each.column.name) for possible, _ in reached]) for each in columns)
+    return CountedTree(regions=Regions(found, len(reached)), people=counts.astype(np.int64), leaf=positions)
 
 
 def positions(own: Ids, leaf: Ids) -> Ids:
