@@ -83,15 +83,18 @@ class Rebuild(AttackModel):
     threat_model = (
         "The adversary has the release, whose leaves count the people of each class, and the declared domains. It "
         "knows nobody's cells, public ones included, but for the people that the policy grants it (`knows.people`), "
-        "who are taken out of all counts if their tested columns are known. Of bootstraps it does not "
-        "know how often somebody was drawn: their counts prove nothing, and it writes down the likeliest table."
+        "who are taken out of all counts if their tested columns are known. Where predictions count nobody "
+        "and the model's file does, it has the file. Of bootstraps it does not know how often somebody was drawn: it "
+        "writes down the likeliest table, and proves cells only where a file counts each row once."
     )
     formula = (
         "table: leaves of all trees for each person, so that as few people as possible are in a leaf with more than it "
         "counts (whole people in the cells of all trees where these are few; else a transport from tree to tree, and "
         "simulated annealing); cells within what a person's leaves leave open as `table_reconstruction` has them. "
         "Proved: the least number of people with a part of a column, by longest paths between the ends of intervals or "
-        "a linear program over sets of values, and by linear programs and whole people in cells of several trees. Of "
+        "a linear program over sets of values, and by linear programs and whole people in cells of several trees. What "
+        "a file's trees predict: least squares under the means of their leaves, or the numbers of the class that the "
+        "first scores of boosting come to. Of "
         "bootstraps: the likeliest numbers of people in these cells, draws taken to be Poisson distributed"
     )
     source = (
