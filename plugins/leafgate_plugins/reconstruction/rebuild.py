@@ -72,9 +72,8 @@ class Rebuild(AttackModel):
 
     time_limit: Annotated[PositiveFloat | None, MORE] = Field(
         120.0,
-        description="Seconds after which nothing more is searched: 60 % for the table, the rest for what is proved. "
-        "What is proved by then holds, and the table is the best that was found. Limits on single columns are computed "
-        "in any case, which may take longer.",
+        description="Seconds after which nothing more is searched: 60 % for the table and what single columns prove, the "
+        "rest for what the trees prove together. What is proved by then holds, and the table is the best that was found.",
     )
 
     reads = frozenset({"exact", "bootstrap", "unknown"})
@@ -123,10 +122,10 @@ class Rebuild(AttackModel):
             forest = regions.Forest.of_rows(release, known.schema, rows)
         forest, n_known, unused = _without_known(forest, release, known)
         rng = np.random.default_rng([known.seed, 46])
+        columns = bounds.bounds_of_columns(forest, [_near(parts) for parts in forest.columns], start + seconds)
         found = _assignments(forest, rng, start + SEARCHED * seconds)
         agreeing = [each.leaf if each is not None and not each.missed else None for each in found]
-        near = [_near(parts) for parts in forest.columns]
-        limits = bounds.forest_bounds(forest, near, start + seconds, agreeing)
+        limits = bounds.forest_bounds(forest, columns, start + seconds, agreeing)
         unused = (*forest.unused, *unused)
         agrees = not any(each is not None and each.missed for each in found)
         records = _records(forest, found, known.schema, known.seed)
@@ -182,7 +181,7 @@ def _of_draws(
         return belief
     of_people = regions.Forest.of_rows(release, known.schema, rows)
     near = [_near(parts) for parts in of_people.columns]
-    limits = bounds.forest_bounds(of_people, near, start)  # by each column alone: rows not drawn may be anywhere
+    limits = bounds.bounds_by_columns(bounds.bounds_of_columns(of_people, near, start + seconds))
     evidence |= {"proved_cells": limits.proved_cells, "parts_of_columns": _parts_of_columns(limits)}
     most = limits.proved_most(of_people, all_used=False)  # draws by class may prove more
     return replace(belief, proved_cells=limits.proved_cells, proved_most=most)

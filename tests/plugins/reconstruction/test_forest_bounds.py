@@ -14,13 +14,18 @@ from leafgate.api import Branch, CategoricalSplit, Ids, Leaf, NumericSplit, Rele
 from leafgate_plugins.reconstruction.forest import assignment
 from leafgate_plugins.reconstruction.forest import bounds as bounds_module
 from leafgate_plugins.reconstruction.forest.assignment import assign, regions_of
-from leafgate_plugins.reconstruction.forest.bounds import ForestBounds, forest_bounds
+from leafgate_plugins.reconstruction.forest.bounds import ForestBounds, bounds_of_columns, forest_bounds
 from leafgate_plugins.reconstruction.forest.cell_bounds import cell_system, largest_cells
-from leafgate_plugins.reconstruction.forest.column_bounds import column_bounds
+from leafgate_plugins.reconstruction.forest.column_bounds import ColumnBounds, column_bounds
 from leafgate_plugins.reconstruction.forest.regions import ColumnParts, Forest
 from rebuilt_tables import CLASSES, Case, random_case
 
 CASES = 210
+
+
+def single(forest: Forest) -> tuple[ColumnBounds, ...]:
+    """The limits of each column by itself, of single parts."""
+    return bounds_of_columns(forest, [0.0] * len(forest.columns))
 
 
 @pytest.fixture(scope="module", name="every_case")
@@ -32,7 +37,7 @@ def _every_case() -> list[tuple[Case, Forest, ForestBounds]]:
         for seed in range(CASES):
             case = random_case(seed, missing=seed % 3 == 0)
             forest = Forest.of(case.release, case.schema)
-            found.append((case, forest, forest_bounds(forest, [0.0] * len(forest.columns), math.inf)))
+            found.append((case, forest, forest_bounds(forest, single(forest), math.inf)))
     return found
 
 
@@ -60,6 +65,16 @@ def true_limits(case: Case, parts: ColumnParts) -> tuple[Ids, Ids]:
         for p in range(parts.n_parts)
     ]
     return np.array(found)[..., 0], np.array(found)[..., 1]
+
+
+def test_limits_hold_when_the_time_is_over_at_once(every_case: Every) -> None:
+    """By the first tree alone: they are no narrower than those of all trees."""
+    for _, forest, bounds in every_case[:60]:
+        for early, late in zip(
+            bounds_of_columns(forest, [0.0] * len(forest.columns), -math.inf), bounds.limits, strict=True
+        ):
+            assert (early.low <= late.low).all()
+            assert (early.high >= late.high).all()
 
 
 def test_limits_of_columns_are_those_of_all_tables(every_case: Every) -> None:
@@ -176,7 +191,7 @@ def test_proofs_and_assignments_are_checked_without_the_solver(every_case: Every
 
 def test_without_time_limits_hold_and_are_wider(every_case: Every) -> None:
     for case, forest, _ in every_case[:60]:
-        bounds = forest_bounds(forest, [0.0] * len(forest.columns), -math.inf)
+        bounds = forest_bounds(forest, single(forest), -math.inf)
         for column, limits in zip(bounds.columns, bounds.limits, strict=True):
             low, high = true_limits(case, column.parts)
             assert (limits.low <= low).all()
@@ -198,7 +213,7 @@ def test_counts_that_no_people_can_have_together_are_refused() -> None:
     )
     forest = Forest.of(Release({}, case.schema, trees, combine="vote"), case.schema)
     with pytest.raises(InconclusiveError, match="no people can have together"):
-        forest_bounds(forest, [0.0], math.inf)
+        bounds_of_columns(forest, [0.0])
 
 
 def test_a_tree_that_leaves_people_out_is_not_used() -> None:

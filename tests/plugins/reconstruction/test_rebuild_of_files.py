@@ -32,7 +32,7 @@ from leafgate.api import (
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.kernel.schema import bin_names
-from leafgate_plugins.reconstruction.forest.bounds import forest_bounds
+from leafgate_plugins.reconstruction.forest.bounds import bounds_by_columns, bounds_of_columns, forest_bounds
 from leafgate_plugins.reconstruction.forest.regions import EVERYBODY, Forest
 from leafgate_plugins.reconstruction.forest.targets import LeafSums, predicted_cells
 from leafgate_plugins.reconstruction.rebuild import Rebuild
@@ -225,7 +225,7 @@ def test_limits_without_classes_are_those_of_all_tables(seed: int) -> None:
     rows = TrainingRows(people=len(case.people), on_leaves=counted_on(case, np.array(case.people)))
     forest = Forest.of_rows(case.release, case.schema, rows)
     assert forest.classes == EVERYBODY
-    bounds = forest_bounds(forest, [0.0] * len(forest.columns), math.inf)
+    bounds = forest_bounds(forest, bounds_of_columns(forest, [0.0] * len(forest.columns)), math.inf)
     truth = counted_on(case, np.array(case.people))
     worlds = multisets(len(case.records), len(case.people))
     for t, counts in enumerate(truth):
@@ -248,7 +248,7 @@ def test_limits_of_draws_hold_in_every_table_of_which_these_may_be_drawn() -> No
         on_leaves = tuple(counted_on(case, np.array(case.people)[own])[t] for t, own in enumerate(drawn))
         rows = TrainingRows(people=n, on_leaves=on_leaves, drawn=on_leaves)
         forest = Forest.of_rows(case.release, case.schema, rows)
-        bounds = forest_bounds(forest, [0.0] * len(forest.columns), -math.inf)
+        bounds = bounds_by_columns(bounds_of_columns(forest, [0.0] * len(forest.columns)))
         worlds = multisets(len(case.records), n)
         for t, counts in enumerate(on_leaves):
             own = np.array([np.bincount(row, minlength=len(counts)) for row in case.leaf_of[worlds, t]])

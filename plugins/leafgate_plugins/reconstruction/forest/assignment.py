@@ -86,6 +86,8 @@ def assign(
     for number in range(1, len(order)):
         if time.monotonic() < deadline:
             _add_tree(trees, counts, leaf, order[:number], order[number], masses)
+    if time.monotonic() > deadline:
+        return Assignment(leaf=leaf, missed=int((leaf == NO_LEAF).sum()))
     points = _Points.of(trees, counts, regions_of(trees, leaf, order), masses, rng)
     points.anneal(steps * len(leaf), rng, deadline)
     leaf = points.counted_leaves([len(each) for each in counts], rng)
@@ -286,8 +288,7 @@ class _Points:
         """A point in each region."""
         reach, part = list[Mask](), np.zeros((len(regions), len(masses)), dtype=np.int64)
         for j, mass in enumerate(masses):
-            parts = [tree.regions.columns[j].reach for tree in trees]
-            reach.append(np.ascontiguousarray(np.concatenate(parts).T))
+            reach.append(np.concatenate([tree.regions.columns[j].by_part for tree in trees], axis=1))
             chance = np.cumsum(regions.columns[j].reach * mass, axis=1)
             part[:, j] = (chance > rng.random((len(regions), 1)) * chance[:, -1:]).argmax(axis=1)
         likely, ends = np.concatenate([np.log(mass) for mass in masses]), np.cumsum([len(mass) for mass in masses])

@@ -49,6 +49,12 @@ class Limits:
     is_best: Mask
     is_possible: Mask
 
+    @classmethod
+    def of(cls, column: ColumnBounds) -> Limits:
+        """Those of a column by itself."""
+        unknown = np.zeros(column.low.shape, dtype=bool)
+        return cls(low=column.low, high=column.high, is_best=unknown, is_possible=unknown)
+
     def counted(self) -> dict[str, int]:
         """How many things of a class are proved, of these exactly, excluded, possible, and open."""
         proved, excluded = self.low > 0, self.high == 0
@@ -108,26 +114,43 @@ class ForestBounds:
         return int(np.maximum(bounds.proved_near, limits.low[bounds.is_near].sum(axis=0)).sum())
 
 
-def forest_bounds(
-    forest: Forest, near: Sequence[float], deadline: float, found: Sequence[Ids | None] = ()
-) -> ForestBounds:
-    """The limits of all columns and pairs of leaves.
+def bounds_of_columns(
+    forest: Forest, near: Sequence[float], deadline: float = float("inf")
+) -> tuple[ColumnBounds, ...]:
+    """The limits of each column by itself.
 
     Args:
         forest: what is published.
         near: for each column the length up to which an interval counts as one cell.
-        deadline: by `time.monotonic`, after which nothing is asked of the solver.
+        deadline: by `time.monotonic`, after which no further tree is looked at.
+    """
+    return tuple(column_bounds(each, i, forest.trees, near[i], deadline) for i, each in enumerate(forest.columns))
+
+
+def bounds_by_columns(columns: tuple[ColumnBounds, ...]) -> ForestBounds:
+    """What follows from each column by itself, nothing looked at together."""
+    return ForestBounds(columns=columns, limits=tuple(Limits.of(each) for each in columns))
+
+
+def forest_bounds(
+    forest: Forest, columns: tuple[ColumnBounds, ...], deadline: float, found: Sequence[Ids | None] = ()
+) -> ForestBounds:
+    """The limits of all columns and pairs of leaves, the trees looked at together.
+
+    Args:
+        forest: what is published.
+        columns: the limits of each column by itself.
+        deadline: by `time.monotonic`, after which nothing more is looked at: what is not has wider limits.
         found: for each class a leaf of each tree for each person, in a table that agrees with all trees; None where
             there is none.
     """
-    columns = tuple(column_bounds(each, i, forest.trees, near[i]) for i, each in enumerate(forest.columns))
     low, high = ([each.low.copy() for each in columns], [each.high.copy() for each in columns])
     best, possible = ([np.zeros(each.low.shape, dtype=bool) for each in columns] for _ in range(2))
-    together, searches = list[int](), list[tuple[Cells, CellSearch] | None]()
+    used, searches = list[int](), list[tuple[Cells, CellSearch] | None]()
     for label in range(len(forest.classes)):
         assigned = found[label] if found else None
         searches.append(_search(forest, label, deadline, assigned))
-        together.append(0 if searches[-1] is None else len(searches[-1][0].numbers))
+        used.append(0 if searches[-1] is None else len(searches[-1][0].numbers))
         if assigned is not None:
             _see(forest, columns, label, assigned, possible)
     for label, each_search in enumerate(searches):
@@ -147,7 +170,7 @@ def forest_bounds(
         Limits(low=low[i], high=high[i], is_best=best[i], is_possible=possible[i]) for i in range(len(columns))
     )
     pairs = _pairs(forest, searches, deadline, found)
-    return ForestBounds(columns=columns, limits=limits, pairs=pairs, trees_together=tuple(together))
+    return ForestBounds(columns=columns, limits=limits, pairs=pairs, trees_together=tuple(used))
 
 
 def _search(forest: Forest, label: int, deadline: float, assigned: Ids | None) -> tuple[Cells, CellSearch] | None:

@@ -6,8 +6,10 @@ columns exclude is left out, so that the limits hold and may not be the best: th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from leafgate.algorithms.joint_bounds import most_people, system_of_one_class
 from leafgate.algorithms.joint_classes import JointSystem
 from leafgate.algorithms.leaf_statements import NO_LIMIT
 from leafgate.api import Ids, InconclusiveError, Mask
-from leafgate_plugins.reconstruction.forest.regions import ColumnParts, CountedTree, Spans
+from leafgate_plugins.reconstruction.forest.regions import ColumnParts, CountedTree, Spans, Subsets
 
 MAX_INTERVALS = 600
 """A column of numbers with more intervals is looked at in this many neighbourhoods of intervals."""
@@ -49,7 +51,9 @@ class ColumnBounds:
     proved_near: Ids
 
 
-def column_bounds(parts: ColumnParts, place: int, trees: Sequence[CountedTree], near: float) -> ColumnBounds:
+def column_bounds(
+    parts: ColumnParts, place: int, trees: Sequence[CountedTree], near: float, deadline: float = float("inf")
+) -> ColumnBounds:
     """The limits of one column.
 
     Args:
@@ -57,6 +61,7 @@ def column_bounds(parts: ColumnParts, place: int, trees: Sequence[CountedTree], 
         place: of the column among those of the forest.
         trees: of the forest; all have as many people of each class.
         near: the length up to which an interval counts for `proved_near`.
+        deadline: by `time.monotonic`, after which no further tree is looked at: the limits hold and are wider.
 
     Raises:
         InconclusiveError: no numbers of people agree with all trees.
@@ -67,7 +72,7 @@ def column_bounds(parts: ColumnParts, place: int, trees: Sequence[CountedTree], 
     paths between the ends of intervals, in which each step is an interval and the tree with the most people within it.
     """
     if parts.values or parts.column.missing:
-        return _of_sets(parts, place, trees, near)
+        return _of_sets(parts, place, trees, near, deadline)
     spans = [tree.regions.columns[place] for tree in trees]
     block = np.arange(parts.n_intervals) * min(parts.n_intervals, MAX_INTERVALS) // parts.n_intervals
     n_blocks = int(block[-1]) + 1
@@ -80,7 +85,7 @@ def column_bounds(parts: ColumnParts, place: int, trees: Sequence[CountedTree], 
     for label in range(n_classes):
         people = int(trees[0].people[:, label].sum())
         least = np.zeros((n_blocks, n_blocks), dtype=np.int64)
-        for span, tree in zip(spans, trees, strict=True):
+        for span, tree in _in_time(spans, trees, deadline):
             assert isinstance(span, Spans)
             within = people_within(block[span.first], block[span.last], tree.people[:, label], n_blocks)
             least = np.maximum(least, within)
@@ -88,6 +93,16 @@ def column_bounds(parts: ColumnParts, place: int, trees: Sequence[CountedTree], 
         low[:, label], high[:, label] = np.diagonal(run_low), np.diagonal(run_high)
         proved[label] = longest_path(np.where(is_near, run_low, 0))[-1]
     return ColumnBounds(parts=parts, block=block, low=low, high=high, is_near=np.diagonal(is_near), proved_near=proved)
+
+
+def _in_time(
+    reached: Sequence[Spans | Subsets] | Sequence[Mask], trees: Sequence[CountedTree], deadline: float
+) -> Iterator[tuple[Any, CountedTree]]:
+    """The trees one after another, the first in any case, until the time is over."""
+    for number, (own, tree) in enumerate(zip(reached, trees, strict=True)):
+        if number and time.monotonic() > deadline:
+            return
+        yield own, tree
 
 
 def people_within(first: Ids, last: Ids, people: Ids, n: int) -> Ids:
@@ -150,7 +165,9 @@ def run_bounds(least: Ids, people: int) -> tuple[Ids, Ids]:
     return np.triu(np.maximum(least, np.maximum(both, 0))), np.triu(rest)
 
 
-def _of_sets(parts: ColumnParts, place: int, trees: Sequence[CountedTree], near: float) -> ColumnBounds:
+def _of_sets(
+    parts: ColumnParts, place: int, trees: Sequence[CountedTree], near: float, deadline: float
+) -> ColumnBounds:
     """The limits where leaves have any sets of parts, by a linear program over the parts with sets as constraints."""
     reach = [tree.regions.columns[place].reach for tree in trees]
     block = np.arange(parts.n_parts)
@@ -164,12 +181,18 @@ def _of_sets(parts: ColumnParts, place: int, trees: Sequence[CountedTree], near:
     low, high = (np.zeros((n_blocks, n_classes), dtype=np.int64) for _ in range(2))
     for label in range(n_classes):
         least = np.zeros(len(sets), dtype=np.int64)
-        for each, tree in zip(reach, trees, strict=True):
+        for each, tree in _in_time(reach, trees, deadline):
             counted = tree.people[:, label] > 0
             within = ~(each[counted].astype(np.float32) @ (~sets).T.astype(np.float32) > 0)
             least = np.maximum(least, within.T @ tree.people[counted, label])
-        system = _system_of_sets(sets, least, int(trees[0].people[:, label].sum()))
+        people = int(trees[0].people[:, label].sum())
+        system = _system_of_sets(sets, least, people)
+        alone = sets.sum(axis=1) == 1
+        low[sets[alone].argmax(axis=1), label] = least[alone]
+        high[:, label] = people
         for part in range(n_blocks):
+            if time.monotonic() > deadline:
+                break
             inside = np.arange(n_blocks) == part
             high[part, label] = most_people(system, inside, whole=False).people
             low[part, label] = int(system.size[0]) - most_people(system, ~inside, whole=False).people

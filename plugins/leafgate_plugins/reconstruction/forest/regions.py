@@ -142,12 +142,24 @@ class Spans:
         inside = (self.first[:, None] <= part) & (part <= self.last[:, None])
         return np.column_stack([inside, self.missing]) if self.may_miss else inside
 
+    @property
+    def by_part(self) -> Mask:
+        """The same, parts first: shape (n_parts, n_regions)."""
+        part = np.arange(self.n_intervals)[:, None]
+        inside = (self.first[None] <= part) & (part <= self.last[None])
+        return np.vstack([inside, self.missing]) if self.may_miss else inside
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Subsets:
     """Of regions the values of a column: `reach` has shape (n_regions, n_parts)."""
 
     reach: Mask
+
+    @property
+    def by_part(self) -> Mask:
+        """The same, parts first: shape (n_parts, n_regions)."""
+        return self.reach.T
 
     def take(self, rows: Ids) -> Subsets:
         """Those of some regions."""
