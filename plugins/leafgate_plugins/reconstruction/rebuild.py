@@ -72,8 +72,8 @@ class Rebuild(AttackModel):
 
     time_limit: Annotated[PositiveFloat | None, MORE] = Field(
         120.0,
-        description="Seconds after which nothing more is searched: 60 % for single columns and for the table, the rest for "
-        "what trees prove together. What is proved by then holds, and the table is the best that was found.",
+        description="Seconds after which nothing more is searched: 60 % for single columns and the table, the rest "
+        "for what trees prove together. What is proved by then holds, and the table is the best that was found.",
     )
 
     reads = frozenset({"exact", "bootstrap", "unknown"})
