@@ -106,4 +106,4 @@ def test_a_card_names_few_of_many_limits(tmp_path: Path) -> None:
     many = [{"use": "k_anonymity", "name": f"k{i}", "at_least": 13 + i} for i in range(12)]
     page = view(audited(tmp_path, {"metrics": many, "build": {"use": "c45", "prune": False}}), "html").decode()
     assert "and people past 8 more limits" in page
-    assert page.count("past the limit of k") <= 4 * page.count("<section class=")
+    assert page.count("outside the limit of k") <= 4 * page.count("<section class=")

@@ -119,7 +119,7 @@ def _value_by_verdict(finding: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def _beyond_by_verdict(finding: Mapping[str, Any]) -> tuple[float, float]:
-    """Between which numbers the people past a limit lie, when some are allowed to and the verdict is known."""
+    """Between which numbers the people outside a limit lie, when some are allowed to and the verdict is known."""
     everyone, allow = finding["people"], finding["limit"].get("allow", 0.0)
     if finding["passed"] is None or not isinstance(everyone, int) or finding["limit"].get("average"):
         return -np.inf, np.inf
@@ -128,7 +128,7 @@ def _beyond_by_verdict(finding: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def _groups(sums: Sums, people: int, beyond: int, finding: Mapping[str, Any]) -> None:
-    """The worst groups are of different people, all past the limit; where these are all groups, they are everybody."""
+    """The worst groups are of different people, all outside the limit; where these are all groups, they are everybody."""
     evidence = finding["evidence"]
     worst = [sums.number(group["people"], f"{finding['id']}: worst") for group in evidence.get("worst", ())]
     left = sums.number(None, "the other groups")
@@ -137,7 +137,7 @@ def _groups(sums: Sums, people: int, beyond: int, finding: Mapping[str, Any]) ->
     elif worst:
         sums.adds_up(people, *worst, left)
     if worst and finding["beyond"] is not None:
-        sums.adds_up(beyond, *worst, sums.number(None, "other groups past the limit"))
+        sums.adds_up(beyond, *worst, sums.number(None, "other groups outside the limit"))
     labels = [sums.number(count, f"{finding['id']}: label") for count in evidence.get("labels", {}).values()]
     if labels:
         sums.adds_up(people, *labels)

@@ -33,7 +33,7 @@ def distributions(report: Report, mask: CountMask, audience: Audience) -> Iterat
 
 
 def _can_publish_sums(beyond: int | None, total: int, mask: CountMask) -> bool:
-    """Is the sum of all bars published exactly anyway, and the number of people past the limit not merged with it?"""
+    """Is the sum of all bars published exactly anyway, and not merged with the number of people outside the limit?"""
     everyone = mask.part(total, total)
     merged = beyond is not None and mask.part(beyond, total) == everyone != total
     return mask.total_count(total) == total and not merged
@@ -74,7 +74,7 @@ def tree_figure(report: Report, mask: CountMask, audience: Audience) -> TreeDocu
 
 
 def _can_publish_risks(report: Report) -> bool:
-    """May the public know which leaves hold people past a limit? Only where none does, which the verdicts disclose too.
+    """May the public know which leaves hold people outside a limit? Only where none does, which verdicts disclose too.
 
     A release can be published although a limit fails, by a waiver or under another policy, and whoever has it can look
     a leaf up. A limit that allows a share of people past it does not disclose whether there are any.

@@ -24,7 +24,7 @@ STEPS = 10
 class Bar:
     """The people whose scores lie between two numbers (None: without bound).
 
-    `past` says whether they are past the limit; None for a bar across it, and where an average is judged.
+    `past` says whether they are outside the limit; None for a bar across it, and where an average is judged.
     """
 
     low: float | None

@@ -80,7 +80,7 @@ def in_short(report: JsonObject) -> Iterator[tuple[str, list[str]]]:
 
 
 def who_is_affected(report: JsonObject) -> list[str]:
-    """How many people are past the limits that do not hold, as exactly as the report's audience may know it.
+    """How many people are outside the limits that do not hold, as exactly as the report's audience may know it.
 
     The limits whose people are not counted, because their number is for auditors or could not be determined, or because
     the limit is not on single people, are named: a count of some of them is given as what it is, a lower bound.
@@ -100,7 +100,7 @@ def who_is_affected(report: JsonObject) -> list[str]:
     others = [finding for finding in broken if finding not in on_people]
     said = [_fewest_affected(report, on_people, open_end=bool(undecided))] if on_people else []
     if uncounted and len(uncounted) < len(on_people):
-        said.append(f"How many people are past {_limits(uncounted)} is for auditors, and may be all of them.")
+        said.append(f"How many people are outside {_limits(uncounted)} is for auditors, and may be all of them.")
     averages = [finding for finding in others if finding["limit"].get("average")]
     of_release = [finding for finding in others if finding not in averages]
     if averages:
@@ -113,7 +113,7 @@ def who_is_affected(report: JsonObject) -> list[str]:
 
 
 def least_affected(report: JsonObject) -> int | None:
-    """The least number of people who are past a limit that does not hold; None where no number of people follows."""
+    """The least number of people who are outside a limit that does not hold; None where no number of people follows."""
     broken = [each for each in report["findings"] if finding_state(each) == "failed" and _is_on_people(each)]
     if all(finding["people"] is None for finding in broken):
         return None
@@ -131,7 +131,7 @@ def _fewest_affected(report: JsonObject, on_people: Sequence[JsonObject], *, ope
     """How many people are past one of these limits or more: exactly where one decides it, else how many at least."""
     totals = [finding["people"] for finding in on_people if finding["people"] is not None]
     if not totals:
-        return f"How many people are past {_limits(on_people)} is for auditors, and may be all of them."
+        return f"How many people are outside {_limits(on_people)} is for auditors, and may be all of them."
     everyone = report["data"].get("people", max(totals, key=_lowest))
     most = max(on_people, key=lambda finding: _lowest(finding["beyond"]))
     whose = f"of the {number_words(everyone)} people whom the release was made from"
@@ -142,8 +142,10 @@ def _fewest_affected(report: JsonObject, on_people: Sequence[JsonObject], *, ope
     least = _least_past(report, on_people)
     counted = [finding for finding in on_people if finding["beyond"]]
     if not counted:
-        return f"At least {least:,} {whose}: how many are past {_limits(on_people)} is for auditors, and may be all."
-    listed = [f"{number_words(finding['beyond'])} past the limit of {finding['id']}" for finding in counted[:MAX_NAMES]]
+        return f"At least {least:,} {whose}: how many are outside {_limits(on_people)} is for auditors, and may be all."
+    listed = [
+        f"{number_words(finding['beyond'])} outside the limit of {finding['id']}" for finding in counted[:MAX_NAMES]
+    ]
     return f"At least {least:,} {whose}: {', '.join(listed)}{_and_more(counted)}."
 
 

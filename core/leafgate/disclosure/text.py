@@ -160,9 +160,9 @@ def limit_words(finding: JsonObject) -> str:
 
 
 def finding_details(finding: JsonObject) -> Iterator[str]:
-    """Lines on the people past the limit, the waiver, why a finding is inconclusive, the worst groups, what to do."""
+    """Lines on people outside the limit, the waiver, why a finding is inconclusive, the worst groups, what to do."""
     if finding["beyond"]:
-        yield f"{number_words(finding['beyond'])} of {number_words(finding['people'])} people are past the limit"
+        yield f"{number_words(finding['beyond'])} of {number_words(finding['people'])} people are outside the limit"
     if "waiver" in finding:
         waiver = finding["waiver"]
         yield f"waived until {waiver['expires']} by {waiver['approved_by']} for {waiver['owner']}: {waiver['reason']}"

@@ -1,4 +1,4 @@
-"""The figures of a report: the tree with the paths that lead past a limit, folded where it is large; best guesses."""
+"""The figures of a report: the tree with the paths to people outside a limit, folded where it is large; best guesses."""
 
 from __future__ import annotations
 
@@ -277,7 +277,7 @@ def _risks(leaf: NDArray[np.int64], leaves: int, findings: Sequence[Finding], st
 
 
 def _by_urgency(risks: Risks, laid: TreeLayout) -> list[int]:
-    """The leaves with people past a limit, the worst first: broken limits, then the fewest people, then short paths."""
+    """Leaves with people outside a limit, the worst first: broken limits, then the fewest people, then short paths."""
     depths = np.array([laid.depth[node] for node in laid.place_of_leaf])
     order = np.lexsort((depths, risks.people, risks.level))
     return [int(i) for i in order if risks.level[i] <= ORDER.index("allowed")]

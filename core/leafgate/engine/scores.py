@@ -389,7 +389,7 @@ MAX_WORST_CLASSES = 3
 def worst_classes(
     case: ScoringContext, scores: Scores, past: NDArray[np.bool_], direction: str
 ) -> list[dict[str, Any]]:
-    """The groups furthest past the limit; among equals the smallest, and those with the fewest possible values, first.
+    """The groups furthest outside the limit; among equals the smallest and those with the fewest possible values first.
 
     Each says how many people share it and how many values their secret can still have; for auditors
     also the path that exposes them, the posterior and the truth.
@@ -402,7 +402,7 @@ def worst_classes(
     rows = np.flatnonzero(past)
     rows = rows[np.lexsort((possible[rows], score[rows]))]
     past_limit, first = np.unique(number[rows], return_index=True)
-    worst = rows[first]  # of each class past the limit the record worst off
+    worst = rows[first]  # of each class outside the limit the record worst off
     chosen = np.lexsort((possible[worst], people[past_limit], score[worst]))[:MAX_WORST_CLASSES]
     return [
         _class_evidence(case, int(classes[past_limit[i]]), int(people[past_limit[i]]), int(worst[i])) for i in chosen

@@ -379,7 +379,7 @@ class TreeView:
     """The first tree of the release that asks anything, drawn twice.
 
     `coloured` by risk, unfolded where it is, and `plain`, by shape alone; `number` is the tree's, from 1.
-    `leaves_past` says for each finding with people past its limit in how many leaves of this tree they are.
+    `leaves_past` says for each finding with people outside its limit in how many leaves of this tree they are.
     """
 
     trees: int

@@ -162,7 +162,7 @@ class Metric(Component):
 
     @property
     def can_be_broken(self) -> bool:
-        """Is there a score past the limit? Not where it is at the end of the range of scores, such as a k of 1."""
+        """Is there a score outside the limit? Not where it is at the end of the range of scores, such as a k of 1."""
         lowest, highest = self.score_range
         lowest = max(lowest, 1) if self.unit == Unit.PEOPLE else lowest
         return self.bound > lowest + ROUNDING if self.direction == "at_least" else self.bound < highest - ROUNDING

@@ -29,10 +29,10 @@ def detail_lines(finding: JsonObject) -> list[str]:
 
 
 def main_details(finding: JsonObject) -> list[str]:
-    """The most important details of a finding: the number of people past the limit, and its worst groups."""
+    """The most important details of a finding: the number of people outside the limit, and its worst groups."""
     worst = [group_words(group, finding["secret"]) for group in finding["evidence"].get("worst", ())]
     without = {key: value for key, value in finding.items() if key != "remedies"}
-    lines = [line for line in finding_details(without) if not worst or line in worst or "past the limit" in line]
+    lines = [line for line in finding_details(without) if not worst or line in worst or "outside the limit" in line]
     return [clean(line, 2 * LONGEST) for line in lines[:MAX_SHORT_LINES]]
 
 
@@ -43,7 +43,7 @@ def state_counts(report: JsonObject) -> dict[str, int]:
 
 
 def marked_leaves(report: JsonObject) -> Iterator[tuple[int, JsonObject]]:
-    """The drawn leaves with people past a limit, with their node numbers; none in an uncoloured tree."""
+    """The drawn leaves with people outside a limit, with their node numbers; none in an uncoloured tree."""
     tree = report.get("tree")
     for i, node in enumerate(tree["nodes"] if tree and tree["coloured"] else ()):
         if node["kind"] == "leaf" and node["risk"] == "past":

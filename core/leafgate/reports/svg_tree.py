@@ -16,9 +16,9 @@ CHAR_WIDTH = 6.7
 """Approximate width of a character."""
 MAX_LABEL_LENGTH = 24
 RISKS = {
-    "past": "people past a limit",
-    "allowed": "past a limit, as the policy allows",
-    "within": "nobody past a limit",
+    "past": "people outside a limit",
+    "allowed": "outside a limit, as the policy allows",
+    "within": "nobody outside a limit",
     "nobody": "nobody is here",
     "": "not published",
 }
@@ -188,7 +188,7 @@ def _annotation(node: JsonObject) -> str:
         result = node.get("equivalence_class")
         people = _people(node) + (f" in a class of {number_words(result['people'])}" if result else "")
         return " → ".join(filter(None, [people, _short(node.get("words", ""), 34)]))
-    past = f", {number_words(node['leaves_past'])} past a limit" if node.get("leaves_past") else ""
+    past = f", {number_words(node['leaves_past'])} outside a limit" if node.get("leaves_past") else ""
     return f"+ {number_words(node['leaves'])} leaves{past}"
 
 

@@ -193,7 +193,7 @@ def marked(
     allow: float = 0,
     **facts: Any,
 ) -> Mapping[str, Any]:
-    """The public document of a tree with people past a limit in some of its leaves."""
+    """The public document of a tree with people outside a limit in some of its leaves."""
     root = {"parent": None, "kind": "leaf", "leaves": 9, "risk": risk}
     view = TreeView(1, [root], [{**root, "risk": None}], {"m@a": leaves} if leaves else {})
     finding = Finding("m@a", "m", passed, "a", people=1000, violations=beyond, limit=replace(LIMIT, allow=allow))

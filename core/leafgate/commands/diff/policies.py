@@ -200,7 +200,7 @@ def _worst(finding: Mapping[str, Any], metric: Metric) -> bool | None:
 
 
 def _share_allowed(finding: Mapping[str, Any], stricter: float, allow: float) -> bool | None:
-    """Are no more people past the limit than are allowed? A stricter limit has more of them, or as many."""
+    """Are no more people outside the limit than are allowed? A stricter limit has more of them, or as many."""
     beyond = share_range(finding["beyond"], finding["people"])
     if beyond is None:
         return None

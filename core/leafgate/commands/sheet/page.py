@@ -175,7 +175,7 @@ def _affected(report: JsonObject) -> str:
     if report["verdict"] == "pass" and not report["waived"]:
         return "No more people violate a limit than the limit itself allows."
     if report["verdict"] == "pass":
-        return "People past a limit that is waived. The report says how many, as far as it may."
+        return "People outside a limit that is waived. The report says how many, as far as it may."
     least, people = least_affected(report), report["data"].get("people")
     if least is None:
         return "How many people are affected does not follow from this report: it may be all of them."
