@@ -18,25 +18,28 @@ from leafgate.api import (
     InconclusiveError,
     PositiveFloat,
     Release,
-    Schema,
     TableBelief,
     lazy,
 )
-from leafgate_plugins.reconstruction.leaf_records import FERRY
+from leafgate_plugins.reconstruction.leaf_records import BY_MARGINALS, FERRY, FITTING, OF_MARGINALS
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
     from leafgate.algorithms import routing
-    from leafgate_plugins.reconstruction import leaf_records
+    from leafgate.api import Mask
+    from leafgate_plugins.reconstruction import leaf_records, marginals
     from leafgate_plugins.reconstruction.forest import assignment, bounds, draws, regions
     from leafgate_plugins.reconstruction.forest.assignment import Assignment
     from leafgate_plugins.reconstruction.forest.bounds import ForestBounds
     from leafgate_plugins.reconstruction.forest.regions import ColumnParts, Forest, Spans, Subsets
+    from leafgate_plugins.reconstruction.marginals import Marginal
 else:
     np, pd, routing = lazy("numpy"), lazy("pandas"), lazy("leafgate.algorithms.routing")
-    leaf_records = lazy("leafgate_plugins.reconstruction.leaf_records")
+    leaf_records, marginals = (
+        lazy(f"leafgate_plugins.reconstruction.{name}") for name in ("leaf_records", "marginals")
+    )
     assignment, bounds, draws, regions = (
         lazy(f"leafgate_plugins.reconstruction.forest.{name}") for name in ("assignment", "bounds", "draws", "regions")
     )
@@ -73,11 +76,11 @@ class Rebuild(AttackModel):
 
     reads = frozenset({"exact", "bootstrap"})
     parts = frozenset({"trees"})
-    needs = frozenset({"people"})
+    needs = frozenset({"people", "distribution"})
     threat_model = (
         "The adversary has the release, whose leaves count the people of each class, and the declared domains. It "
         "knows nobody's cells, public ones included, but for the people that the policy grants it (`knows.people`), "
-        "who are taken out of all counts if their tested columns are known. Of bootstraps it does not "
+        f"who are taken out of all counts if their tested columns are known. {OF_MARGINALS} Of bootstraps it does not "
         "know how often somebody was drawn: their counts prove nothing, and it writes down the likeliest table."
     )
     formula = (
@@ -86,11 +89,12 @@ class Rebuild(AttackModel):
         "simulated annealing); cells within what a person's leaves leave open as `table_reconstruction` has them. "
         "Proved: the least number of people with a part of a column, by longest paths between the ends of intervals or "
         "a linear program over sets of values, and by linear programs and whole people in cells of several trees. Of "
-        "bootstraps: the likeliest numbers of people in these cells, draws taken to be Poisson distributed"
+        "bootstraps: the likeliest numbers of people in these cells, draws taken to be Poisson distributed. "
+        f"{BY_MARGINALS}"
     )
     source = (
         f"{FERRY}: the table that agrees with all trees, by a constraint solver; limits on cells of a table by its "
-        "margins: A. Dobra, S. E. Fienberg, PNAS 97(22), 2000, doi:10.1073/pnas.97.22.11885"
+        f"margins: A. Dobra, S. E. Fienberg, PNAS 97(22), 2000, doi:10.1073/pnas.97.22.11885; {FITTING}"
     )
 
     def infer(self, release: Release, known: AdversaryKnowledge) -> list[TableBelief]:
@@ -119,7 +123,7 @@ class Rebuild(AttackModel):
         agrees = not any(each is not None and each.missed for each in found)
         return [
             TableBelief(
-                _records(forest, found, known.schema, known.seed),
+                _records(forest, found, known),
                 proved_cells=limits.proved_cells,
                 proved_most=limits.proved_most(forest, all_used=not unused),
                 unfinished=NOT_AGREEING if not agrees else NOT_ALL_USED if unused else "",
@@ -139,7 +143,7 @@ def _of_draws(forest: Forest, release: Release, known: AdversaryKnowledge, deadl
     unused = [*forest.unused, *([KNOWN_MAY_BE_DRAWN] if known.people is not None and known.people.people else [])]
     if unused:
         evidence["unused"] = unused
-    records = _records(forest, found, known.schema, known.seed)
+    records = _records(forest, found, known)
     all_used = together == len(forest.trees) and not unused
     unfinished = TIME_IS_OVER if is_over else "" if all_used else NOT_ALL_USED
     return TableBelief(records, unfinished=unfinished, evidence=evidence)
@@ -191,7 +195,7 @@ def _near(parts: ColumnParts) -> float:
     return float(NEAR * (high - low))
 
 
-def _records(forest: Forest, found: Sequence[Assignment | None], schema: Schema, seed: int) -> pd.DataFrame:
+def _records(forest: Forest, found: Sequence[Assignment | None], known: AdversaryKnowledge) -> pd.DataFrame:
     """A record for each person: a cell of each column within what her leaves leave open."""
     there = [(name, each) for name, each in zip(forest.classes, found, strict=True) if each is not None]
     order = range(len(forest.trees))
@@ -199,26 +203,52 @@ def _records(forest: Forest, found: Sequence[Assignment | None], schema: Schema,
     cells: dict[str, Any] = {}
     for j, parts in enumerate(forest.columns):
         name = parts.column.name
-        rng = np.random.default_rng([seed, *hashlib.sha256(name.encode()).digest()[:8]])
-        cells[name] = np.concatenate([_cells(parts, each.columns[j], rng) for each in own])
+        rng = np.random.default_rng([known.seed, *hashlib.sha256(name.encode()).digest()[:8]])
+        marginal = marginals.marginal_of(parts.column, known)
+        cells[name] = _cells(parts, [each.columns[j] for each in own], rng, marginal)
     names = np.array([name for name, _ in there], dtype=object)
-    cells[schema.target.name] = np.repeat(names, [len(each.leaf) for _, each in there])
+    cells[known.schema.target.name] = np.repeat(names, [len(each.leaf) for _, each in there])
     return pd.DataFrame(cells)
 
 
-def _cells(parts: ColumnParts, own: Spans | Subsets, rng: np.random.Generator) -> Any:
-    """A cell of one column for each person, whose leaves leave these parts."""
+def _cells(
+    parts: ColumnParts, own: Sequence[Spans | Subsets], rng: np.random.Generator, marginal: Marginal | None
+) -> Any:
+    """A cell of one column for each person, class by class, whose leaves leave these parts.
+
+    Without a marginal, the people of each class are by themselves; with one, all follow it together.
+    """
+    n_people = sum(len(each.first if isinstance(each, regions.Spans) else each.reach) for each in own)
+    if marginal is None or n_people * parts.n_parts > MAX_REACH:
+        return np.concatenate([_cells_of_class(parts, each, rng) for each in own])
+    reach = np.concatenate([_reach(parts, each) for each in own])
+    return leaf_records.spread_cells(_spread_over(parts, reach), np.ones(len(reach), dtype=np.int64), rng, marginal)
+
+
+def _cells_of_class(parts: ColumnParts, own: Spans | Subsets, rng: np.random.Generator) -> Any:
+    """A cell of one column for each person of a class, by what the counts of the class tell."""
     starts, ends = np.append(parts.starts, np.nan), np.append(parts.ends, np.nan)  # the last part is a missing cell
     if isinstance(own, regions.Spans) and len(own.first) * len(starts) > MAX_REACH:
         middle = np.where(own.first <= own.last, (own.first + own.last) // 2, len(parts.starts))
         return (starts[middle] + ends[middle]) / 2
+    reach = _reach(parts, own)
+    return leaf_records.spread_cells(_spread_over(parts, reach), np.ones(len(reach), dtype=np.int64), rng)
+
+
+def _reach(parts: ColumnParts, own: Spans | Subsets) -> Mask:
+    """Which parts each person can have; the last part of a column of numbers is a missing cell."""
     reach = own.reach
     if not parts.values and not parts.column.missing:
         reach = np.column_stack([reach, np.zeros(len(reach), dtype=bool)])
+    return reach
+
+
+def _spread_over(parts: ColumnParts, reach: Mask) -> leaf_records.Parts:
+    """The column with the parts that each person can have."""
+    starts, ends = np.append(parts.starts, np.nan), np.append(parts.ends, np.nan)  # the last part is a missing cell
     if parts.values:
         starts, ends = np.zeros(0), np.zeros(0)
-    spread = leaf_records.Parts(column=parts.column, values=parts.values, starts=starts, ends=ends, reach=reach)
-    return leaf_records.spread_cells(spread, np.ones(len(reach), dtype=np.int64), rng)
+    return leaf_records.Parts(column=parts.column, values=parts.values, starts=starts, ends=ends, reach=reach)
 
 
 def _evidence(
