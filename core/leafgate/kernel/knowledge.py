@@ -85,7 +85,9 @@ class Knows(BaseModel):
     # the metadata of a field: the rule for policies that extend another, and what it is for
 
     distribution: Annotated[bool, MORE, _grant("distribution", says="how common each value of the secrets is")] = Field(
-        False, description="The overall shares of each secret."
+        False,
+        description="The overall shares of each secret; attacks that write down records then use the distribution of "
+        "each public column too.",
     )
     people: Annotated[PeopleFile | None, GRANTED, _grant("people", says="some people's secrets, from a file")] = Field(
         None, description="A table of people whose secrets are known: the public columns, and one secret or more."
@@ -325,7 +327,8 @@ class TrainingRows:
     def defensive_copy(self) -> TrainingRows:
         """The same for a plugin."""
         rows, sums = (
-            tuple(None if each is None else each.copy() for each in of_trees) for of_trees in (self.on_leaves, self.sums)
+            tuple(None if each is None else each.copy() for each in of_trees)
+            for of_trees in (self.on_leaves, self.sums)
         )
         return replace(self, on_leaves=rows, sums=sums, draws=None if self.draws is None else self.draws.copy())
 
@@ -485,7 +488,11 @@ class AdversaryKnowledge:
     public: Table
     distribution: Mapping[str, Mapping[str, float]] = field(
         default_factory=dict,
-        metadata=_part("distribution", "the shares of each secret among everyone (`knows.distribution`)"),
+        metadata=_part(
+            "distribution",
+            "the shares of each secret among everyone; to attacks that write down records the distribution of each "
+            "public column too (`knows.distribution`)",
+        ),
     )
     mechanism: Mechanism | None = field(
         default=None,
@@ -534,7 +541,9 @@ class AdversaryKnowledge:
     rows: TrainingRows | None = field(
         default=None,
         kw_only=True,
-        metadata=_part("rows", "the rows that a model's file counts on its nodes, and how they were drawn", public=True),
+        metadata=_part(
+            "rows", "the rows that a model's file counts on its nodes, and how they were drawn", public=True
+        ),
     )
 
     def read(self, path: Path) -> Table:

@@ -109,7 +109,8 @@ class TableReconstruction(AttackModel):
             if any(rest is not None for rest in reached):
                 rng = np.random.default_rng([known.seed, *hashlib.sha256(column.name.encode()).digest()[:8]])
                 marginal = marginals.marginal_of(column, known)
-                cells[column.name] = spread_cells(parts_of(column, reached), people.sum(axis=1), rng, marginal)
+                parts = parts_of(column, reached, with_missing=marginal is not None)
+                cells[column.name] = spread_cells(parts, people.sum(axis=1), rng, marginal)
         cells[known.schema.target.name] = np.repeat(np.array(classes * len(chosen), dtype=object), people.ravel())
         evidence = {"trees": len(release.trees), "trees_with_counts": len(counted)}
         return [TableBelief(pd.DataFrame(cells), evidence=evidence)]
@@ -165,13 +166,15 @@ class Parts:
         return np.asarray(np.maximum(lengths, 1e-9 * max(float(lengths.max()), 1e-300)))
 
 
-def parts_of(column: Column, reached: Sequence[Domain | None]) -> Parts:
+def parts_of(column: Column, reached: Sequence[Domain | None], *, with_missing: bool = False) -> Parts:
     """The parts into which the regions of a tree's leaves divide a column.
 
     Args:
         column: values, or numbers. Where no bounds are declared, numbers end by the mean distance between thresholds
             beyond the first and the last one.
         reached: for each leaf the domain that the tests on its path leave; None for the whole column.
+        with_missing: whether missing numbers are in reach wherever they can be, and not only of leaves that leave
+            nothing else: for people of whom it is known how many have one.
     """
     if column.values is not None:
         values = tuple(sorted(column.domain, key=lambda value: (value is None, str(value))))
@@ -187,6 +190,8 @@ def parts_of(column: Column, reached: Sequence[Domain | None]) -> Parts:
     edges = np.unique([below, *(end for end in inner if below < end < high), high])
     starts, ends = np.append(edges[:-1], np.nan), np.append(edges[1:], np.nan)  # the last part is a missing cell
     inside = np.array([_within(each, starts, ends) for each in intervals])
+    if with_missing:
+        inside[:, -1] |= [column.missing if each is None else each.missing for each in intervals]
     return _checked(Parts(column=column, starts=starts, ends=ends, reach=inside))
 
 
