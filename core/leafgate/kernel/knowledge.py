@@ -490,8 +490,8 @@ class AdversaryKnowledge:
         default_factory=dict,
         metadata=_part(
             "distribution",
-            "the shares of each secret among everyone; to attacks that write down records the distribution of each "
-            "public column too (`knows.distribution`)",
+            "the shares of each secret among everyone, and to attacks that write down records of each public column "
+            "(`knows.distribution`)",
         ),
     )
     mechanism: Mechanism | None = field(

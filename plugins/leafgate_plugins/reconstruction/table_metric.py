@@ -25,7 +25,7 @@ else:
 
 UNBREAKABLE = "a table half of whose cells beyond the baseline are reconstructed would keep this limit"
 WORSE = "fewer cells of the reconstructed records are right than of records made up without the release"
-GRANT = "Grant the attack what the baseline knows, with `knows: {distribution: true}` (`rebuild` and others use it). "
+GRANT = "Let the attack know what the baseline knows: set `knows: {distribution: true}`. "
 STRONGER = "Add a stronger attack: one that returns a `TableBelief` (docs/reference/plugin-components.md)."
 LOWER_LIMIT = "Set a lower `at_most`: auditors read in the finding the largest score that any release could have."
 LONGER = "Give the attack more time (`time_limit`), or publish fewer trees."

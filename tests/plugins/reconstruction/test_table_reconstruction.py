@@ -252,6 +252,43 @@ def test_an_overfitted_tree_fails_and_a_tree_of_one_leaf_passes(tmp_path: Path) 
     assert (one_leaf.document["release"]["leaves"], one_leaf.code) == (1, 0)
 
 
+def test_a_limit_that_is_inconclusive_for_an_attack_that_knows_too_little_passes_with_known_distributions(
+    tmp_path: Path,
+) -> None:
+    """A tree whose leaves have many people: without the distributions fewer cells are right than of made-up records."""
+    tree = {"use": "c45", "prune": False, "min_leaf": 20}
+    attacks = [{"use": "table_reconstruction"}, {"use": "rebuild"}]
+    limits = [
+        {"use": "reconstructed_cells", "name": f"cells_{use}", "of": use, "at_most": 0.08}
+        for use in ("table_reconstruction", "rebuild")
+    ]
+    settings = {"build": tree, "attacks": attacks, "metrics": limits}
+    unknown = leafgate("audit", skewed(write(tmp_path, **settings)), "--json")
+    found = [each for each in unknown.document["findings"] if each["metric"].startswith("cells_")]
+    assert (unknown.code, [each["passed"] for each in found]) == (3, [None, None])
+    for each in found:
+        assert each["evidence"]["problem"] == table_metric.WORSE
+        assert "knows: {distribution: true}" in each["remedies"][0]["text"]
+    known = leafgate("audit", skewed(write(tmp_path, knows={"distribution": True}, **settings)), "--json")
+    found = [each for each in known.document["findings"] if each["metric"].startswith("cells_")]
+    assert (known.code, [each["passed"] for each in found]) == (0, [True, True])
+    assert [each["value"] for each in found] == [None, None]  # what granted knowledge decides is for auditors
+
+
+def skewed(policy: Path) -> Path:
+    """The policy with 150 people, most of whom have small numbers."""
+    rng = random.Random(3)
+    numbers = [[int(100 * rng.random() ** 4) for _ in range(4)] for _ in range(150)]
+    rows = [f"{','.join(map(str, cells))},{'high' if sum(cells) > 60 else 'low'}" for cells in numbers]
+    (policy.parent / "people.csv").write_text("\n".join(["age,hours,pay,rent,risk", *rows]) + "\n")
+    document = json.loads(policy.read_text())
+    number = {"role": "quasi_identifier", "bounds": [0, 100]}
+    risk = document["data"]["columns"]["risk"]
+    document["data"]["columns"] = {**dict.fromkeys(["age", "hours", "pay", "rent"], number), "risk": risk}
+    policy.write_text(json.dumps(document))
+    return policy
+
+
 def test_the_public_reads_nothing_of_the_records_and_auditors_their_number_and_shares(tmp_path: Path) -> None:
     leafgate("audit", write(tmp_path), "--out", tmp_path / "out", "--audience", "auditor")
     public = leafgate("audit", tmp_path / "policy.yaml", "--json").document["findings"][0]
