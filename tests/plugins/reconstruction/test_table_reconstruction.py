@@ -32,10 +32,10 @@ from random_tables import categorical, numeric, table_of, tables
 from random_trees import counted, forests
 
 
-def reconstructed(table: Table, *trees: Node, **facts: Any) -> pd.DataFrame:
+def reconstructed(table: Table, *trees: Node, distribution: bool = False, **facts: Any) -> pd.DataFrame:
     """The records that the attack writes down, validated as in an audit."""
     release = Release({}, table.schema, trees, combine="one" if len(trees) == 1 else "vote", **facts)
-    known = grant_knowledge(table)
+    known = grant_knowledge(table, distribution=distribution)
     (belief,) = TableReconstruction().infer(release, known)
     valid = validate_belief(belief, known, release)
     assert isinstance(valid, TableBelief)
@@ -49,11 +49,12 @@ def counted_trees(draw: st.DrawFn) -> tuple[Table, Node]:
     return table, draw(forests(table, most=1))[0]
 
 
+@pytest.mark.parametrize("distribution", [False, True])
 @given(counted_trees())
-def test_each_leaf_counts_its_reconstructed_records_by_class(both: tuple[Table, Node]) -> None:
+def test_each_leaf_counts_its_reconstructed_records_by_class(distribution: bool, both: tuple[Table, Node]) -> None:
     """Sent down the tree, the records give its counts again: they are a table that the tree could come from."""
     table, tree = both
-    records = reconstructed(table, tree)
+    records = reconstructed(table, tree, distribution=distribution)
     names = [column.name for column in table.schema.columns]
     filled = written_out(table).frame.assign(**{name: records[name] for name in records.columns})
     people = Table(table.schema, filled[names], np.ones(len(filled), dtype=np.int64))
