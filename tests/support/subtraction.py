@@ -128,7 +128,7 @@ def _beyond_by_verdict(finding: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def _groups(sums: Sums, people: int, beyond: int, finding: Mapping[str, Any]) -> None:
-    """The worst groups are of different people, all outside the limit; where these are all groups, they are everybody."""
+    """The worst groups are of different people, all outside the limit; where these are all groups, they are all."""
     evidence = finding["evidence"]
     worst = [sums.number(group["people"], f"{finding['id']}: worst") for group in evidence.get("worst", ())]
     left = sums.number(None, "the other groups")

@@ -1,4 +1,4 @@
-"""The figures of a report: the tree with the paths to people outside a limit, folded where it is large; best guesses."""
+"""The figures of a report: the tree with the paths to people outside a limit, folded where large; best guesses."""
 
 from __future__ import annotations
 

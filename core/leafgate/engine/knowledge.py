@@ -532,9 +532,9 @@ def _no_reader() -> None:
 
 
 def _distribution(table: Table) -> dict[str, dict[str, float]]:
-    """The overall shares of the values of each secret."""
+    """The overall shares of the values of each secret; of the class where the policy names no secret."""
     shares: dict[str, dict[str, float]] = {}
-    for column in table.schema.secrets:
+    for column in table.schema.secrets or table.schema.having("class"):
         if column.countable:
             domain = list(map(str, column.domain))
             counts = np.bincount(table.codes(column.name), weights=table.weight, minlength=len(domain))

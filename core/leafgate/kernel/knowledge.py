@@ -85,7 +85,9 @@ class Knows(BaseModel):
     # the metadata of a field: the rule for policies that extend another, and what it is for
 
     distribution: Annotated[bool, MORE, _grant("distribution", says="how common each value of the secrets is")] = Field(
-        False, description="The overall shares of each secret."
+        False,
+        description="The overall shares of each secret, or of the class where there is none; attacks that write down "
+        "records then use the distribution of each public column too.",
     )
     people: Annotated[PeopleFile | None, GRANTED, _grant("people", says="some people's secrets, from a file")] = Field(
         None, description="A table of people whose secrets are known: the public columns, and one secret or more."
@@ -460,8 +462,8 @@ class AdversaryKnowledge:
         public: one row for each distinct public record (the quasi-identifiers of everyone in the table), its weight
             the people who share it. It has no rows for an attack that gets `candidates`, which is not told who is in
             the table.
-        distribution: for each secret the share of each value, as a text, among all people; empty unless the policy
-            grants it.
+        distribution: for each secret, or for the class where there is none, the share of each value, as a text, among
+            all people; empty unless the policy grants it.
         mechanism: runs the public algorithm on a table of the attacker's own; None when the algorithm is not public.
         retrain: trains a model of the same kind on people of the attacker's own (a table, of which each person counts
             as often as its weight says), and returns the score of each class that it gives the rows of a second table:
@@ -490,7 +492,11 @@ class AdversaryKnowledge:
     public: Table
     distribution: Mapping[str, Mapping[str, float]] = field(
         default_factory=dict,
-        metadata=_part("distribution", "the shares of each secret among everyone (`knows.distribution`)"),
+        metadata=_part(
+            "distribution",
+            "the shares of each secret among everyone, and to attacks that write down records of each public column "
+            "(`knows.distribution`)",
+        ),
     )
     mechanism: Mechanism | None = field(
         default=None,

@@ -19,6 +19,7 @@ from leafgate.api import (
     TableBelief,
     Value,
     bin_of,
+    bins_between,
     lazy,
 )
 
@@ -29,14 +30,29 @@ if TYPE_CHECKING:
     from leafgate.algorithms import feasible
     from leafgate.algorithms.feasible import Domain, Possible
     from leafgate.api import Floats, Ids, Mask
+    from leafgate_plugins.reconstruction import marginals
+    from leafgate_plugins.reconstruction.marginals import Marginal
 
     LeafRegions = list[tuple[Leaf, Possible]]
     """Each leaf that somebody can reach, and what the tests on its path leave of each column they test."""
 else:
     np, pd = lazy("numpy"), lazy("pandas")
     feasible = lazy("leafgate.algorithms.feasible")
-
+    marginals = lazy("leafgate_plugins.reconstruction.marginals")
 FERRY = 'J. Ferry, R. Fukasawa, T. Pascal, T. Vidal, "Trained Random Forests Completely Reveal your Dataset", ICML 2024'
+OF_MARGINALS = (
+    "Where the policy grants distributions (`knows.distribution`), it knows how each secret and each public column is "
+    "distributed among all people, and not which cells go together."
+)
+"""What attacks on tables say of the distributions that they may be granted."""
+BY_MARGINALS = (
+    "A column of known distribution: the cells of all people follow it as nearly as the leaves allow (iterative "
+    "proportional fitting, rounded by a maximum flow), numbers at even ranks of those that are in the interval"
+)
+FITTING = (
+    "known distributions: W. E. Deming, F. F. Stephan, Annals of Mathematical Statistics 11(4), 1940, "
+    "doi:10.1214/aoms/1177731829"
+)
 ROUNDS = 30
 """Rounds of EM for the distribution of a column over the parts into which the tree's tests divide it."""
 MAX_REGIONS = 30_000_000
@@ -53,18 +69,21 @@ class TableReconstruction(AttackModel):
 
     reads = frozenset({"exact", "sampled", "bootstrap"})
     parts = frozenset({"trees"})
+    needs = frozenset({"distribution"})
     threat_model = (
         "The adversary has the release, whose leaves count the people of each class, and the declared domains. It "
-        "knows nobody's cells, public ones included. Of a forest it uses one tree, the one with the most "
-        "leaves: an adversary who combines the trees reconstructs more."
+        f"knows nobody's cells, public ones included. {OF_MARGINALS} Of a forest it uses one tree, the one with the "
+        "most leaves: an adversary who combines the trees reconstructs more."
     )
     formula = (
         "for each leaf its people by class; each tested column, divided by the tree's tests into values or intervals, "
         "has in these the shares of maximum likelihood (EM over the regions of the leaves); the cells of a leaf follow "
         "these shares within its region, at even distances within an interval (whole numbers where every test lies at "
-        "or between whole ones), in random order"
+        f"or between whole ones), in random order. {BY_MARGINALS}"
     )
-    source = f"counting the records of one tree; {FERRY}, combine the trees of a forest, which is left out here"
+    source = (
+        f"counting the records of one tree; {FERRY}, combine the trees of a forest, which is left out here; {FITTING}"
+    )
 
     def infer(self, release: Release, known: AdversaryKnowledge) -> list[TableBelief]:
         """The reconstructed records, as many as the tree counts people.
@@ -89,7 +108,9 @@ class TableReconstruction(AttackModel):
             reached = [region.get(column.name) for _, region in chosen]
             if any(rest is not None for rest in reached):
                 rng = np.random.default_rng([known.seed, *hashlib.sha256(column.name.encode()).digest()[:8]])
-                cells[column.name] = spread_cells(parts_of(column, reached), people.sum(axis=1), rng)
+                marginal = marginals.marginal_of(column, known)
+                parts = parts_of(column, reached, with_missing=marginal is not None)
+                cells[column.name] = spread_cells(parts, people.sum(axis=1), rng, marginal)
         cells[known.schema.target.name] = np.repeat(np.array(classes * len(chosen), dtype=object), people.ravel())
         evidence = {"trees": len(release.trees), "trees_with_counts": len(counted)}
         return [TableBelief(pd.DataFrame(cells), evidence=evidence)]
@@ -145,13 +166,15 @@ class Parts:
         return np.asarray(np.maximum(lengths, 1e-9 * max(float(lengths.max()), 1e-300)))
 
 
-def parts_of(column: Column, reached: Sequence[Domain | None]) -> Parts:
+def parts_of(column: Column, reached: Sequence[Domain | None], *, with_missing: bool = False) -> Parts:
     """The parts into which the regions of a tree's leaves divide a column.
 
     Args:
         column: values, or numbers. Where no bounds are declared, numbers end by the mean distance between thresholds
             beyond the first and the last one.
         reached: for each leaf the domain that the tests on its path leave; None for the whole column.
+        with_missing: whether missing numbers are in reach wherever they can be, and not only of leaves that leave
+            nothing else: for people of whom it is known how many have one.
     """
     if column.values is not None:
         values = tuple(sorted(column.domain, key=lambda value: (value is None, str(value))))
@@ -167,6 +190,8 @@ def parts_of(column: Column, reached: Sequence[Domain | None]) -> Parts:
     edges = np.unique([below, *(end for end in inner if below < end < high), high])
     starts, ends = np.append(edges[:-1], np.nan), np.append(edges[1:], np.nan)  # the last part is a missing cell
     inside = np.array([_within(each, starts, ends) for each in intervals])
+    if with_missing:
+        inside[:, -1] |= [column.missing if each is None else each.missing for each in intervals]
     return _checked(Parts(column=column, starts=starts, ends=ends, reach=inside))
 
 
@@ -220,7 +245,7 @@ def _rows(weights: Floats, parts: Parts) -> Floats:
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
-def spread_cells(parts: Parts, people: Ids, rng: np.random.Generator) -> Any:
+def spread_cells(parts: Parts, people: Ids, rng: np.random.Generator, marginal: Marginal | None = None) -> Any:
     """A cell for each person whom the leaves count, leaf by leaf: shape (n_people,).
 
     What rounding leaves of a leaf's shares is carried to the next leaf, so that many leaves of one person follow the
@@ -230,17 +255,21 @@ def spread_cells(parts: Parts, people: Ids, rng: np.random.Generator) -> Any:
         parts: of one column.
         people: shape (n_leaves,), how many people each leaf counts.
         rng: orders the cells of each leaf.
+        marginal: the distribution of the column among all people, which the cells then follow as nearly as the leaves
+            allow; None where it is not known.
 
     Returns:
         Values of the column, floats, or the names of its bins.
     """
+    if marginal is not None:
+        return _spread_by_marginal(parts, people, rng, marginal)
     carried = np.zeros(parts.reach.shape[1])
     which: list[Ids] = []
     places: list[Floats] = []
     for share, count in zip(part_shares(parts, people), people.tolist(), strict=True):
-        cells = _apportioned(share, count, carried)
+        cells = marginals.apportion(share, count, carried)
         part = np.repeat(np.arange(len(cells)), cells)
-        place = (np.concatenate([np.arange(each) for each in cells.tolist()]) + 0.5) / cells[part]
+        place = (np.arange(count) - (np.cumsum(cells) - cells)[part] + 0.5) / cells[part]
         order = rng.permutation(count)
         which.append(part[order])
         places.append(place[order])
@@ -264,12 +293,31 @@ def _numbers_within(parts: Parts, chosen: Ids, place: Floats) -> Floats:
     return np.asarray(np.where(there >= 1, whole, numbers))
 
 
-def _apportioned(share: Floats, count: int, carried: Floats) -> Ids:
-    """How many of so many cells each part gets: shape (n_parts,); `carried` is changed by what rounding leaves."""
-    cells = np.floor(share * count).astype(np.int64)
-    carried += share * count - cells
-    for _ in range(count - int(cells.sum())):
-        part = int(np.where(share > 0, carried, -np.inf).argmax())
-        cells[part] += 1
-        carried[part] -= 1
-    return cells
+def _spread_by_marginal(parts: Parts, people: Ids, rng: np.random.Generator, marginal: Marginal) -> Any:
+    """The cells of `spread_cells` by a known distribution: those of all leaves with the same region together."""
+    if parts.column.bins is not None:
+        parts = _by_bins(parts)
+    ends = parts.ends[:-1]  # the last part of a column of numbers is a missing cell
+    shares = marginal.of_values(parts.values) if parts.values else marginal.of_intervals(parts.starts[:-1], ends)
+    reach, row = marginals.distinct_rows(parts.reach[people > 0])
+    row = np.repeat(row, people[people > 0])
+    cells = marginals.fitted_cells(reach, np.bincount(row), shares, parts.sizes)
+    part = np.repeat(np.tile(np.arange(len(shares)), len(reach)), cells.ravel())  # row by row
+    order = marginals.shuffled_within(np.sort(row), rng)
+    chosen, place = np.empty_like(part), np.empty(len(part))
+    person = np.argsort(row, kind="stable")
+    chosen[person], place[person] = part[order], marginals.even_places(part)[order]
+    if parts.values:
+        return np.array(parts.values, dtype=object)[chosen]
+    known = np.where(
+        chosen < len(ends), marginal.numbers_within(np.minimum(chosen, len(ends) - 1), place, ends), np.nan
+    )
+    return np.where(np.isnan(known), _numbers_within(parts, chosen, place), known)
+
+
+def _by_bins(parts: Parts) -> Parts:
+    """A secret number, divided into its bins, whatever the parts into which the tests divide it."""
+    bins, intervals = parts.column.bins or (), range(len(parts.starts) - 1)
+    inside = np.array([bins_between(bins, parts.starts[i], parts.ends[i], open_low=True) for i in intervals])
+    reach = parts.reach[:, :-1].astype(np.int64) @ inside.astype(np.int64) > 0
+    return Parts(column=parts.column, values=parts.column.domain, starts=np.zeros(0), ends=np.zeros(0), reach=reach)

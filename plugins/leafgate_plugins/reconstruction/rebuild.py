@@ -18,27 +18,30 @@ from leafgate.api import (
     InconclusiveError,
     PositiveFloat,
     Release,
-    Schema,
     TableBelief,
     TrainingRows,
     lazy,
     leaves,
 )
-from leafgate_plugins.reconstruction.leaf_records import FERRY
+from leafgate_plugins.reconstruction.leaf_records import BY_MARGINALS, FERRY, FITTING, OF_MARGINALS
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
     from leafgate.algorithms import routing
-    from leafgate_plugins.reconstruction import leaf_records
+    from leafgate.api import Mask
+    from leafgate_plugins.reconstruction import leaf_records, marginals
     from leafgate_plugins.reconstruction.forest import assignment, bounds, draws, regions, targets
     from leafgate_plugins.reconstruction.forest.assignment import Assignment
     from leafgate_plugins.reconstruction.forest.bounds import ForestBounds
     from leafgate_plugins.reconstruction.forest.regions import ColumnParts, Forest, Spans, Subsets
+    from leafgate_plugins.reconstruction.marginals import Marginal
 else:
     np, pd, routing = lazy("numpy"), lazy("pandas"), lazy("leafgate.algorithms.routing")
-    leaf_records = lazy("leafgate_plugins.reconstruction.leaf_records")
+    leaf_records, marginals = (
+        lazy(f"leafgate_plugins.reconstruction.{name}") for name in ("leaf_records", "marginals")
+    )
     assignment, bounds, draws, regions, targets = (
         lazy(f"leafgate_plugins.reconstruction.forest.{name}")
         for name in ("assignment", "bounds", "draws", "regions", "targets")
@@ -78,13 +81,13 @@ class Rebuild(AttackModel):
 
     reads = frozenset({"exact", "bootstrap", "unknown"})
     parts = frozenset({"trees"})
-    needs = frozenset({"people", "rows"})
+    needs = frozenset({"people", "rows", "distribution"})
     threat_model = (
         "The adversary has the release, whose leaves count the people of each class, and the declared domains. It "
         "knows nobody's cells, public ones included, but for the people that the policy grants it (`knows.people`), "
-        "who are taken out of all counts if their tested columns are known. Where predictions count nobody "
-        "and the model's file does, it has the file. Of bootstraps it does not know how often somebody was drawn: it "
-        "writes down the likeliest table, and proves cells only where a file counts each row once."
+        f"who are taken out of all counts if their tested columns are known. {OF_MARGINALS} Where predictions count "
+        "nobody and the model's file does, it has the file. Of bootstraps it does not know how often somebody was "
+        "drawn: it writes down the likeliest table, and proves cells only where a file counts each row once."
     )
     formula = (
         "table: leaves of all trees for each person, so that as few people as possible are in a leaf with more than it "
@@ -93,12 +96,12 @@ class Rebuild(AttackModel):
         "Proved: the least number of people with a part of a column, by longest paths between the ends of intervals or "
         "a linear program over sets of values, and by linear programs and whole people in cells of several trees. What "
         "a file's trees predict: least squares under the means of their leaves, or the numbers of the class that the "
-        "first scores of boosting come to. Of "
-        "bootstraps: the likeliest numbers of people in these cells, draws taken to be Poisson distributed"
+        "first scores of boosting come to. Of bootstraps: the likeliest numbers of people in these cells, draws taken "
+        f"to be Poisson distributed. {BY_MARGINALS}"
     )
     source = (
         f"{FERRY}: the table that agrees with all trees, by a constraint solver; limits on cells of a table by its "
-        "margins: A. Dobra, S. E. Fienberg, PNAS 97(22), 2000, doi:10.1073/pnas.97.22.11885"
+        f"margins: A. Dobra, S. E. Fienberg, PNAS 97(22), 2000, doi:10.1073/pnas.97.22.11885; {FITTING}"
     )
 
     def infer(self, release: Release, known: AdversaryKnowledge) -> list[TableBelief]:
@@ -128,7 +131,7 @@ class Rebuild(AttackModel):
         limits = bounds.forest_bounds(forest, columns, start + seconds, agreeing)
         unused = (*forest.unused, *unused)
         agrees = not any(each is not None and each.missed for each in found)
-        records = _records(forest, found, known.schema, known.seed)
+        records = _records(forest, found, known)
         scores_not_used = ""
         if not by_class and rows is not None:
             scores_not_used = "" if _has_all_sums(forest, rows) else SCORES_NOT_USED
@@ -171,7 +174,7 @@ def _of_draws(
     unused = [*forest.unused, *([KNOWN_MAY_BE_DRAWN] if known.people is not None and known.people.people else [])]
     if unused:
         evidence["unused"] = unused
-    records = _records(forest, found, known.schema, known.seed)
+    records = _records(forest, found, known)
     if not by_class and rows is not None:
         _add_predicted(records, forest, found, rows, known)
     all_used = together == len(forest.trees) and not unused
@@ -276,7 +279,7 @@ def _near(parts: ColumnParts) -> float:
     return float(NEAR * (high - low))
 
 
-def _records(forest: Forest, found: Sequence[Assignment | None], schema: Schema, seed: int) -> pd.DataFrame:
+def _records(forest: Forest, found: Sequence[Assignment | None], known: AdversaryKnowledge) -> pd.DataFrame:
     """A record for each person: a cell of each column within what her leaves leave open."""
     there = [(name, each) for name, each in zip(forest.classes, found, strict=True) if each is not None]
     order = range(len(forest.trees))
@@ -284,27 +287,53 @@ def _records(forest: Forest, found: Sequence[Assignment | None], schema: Schema,
     cells: dict[str, Any] = {}
     for j, parts in enumerate(forest.columns):
         name = parts.column.name
-        rng = np.random.default_rng([seed, *hashlib.sha256(name.encode()).digest()[:8]])
-        cells[name] = np.concatenate([_cells(parts, each.columns[j], rng) for each in own])
+        rng = np.random.default_rng([known.seed, *hashlib.sha256(name.encode()).digest()[:8]])
+        marginal = marginals.marginal_of(parts.column, known)
+        cells[name] = _cells(parts, [each.columns[j] for each in own], rng, marginal)
     if forest.classes != regions.EVERYBODY:
         names = np.array([name for name, _ in there], dtype=object)
-        cells[schema.target.name] = np.repeat(names, [len(each.leaf) for _, each in there])
+        cells[known.schema.target.name] = np.repeat(names, [len(each.leaf) for _, each in there])
     return pd.DataFrame(cells)
 
 
-def _cells(parts: ColumnParts, own: Spans | Subsets, rng: np.random.Generator) -> Any:
-    """A cell of one column for each person, whose leaves leave these parts."""
+def _cells(
+    parts: ColumnParts, own: Sequence[Spans | Subsets], rng: np.random.Generator, marginal: Marginal | None
+) -> Any:
+    """A cell of one column for each person, class by class, whose leaves leave these parts.
+
+    Without a marginal, the people of each class are by themselves; with one, all follow it together.
+    """
+    n_people = sum(len(each.first if isinstance(each, regions.Spans) else each.reach) for each in own)
+    if marginal is None or n_people * parts.n_parts > MAX_REACH:
+        return np.concatenate([_cells_of_class(parts, each, rng) for each in own])
+    reach = np.concatenate([_reach(parts, each) for each in own])
+    return leaf_records.spread_cells(_spread_over(parts, reach), np.ones(len(reach), dtype=np.int64), rng, marginal)
+
+
+def _cells_of_class(parts: ColumnParts, own: Spans | Subsets, rng: np.random.Generator) -> Any:
+    """A cell of one column for each person of a class, by what the counts of the class tell."""
     starts, ends = np.append(parts.starts, np.nan), np.append(parts.ends, np.nan)  # the last part is a missing cell
     if isinstance(own, regions.Spans) and len(own.first) * len(starts) > MAX_REACH:
         middle = np.where(own.first <= own.last, (own.first + own.last) // 2, len(parts.starts))
         return (starts[middle] + ends[middle]) / 2
+    reach = _reach(parts, own)
+    return leaf_records.spread_cells(_spread_over(parts, reach), np.ones(len(reach), dtype=np.int64), rng)
+
+
+def _reach(parts: ColumnParts, own: Spans | Subsets) -> Mask:
+    """Which parts each person can have; the last part of a column of numbers is a missing cell."""
     reach = own.reach
     if not parts.values and not parts.column.missing:
         reach = np.column_stack([reach, np.zeros(len(reach), dtype=bool)])
+    return reach
+
+
+def _spread_over(parts: ColumnParts, reach: Mask) -> leaf_records.Parts:
+    """The column with the parts that each person can have."""
+    starts, ends = np.append(parts.starts, np.nan), np.append(parts.ends, np.nan)  # the last part is a missing cell
     if parts.values:
         starts, ends = np.zeros(0), np.zeros(0)
-    spread = leaf_records.Parts(column=parts.column, values=parts.values, starts=starts, ends=ends, reach=reach)
-    return leaf_records.spread_cells(spread, np.ones(len(reach), dtype=np.int64), rng)
+    return leaf_records.Parts(column=parts.column, values=parts.values, starts=starts, ends=ends, reach=reach)
 
 
 def _parts_of_columns(limits: ForestBounds) -> dict[str, int]:

@@ -25,6 +25,7 @@ else:
 
 UNBREAKABLE = "a table half of whose cells beyond the baseline are reconstructed would keep this limit"
 WORSE = "fewer cells of the reconstructed records are right than of records made up without the release"
+GRANT = "Let the attack know what the baseline knows: set `knows: {distribution: true}`. "
 STRONGER = "Add a stronger attack: one that returns a `TableBelief` (docs/reference/plugin-components.md)."
 LOWER_LIMIT = "Set a lower `at_most`: auditors read in the finding the largest score that any release could have."
 LONGER = "Give the attack more time (`time_limit`), or publish fewer trees."
@@ -108,7 +109,8 @@ class ReconstructedCells(ReleaseAtMost):
         if self.holds(largest / 2):
             insufficient, remedy = UNBREAKABLE, LOWER_LIMIT
         elif right < baseline.low:
-            insufficient, remedy = WORSE, STRONGER
+            is_less_known = self.baseline == "distributions" and not case.known.distribution
+            insufficient, remedy = WORSE, GRANT * is_less_known + STRONGER
         elif belief.unfinished:
             insufficient, remedy = belief.unfinished, LONGER
         return Score(

@@ -32,10 +32,10 @@ from random_tables import categorical, numeric, table_of, tables
 from random_trees import counted, forests
 
 
-def reconstructed(table: Table, *trees: Node, **facts: Any) -> pd.DataFrame:
+def reconstructed(table: Table, *trees: Node, distribution: bool = False, **facts: Any) -> pd.DataFrame:
     """The records that the attack writes down, validated as in an audit."""
     release = Release({}, table.schema, trees, combine="one" if len(trees) == 1 else "vote", **facts)
-    known = grant_knowledge(table)
+    known = grant_knowledge(table, distribution=distribution)
     (belief,) = TableReconstruction().infer(release, known)
     valid = validate_belief(belief, known, release)
     assert isinstance(valid, TableBelief)
@@ -49,11 +49,12 @@ def counted_trees(draw: st.DrawFn) -> tuple[Table, Node]:
     return table, draw(forests(table, most=1))[0]
 
 
+@pytest.mark.parametrize("distribution", [False, True])
 @given(counted_trees())
-def test_each_leaf_counts_its_reconstructed_records_by_class(both: tuple[Table, Node]) -> None:
+def test_each_leaf_counts_its_reconstructed_records_by_class(distribution: bool, both: tuple[Table, Node]) -> None:
     """Sent down the tree, the records give its counts again: they are a table that the tree could come from."""
     table, tree = both
-    records = reconstructed(table, tree)
+    records = reconstructed(table, tree, distribution=distribution)
     names = [column.name for column in table.schema.columns]
     filled = written_out(table).frame.assign(**{name: records[name] for name in records.columns})
     people = Table(table.schema, filled[names], np.ones(len(filled), dtype=np.int64))
@@ -127,7 +128,7 @@ def test_wrong_records_score_below_0_and_show_nothing() -> None:
     frame = written_out(PEOPLE).frame[["age", "risk"]].assign(age=99.0)
     score = scored(PEOPLE, frame, at_most=0.01)
     assert score.value < 0
-    assert (score.insufficient, score.remedy) == (table_metric.WORSE, table_metric.STRONGER)
+    assert (score.insufficient, score.remedy) == (table_metric.WORSE, table_metric.GRANT + table_metric.STRONGER)
 
 
 def test_whole_numbers_are_written_down_where_every_test_lies_between_them() -> None:
@@ -250,6 +251,43 @@ def test_an_overfitted_tree_fails_and_a_tree_of_one_leaf_passes(tmp_path: Path) 
     assert (overfitted.code, overfitted.document["verdict"]) == (1, "fail")
     one_leaf = leafgate("audit", write(tmp_path, build={"use": "c45", "min_leaf": 60}), "--json")
     assert (one_leaf.document["release"]["leaves"], one_leaf.code) == (1, 0)
+
+
+def test_a_limit_that_is_inconclusive_for_an_attack_that_knows_too_little_passes_with_known_distributions(
+    tmp_path: Path,
+) -> None:
+    """A tree whose leaves have many people: without the distributions fewer cells are right than of made-up records."""
+    tree = {"use": "c45", "prune": False, "min_leaf": 20}
+    attacks = [{"use": "table_reconstruction"}, {"use": "rebuild"}]
+    limits = [
+        {"use": "reconstructed_cells", "name": f"cells_{use}", "of": use, "at_most": 0.08}
+        for use in ("table_reconstruction", "rebuild")
+    ]
+    settings = {"build": tree, "attacks": attacks, "metrics": limits}
+    unknown = leafgate("audit", skewed(write(tmp_path, **settings)), "--json")
+    found = [each for each in unknown.document["findings"] if each["metric"].startswith("cells_")]
+    assert (unknown.code, [each["passed"] for each in found]) == (3, [None, None])
+    for each in found:
+        assert each["evidence"]["problem"] == table_metric.WORSE
+        assert "knows: {distribution: true}" in each["remedies"][0]["text"]
+    known = leafgate("audit", skewed(write(tmp_path, knows={"distribution": True}, **settings)), "--json")
+    found = [each for each in known.document["findings"] if each["metric"].startswith("cells_")]
+    assert (known.code, [each["passed"] for each in found]) == (0, [True, True])
+    assert [each["value"] for each in found] == [None, None]  # what granted knowledge decides is for auditors
+
+
+def skewed(policy: Path) -> Path:
+    """The policy with 150 people, most of whom have small numbers."""
+    rng = random.Random(3)
+    numbers = [[int(100 * rng.random() ** 4) for _ in range(4)] for _ in range(150)]
+    rows = [f"{','.join(map(str, cells))},{'high' if sum(cells) > 60 else 'low'}" for cells in numbers]
+    (policy.parent / "people.csv").write_text("\n".join(["age,hours,pay,rent,risk", *rows]) + "\n")
+    document = json.loads(policy.read_text())
+    number = {"role": "quasi_identifier", "bounds": [0, 100]}
+    risk = document["data"]["columns"]["risk"]
+    document["data"]["columns"] = {**dict.fromkeys(["age", "hours", "pay", "rent"], number), "risk": risk}
+    policy.write_text(json.dumps(document))
+    return policy
 
 
 def test_the_public_reads_nothing_of_the_records_and_auditors_their_number_and_shares(tmp_path: Path) -> None:
