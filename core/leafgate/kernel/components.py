@@ -94,7 +94,8 @@ class TreeBuilder(Component):
     false}` can leave them out. `guarantees` names the kinds of claims (`epsilon`, `Claim.kind`) that hold only while
     nobody chooses among several releases by looking at the data. `raised_by_remedies` names whole-number options of
     which more usually makes groups of people larger: where an audit fails, leafgate looks for a value of these, and of
-    those whose rule is `MORE`, with which it passes.
+    those whose rule is `MORE`, with which it passes. `needs_class`: is a policy without a column of the role `class`
+    invalid, because what is built predicts it?
     """
 
     randomness: ClassVar[Literal["none", "seed", "system"]] = "none"
@@ -102,6 +103,13 @@ class TreeBuilder(Component):
     public_algorithm: ClassVar[bool] = True
     guarantees: ClassVar[frozenset[str]] = frozenset()
     raised_by_remedies: ClassVar[frozenset[str]] = frozenset()
+    needs_class: ClassVar[bool] = False
+
+    def missing_requirements(self, policy: Policy) -> str:
+        """That no column is the class, where one is needed; empty where nothing is missing."""
+        if self.needs_class and not any("class" in spec.roles for spec in policy.data.columns.values()):
+            return f"`{self.use}` needs a column with the role `class`, which it predicts"
+        return ""
 
     @property
     def is_rehearsal(self) -> bool:

@@ -58,6 +58,7 @@ class RandomTreesOptions(TreeBuilder):
     combine: Combine = Field("evidence", description=COMBINE)
 
     randomness = "seed"
+    needs_class = True
     threat_model = "None: this builder protects nobody."
     formula = "each tree asks columns drawn from the declared domains; the leaves count everybody"
     source = 'Fan, Wang, Yu, Ma, "Is Random Model Better? On Its Accuracy and Efficiency", ICDM 2003'
@@ -81,6 +82,7 @@ class PrivateOptions(TreeBuilder):
     )
 
     randomness = "system"
+    needs_class = True
     guarantees = frozenset({"epsilon"})
 
     @property

@@ -55,6 +55,7 @@ class Kadet(TreeBuilder):
 
     policy_example = "k: 10"
     measure_options = frozenset({"measure", "average_gain", "prune", "confidence"})
+    needs_class = True
     threat_model = (
         "The adversary knows the public columns of everyone in the table, and the tree. Everyone whose private "
         "cells could lead to the same set of (leaf, class) pairs forms one group."

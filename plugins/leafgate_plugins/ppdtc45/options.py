@@ -140,6 +140,7 @@ class Ppdtc45Options(TreeBuilder):
 
     policy_example = "noise: {law: gaussian, snr: 1.0}"
     randomness = "system"
+    needs_class = True
     measure_options = frozenset(
         {"split", "groups", "theta", "average_gain", "penalty", "min_leaf", "prune", "confidence"}
     )

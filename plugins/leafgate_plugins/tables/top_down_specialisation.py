@@ -46,6 +46,7 @@ class Tds(GeneralisingBuilder):
     )
 
     policy_example = "k: 10"
+    needs_class = True
     formula = "repeat the valid specialisation with the most information gain per anonymity lost; then C4.5 or ID3"
     source = (
         'B. Fung, K. Wang, P. Yu, "Top-Down Specialization for Information and Privacy Preservation", ICDE 2005; '

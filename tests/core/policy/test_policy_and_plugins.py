@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from leafgate import InconclusiveError, LeafgateError, PolicyError
-from leafgate.app import load_policy
+from leafgate.api import TreeBuilder
+from leafgate.app import load_plugins, load_policy
 from stranger import install
 from survey import write_policy
 
@@ -87,3 +88,34 @@ def test_knowledge_that_no_attack_uses_is_not_granted(tmp_path: Path, monkeypatc
     with pytest.raises(LeafgateError) as refused:
         load_policy(write_policy(tmp_path, granted | {"attacks.0.use": "deaf"}))
     assert (refused.value.exit_code, refused.value.problems[0].location) == (2, "knows.distribution")
+
+
+PREDICTING: dict[str, dict[str, Any]] = {
+    "id3": {},
+    "c45": {},
+    "kadet": {"k": 2},
+    "random_trees": {},
+    "dp_random_trees": {"epsilon": 1, "rehearsal": True},
+    "dp_laplace_trees": {"scale": 1, "rehearsal": True},
+    "tds": {"k": 2},
+    "ppdtc45": {"noise": {"law": "gaussian", "deviation": {"age": 1}}},
+}
+"""Builders of models that predict the class, each with the options it cannot do without."""
+
+
+def test_builders_that_predict_need_a_class() -> None:
+    builders = [kind for kind in load_plugins().kind(TreeBuilder) if issubclass(kind, TreeBuilder)]
+    assert {kind.model_fields["use"].default for kind in builders if kind.needs_class} == PREDICTING.keys()
+
+
+@pytest.mark.parametrize("use", PREDICTING)
+def test_a_policy_without_the_class_that_its_builder_predicts_is_invalid(tmp_path: Path, use: str) -> None:
+    path = write_policy(tmp_path, {"build": {"use": use, **PREDICTING[use]}})
+    with_class = load_policy(path).policy
+    (target,) = [name for name, spec in with_class.data.columns.items() if "class" in spec.roles]
+    path = write_policy(
+        tmp_path,
+        {"build": {"use": use, **PREDICTING[use]}, f"data.columns.{target}.role": ["sensitive"]},
+    )
+    with pytest.raises(PolicyError, match=f"build: `{use}` needs a column with the role `class`"):
+        load_policy(path)
