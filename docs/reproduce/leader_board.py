@@ -4,8 +4,8 @@
 
 DIR holds the folders `adult`, `default_credit_card_clients` and `german_credit`. Models, seeds and parameters are those
 of leader_board_setting.py. Rows are written to docs/results/leader-board.csv as they come, and the measured part of the
-page is written anew. With `--data` or `--models` only their rows are measured anew, the others stay. SACRO-ML and ART
-have no rows of numbers where they are not installed.
+page is written anew. With `--data`, `--models` or `--tables` only their rows are measured anew, the others stay.
+SACRO-ML and ART have no rows of numbers where they are not installed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from leader_board_runs import attacked, load_peers
-from leader_board_setting import DATA, MODELS, Draw, Row
+from leader_board_setting import DATA, MODELS, TABLES, Draw, Row
 from writing import BEGIN, MINUS, count, fixed, put, read_rows, table, write_csv
 
 DOCS = Path(__file__).resolve().parents[1]
@@ -35,8 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for data in options.data:
         draw = Draw.of(data, options.root)
         for model in options.models:
-            rows = [row for row in rows if (row.data, row.model) != (data, model)]
-            for row in attacked(draw, model):
+            kept = [row for row in rows if (row.data, row.model) != (data, model)]
+            kept += [row for row in rows if row not in kept and options.tables and row.attack not in TABLES]
+            rows = kept
+            for row in attacked(draw, model, tables_alone=options.tables):
                 rows.append(row)
                 write_csv(results, in_order(rows))
                 print(data, model, row.attack, row.reason or "done", flush=True)
@@ -104,6 +106,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--root", type=Path, required=True, help="the folder that holds `adult` and the others")
     parser.add_argument("--data", nargs="*", choices=list(DATA), default=list(DATA), help="these tables alone")
     parser.add_argument("--models", nargs="*", choices=list(MODELS), default=list(MODELS), help="these models alone")
+    parser.add_argument("--tables", action="store_true", help="run what rebuilds tables and links people alone")
     parser.add_argument("--out", type=Path, default=DOCS / "results", help="where the CSV file goes")
     parser.add_argument("--page", type=Path, default=DOCS / PAGE, help="the page to bring up to date")
     return parser.parse_args(arguments)

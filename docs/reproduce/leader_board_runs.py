@@ -8,7 +8,7 @@ import re
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
@@ -57,19 +57,18 @@ from leafgate_plugins.inference.peers import art, sacroml
 from rebuild import measured
 
 
-def attacked(draw: Draw, name: str) -> Iterator[Row]:
-    """The rows of one model; its files are removed again."""
+def attacked(draw: Draw, name: str, *, tables_alone: bool = False) -> Iterator[Row]:
+    """The rows of one model, or those of the attacks TABLES alone; its files are removed again."""
     family = MODELS[name]
     blank = Row(draw.data, name, "", "", "leafgate", model_version=installed(family.library))
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         draw.write(folder)
         model, build = saved(draw, family, folder)
-        for rows in (
-            membership_rows(draw, build, folder, blank),
-            attribute_rows(draw, build, folder, blank),
-            [structural_row(draw, model, blank)],
-        ):
+        parts: list[Iterable[Row]] = [membership_rows(draw, build, folder, blank, tables_alone=tables_alone)]
+        if not tables_alone:
+            parts += [attribute_rows(draw, build, folder, blank), [structural_row(draw, model, blank)]]
+        for rows in parts:
             yield from (replace(row, library_version=installed(row.library)) for row in rows)
 
 
@@ -90,11 +89,13 @@ def opened(folder: Path, document: Mapping[str, Any]) -> tuple[Session, Adversar
     return run, Adversaries(run.policy, run.tables, artifact, run.plugins.readers)
 
 
-def membership_rows(draw: Draw, build: Mapping[str, Any], folder: Path, blank: Row) -> Iterator[Row]:
-    """Membership, linking and rebuilt tables."""
+def membership_rows(
+    draw: Draw, build: Mapping[str, Any], folder: Path, blank: Row, *, tables_alone: bool = False
+) -> Iterator[Row]:
+    """Membership, linking and rebuilt tables, or the last two alone."""
     libraries = {name: library for library, attacks in MEMBERSHIP.items() for name in attacks}
     every = {name: options for attacks in MEMBERSHIP.values() for name, options in attacks.items()} | dict(TABLES)
-    document = policy(draw, build, every, inputs=False)
+    document = policy(draw, build, TABLES if tables_alone else every, inputs=False)
     run, adversaries = opened(folder, document)
     for attack in run.policy.attacks:
         if attack.called == "lira":  # the first that needs shadow models; forked attacks find them in this process

@@ -112,7 +112,9 @@ ATTRIBUTES: Mapping[str, Attacks] = {
 }
 QUICK = frozenset({"art rule_based", "art attribute white_box"})
 """Attacks without a time limit: their results cannot be handed from one process to another."""
-TABLES: Attacks = {"linking": {}, "table_reconstruction": {}, "rebuild": {}}
+_COLUMNS: Mapping[str, Any] = {"knows": {"distribution": True}}
+"""What the baseline of rebuilt tables knows: how each column is distributed."""
+TABLES: Attacks = {"linking": {}, "table_reconstruction": _COLUMNS, "rebuild": _COLUMNS}
 SHADOW_MODELS, STRUCTURAL = "shadow models", "sacroml structural"
 """Rows beside those of attacks that policies name: the training of shadow models, and SACRO-ML's structural attack."""
 STRUCTURAL_FLAGS = (
