@@ -35,11 +35,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for data in options.data:
         draw = Draw.of(data, options.root)
         for model in options.models:
-            kept = [row for row in rows if (row.data, row.model) != (data, model)]
-            kept += [row for row in rows if row not in kept and options.tables and row.attack not in TABLES]
-            rows = kept
+            anew = [
+                row
+                for row in rows
+                if (row.data, row.model) == (data, model) and (row.attack in TABLES or not options.tables)
+            ]
+            at = rows.index(anew[0]) if anew else len(rows)
+            rows = [row for row in rows if row not in anew]
             for row in attacked(draw, model, tables_alone=options.tables):
-                rows.append(row)
+                rows.insert(at, row)
+                at += 1
                 write_csv(results, in_order(rows))
                 print(data, model, row.attack, row.reason or "done", flush=True)
     if BEGIN in options.page.read_text(encoding="utf-8"):
