@@ -30,15 +30,16 @@ if TYPE_CHECKING:
 
     from leafgate.algorithms import routing
     from leafgate_plugins.reconstruction import leaf_records
-    from leafgate_plugins.reconstruction.forest import assignment, bounds, draws, regions
+    from leafgate_plugins.reconstruction.forest import assignment, bags, bounds, draws, regions
     from leafgate_plugins.reconstruction.forest.assignment import Assignment
     from leafgate_plugins.reconstruction.forest.bounds import ForestBounds
     from leafgate_plugins.reconstruction.forest.regions import ColumnParts, Forest, Spans, Subsets
 else:
     np, pd, routing = lazy("numpy"), lazy("pandas"), lazy("leafgate.algorithms.routing")
     leaf_records = lazy("leafgate_plugins.reconstruction.leaf_records")
-    assignment, bounds, draws, regions = (
-        lazy(f"leafgate_plugins.reconstruction.forest.{name}") for name in ("assignment", "bounds", "draws", "regions")
+    assignment, bags, bounds, draws, regions = (
+        lazy(f"leafgate_plugins.reconstruction.forest.{name}")
+        for name in ("assignment", "bags", "bounds", "draws", "regions")
     )
 
 NEAR = 0.1
@@ -53,6 +54,7 @@ NOT_ALL_USED = "the attack did not use all trees and all known people together, 
 TIME_IS_OVER = "the search ended with its time, and a longer one may have more cells right"
 PARTLY_KNOWN = "people are known whose cells in some tested columns are not, so that they are not used"
 KNOWN_MAY_BE_DRAWN = "people are known, and how often each bootstrap drew them is not, so that they are not used"
+TOO_MANY_ROWS = "the seeds give back which rows each tree drew, but rows and cells are too many to use that"
 NOT_IN_LEAVES = "the people who are known are not among those that the trees count"
 
 
@@ -73,12 +75,13 @@ class Rebuild(AttackModel):
 
     reads = frozenset({"exact", "bootstrap"})
     parts = frozenset({"trees"})
-    needs = frozenset({"people"})
+    needs = frozenset({"people", "rows"})
     threat_model = (
         "The adversary has the release, whose leaves count the people of each class, and the declared domains. It "
         "knows nobody's cells, public ones included, but for the people that the policy grants it (`knows.people`), "
-        "who are taken out of all counts if their tested columns are known. Of bootstraps it does not "
-        "know how often somebody was drawn: their counts prove nothing, and it writes down the likeliest table."
+        "who are taken out of all counts if their tested columns are known. Of bootstraps "
+        "it knows how often each tree drew each row of the table where the file has the seeds, though not who that is; "
+        "else it writes down the likeliest table. What bootstraps count proves nothing."
     )
     formula = (
         "table: leaves of all trees for each person, so that as few people as possible are in a leaf with more than it "
@@ -86,7 +89,9 @@ class Rebuild(AttackModel):
         "simulated annealing); cells within what a person's leaves leave open as `table_reconstruction` has them. "
         "Proved: the least number of people with a part of a column, by longest paths between the ends of intervals or "
         "a linear program over sets of values, and by linear programs and whole people in cells of several trees. Of "
-        "bootstraps: the likeliest numbers of people in these cells, draws taken to be Poisson distributed"
+        "bootstraps: the likeliest numbers of people in these cells, draws taken to be Poisson distributed; where the "
+        "draws of each row are known, a cell and a class for each row, so that as few draws as possible are in a leaf "
+        "with more than it counts, by simulated annealing"
     )
     source = (
         f"{FERRY}: the table that agrees with all trees, by a constraint solver; limits on cells of a table by its "
@@ -131,17 +136,32 @@ class Rebuild(AttackModel):
 def _of_draws(forest: Forest, release: Release, known: AdversaryKnowledge, deadline: float) -> TableBelief:
     """The likeliest table of which the trees' bootstraps were drawn, with as many people as each draws.
 
+    Where the file has the seeds of the bootstraps it is the table of which they draw what the leaves count.
+
     Raises InconclusiveError where each tree alone has too many leaves.
     """
-    found, together = draws.drawn_people(forest, release, deadline)
+    known_bags = None if known.rows is None else known.rows.bags
+    drawn = None if known_bags is None else bags.usable_draws(forest, known_bags.draws)
+    wrong: int | None = None
+    if drawn is None:
+        found, together = draws.drawn_people(forest, release, deadline)
+    else:
+        bagged = bags.people_of_bags(forest, release, drawn, np.random.default_rng([known.seed, 47]), deadline)
+        found, together, wrong = bagged.people, bagged.trees_together, bagged.wrong
     is_over = time.monotonic() > deadline
     evidence: dict[str, Any] = {"trees": len(forest.trees), "trees_together": together}
+    if drawn is not None and wrong is not None:
+        share = round(wrong / (int(drawn.sum()) * together / len(forest.trees)), 6)
+        evidence |= {"bags": "drawn from the seeds", "agrees": not wrong, "in_a_wrong_leaf": share}
     unused = [*forest.unused, *([KNOWN_MAY_BE_DRAWN] if known.people is not None and known.people.people else [])]
+    if drawn is not None and wrong is None:
+        unused.append(TOO_MANY_ROWS)
     if unused:
         evidence["unused"] = unused
     records = _records(forest, found, known.schema, known.seed)
     all_used = together == len(forest.trees) and not unused
-    unfinished = TIME_IS_OVER if is_over else "" if all_used else NOT_ALL_USED
+    is_late = is_over and wrong is None
+    unfinished = NOT_AGREEING if wrong else TIME_IS_OVER if is_late else "" if all_used else NOT_ALL_USED
     return TableBelief(records, unfinished=unfinished, evidence=evidence)
 
 
