@@ -2,7 +2,7 @@
 
 The seeds give back how often each tree drew each row. The draws that a leaf counts of a class then are a sum over rows
 of known numbers, of those rows that have the class and are in the leaf: whole rows in cells are searched that have all
-of these sums, by simulated annealing from the likeliest numbers of people.
+of these sums, by simulated annealing from the likeliest numbers of people; of few rows, by a solver where that fails.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ LEAST_LIKELY = 1e-5
 """Else those in which at least so many people are likely."""
 BLOCK = 4_000_000
 """Rows times cells that are compared at once."""
+MAX_SOLVED = 5_000
+"""Rows times the cells that each may be in: where there are no more, a solver searches what annealing did not find."""
 SWEEPS = (25, 100, 400, 1_600)
 """In each round of annealing every row is placed anew so many times."""
 HOT = 6.0
@@ -102,6 +104,8 @@ def people_of_bags(
         people, wrong = whole_people(likely), None
     else:
         choice, wrong = rows.anneal(rng, deadline)
+        solved = rows.solve(deadline) if wrong else None
+        choice, wrong = (choice, wrong) if solved is None else (solved, 0)
         people = np.zeros(likely.shape, dtype=np.int64)
         np.add.at(people, (label[choice], cell[choice]), 1)
     found = people_in_cells(forest, cells, numbers, people)
@@ -208,6 +212,34 @@ class RowSearch:
                     best, wrong = choice.copy(), _positive(left)
             seconds = (time.monotonic() - begin) / max(sweeps, 1)
         return best, wrong
+
+    def solve(self, deadline: float) -> Ids | None:
+        """The option of each row, so that no draw is in a wrong leaf, by a solver; None where it finds none in time.
+
+        Where rows and options are many, none is searched.
+        """
+        from scipy.optimize import LinearConstraint, milp
+        from scipy.sparse import coo_array, vstack
+
+        row = np.repeat(np.arange(len(self.draws)), [len(each) for each in self.possible])
+        option, seconds = np.concatenate(self.possible), deadline - time.monotonic()
+        if len(row) > MAX_SOLVED or seconds <= 0:
+            return None
+        every = np.arange(len(row))
+        draws, leaf = self.draws[row].reshape(-1), self.number[option].reshape(-1)
+        once = coo_array((np.ones(len(row)), (row, every)), shape=(len(self.draws), len(row)))
+        drawn = coo_array((draws, (leaf, every.repeat(self.draws.shape[1]))), shape=(len(self.counts), len(row)))
+        right = np.concatenate([np.ones(len(self.draws)), self.counts])
+        limit = {"time_limit": seconds} if np.isfinite(seconds) else {}
+        system = LinearConstraint(vstack([once, drawn], format="csr"), right, right)
+        result = milp(
+            np.zeros(len(row)), constraints=system, integrality=np.ones(len(row)), bounds=(0, 1), options=limit
+        )
+        if result.x is None:
+            return None
+        chosen = np.flatnonzero(result.x > 0.5)
+        agrees = np.array_equal(row[chosen], np.arange(len(self.draws))) and not self.beyond(option[chosen]).any()
+        return np.asarray(option[chosen]) if agrees else None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
