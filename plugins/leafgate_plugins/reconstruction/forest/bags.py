@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from leafgate.api import Floats, Ids, Mask, Release
 from leafgate_plugins.reconstruction.forest.assignment import Assignment
-from leafgate_plugins.reconstruction.forest.draws import likely_people, people_in_cells, whole_people
+from leafgate_plugins.reconstruction.forest.draws import LEAST, likely_people, people_in_cells, whole_people
 from leafgate_plugins.reconstruction.forest.regions import Forest
 
 Singles = NDArray[np.float32]
@@ -89,13 +89,14 @@ def people_of_bags(
         InconclusiveError: each tree alone has too many leaves.
 
     Source: J. Ferry, R. Fukasawa, T. Pascal, T. Vidal, "Trained Random Forests Completely Reveal your Dataset", ICML
-    2024, section 3.4: the table that agrees with bootstraps, where how often each row was drawn is known or searched.
+    2024: the table that agrees with bootstraps, where how often each row was drawn is known or searched.
     Departure: their constraint solver ends with a table that agrees or with none. Here the table of which the fewest
     draws are in a wrong leaf is kept, beginning with one of the likeliest table.
     """
     start = time.monotonic()
     share = start + LIKELY_SHARE * (deadline - start) if np.isfinite(deadline) else deadline
     cells, numbers, likely = likely_people(forest, release, share)
+    likely = np.maximum(likely, LEAST)
     likely *= len(draws) / likely.sum()
     label, cell = _likeliest_options(likely, len(draws), len(numbers))
     used = [forest.trees[number].people for number in numbers]
@@ -118,7 +119,7 @@ def _likeliest_options(likely: Floats, n_rows: int, n_trees: int) -> tuple[Ids, 
     flat = likely.reshape(-1)
     chosen = np.sort(np.argsort(-flat, kind="stable")[:most])
     if likely.size > ALL_OPTIONS:
-        chosen = chosen[flat[chosen] >= LEAST_LIKELY]
+        chosen = chosen[flat[chosen] >= min(LEAST_LIKELY, float(flat.max()))]
     label, cell = np.divmod(chosen, likely.shape[1])
     return label, cell
 
