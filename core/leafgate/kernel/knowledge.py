@@ -567,9 +567,7 @@ class AdversaryKnowledge:
     rows: TrainingRows | None = field(
         default=None,
         kw_only=True,
-        metadata=_part(
-            "rows", "the rows that a model's file counts on nodes, and how they were drawn", public=True
-        ),
+        metadata=_part("rows", "the rows that a model's file counts on nodes, and how they were drawn", public=True),
     )
 
     def read(self, path: Path) -> Table:
