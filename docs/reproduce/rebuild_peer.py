@@ -17,7 +17,7 @@ import importlib
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Node, Release, Schema, Table
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.kernel.knowledge import Bags, TrainingRows
 from leafgate_plugins.reconstruction.rebuild import Rebuild
 from writing import fixed, put, read_rows, table, write_csv
 
@@ -39,8 +40,9 @@ NAMES = {"compas": "COMPAS", "adult": "Adult", "default_credit": "Credit cards"}
 OWN: dict[str, dict[str, tuple[int, ...]]] = {
     "no": {"compas": (50, 100, 1_500, 7_206), "adult": (50, 300, 5_000), "default_credit": (50, 500, 2_000)},
     "yes": {"compas": (50, 1_500, 7_206), "adult": (300, 5_000), "default_credit": (300, 2_000)},
+    "seeds": {"compas": (50, 1_500, 7_206), "adult": (300, 5_000), "default_credit": (300, 2_000)},
 }
-"""The numbers of people that `rebuild` has, by whether trees are grown on bootstraps."""
+"""The numbers of people that `rebuild` has, by whether trees are grown on bootstraps, and it knows their seeds."""
 PEER: dict[str, dict[str, tuple[int, ...]]] = {
     "no": {"compas": (50, 100), "adult": (50,), "default_credit": (50,)},
     "yes": {"compas": (50,)},
@@ -85,7 +87,7 @@ class Case:
         infos = importlib.import_module("datasets_infos")
         rows = pd.read_csv(draft / "data" / f"{data}.csv").sample(people, random_state=0, ignore_index=True)
         target = rows.pop(infos.predictions[data])
-        forest = RandomForestClassifier(TREES, bootstrap=bootstrap == "yes", random_state=0)
+        forest = RandomForestClassifier(TREES, bootstrap=bootstrap != "no", random_state=0)
         return cls(rows, target, infos.datasets_ohe_vectors[data], forest.fit(rows.to_numpy(), target.to_numpy()))
 
     def error(self, rebuilt: Any) -> float | None:
@@ -122,6 +124,13 @@ class Case:
         release = Release({}, schema, trees, combine="vote", count_semantics=counted)  # type: ignore[arg-type]
         return release, Table(schema, pd.DataFrame(typed), np.ones(len(self.rows), dtype=np.int64))
 
+    @property
+    def training_rows(self) -> TrainingRows:
+        """How often each tree drew each row, by the seeds of the forest."""
+        seeds = tuple(each.random_state for each in self.forest.estimators_)
+        n = len(self.rows)
+        return TrainingRows(people=None, on_leaves=(), bags=Bags(seeds=seeds, n_rows=n, n_draws=n))
+
 
 def _tree(fitted: Any, names: Sequence[tuple[str, str]]) -> Node:
     def node(i: int) -> Node:
@@ -136,9 +145,9 @@ def _tree(fitted: Any, names: Sequence[tuple[str, str]]) -> Node:
     return node(0)
 
 
-def by_rebuild(case: Case, seconds: float) -> tuple[float, float | None, str, float | None]:
+def by_rebuild(case: Case, bootstrap: str, seconds: float) -> tuple[float, float | None, str, float | None]:
     release, people = case.release()
-    known = grant_knowledge(people)
+    known = replace(grant_knowledge(people), rows=case.training_rows if bootstrap == "seeds" else None)
     begin = time.monotonic()
     (belief,) = Rebuild(time_limit=seconds).infer(release, known)
     taken = time.monotonic() - begin
@@ -152,10 +161,10 @@ def by_rebuild(case: Case, seconds: float) -> tuple[float, float | None, str, fl
     return taken, case.error(rebuilt), agrees, proved
 
 
-def by_draft(case: Case, seconds: float) -> tuple[float, float | None, str, float | None]:
+def by_draft(case: Case, bootstrap: str, seconds: float) -> tuple[float, float | None, str, float | None]:
     draft = importlib.import_module("DRAFT").DRAFT(case.forest, one_hot_encoded_groups=[list(g) for g in case.groups])
     begin = time.monotonic()
-    found = draft.fit(timeout=seconds, bagging=case.forest.bootstrap)
+    found = draft.fit(timeout=seconds, bagging=bootstrap != "no")
     taken = time.monotonic() - begin
     is_found = found["status"] in {"OPTIMAL", "FEASIBLE"}
     return taken, case.error(found["reconstructed_data"]) if is_found else None, "yes" if is_found else "no", None
@@ -165,7 +174,7 @@ def every_row(draft: Path, seconds: float, attack: str) -> Iterator[Row]:
     run, sizes = (by_rebuild, OWN) if attack == "rebuild" else (by_draft, PEER)
     for bootstrap, by_data in sizes.items():
         for data, people in ((data, n) for data, each in by_data.items() for n in each):
-            taken, error, agrees, proved = run(Case.of(draft, data, people, bootstrap), seconds)
+            taken, error, agrees, proved = run(Case.of(draft, data, people, bootstrap), bootstrap, seconds)
             yield Row(data, people, TREES, bootstrap, attack, taken, error, agrees, proved)
 
 

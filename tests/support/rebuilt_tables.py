@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Node, NumericSplit, Release, Schema, leaves
+from leafgate.kernel.knowledge import Bags
 from leafgate.kernel.tree import WAYS_OF_MISSING
 from random_tables import categorical, numeric
 
@@ -80,9 +82,21 @@ def random_case(seed: int, *, missing: bool = False) -> Case:
 def drawn_case(seed: int, people: int, trees: int) -> Case:
     """So many people, and so many trees, each of which counts a bootstrap of its own."""
     rng = np.random.default_rng(seed)
+    chosen = rng.integers(0, len(random_case(seed).records), people)
+    return _drawn(seed, chosen, [rng.choice(chosen, people) for _ in range(trees)], rng)
+
+
+def bagged_case(seed: int, people: int, trees: int) -> tuple[Case, Bags]:
+    """The same, and the seeds of the bootstraps."""
+    rng = np.random.default_rng(seed)
+    chosen = rng.integers(0, len(random_case(seed).records), people)
+    bags = Bags(seeds=tuple(rng.integers(0, 2**31, trees).tolist()), n_rows=people, n_draws=people)
+    return _drawn(seed, chosen, [np.repeat(chosen, bags.of_tree(number)) for number in range(trees)], rng), bags
+
+
+def _drawn(seed: int, chosen: Ids, drawn: Sequence[Ids], rng: np.random.Generator) -> Case:
+    """The case of these people, of whom trees of random tests count those that they drew."""
     case = random_case(seed)
-    chosen = rng.integers(0, len(case.records), people)
-    drawn = [rng.choice(chosen, people) for _ in range(trees)]
     counted = tuple(_counted(_shape(rng, 3, missing=False), [case.records[i] for i in each]) for each in drawn)
     release = Release({}, case.schema, counted, combine="vote", count_semantics="bootstrap")
     return Case(case.schema, release, case.records, tuple(chosen.tolist()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from leafgate.kernel.arrays import Floats, Ids
@@ -51,13 +51,17 @@ class Sampling:
 
     `rate` is the least and the largest probability of a row to be among them, `root` the same for all rows of a tree
     together where that is known better. `held_out` rows (below 1: that share) were set aside before. `draws` rows (a
-    float: that share of all) were drawn with replacement; None where no row was drawn twice.
+    float: that share of all) were drawn with replacement; None where no row was drawn twice. `bag_seeds` are the seeds
+    from which numpy's `RandomState` draws each tree's rows again, and `bag_rows` the rows that these are of, where the
+    file has them; both say no more of how likely a row is drawn, and are not compared.
     """
 
     rate: tuple[float, float] = (1.0, 1.0)
     root: tuple[float, float] | None = None
     held_out: float = 0.0
     draws: float | int | None = None
+    bag_seeds: tuple[int, ...] = field(default=(), compare=False)
+    bag_rows: int | None = field(default=None, compare=False)
 
     def share(self, people: int, subsample: float) -> float:
         """The share of the table's people that are training rows."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from leafgate.algorithms import routing
     from leafgate.api import Mask
     from leafgate_plugins.reconstruction import leaf_records, marginals
-    from leafgate_plugins.reconstruction.forest import assignment, bounds, draws, regions, targets
+    from leafgate_plugins.reconstruction.forest import assignment, bags, bounds, draws, regions, targets
     from leafgate_plugins.reconstruction.forest.assignment import Assignment
     from leafgate_plugins.reconstruction.forest.bounds import ForestBounds
     from leafgate_plugins.reconstruction.forest.regions import ColumnParts, Forest, Spans, Subsets
@@ -42,9 +42,9 @@ else:
     leaf_records, marginals = (
         lazy(f"leafgate_plugins.reconstruction.{name}") for name in ("leaf_records", "marginals")
     )
-    assignment, bounds, draws, regions, targets = (
+    assignment, bags, bounds, draws, regions, targets = (
         lazy(f"leafgate_plugins.reconstruction.forest.{name}")
-        for name in ("assignment", "bounds", "draws", "regions", "targets")
+        for name in ("assignment", "bags", "bounds", "draws", "regions", "targets")
     )
 
 NEAR = 0.1
@@ -61,6 +61,7 @@ TIME_IS_OVER = "the search ended with its time, and a longer one may have more c
 PARTLY_KNOWN = "people are known whose cells in some tested columns are not, so that they are not used"
 SCORES_NOT_USED = "what the scores of later trees tell of the class was not used, which may give back more cells of it"
 KNOWN_MAY_BE_DRAWN = "people are known, and how often each bootstrap drew them is not, so that they are not used"
+TOO_MANY_ROWS = "the seeds give back which rows each tree drew, but rows and cells are too many to use that"
 NOT_IN_LEAVES = "the people who are known are not among those that the trees count"
 
 
@@ -86,8 +87,9 @@ class Rebuild(AttackModel):
         "The adversary has the release, whose leaves count the people of each class, and the declared domains. It "
         "knows nobody's cells, public ones included, but for the people that the policy grants it (`knows.people`), "
         f"who are taken out of all counts if their tested columns are known. {OF_MARGINALS} Where predictions count "
-        "nobody and the model's file does, it has the file. Of bootstraps it does not know how often somebody was "
-        "drawn: it writes down the likeliest table, and proves cells only where a file counts each row once."
+        "nobody and the model's file does, it has the file. Of bootstraps it knows how often each tree drew each row "
+        "of the table where the file has the seeds, though not who that is; else it writes down the likeliest table. "
+        "Bootstraps prove cells only where a file counts each row once."
     )
     formula = (
         "table: leaves of all trees for each person, so that as few people as possible are in a leaf with more than it "
@@ -97,7 +99,8 @@ class Rebuild(AttackModel):
         "a linear program over sets of values, and by linear programs and whole people in cells of several trees. What "
         "a file's trees predict: least squares under the means of their leaves, or the numbers of the class that the "
         "first scores of boosting come to. Of bootstraps: the likeliest numbers of people in these cells, draws taken "
-        f"to be Poisson distributed. {BY_MARGINALS}"
+        "to be Poisson distributed; where the draws of each row are known, a cell and a class for each row, so that as "
+        f"few draws as possible are in a leaf with more than it counts, by simulated annealing. {BY_MARGINALS}"
     )
     source = (
         f"{FERRY}: the table that agrees with all trees, by a constraint solver; limits on cells of a table by its "
@@ -159,26 +162,39 @@ def _of_draws(
 ) -> TableBelief:
     """The likeliest table of which the trees' bootstraps were drawn, with as many people as each draws.
 
-    Where the file says how many people each leaf's draws are of, limits on what any table has follow from these.
+    Where the file has the seeds of the bootstraps it is the table of which they draw what the leaves count, and where
+    it says how many people each leaf's draws are of, limits on what any table has follow from these.
 
     Raises InconclusiveError where each tree alone has too many leaves.
     """
-    rows = known.rows
+    rows, deadline = known.rows, start + SEARCHED * seconds
     if by_class or rows is None:
         forest = regions.Forest.of(release, known.schema)
     else:
         forest = regions.Forest.of_rows(release, known.schema, rows, drawn=True)
-    found, together = draws.drawn_people(forest, release, start + SEARCHED * seconds)
-    is_over = time.monotonic() > start + SEARCHED * seconds
+    drawn = None if rows is None or rows.bags is None else bags.usable_draws(forest, rows.bags.draws)
+    wrong: int | None = None
+    if drawn is None:
+        found, together = draws.drawn_people(forest, release, deadline)
+    else:
+        bagged = bags.people_of_bags(forest, release, drawn, np.random.default_rng([known.seed, 47]), deadline)
+        found, together, wrong = bagged.people, bagged.trees_together, bagged.wrong
+    is_over = time.monotonic() > deadline
     evidence: dict[str, Any] = {"trees": len(forest.trees), "trees_together": together}
+    if drawn is not None and wrong is not None:
+        share = round(wrong / (int(drawn.sum()) * together / len(forest.trees)), 6)
+        evidence |= {"bags": "drawn from the seeds", "agrees": not wrong, "in_a_wrong_leaf": share}
     unused = [*forest.unused, *([KNOWN_MAY_BE_DRAWN] if known.people is not None and known.people.people else [])]
+    if drawn is not None and wrong is None:
+        unused.append(TOO_MANY_ROWS)
     if unused:
         evidence["unused"] = unused
     records = _records(forest, found, known)
     if not by_class and rows is not None:
         _add_predicted(records, forest, found, rows, known)
     all_used = together == len(forest.trees) and not unused
-    unfinished = TIME_IS_OVER if is_over else "" if all_used else NOT_ALL_USED
+    is_late = is_over and wrong is None
+    unfinished = NOT_AGREEING if wrong else TIME_IS_OVER if is_late else "" if all_used else NOT_ALL_USED
     belief = TableBelief(records, unfinished=unfinished, evidence=evidence)
     if rows is None or rows.people is None or not rows.drawn:
         return belief

@@ -196,7 +196,7 @@ def forest_classifier(estimator: ObjectView) -> EstimatorIR:
     else:
         plain = all(_rows_equal_people(one, tree) for one, tree in zip(members, trees, strict=True))
         counted = "exact" if plain else "unknown"
-    return EstimatorIR(classes, trees, "mean_per_tree", counted, sampling=bootstrap_sampling(estimator))
+    return EstimatorIR(classes, trees, "mean_per_tree", counted, sampling=_forest_sampling(estimator, members))
 
 
 def _drawn_by_weight(estimator: ObjectView) -> bool:
@@ -236,6 +236,20 @@ def bootstrap_sampling(estimator: ObjectView) -> Sampling:
     return Sampling(draws=draws if good else 1.0)
 
 
+def _forest_sampling(estimator: ObjectView, members: Sequence[Any]) -> Sampling:
+    """How many rows a forest draws for each tree, and the seeds that give them back, where rows have no weights.
+
+    Files of old versions of scikit-learn have no number of rows.
+    """
+    sampling = bootstrap_sampling(estimator)
+    seeds = [one.get("random_state") for one in members if isinstance(one, ObjectView)]
+    are_seeds = all(isinstance(seed, int) and 0 <= seed < 2**32 for seed in seeds)
+    if sampling.draws is None or not are_seeds or estimator.get("_sample_weight") is not None:
+        return sampling
+    rows = estimator.get("_n_samples")
+    return replace(sampling, bag_seeds=tuple(seeds), bag_rows=rows if isinstance(rows, int) and rows > 0 else None)
+
+
 def with_draws(tree: TreeIR) -> TreeIR:
     """The tree with its nodes' weights as numbers of draws, where they are whole; as it is where it has no weights."""
     if len(tree.numbers) < 2:
@@ -255,7 +269,7 @@ def forest_regressor(estimator: ObjectView) -> EstimatorIR:
     by_weight = _drawn_by_weight(estimator)
     drawn = trees if by_weight else tuple(with_draws(tree) for tree in trees)
     counted: Counted = "unknown" if by_weight else "bootstrap"
-    return EstimatorIR((), drawn, "mean_per_tree", counted, sampling=bootstrap_sampling(estimator))
+    return EstimatorIR((), drawn, "mean_per_tree", counted, sampling=_forest_sampling(estimator, members))
 
 
 def _stages(estimator: ObjectView) -> list[tuple[Any, ...]]:

@@ -11,7 +11,7 @@ from leafgate.algorithms.certainty import LEARNING_RATES
 from leafgate.algorithms.node_counts import TreeNumbers
 from leafgate.ir.model import Floats, ModelIR, TreeIR
 from leafgate.ir.node_numbers import NO_SAMPLING, NumberKind
-from leafgate.kernel.knowledge import TrainingRows
+from leafgate.kernel.knowledge import Bags, TrainingRows
 from leafgate.kernel.tree import Node, tree_arrays
 from leafgate.models.exposure.scores import PENALTIES, chance_of
 
@@ -27,6 +27,8 @@ OF_SQUARES = frozenset({"squared_error", "ls", "regression", "regression_l2", "l
 """What libraries call the loss under which a tree's leaves are means of what is left to predict."""
 PENALTY_NAMES = ("l2_regularization", "reg_lambda", "lambda_l2")
 """What libraries call the penalty on the square of scores."""
+MAX_BAG_DRAWS = 50_000_000
+"""Rows times trees, and draws times trees: where there are more, no bags are drawn again, which would take seconds."""
 
 
 def training_rows(
@@ -72,13 +74,15 @@ def training_rows(
             sums.append(None)
     if all(each is None for each in drawn):
         return None
+    bags = None if model.base else _bags(model)
     start: tuple[None, ...] = (None,) * (1 if model.base else 0)
     return TrainingRows(
-        people=_people(model, drawn),
+        people=_people(model, drawn) if bags is None else bags.n_rows,
         on_leaves=(*start, *rows),
         drawn=(*start, *drawn) if are_draws else (),
         sums=(*start, *sums),
         outputs=(*start, *outputs),
+        bags=bags,
     )
 
 
@@ -86,6 +90,26 @@ def _people(model: ModelIR, drawn: Sequence[Floats | None]) -> int | None:
     """How many rows there were: as many as each tree has, or as it drew of all of them."""
     totals = {round(float(each.sum())) for each in drawn if each is not None}
     return totals.pop() if len(totals) == 1 and model.sampling.draws in {None, 1.0} else None
+
+
+def _bags(model: ModelIR) -> Bags | None:
+    """The rows that the seeds in the file draw; None unless each root has as many draws, of as many different rows."""
+    seeds, roots = model.sampling.bag_seeds, [_root(tree) for tree in model.trees]
+    draws = {each[0] for each in roots}
+    n_draws = int(draws.pop() or 0) if len(draws) == 1 else 0
+    n_rows = model.sampling.bag_rows or (n_draws if model.sampling.draws == 1.0 else 0)
+    n_trees = len(seeds)
+    if n_trees != len(roots) or min(n_draws, n_rows, n_trees) < 1 or max(n_draws, n_rows) * n_trees > MAX_BAG_DRAWS:
+        return None
+    bags = Bags(seeds=seeds, n_rows=n_rows, n_draws=n_draws)
+    agree = all(np.count_nonzero(bags.of_tree(number)) == rows for number, (_, rows) in enumerate(roots))
+    return bags if agree else None
+
+
+def _root(tree: TreeIR) -> tuple[float | None, float | None]:
+    """The draws at the root of a tree, and how many different rows these are; None for what the file does not have."""
+    roots = {each.kind: float(each.values[0]) for each in tree.numbers if each.values.ndim == 1}
+    return roots.get("draws"), roots.get("rows")
 
 
 class _Leaves:

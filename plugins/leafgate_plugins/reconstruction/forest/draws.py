@@ -53,15 +53,45 @@ def drawn_people(forest: Forest, release: Release, deadline: float) -> tuple[lis
     Departure: draws of one bootstrap are multinomial, which for many people is nearly Poisson; numbers are rounded to
     whole people by their largest remainders.
     """
+    cells, numbers, likely = likely_people(forest, release, deadline)
+    return people_in_cells(forest, cells, numbers, whole_people(likely)), len(numbers)
+
+
+def likely_people(forest: Forest, release: Release, deadline: float) -> tuple[Ids, Sequence[int], Floats]:
+    """The cells, the trees that are looked at, and the likeliest numbers of people.
+
+    Returns:
+        The leaves of each cell, shape (n_cells, n_trees); the positions of these trees in the forest; and how many
+        people of each class are likely in each cell, shape (n_classes, n_cells).
+
+    Raises:
+        InconclusiveError: each tree alone has too many leaves.
+    """
     cells, numbers = _cells(forest, release)
     used = [forest.trees[number].people for number in numbers]
-    likely = [likeliest(cells, [each[:, label] for each in used], deadline) for label in range(len(forest.classes))]
-    people: list[Assignment | None] = []
-    for n in _whole(np.array(likely)):
+    start, likely = time.monotonic(), []
+    for label in range(len(forest.classes)):
+        share = (label + 1) / len(forest.classes)
+        until = start + share * (deadline - start) if np.isfinite(deadline) else deadline
+        likely.append(likeliest(cells, [each[:, label] for each in used], until))
+    return cells, numbers, np.array(likely)
+
+
+def people_in_cells(forest: Forest, cells: Ids, numbers: Sequence[int], people: Ids) -> list[Assignment | None]:
+    """The people of each class by their leaves, None where nobody is; NO_LEAF in the trees that were left out.
+
+    Args:
+        forest: of which the cells are.
+        cells: shape (n_cells, n_trees), the leaves of each cell.
+        numbers: the positions of these trees in the forest.
+        people: shape (n_classes, n_cells), how many people are in each cell.
+    """
+    found: list[Assignment | None] = []
+    for n in people:
         leaf = np.full((int(n.sum()), len(forest.trees)), NO_LEAF, dtype=np.int64)
         leaf[:, list(numbers)] = np.repeat(cells, n, axis=0)
-        people.append(Assignment(leaf=leaf, missed=0) if len(leaf) else None)
-    return people, len(numbers)
+        found.append(Assignment(leaf=leaf, missed=0) if len(leaf) else None)
+    return found
 
 
 def _cells(forest: Forest, release: Release) -> tuple[Ids, Sequence[int]]:
@@ -130,7 +160,7 @@ def _most_empty(trees: int) -> int:
     return int(binom.ppf(1 - RARE, trees, np.exp(-1.0)))
 
 
-def _whole(people: Floats) -> Ids:
+def whole_people(people: Floats) -> Ids:
     """Whole numbers of people, as many in all, by the largest remainders; of the same shape."""
     whole = np.floor(people).astype(np.int64)
     left = round(float(people.sum())) - int(whole.sum())

@@ -168,9 +168,12 @@ def test_a_bootstrap_has_rows_and_draws(classes: int) -> None:
     assert all((each is not None) == (classes == 0) for each in found.sums)
 
 
-def test_how_many_rows_there_were_is_unknown_where_some_are_drawn() -> None:
+def test_how_many_rows_there_were_is_known_where_some_are_drawn() -> None:
+    """The file says so, and the trees agree with what their seeds draw of as many rows."""
     found, _ = drawn(ensemble.RandomForestRegressor(5, max_samples=50, random_state=0), 0)
-    assert found.people is None
+    assert found.people == N
+    assert found.bags is not None
+    assert found.bags.n_draws == 50
 
 
 @pytest.mark.parametrize(
