@@ -4,7 +4,8 @@
 
 DIR holds the folders `adult` and `german_credit`. Writes docs/results/rebuild.csv. It needs scikit-learn, XGBoost and
 LightGBM. Forests are fitted on one column for each value, without bootstrap unless a model says otherwise. Models of
-files have their libraries' own settings; regression predicts hours per week, the others the income.
+files have their libraries' own settings; regression predicts hours per week, the others the income. There the attacks
+know how each column is distributed.
 """
 
 from __future__ import annotations
@@ -217,7 +218,7 @@ def rows(
         if release.count_semantics not in attack.reads:
             yield start
             continue
-        known = replace(grant_knowledge(people), rows=of_training)
+        known = replace(grant_knowledge(people, distribution=of_training is not None), rows=of_training)
         begin = time.monotonic()
         try:
             (belief,) = attack.infer(release, known)
