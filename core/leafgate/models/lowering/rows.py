@@ -21,6 +21,8 @@ ABSOLUTE = 1e-6
 """And sums of a few people by this number."""
 BY_ACCIDENT = 1e-6
 """A law is believed if sums fit it by accident less often than this, all laws that were tried together."""
+FEW_LEAVES = 4
+"""Of fewer leaves a law that is searched for is not believed: rate and penalty fit two of them often."""
 OF_MEDIANS = frozenset({"absolute_error", "mae"})
 """Criteria of trees whose leaves predict no mean."""
 OF_SQUARES = frozenset({"squared_error", "ls", "regression", "regression_l2", "l2", "mse", "mean_squared_error"})
@@ -138,7 +140,9 @@ def _rows(tree: TreeIR, *, are_draws: bool) -> tuple[Floats | None, Floats | Non
     """The rows at each node, each once and as often as it was drawn; None where the file has no whole numbers."""
     if are_draws:
         return _numbers(tree, "rows"), _numbers(tree, "draws")
-    rows = tree.counts.sum(axis=1) if tree.size is None and tree.counts is not None else tree.size
+    rows = _numbers(tree, "rows")
+    if rows is None:  # else `size` may be what they weigh
+        rows = tree.counts.sum(axis=1) if tree.size is None and tree.counts is not None else tree.size
     good = rows is not None and np.isfinite(rows).all() and bool((rows == np.rint(rows)).all())
     return (rows, rows) if good else (None, None)
 
@@ -170,12 +174,18 @@ def _of_numbers(model: ModelIR, scores: Floats, rows: Floats, *, is_first: bool)
 
 
 def _of_class(model: ModelIR, output: int | None, scores: Floats, rows: Floats) -> Floats | None:
-    """How many of each leaf's rows have the class of a first tree's scores, by a law that makes them whole numbers."""
+    """How many of each leaf's rows have the class of a first tree's scores, by a law that makes them whole numbers.
+
+    None where no law does, or several do which make them different ones.
+    """
     rate, penalty = _setting(model, ("learning_rate",)), _setting(model, PENALTY_NAMES)
     k = len(model.classes)
     rates = LEARNING_RATES if rate is None else (rate,)
     penalties = PENALTIES if penalty is None else (penalty,)
     laws = [*product(rates, penalties, (1.0,) if k == 2 else (2.0, 1.0, k / (k - 1)))]
+    if len(laws) > 1 and len(scores) < FEW_LEAVES:
+        return None
+    fitting: Floats | None = None
     for each_rate, each_penalty, bend in laws:
         base, p = _start(model, output, scores, rows, each_penalty, bend)
         steps = (scores - base) / each_rate * (rows * bend * p * (1 - p) + each_penalty)
@@ -183,8 +193,10 @@ def _of_class(model: ModelIR, output: int | None, scores: Floats, rows: Floats) 
         near, off = np.rint(found), RELATIVE * (abs(steps) + rows * p) + ABSOLUTE
         fits = (abs(found - near) <= off) & (near >= 0) & (near <= rows)
         if fits.all() and np.log(np.minimum(2 * off, 1)).sum() < np.log(BY_ACCIDENT / len(laws)):
-            return np.asarray(near)
-    return None
+            if fitting is not None and (fitting != near).any():
+                return None
+            fitting = near
+    return fitting
 
 
 def _start(
