@@ -84,3 +84,25 @@ def test_ten_thousand_people_are_done_in_ten_minutes() -> None:
     (row,) = (row for row in found if (row.data, row.people, row.trees) == script.LARGE)
     assert row.seconds < 600
     assert row.proved > 0.3
+
+
+def test_what_files_of_models_give_back_is_as_the_page_says() -> None:
+    script, found = own()
+    text = " ".join((DOCS / "measurements/rebuild.md").read_text(encoding="utf-8").split())
+    rows = {row.model: row for row in found if row.model in script.FILES}
+    assert rows.keys() == script.FILES.keys()
+    proved = {name: f"{100 * row.proved:.1f} %" for name, row in rows.items()}
+    forest = rows["regression forest"]
+    without = f"({100 * forest.records_without:.1f} % are right without it)"
+    assert f"give back {100 * forest.records:.1f} % of the records {without}" in text
+    assert f"and {proved['regression forest']} of the cells are proved" in text
+    assert (
+        f"One tree proves {proved['regression tree']}, with at least 20 people a leaf "
+        f"{proved['regression tree, 20 people a leaf']}." in text
+    )
+    assert (
+        f"LightGBM proves {proved['LightGBM']} of the cells, histogram boosting {proved['histogram boosting']} "
+        f"({proved['histogram boosting of numbers']} for numbers), gradient boosting {proved['gradient boosting']}, "
+        f"and the first round of XGBoost {proved['XGBoost']}." in text
+    )
+    assert f"default random forest** proves {proved['random forest on bootstraps, its file']} of the cells" in text
