@@ -105,4 +105,8 @@ def test_what_files_of_models_give_back_is_as_the_page_says() -> None:
         f"({proved['histogram boosting of numbers']} for numbers), gradient boosting {proved['gradient boosting']}, "
         f"and the first round of XGBoost {proved['XGBoost']}." in text
     )
+    readme = " ".join((DOCS.parent / "README.md").read_text(encoding="utf-8").split())
+    assert (
+        f"LightGBM model proves {100 * rows['LightGBM'].proved:.0f} % of the cells of 1,000 people of Adult" in readme
+    )
     assert f"default random forest** proves {proved['random forest on bootstraps, its file']} of the cells" in text
