@@ -1,4 +1,4 @@
-"""Ordinary pipelines: what their files tell of the cells of a few people, and what scrub leaves of it.
+"""Ordinary pipelines: what their files disclose of the cells of a few people, and what scrub leaves of it.
 
     python docs/reproduce/ordinary_pipelines.py --root DIR [--data ...] [--page FILE]
 
@@ -233,7 +233,7 @@ MODELS: Mapping[str, Callable[[People, Path], str]] = {
 
 @dataclass(frozen=True)
 class Row:
-    """What one file tells, before and after scrub.
+    """What one file discloses, before and after scrub.
 
     Attributes:
         data: the table.
@@ -262,7 +262,7 @@ def opened(folder: Path, people: People, model: str) -> Session:
 
 
 def high(release: Release) -> str:
-    """The kinds of what the file tells of single people and small groups."""
+    """The kinds of what the file discloses of single people and small groups."""
     items = () if release.file is None else release.file.discloses
     return ", ".join(sorted({item.kind for item in items if item.severity == "high"}))
 

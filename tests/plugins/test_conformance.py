@@ -95,7 +95,7 @@ EXPECTED: dict[tuple[str, int], dict[str, str]] = {
     ("smallest_leaf", 0): SHAPE,
     ("leave_one_out", 0): {"sees_a_leak": "it trains models of its own, which beside shared numbers have no noise"},
     ("sacroml", 0): {"catches_a_leak": "sorted scores do not tell whose class is right"},
-    ("file_disclosure", 0): {"sees_a_leak": "it scores what a file tells, and the kit's releases come from none"},
+    ("file_disclosure", 0): {"sees_a_leak": "it scores what a file discloses, and the kit's releases come from none"},
     ("distinguish", 1): {
         "catches_a_leak": "one run needs many made-up people, each counted apart; the kit's counts one"
     },

@@ -56,7 +56,7 @@ def log(audits: Path, name: str, *words: str, before: str = "") -> Ended:
 
 
 def tags(audits: Path) -> dict[str, str]:
-    """The tags of the one run in the store, as files tell them without MLflow."""
+    """The tags of the one run in the store, as its files have them, without MLflow."""
     found = list((audits / "store").glob("*/*/tags/leafgate.*"))
     return {file.name: file.read_text() for file in found}
 

@@ -256,7 +256,7 @@ def test_commands_take_a_folder_as_they_take_a_file(tmp_path: Path) -> None:
     policy = tmp_path / "policy.yaml"
     assert command("init", data, "--model", folder, "--out", policy).code == 0
     assert 'path: "model"' in policy.read_text()
-    assert "# The file tells, beyond its predictions, high: rows that the model was given" in policy.read_text()
+    assert "# The file discloses, beyond its predictions, high: rows that the model was given" in policy.read_text()
     assert command("validate", policy).code == 0
     scrubbed, converted, written = tmp_path / "scrubbed.json", tmp_path / "converted.json", tmp_path / "new.skops"
     assert command("scrub", folder, scrubbed, "--leaves", "shares", "--policy", policy).code == 0

@@ -81,7 +81,7 @@ def sums_of(report: Mapping[str, Any]) -> Sums:
 
 
 def declared(report: Mapping[str, Any], finding: Mapping[str, Any]) -> bool:
-    """Does the report say that this verdict tells more than its numbers do? The one exception there is."""
+    """Does the report say that this verdict discloses more than its numbers do? The one exception there is."""
     return any(note.startswith(f"Whether {finding['metric']} is ") for note in report["notes"])
 
 

@@ -64,7 +64,7 @@ class FileNumbers:
 
     `trees` are the last of the release's trees; `classes` its classes in the file's order. `subsample` and `weighted`
     are what the policy says of the training: a tree's rows are that share of the table's people at random; rows had
-    weights that no file tells.
+    weights that no file discloses.
     """
 
     trees: tuple[TreeNumbers, ...]

@@ -172,7 +172,7 @@ def finding_details(finding: JsonObject) -> Iterator[str]:
         others = evidence.get("people_with_others")
         yield f"values judged: {values}" + ("" if others is None else f"; {number_words(others)} people have others")
     yield from _distribution_lines(finding)
-    yield from (f"the file tells ({item['severity']}): {item['says']}" for item in evidence.get("discloses", ()))
+    yield from (f"the file discloses ({item['severity']}): {item['says']}" for item in evidence.get("discloses", ()))
     yield from (str(evidence[key]) for key in ("reason", "reason_in_full", "problem") if evidence.get(key))
     if "dropped" in evidence:
         yield f"people left out for missing cells, whom the file may count: {number_words(evidence['dropped'])}"

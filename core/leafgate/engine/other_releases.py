@@ -208,7 +208,7 @@ MAX_REPORT_BYTES = 64 * 2**20
 """A report of more bytes is refused."""
 
 HEAD_BYTES = 2_000
-"""So many bytes of a file tell whether it is a report."""
+"""So many bytes of a file show whether it is a report."""
 
 
 def _is_report(place: str, spec: ReleaseSpec) -> bool:

@@ -189,8 +189,8 @@ def _other_sources(policy: Policy) -> Iterator[str]:
         yield f"{len(policy.releases)} other {others} of these people, and who was in the table of each"
 
 
-OPEN_DOMAIN = "was taken from the data, and the release tells it."
-EXTREME_BOUND = "occurs, and the release tells it: so somebody has it. Declare rounder ones, for what could occur."
+OPEN_DOMAIN = "was taken from the data, and the release discloses it."
+EXTREME_BOUND = "occurs, and the release discloses it: so somebody has it. Declare rounder ones, for what could occur."
 WEIGHTED_ROWS = (
     "weighs rows, and weights are not people: wherever limits count people, each row is one person. A release may show "
     "weights."

@@ -62,8 +62,8 @@ class ModelReader:
             is asked about files of all formats, and answers at once.
         read: Returns the model in the bytes of a file; the second argument is what errors call the file. It runs no
             code of the file's, takes memory and time in proportion to the bytes, and raises ReleaseError for what it
-            cannot read. The core checks the model that it returns. In `ModelIR.discloses` it states what the file tells
-            besides predictions; where it states nothing, no audit of such a file passes.
+            cannot read. The core checks the model that it returns. In `ModelIR.discloses` it states what the file
+            discloses besides predictions; where it states nothing, no audit of such a file passes.
         max_bytes: Larger files are refused before they are read; at most 512 MB.
         texts: Returns what the texts of its models consist of.
         from_object: Returns the model of an object in memory, such as a fitted estimator; ReleaseError for objects
@@ -91,7 +91,7 @@ class ModelReader:
             for `ModelIR.format`.
         write: Returns a model as a file of this format; the second argument is the file that the model was made from,
             of whatever format, whose structure is kept where this one needs it. What `read` makes of the new file
-            predicts the same for everybody, and the new file tells no more than the model does. Raises ReleaseError for
+            predicts the same for everybody, and the new file discloses no more than the model. Raises ReleaseError for
             a model that the format cannot hold, or another file than the format needs, and InconclusiveError where a
             library is not installed, with the command that installs it. None for a reader that writes nothing.
         tested: Programs, with or without a version, whose files were read in tests as these programs answer, such as

@@ -280,7 +280,7 @@ class Remedy:
         """
         line = f"`{' '.join(afterwards)}`"
         if afterwards == REPAIR:
-            then = f", take out of its file what it tells beside its predictions ({line}), and audit that file"
+            then = f", take out of its file what it discloses beside its predictions ({line}), and audit that file"
         elif afterwards:
             then = f", write its file with labels alone ({line}), and audit that file"
         else:

@@ -105,7 +105,7 @@ class Learner:
             Empty where that is not known.
         unknown: names of parameters that the model depends on and that its file does not hold: nothing can be fitted
             before `trained_by` names them.
-        categories: the names of the features that the library itself took for categories, where the file tells.
+        categories: the names of the features that the library itself took for categories, where the file discloses.
     """
 
     estimator: str

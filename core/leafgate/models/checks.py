@@ -31,15 +31,15 @@ def file_disclosure_check(policy: Policy, plugins: Plugins, release: Release) ->
     }
     remedies: tuple[Remedy, ...] = ()
     if broken:
-        evidence["problem"] = f"the policy publishes {claim}, and the file tells {level}"
+        evidence["problem"] = f"the policy publishes {claim}, and the file discloses {level}"
         remedies = (_remedy(release, claim),)
     elif unknown:
-        evidence["problem"] = f"the reader of {release.file.format} files does not state what they tell"
+        evidence["problem"] = f"the reader of {release.file.format} files does not state what they disclose"
         text = "Update the plugin that reads this format; it must state `ModelIR.discloses`."
         remedies = (Remedy(action="advise", text=text),)
     evidence |= {"remedy": remedies[0].text} if remedies else {}
     origin = plugins.origin(policy.build)
-    alarm = "the model's file tells more than the policy publishes"
+    alarm = "the model's file discloses more than the policy publishes"
     yield Finding(
         "published_file",
         "published_file",
@@ -67,7 +67,7 @@ def _remedy(release: Release, claim: Level) -> Remedy:
 
 
 def effective_level(leaves: Level, discloses: list[FileDisclosure]) -> Level:
-    """The most that stands on the leaves or follows from what else the file tells."""
+    """The most that stands on the leaves or follows from what else the file discloses."""
     return max([leaves, *(item.level for item in discloses if item.level is not None)], key=LEVELS.index)
 
 

@@ -56,7 +56,7 @@ class ModelHints:
         numbers: columns that it takes as numbers.
         values: columns that it takes as values.
         unresolved_features: features that nobody can place.
-        says: what the file tells beyond its predictions.
+        says: what the file discloses beyond its predictions.
         texts: columns of the table that hold no numbers.
         known: values that it knows of any column.
         fills_missing: columns of whose missing cells it makes something that it makes of no unknown value: their

@@ -85,8 +85,8 @@ def _audited_again(remedy: Remedy) -> str:
     """How a model that was trained again is audited, as the end of a clause."""
     if remedy.afterwards == REPAIR:
         return (
-            ", audit it with `leafgate.audit`, and let `leafgate.repair` take out of its file what that tells beside "
-            "its predictions"
+            ", audit it with `leafgate.audit`, and let `leafgate.repair` take out of its file what that discloses "
+            "beside its predictions"
         )
     if remedy.afterwards:
         return ', audit it with `publish="labels"`, and let `leafgate.repair` write its file with labels alone'

@@ -47,7 +47,7 @@ MIN_TRUTH = 0.95
 MIN_TRUTH_IN_NOISE = 0.9
 """The same where there is a little noise on the release."""
 MIN_AREA = 0.8
-"""The least area under the ROC curve where a release tells who is in the table; its labels alone allow 0.83."""
+"""The least area under the ROC curve where a release discloses who is in the table; its labels alone allow 0.83."""
 MAX_AREA_BY_CHANCE = 0.25
 """How far it may be from one half where nothing is disclosed: more than three standard deviations."""
 CERTAIN = 0.99

@@ -79,7 +79,7 @@ WORD = re.compile(r"[a-z_]{1,20}")
 def learner_of(
     settings: Mapping[str, str], objective: str, rounds: int, categories: frozenset[str], *, weighted: bool
 ) -> Learner | None:
-    """The estimator that was fitted, as far as a file tells; None where the file has no parameters.
+    """The estimator that was fitted, as far as a file discloses; None where the file has no parameters.
 
     `categories` are the names of the features that are categories; `weighted`: rows or classes had weights, which a
     file does not hold.

@@ -209,7 +209,7 @@ class FileDisclosure(ReleaseAtMost):
     policy_example = "at_most: 0"
     public = "number"
     threat_model = "The adversary reads the file itself, not only what it predicts."
-    plain_failure = "the model's file tells more than it may"
+    plain_failure = "the model's file discloses more than it may"
     formula = (
         "number of things the file discloses with this severity or a worse one; 0 for leafgate's own release files"
     )
@@ -220,7 +220,9 @@ class FileDisclosure(ReleaseAtMost):
         file = case.release.file
         items = () if file is None else file.discloses
         if NOT_STATED in items:
-            raise InconclusiveError("the reader of the file's format does not state what it tells besides predictions")
+            raise InconclusiveError(
+                "the reader of the file's format does not state what it discloses besides predictions"
+            )
         unknown = [item.says for item in items if item.kind == NOT_STATED.kind]
         known = (item for item in items if item.kind != NOT_STATED.kind)
         counted = [item for item in known if order.index(item.severity) >= order.index(self.severity)]
@@ -248,7 +250,7 @@ class FileDisclosure(ReleaseAtMost):
             return Remedy.running(CELLS_MENDED, scrub_command(leaves), brief=True)
         if release.predicts_numbers:
             if not self.holds(int(self.severity == "low")):  # without the numbers of its leaves nobody could predict
-                text = "No file of this model tells so little: train one that predicts labels, or publish no file."
+                text = "No file of this model discloses so little: train one that predicts labels, or publish no file."
                 return Remedy(action="advise", text=text)
             numbers = ". It has the numbers that it predicts by and no others, means rounded."
             return Remedy.running(REPAIR_CLAUSE, REPAIR, numbers, brief=True)
@@ -268,5 +270,5 @@ class FileDisclosure(ReleaseAtMost):
             also = " (labels where the policy publishes no more)" if leaves != "labels" and "labels" in left else ""
             what = f"Write the model anew with {leaves} on its leaves{also}"
             return Remedy.running(what, scrub_command(leaves), brief=True)
-        what = f"No scrubbed file of this model tells so little. {REPAIR_CLAUSE}"
+        what = f"No scrubbed file of this model discloses so little. {REPAIR_CLAUSE}"
         return Remedy.running(what, REPAIR, brief=True)

@@ -56,7 +56,7 @@ def learner_of(
     categories: frozenset[str],
     parameters: Mapping[str, Any] | None,
 ) -> Learner | None:
-    """The estimator that was fitted, as far as a file tells; None for what it is not fitted for.
+    """The estimator that was fitted, as far as a file discloses; None for what it is not fitted for.
 
     `categories` are the names of the features that are categories, `parameters` the settings that the state of a
     Booster holds beside its model; None of a file that holds the model alone.

@@ -144,7 +144,7 @@ def policy(path: str, **build: Any) -> dict[str, Any]:
 
 
 def kinds(ended: Ended, severity: str = "high") -> set[str]:
-    """The kinds of what an audited file tells with this severity."""
+    """The kinds of what an audited file discloses with this severity."""
     (found,) = [each for each in ended.document["findings"] if each["id"] == "published_file"]
     return {item["kind"] for item in found["evidence"]["discloses"] if item["severity"] == severity}
 
@@ -398,6 +398,6 @@ def test_the_remedy_of_a_forest_with_cells_of_a_few_people_is_scrub_and_asks_whe
 
 
 def remedies(ended: Ended) -> list[dict[str, Any]]:
-    """What the finding on what the file tells says is to be done."""
+    """What the finding on what the file discloses says is to be done."""
     (found,) = [each for each in ended.document["findings"] if each.get("metric") == "file_disclosure"]
     return list(found["remedies"])

@@ -303,7 +303,7 @@ def test_a_missing_cell_goes_where_its_stand_in_went(fill: float) -> None:
 
 
 def of_shares(shares: list[float]) -> Any:
-    """A tree whose leaves say these shares of the second class, and its level as its file tells it."""
+    """A tree whose leaves say these shares of the second class, and its level as its file discloses it."""
     inner, n = len(shares) - 1, len(shares)
     none = [LEAF] * n
     tree = TreeIR(

@@ -57,7 +57,7 @@ def test_a_repaired_model_passes_its_audit_and_says_what_was_changed(tmp_path: P
     assert (found.code, found.document["verdict"]) == (0, "pass")
     leaves = found.document["release"]["leaves"]
     assert f"1 tree, {2 * leaves - 1} nodes, {leaves} leaves; the given model has 1 tree, 185 nodes, 93" in ended.out
-    assert "on its leaves: labels; the given file tells counts" in ended.out
+    assert "on its leaves: labels; the given file discloses counts" in ended.out
     assert "exact: no pruning" in ended.out
     whose = "other people of data.test, whom nothing was chosen by"
     assert re.search(rf"accuracy on \d+ {whose}: about 0\.\d before, about 0\.\d after", ended.out)
@@ -414,7 +414,7 @@ def test_the_remedies_of_a_forest_lead_to_a_file_that_passes(leaves: str, tmp_pa
         ("leafgate", "repair", "MODEL", "--policy", "POLICY", "--out", "NEW")
     }
     [trained] = [each for each in broken["k_anonymity@linking#class"] if each["action"] == "retrain"]
-    assert "take out of its file what it tells beside its predictions (`leafgate repair MODEL" in trained["text"]
+    assert "take out of its file what it discloses beside its predictions (`leafgate repair MODEL" in trained["text"]
     assert repaired(tmp_path).code == 0
     assert audited(tmp_path).document["verdict"] == "pass"
 

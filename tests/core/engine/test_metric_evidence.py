@@ -1,4 +1,4 @@
-"""What a metric tells beside its scores, and metrics whose scores the public may not see."""
+"""What a metric discloses beside its scores, and metrics whose scores the public may not see."""
 
 from __future__ import annotations
 

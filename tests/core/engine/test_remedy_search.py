@@ -257,7 +257,7 @@ def test_labels_alone_are_no_remedy_where_all_leaves_have_one(tmp_path: Path) ->
 
 
 def test_a_remedy_names_the_limits_that_it_leaves_broken(tmp_path: Path) -> None:
-    """The file tells what a limit on it forbids, whatever its trees are."""
+    """The file discloses what a limit on it forbids, whatever its trees are."""
     case = SCRIPT["random_case"](tmp_path / "case", "sklearn tree", np.random.default_rng(4))
     case.document["metrics"] = [{"use": "k_anonymity", "at_least": 35}, {"use": "file_disclosure", "at_most": 0}]
     report = case.audit()

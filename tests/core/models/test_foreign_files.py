@@ -112,7 +112,7 @@ def test_a_broken_limit_on_a_file_lists_what_it_counts_and_the_command_that_mend
     (folder / "policy.yaml").write_text(text)
     lines = leafgate("audit", folder / "policy.yaml").out.splitlines()
     broken = next(i for i, line in enumerate(lines) if "FAIL  file_disclosure" in line)
-    (told,) = [i for i, line in enumerate(lines) if "the file tells (high)" in line]
+    (told,) = [i for i, line in enumerate(lines) if "the file discloses (high)" in line]
     assert told > broken  # and it stands under no limit that holds
     assert any("what to do: Write the model anew" in line for line in lines)
     report = leafgate("audit", folder / "policy.yaml", "--json").document

@@ -48,7 +48,7 @@ def test_a_mean_tree_of_spread_out_pay_passes() -> None:
     table = people()
     audit = audited(regressor(max_depth=4), table, pay_of(table).round(0))
     found = verdicts(audit)
-    assert found.pop("file_disclosure") in {"pass", "fail"}  # what a file tells besides is scrubbed
+    assert found.pop("file_disclosure") in {"pass", "fail"}  # what a file discloses besides is scrubbed
     assert set(found.values()) == {"pass"}
 
 

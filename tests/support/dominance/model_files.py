@@ -148,7 +148,7 @@ def fit_forest(rng: Rng, people: People) -> Fitted:
 
 
 def fit_histogram_boosting(rng: Rng, people: People) -> Fitted:
-    """Histogram boosting, whose file tells how many people every node has."""
+    """Histogram boosting, whose file discloses how many people every node has."""
     x, y = features_of(people.table), classes_of(people.table)
     model = HistGradientBoostingClassifier(
         max_iter=2, max_depth=3, min_samples_leaf=int(rng.choice([2, 10])), early_stopping=False

@@ -319,7 +319,7 @@ def _with_a_number_changed(rng: Rng, made: HandMade, level: str) -> Iterator[Pro
 
 
 def records_case(rng: Rng) -> Iterator[Problem]:
-    """Records beside trees: none, all withheld, some cells, all cells; each tells more than the one before."""
+    """Records beside trees: none, all withheld, some cells, all cells; each discloses more than the one before."""
     people = draw_people(rng)
     while people.table.people > 200:
         people = draw_people(rng)

@@ -89,7 +89,7 @@ def with_rounded_numbers(model: ModelIR) -> ModelIR:
 
 
 def _tells_counts(model: ModelIR) -> bool:
-    """Do counts follow from the numbers on its leaves, whatever else its file tells?"""
+    """Do counts follow from the numbers on its leaves, whatever else its file discloses?"""
     return with_implied_disclosures(replace(model, discloses=())).level == "counts"
 
 

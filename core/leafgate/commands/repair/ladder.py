@@ -58,7 +58,7 @@ class Ladder:
         solutions: The exact solutions of the given tree.
         proves: Do they prove anything?
         broken_by_root: Limits that even a single leaf breaks, by the ids of their findings.
-        told: Does a file tell too much with this on its leaves, by the kind of the leaves' values? As far as is known.
+        told: Does a file disclose too much with this on its leaves, by the kind of the leaves' values? As far as known.
         stopped: Did the time limit end the search?
     """
 
@@ -205,7 +205,7 @@ class Ladder:
         return [*kept, *possible[-1:]]
 
     def _tells_too_much(self, leaves: LeafContent) -> bool:
-        """Does a file with few leaves break a limit on what files tell already?"""
+        """Does a file with few leaves break a limit on what files disclose already?"""
         key = leaves, self.model.given.values
         if key not in self.told:
             cuts = [few_leaves(tree) for tree in self.model.trees]

@@ -207,7 +207,7 @@ def reported_use(trial: Trial, bench: Workbench) -> Usefulness | None:
 
 
 def _merged(model: ModelIR, given: Report, release: Release | None, bench: Workbench) -> MergedModel:
-    """The model that does not name values of a few people, where the policy limits what the file tells and it does."""
+    """The model that does not name values of a few people, where the policy limits what the file discloses."""
     items = () if release is None or release.file is None else release.file.discloses
     if not any(item.kind == "people_listed" for item in items) or not any(map(_limits_file, given.findings)):
         return MergedModel(model)

@@ -209,7 +209,7 @@ class Workbench:
         return audited.report, None if audited.artifact is None else audited.artifact.release
 
     def told_by(self, model: ModelIR, leaves: LeafContent) -> str:
-        """What the file of a model tells that breaks a limit on what files tell; empty where nothing does.
+        """What the file of a model tells that breaks a limit on what files disclose; empty where nothing does.
 
         It is empty, too, where the model cannot be written so, which its candidate will show.
         """
@@ -385,5 +385,5 @@ def person_metrics(metrics: Sequence[Metric]) -> list[PersonMetric]:
 
 
 def is_of_file(finding: Finding) -> bool:
-    """Is it a finding on what a model's file tells beyond its predictions?"""
+    """Is it a finding on what a model's file discloses beyond its predictions?"""
     return finding.id == "published_file" or (finding.use or finding.metric) == "file_disclosure"

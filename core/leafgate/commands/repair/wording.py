@@ -74,7 +74,7 @@ def success_lines(outcome: Outcome, best: Trial, new: ModelIR, bench: Workbench)
     """What was done, how useful the new model is beside the given one, and what else was tried."""
     yield f"  {_step(best)}"
     yield f"  {_size(new)}; the given model has {_size(outcome.model)}"
-    yield f"  on its leaves: {_level(new)}; the given file tells {_level(outcome.model)}"
+    yield f"  on its leaves: {_level(new)}; the given file discloses {_level(outcome.model)}"
     if bench.rounds_numbers and has_means(new):
         yield "  numbers on its leaves are rounded: from means to the last digit people's sums follow"
     yield f"  it names {_names(new)}; the given file {_names(outcome.model)}"

@@ -123,6 +123,6 @@ def rest_of_policy(
     else:
         yield f"build: {{use: published, path: {json.dumps(folder)}}}"
     yield ""
-    yield from (f"# The file tells, beyond its predictions, {line}" for line in hints.says)
+    yield from (f"# The file discloses, beyond its predictions, {line}" for line in hints.says)
     yield f"publish: {{leaves: {hints.level}, measure: false}}"
     yield from tried_and_demanded(proposal, hints.level)

@@ -43,7 +43,7 @@ LEAST_DIGITS = 5
 
 
 def cells_disclosed(content: FileContent, table: Table | LargeTable, smallest_cell: int) -> tuple[FileDisclosure, ...]:
-    """What the file tells of the cells of a few people: an item of severity `high` for their texts, and for numbers.
+    """What the file discloses of the cells of a few people: an item of severity `high` for texts, and for numbers.
 
     Args:
         content: the texts and numbers of the file, by the column that each comes from.
@@ -155,7 +155,7 @@ def values_of_few(content: FileContent, table: Table | LargeTable, smallest_cell
 
 
 class _Judgement:
-    """The columns of which the file tells something, by what it tells."""
+    """The columns of which the file discloses something, by what it tells."""
 
     def __init__(self, table: Table | LargeTable, few: int) -> None:
         self.columns = {column.name: column for column in table.schema.columns}

@@ -262,19 +262,19 @@ def _canonical(thing: Any) -> Any:
 
 
 def states_disclosures(subject: ReaderSubject) -> None:
-    """Of each known file it states what that tells besides predictions, in words that it declares."""
+    """Of each known file it states what that discloses besides predictions, in words that it declares."""
     texts = subject.reader.texts().disclosures
     for known in subject.known:
         model = subject.reader.read(known.content, "model")
         if model.counts_people and model.level != "counts":
             raise NonConformance(
-                f"it reads numbers of people from {known.name}, and does not state that the file tells counts",
+                f"it reads numbers of people from {known.name}, and does not state that the file discloses counts",
                 "state a disclosure of the severity `high` and the level `counts`",
             )
         for item in model.discloses:
             if item == NOT_STATED:
                 raise NonConformance(
-                    f"it does not state what {known.name} tells besides predictions",
+                    f"it does not state what {known.name} discloses besides predictions",
                     "give the model `discloses`: an empty tuple if you looked and there is nothing",
                 )
             says = re.sub("[0-9]{1,9}", "#", item.written()["says"])
@@ -357,7 +357,7 @@ def _require_disclosures_of_nodes(subject: ReaderSubject, known: KnownModel, mod
             raise NonConformance(
                 f"the numbers under {key!r} of {known.name} are read by nobody, and what it discloses is the same "
                 "without them",
-                "read them (`TreeIR.counts`, `numbers`), or state in `discloses` what they tell, where they are there",
+                "read them (`TreeIR.counts`, `numbers`), or state in `discloses` what they disclose",
             )
 
 

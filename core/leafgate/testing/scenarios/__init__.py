@@ -104,7 +104,7 @@ class Scenario:
     `exposed` says of rows of a table whether the first kind gives their secret away; with `cells` to those only who
     know whose record is whose. `labels`: can the secret's values be declared in another order? `mechanism` makes the
     algorithm that attackers may run; then what the release claims of it is false, or (if it discloses nothing) true.
-    `control` makes people who are not in the table; with `members` the first kind of release tells that they are not.
+    `control` makes people who are not in the table; with `members` the first kind of release shows that they are not.
     """
 
     name: str

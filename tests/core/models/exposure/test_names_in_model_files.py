@@ -60,7 +60,7 @@ def audited(
     bounds: Sequence[float] = (0, 120),
     **encoding: Any,
 ) -> Ended:
-    """An audit that asks nothing but what the file tells of single people."""
+    """An audit that asks nothing but what the file discloses of single people."""
     table.to_csv(folder / "people.csv", index=False)
     jobs = {"job": COLUMNS["job"] | {"values": sorted(set(table["job"]))}} if declared else {}
     policy = {
@@ -78,7 +78,7 @@ def audited(
 
 
 def high_disclosures(ended: Ended) -> list[str]:
-    """What the file tells, by kind, where that is high."""
+    """What the file discloses, by kind, where that is high."""
     found = next(one for one in ended.document["findings"] if one["id"] == "published_file")
     return [one["kind"] for one in found["evidence"]["discloses"] if one["severity"] == "high"]
 

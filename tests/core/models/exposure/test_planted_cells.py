@@ -86,7 +86,7 @@ CODES = {"state": Encoding(codes={"well": 0.0, "ill": 1.0})}
 
 
 def told(content: bytes) -> list[str]:
-    """What the file tells of single people, by kind; other content counts, numbers of people on nodes do not."""
+    """What the file discloses of single people, by kind; other content counts, numbers of people on nodes do not."""
     model = read_foreign(content, "m")
     of_classes = {} if set(model.classes) == {"ill", "well"} else CODES
     loaded = lower_model(model, content, SCHEMA, of_classes, "m", N)

@@ -31,7 +31,7 @@ STATES = np.where((AGES > 40) ^ (np.arange(N) % 5 == 0), "ill", "well")
 
 
 def audited(folder: Path, content: bytes, **encoding: Any) -> tuple[int, str]:
-    """How an audit of what the file tells ends, and everything it wrote."""
+    """How an audit of what the file discloses ends, and everything it wrote."""
     (folder / "model").write_bytes(content)
     rows = [f"{name},{age},{state}" for name, age, state in zip(NAMES, AGES, STATES, strict=True)]
     (folder / "people.csv").write_text("\n".join(["name,age,state", *rows]))
