@@ -29,7 +29,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Node, Release, Schema, Table
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.knowledge import Bags, TrainingRows
+from leafgate.kernel.training_rows import Bags, TrainingRows
 from leafgate_plugins.reconstruction.rebuild import Rebuild
 from writing import fixed, put, read_rows, table, write_csv
 

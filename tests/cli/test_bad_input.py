@@ -74,7 +74,7 @@ POLICIES: dict[str, tuple[dict[str, Any], str, str]] = {
         "data.columns",
         "no column is a quasi_identifier",
     ),
-    "no class": ({"data.columns.ill.role": "sensitive"}, "data.columns", "no column has the role `class`"),
+    "no class": ({"data.columns.ill.role": "sensitive"}, "build", "needs a column with the role `class`"),
     "k below 1": ({"build.k": 0}, "build.k", "greater than or equal to 1"),
     "nothing to attack": ({"attacks": []}, "attacks", "list at least one"),
     "path with ..": ({"data.path": "../people.csv"}, "data.path", "leaves the policy's folder"),

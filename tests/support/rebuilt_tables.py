@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Node, NumericSplit, Release, Schema, leaves
-from leafgate.kernel.knowledge import Bags
+from leafgate.kernel.training_rows import Bags
 from leafgate.kernel.tree import WAYS_OF_MISSING
 from random_tables import categorical, numeric
 

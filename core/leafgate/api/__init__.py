@@ -98,7 +98,6 @@ if TYPE_CHECKING:
     from leafgate.kernel.knowledge import Membership as Membership
     from leafgate.kernel.knowledge import OtherRelease as OtherRelease
     from leafgate.kernel.knowledge import Targets as Targets
-    from leafgate.kernel.knowledge import TrainingRows as TrainingRows
     from leafgate.kernel.large_table import LargeTable as LargeTable
     from leafgate.kernel.leaf import Leaf as Leaf
     from leafgate.kernel.metrics import ABOUT_GROUPS as ABOUT_GROUPS
@@ -153,6 +152,7 @@ if TYPE_CHECKING:
     from leafgate.kernel.table import distinct_rows as distinct_rows
     from leafgate.kernel.table import make_table as make_table
     from leafgate.kernel.table import typed_column as typed_column
+    from leafgate.kernel.training_rows import TrainingRows as TrainingRows
     from leafgate.kernel.tree import MAX_DEPTH as MAX_DEPTH
     from leafgate.kernel.tree import MAX_TREES as MAX_TREES
     from leafgate.kernel.tree import Branch as Branch

@@ -50,8 +50,9 @@ if TYPE_CHECKING:
     from leafgate.ir.model_readers import ModelReader
     from leafgate.kernel.context import NamedRelease
     from leafgate.kernel.facts import Fact
-    from leafgate.kernel.knowledge import Mechanism, Retrain, TrainingRows
+    from leafgate.kernel.knowledge import Mechanism, Retrain
     from leafgate.kernel.metrics import Metric
+    from leafgate.kernel.training_rows import TrainingRows
 
 
 def grant_knowledge(

@@ -61,7 +61,7 @@ from leafgate.kernel.tree import MAX_TREES, Node, tree_arrays
 if TYPE_CHECKING:
     from leafgate.algorithms.node_counts import FileNumbers
     from leafgate.ir.content import FileContent
-    from leafgate.kernel.knowledge import TrainingRows
+    from leafgate.kernel.training_rows import TrainingRows
 
 
 def read_model_file(document: Any, place: str) -> ModelFile | None:

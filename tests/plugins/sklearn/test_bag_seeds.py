@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 
 from ensemble_rows import both_readings
 from leafgate.api import Column, Schema
-from leafgate.kernel.knowledge import Bags
 from leafgate.kernel.schema import bin_names
+from leafgate.kernel.training_rows import Bags
 from leafgate.models.lowering.release import lower_model
 from leafgate.readers import ModelIR
 from random_tables import numeric

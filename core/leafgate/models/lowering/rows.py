@@ -11,7 +11,7 @@ from leafgate.algorithms.certainty import LEARNING_RATES
 from leafgate.algorithms.node_counts import TreeNumbers
 from leafgate.ir.model import Floats, ModelIR, TreeIR
 from leafgate.ir.node_numbers import NO_SAMPLING, NumberKind
-from leafgate.kernel.knowledge import Bags, TrainingRows
+from leafgate.kernel.training_rows import Bags, TrainingRows
 from leafgate.kernel.tree import Node, tree_arrays
 from leafgate.models.exposure.scores import PENALTIES, chance_of
 
@@ -148,7 +148,8 @@ def _rows(tree: TreeIR, *, are_draws: bool) -> tuple[Floats | None, Floats | Non
 
 
 def _numbers(tree: TreeIR, kind: NumberKind) -> Floats | None:
-    found = [each.values for each in tree.numbers if each.kind == kind and each.values.ndim == 1]
+    numbers = [each for each in tree.numbers if each.kind == kind and each.values.ndim == 1]
+    found = [each.values for each in numbers if each.members is None and len(each.values) == tree.nodes]
     return found[0] if found else None
 
 

@@ -26,10 +26,10 @@ from leafgate.kernel.knowledge import (
     Knows,
     Membership,
     Targets,
-    TrainingRows,
 )
 from leafgate.kernel.release import BuildResult, Counted, Level, Publish, Records, Release
 from leafgate.kernel.table import Table
+from leafgate.kernel.training_rows import TrainingRows
 from leafgate.testing.scenarios.releases import (
     DisclosureLevel,
     full_tree_release,
