@@ -48,7 +48,8 @@ class TrainingRows:
     """What a model's published file states of the rows that its trees were grown on.
 
     Attributes:
-        people: how many rows there were; None where the file does not say so.
+        people: how many rows the trees were grown on; None where the file does not say so. Rows that were set aside to
+            know when to stop are not among them.
         on_leaves: for each tree of the release how many rows are on each of its leaves, shape (n_leaves,); None where
             the file does not say so of all rows. Where trees drew their rows, those that were drawn, each once.
         drawn: where each tree drew its rows with replacement the same, each row as often as it was drawn; else empty.

@@ -80,7 +80,7 @@ class Rebuild(AttackModel):
         "for what trees prove together. What is proved by then holds, and the table is the best that was found.",
     )
 
-    reads = frozenset({"exact", "bootstrap", "unknown"})
+    reads = frozenset({"exact", "bootstrap", "sampled", "unknown"})
     parts = frozenset({"trees"})
     needs = frozenset({"people", "rows", "distribution"})
     threat_model = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -47,8 +48,8 @@ def training_rows(
     the first leaf of n people, k of them of the class, has rate * (k - n p) / (n p (1 - p) s + penalty).
     """
     are_draws = model.sampling.draws is not None
-    if not are_draws and model.sampling != NO_SAMPLING:
-        return None
+    if not are_draws and replace(model.sampling, held_out=0.0) != NO_SAMPLING:
+        return None  # rows that were set aside to know when to stop are in none of the trees
     rows: list[Floats | None] = []
     drawn: list[Floats | None] = []
     sums: list[Floats | None] = []

@@ -176,16 +176,25 @@ def test_how_many_rows_there_were_is_known_where_some_are_drawn() -> None:
     assert found.bags.n_draws == 50
 
 
+def test_rows_of_a_sample_are_not_those_of_all() -> None:
+    x, y, table = rows_of(2)
+    model = ensemble.GradientBoostingClassifier(n_estimators=3, subsample=0.5)
+    assert read(sklearn_bytes(model, x, y), table).provenance.training_rows is None
+
+
 @pytest.mark.parametrize(
     "model",
     [
-        lambda: ensemble.GradientBoostingClassifier(n_estimators=3, subsample=0.5),
-        lambda: ensemble.GradientBoostingClassifier(n_estimators=3, n_iter_no_change=2),
+        lambda: ensemble.HistGradientBoostingClassifier(max_iter=4, early_stopping=True, random_state=0),
+        lambda: ensemble.GradientBoostingClassifier(n_estimators=4, n_iter_no_change=2, random_state=0),
     ],
 )
-def test_rows_of_a_sample_are_not_those_of_all(model: Make) -> None:
+def test_rows_that_were_set_aside_are_in_no_tree(model: Make) -> None:
     x, y, table = rows_of(2)
-    assert read(sklearn_bytes(model(), x, y), table).provenance.training_rows is None
+    found = read(sklearn_bytes(model(), x, y), table).provenance.training_rows
+    assert found is not None
+    assert found.people == N - N // 10
+    assert {float(each.sum()) for each in found.on_leaves if each is not None} == {float(found.people)}
 
 
 def test_medians_and_other_losses_are_no_means() -> None:
