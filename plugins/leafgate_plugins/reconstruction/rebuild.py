@@ -59,7 +59,7 @@ NOT_AGREEING = "the rebuilt table does not agree with all counts, and another on
 NOT_ALL_USED = "the attack did not use all trees and all known people together, which may give back more cells"
 TIME_IS_OVER = "the search ended with its time, and a longer one may have more cells right"
 PARTLY_KNOWN = "people are known whose cells in some tested columns are not, so that they are not used"
-SCORES_NOT_USED = "what the scores of later trees tell of the class was not used, which may give back more cells of it"
+PREDICTIONS_NOT_USED = "what the trees predict was not used to place people in leaves, which may give back more cells"
 KNOWN_MAY_BE_DRAWN = "people are known, and how often each bootstrap drew them is not, so that they are not used"
 TOO_MANY_ROWS = "the seeds give back which rows each tree drew, but rows and cells are too many to use that"
 NOT_IN_LEAVES = "the people who are known are not among those that the trees count"
@@ -135,17 +135,17 @@ class Rebuild(AttackModel):
         unused = (*forest.unused, *unused)
         agrees = not any(each is not None and each.missed for each in found)
         records = _records(forest, found, known)
-        scores_not_used = ""
+        predictions_used = True
         if not by_class and rows is not None:
-            scores_not_used = "" if _has_all_sums(forest, rows) else SCORES_NOT_USED
+            predictions_used = _uses_predictions(forest, rows)
             others = rows if not n_known else _without_sums_of_known(rows, release, known)
             _add_predicted(records, forest, found, others, known)
         return [
             TableBelief(
                 records,
                 proved_cells=limits.proved_cells,
-                proved_most=limits.proved_most(forest, all_used=not unused),
-                unfinished=NOT_AGREEING if not agrees else NOT_ALL_USED if unused else scores_not_used,
+                proved_most=limits.proved_most(forest, all_used=not unused and predictions_used),
+                unfinished=_unfinished(agrees=agrees, all_used=not unused, predictions_used=predictions_used),
                 evidence=_evidence(forest, limits, found, n_known, unused),
             )
         ]
@@ -194,7 +194,8 @@ def _of_draws(
         _add_predicted(records, forest, found, rows, known)
     all_used = together == len(forest.trees) and not unused
     is_late = is_over and wrong is None
-    unfinished = NOT_AGREEING if wrong else TIME_IS_OVER if is_late else "" if all_used else NOT_ALL_USED
+    unfinished = _unfinished(agrees=not wrong, all_used=all_used, predictions_used=by_class)
+    unfinished = TIME_IS_OVER if is_late and not wrong else unfinished
     belief = TableBelief(records, unfinished=unfinished, evidence=evidence)
     if rows is None or rows.people is None or not rows.drawn:
         return belief
@@ -206,9 +207,18 @@ def _of_draws(
     return replace(belief, proved_cells=limits.proved_cells, proved_most=most)
 
 
-def _has_all_sums(forest: Forest, rows: TrainingRows) -> bool:
-    """Does the file state for every tree sums of what the model predicts?"""
-    return bool(rows.sums) and all(rows.sums[number] is not None for number in forest.numbers)
+def _uses_predictions(forest: Forest, rows: TrainingRows) -> bool:
+    """Is nothing that trees predict left out? Sums of several trees limit each other, which is not looked at."""
+    return len(forest.trees) == 1 and bool(rows.sums) and rows.sums[forest.numbers[0]] is not None
+
+
+def _unfinished(*, agrees: bool, all_used: bool, predictions_used: bool) -> str:
+    """Why another table may have more cells right; empty where none may."""
+    if not agrees:
+        return NOT_AGREEING
+    if not all_used:
+        return NOT_ALL_USED
+    return "" if predictions_used else PREDICTIONS_NOT_USED
 
 
 def _add_predicted(

@@ -94,8 +94,19 @@ def test_a_regression_forest_gives_back_ages_and_pays() -> None:
     found = belief.records.sort_values("age")
     assert (found["age"].to_numpy() // 20).tolist() == [0, 1, 2, 3, 4]
     assert found["pay"].astype(str).tolist() == [PAY.domain[i] for i in (1, 3, 4, 8, 9)]
-    assert belief.unfinished == ""
+    assert "what the trees predict was not used" in belief.unfinished
     assert belief.evidence["agrees"]
+    assert belief.proved_most is not None  # the means may prove more
+
+
+def test_of_one_tree_nothing_is_left_out() -> None:
+    tree = means(PEOPLE, 20, 40)
+    release = Release({}, PEOPLE.schema, (tree,))
+    rows = rows_of((tree,), PEOPLE, sums=sums_of((tree,), PEOPLE), outputs=(None,))
+    known = grant_knowledge(PEOPLE)
+    belief = rebuilt(release, AdversaryKnowledge(known.schema, known.public, rows=rows))
+    assert belief.unfinished == ""
+    assert belief.proved_most is None
 
 
 def test_known_people_are_taken_out_of_counts_and_sums() -> None:
@@ -123,9 +134,9 @@ def test_sums_that_are_not_stated_leave_limits_on_the_class_open() -> None:
     sums = (sums_of(trees, PEOPLE)[0], None)
     rows = rows_of(trees, PEOPLE, sums=sums, outputs=(None, None))
     belief = rebuilt(release, AdversaryKnowledge(known.schema, known.public, rows=rows))
-    assert "later trees" in belief.unfinished
+    assert "what the trees predict" in belief.unfinished
     without = rebuilt(release, AdversaryKnowledge(known.schema, known.public, rows=rows_of(trees, PEOPLE)))
-    assert "later trees" in without.unfinished
+    assert "what the trees predict" in without.unfinished
     assert list(without.records.columns) == ["age"]
 
 
