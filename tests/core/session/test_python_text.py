@@ -46,8 +46,8 @@ REMEDIES = {
     "training": (Remedy.retraining(TRAINED, LEAVES), f"{TRAINED} and audit it again with `leafgate.audit`."),
     "training and a repair": (
         Remedy.retraining(TRAINED, LEAVES, afterwards=REPAIR),
-        f"{TRAINED}, audit it with `leafgate.audit`, and let `leafgate.repair` take out of its file what that tells "
-        "beside its predictions.",
+        f"{TRAINED}, audit it with `leafgate.audit`, and let `leafgate.repair` take out of its file what that "
+        "discloses beside its predictions.",
     ),
     "training and labels": (
         Remedy.retraining(TRAINED, LEAVES, ". 20 fails.", afterwards=SCRUB),
