@@ -176,7 +176,7 @@ def test_a_default_forest_in_a_file_gives_back_every_record(tmp_path: Path) -> N
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"a": rng.integers(0, 2, 40), "b": rng.integers(0, 4, 40), "c": rng.integers(0, 10, 40)})
     frame["y"] = (frame["a"] + frame["c"] / 5 + rng.normal(0, 0.5, 40) > 1.5).astype(int)
-    model = RandomForestClassifier(60).fit(frame[["a", "b", "c"]], frame["y"])
+    model = RandomForestClassifier(60, random_state=0).fit(frame[["a", "b", "c"]], frame["y"])
     frame.to_csv(tmp_path / "people.csv", index=False)
     (tmp_path / "model.skops").write_bytes(skops_bytes(model))
     (tmp_path / "policy.yaml").write_text(POLICY)

@@ -87,11 +87,11 @@ def reseeded(model: Any) -> Any:
 @pytest.mark.parametrize(
     "model",
     [
-        unseeded(RandomForestClassifier(4, max_depth=3).fit(X, Y)),
-        reseeded(RandomForestClassifier(4, max_depth=3).fit(X, Y)),
-        RandomForestClassifier(4, max_depth=3).fit(X, Y, sample_weight=1 + np.arange(N) % 3),
-        RandomForestClassifier(4, max_depth=3, class_weight="balanced").fit(X, Y),
-        RandomForestClassifier(4, max_depth=3, bootstrap=False).fit(X, Y),
+        unseeded(RandomForestClassifier(4, random_state=0, max_depth=3).fit(X, Y)),
+        reseeded(RandomForestClassifier(4, random_state=0, max_depth=3).fit(X, Y)),
+        RandomForestClassifier(4, random_state=0, max_depth=3).fit(X, Y, sample_weight=1 + np.arange(N) % 3),
+        RandomForestClassifier(4, random_state=0, max_depth=3, class_weight="balanced").fit(X, Y),
+        RandomForestClassifier(4, random_state=0, max_depth=3, bootstrap=False).fit(X, Y),
         BaggingClassifier(n_estimators=4, max_samples=0.5, random_state=0).fit(X, Y),
     ],
     ids=["no seeds", "another seed", "weights", "weights of classes", "no bootstrap", "bagging"],

@@ -75,28 +75,40 @@ def of_lightgbm(kind: str, **options: Any) -> Any:
 
 Make = Callable[[], Any]
 MODELS: dict[str, tuple[Make, Callable[[Any, Any, Any], bytes], int]] = {
-    "regression tree": (lambda: tree.DecisionTreeRegressor(max_depth=4), sklearn_bytes, 0),
+    "regression tree": (lambda: tree.DecisionTreeRegressor(max_depth=4, random_state=0), sklearn_bytes, 0),
     "regression forest": (
-        lambda: ensemble.RandomForestRegressor(4, max_depth=4, bootstrap=False, max_features=1),
+        lambda: ensemble.RandomForestRegressor(4, max_depth=4, bootstrap=False, max_features=1, random_state=0),
         sklearn_bytes,
         0,
     ),
-    "extra trees": (lambda: ensemble.ExtraTreesRegressor(4, max_depth=4), sklearn_bytes, 0),
-    "gradient boosting": (lambda: ensemble.GradientBoostingRegressor(n_estimators=4), sklearn_bytes, 0),
-    "gradient boosting of 2": (lambda: ensemble.GradientBoostingClassifier(n_estimators=4), sklearn_bytes, 2),
-    "gradient boosting of 3": (lambda: ensemble.GradientBoostingClassifier(n_estimators=4), sklearn_bytes, 3),
+    "extra trees": (lambda: ensemble.ExtraTreesRegressor(4, max_depth=4, random_state=0), sklearn_bytes, 0),
+    "gradient boosting": (lambda: ensemble.GradientBoostingRegressor(n_estimators=4, random_state=0), sklearn_bytes, 0),
+    "gradient boosting of 2": (
+        lambda: ensemble.GradientBoostingClassifier(n_estimators=4, random_state=0),
+        sklearn_bytes,
+        2,
+    ),
+    "gradient boosting of 3": (
+        lambda: ensemble.GradientBoostingClassifier(n_estimators=4, random_state=0),
+        sklearn_bytes,
+        3,
+    ),
     "histograms": (
-        lambda: ensemble.HistGradientBoostingRegressor(max_iter=4, l2_regularization=2.0, early_stopping=False),
+        lambda: ensemble.HistGradientBoostingRegressor(
+            max_iter=4, l2_regularization=2.0, early_stopping=False, random_state=0
+        ),
         sklearn_bytes,
         0,
     ),
     "histograms of 2": (
-        lambda: ensemble.HistGradientBoostingClassifier(max_iter=4, learning_rate=0.07, early_stopping=False),
+        lambda: ensemble.HistGradientBoostingClassifier(
+            max_iter=4, learning_rate=0.07, early_stopping=False, random_state=0
+        ),
         sklearn_bytes,
         2,
     ),
     "histograms of 3": (
-        lambda: ensemble.HistGradientBoostingClassifier(max_iter=4, early_stopping=False),
+        lambda: ensemble.HistGradientBoostingClassifier(max_iter=4, early_stopping=False, random_state=0),
         sklearn_bytes,
         3,
     ),
@@ -178,7 +190,7 @@ def test_how_many_rows_there_were_is_known_where_some_are_drawn() -> None:
 
 def test_rows_of_a_sample_are_not_those_of_all() -> None:
     x, y, table = rows_of(2)
-    model = ensemble.GradientBoostingClassifier(n_estimators=3, subsample=0.5)
+    model = ensemble.GradientBoostingClassifier(n_estimators=3, subsample=0.5, random_state=0)
     assert read(sklearn_bytes(model, x, y), table).provenance.training_rows is None
 
 
