@@ -144,8 +144,8 @@ def _rows(tree: TreeIR, *, are_draws: bool) -> tuple[Floats | None, Floats | Non
     rows = _numbers(tree, "rows")
     if rows is None:  # else `size` may be what they weigh
         rows = tree.counts.sum(axis=1) if tree.size is None and tree.counts is not None else tree.size
-    good = rows is not None and np.isfinite(rows).all() and bool((rows == np.rint(rows)).all())
-    return (rows, rows) if good else (None, None)
+    whole = rows is not None and np.isfinite(rows).all() and bool((rows == np.rint(rows)).all())
+    return (rows, rows) if rows is not None and whole and rows.any() else (None, None)
 
 
 def _numbers(tree: TreeIR, kind: NumberKind) -> Floats | None:
@@ -220,5 +220,7 @@ def _start(
     for _ in range(20):
         p = chance(base)
         weight = rows * bend * p * (1 - p) + penalty
+        if not weight.any():
+            break
         base = float((scores * weight).sum() / weight.sum())
     return base, chance(base)

@@ -221,6 +221,19 @@ def test_medians_and_other_losses_are_no_means() -> None:
         assert all(each is None for each in found.sums)
 
 
+def test_leaves_that_count_nobody_state_nothing() -> None:
+    """As those of a file that was written without numbers of people."""
+    x, y, table = rows_of(2)
+    content = lightgbm_bytes(of_lightgbm("LGBMClassifier"), x, y).decode()
+    kept = [
+        " ".join([line.partition("=")[0] + "=", *["0"] * len(line.split())]).replace("= ", "=")
+        if line.startswith(("leaf_count", "internal_count", "leaf_weight", "internal_weight"))
+        else line
+        for line in content.splitlines()
+    ]
+    assert read("\n".join(kept).encode() + b"\n", table).provenance.training_rows is None
+
+
 def test_no_law_is_believed_where_the_classes_had_weights() -> None:
     x, y, table = rows_of(2)
     model = of_xgboost("XGBClassifier", scale_pos_weight=3.7)
