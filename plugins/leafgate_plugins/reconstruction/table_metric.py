@@ -30,6 +30,10 @@ STRONGER = "Add a stronger attack: one that returns a `TableBelief` (docs/refere
 LOWER_LIMIT = "Set a lower `at_most`: auditors read in the finding the largest score that any release could have."
 LONGER = "Give the attack more time (`time_limit`), or publish fewer trees."
 LESS_DETAIL = "Let each leaf count more people, let the tree test fewer columns, or publish labels without counts."
+LESS_IN_FILE = (
+    "Take the numbers of people out of the model's file (`leafgate scrub`, or `leafgate repair` where that cannot), or "
+    "let each leaf count more people."
+)
 
 
 class ReconstructedCells(ReleaseAtMost):
@@ -105,7 +109,7 @@ class ReconstructedCells(ReleaseAtMost):
         )
         facts = {"records": len(records), "columns": names, "right": round(right, 6)}
         facts["baseline"] = {"commonest": round(baseline.commonest, 6), "drawn": [round(b, 6) for b in baseline.drawn]}
-        insufficient, remedy = "", LESS_DETAIL
+        insufficient, remedy = "", _less_detail(case)
         if self.holds(largest / 2):
             insufficient, remedy = UNBREAKABLE, LOWER_LIMIT
         elif right < baseline.low:
@@ -139,5 +143,10 @@ class ReconstructedCells(ReleaseAtMost):
         most = score if belief.proved_most is None else min(belief.proved_most / cells, 1.0)
         says = f"{belief.proved_cells:,} of {cells:,} cells are in every table with these counts"
         return Score(
-            score, interval=(score, most), largest=1.0, remedy=LESS_DETAIL, evidence={"says": AuditorOnly(says)}
+            score, interval=(score, most), largest=1.0, remedy=_less_detail(case), evidence={"says": AuditorOnly(says)}
         )
+
+
+def _less_detail(case: ScoringContext) -> str:
+    """What to change where too much of the table is rebuilt."""
+    return LESS_DETAIL if case.release.file is None else LESS_IN_FILE

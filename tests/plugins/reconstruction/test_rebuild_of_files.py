@@ -320,6 +320,7 @@ def test_the_file_of_a_model_fails_its_audit(tmp_path: Path, kind: str, numeric_
     (finding,) = [each for each in report["findings"] if each["id"].startswith("reconstructed_cells")]
     assert finding["passed"] is False
     assert finding["value"] > 0.1
+    assert "leafgate scrub" in finding["evidence"]["remedy"]
 
 
 def test_rows_are_not_used_where_training_had_weights(tmp_path: Path) -> None:
