@@ -234,15 +234,8 @@ def part_shares(parts: Parts, people: Ids) -> Floats:
     """
     share = parts.sizes / parts.sizes.sum()
     for _ in range(ROUNDS):
-        share = people @ _rows(parts.reach * share, parts) / people.sum()
-    return _rows(parts.reach * share, parts)
-
-
-def _rows(weights: Floats, parts: Parts) -> Floats:
-    """The weights with rows that sum to 1; where a row has none, by the size of the parts."""
-    empty = ~(weights.sum(axis=1) > 0)
-    weights[empty] = parts.reach[empty] * parts.sizes
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+        share = people @ marginals.row_shares(parts.reach * share, parts.reach, parts.sizes) / people.sum()
+    return marginals.row_shares(parts.reach * share, parts.reach, parts.sizes)
 
 
 def spread_cells(parts: Parts, people: Ids, rng: np.random.Generator, marginal: Marginal | None = None) -> Any:

@@ -121,18 +121,18 @@ def fitted_cells(reach: Mask, people: Ids, shares: Floats, sizes: Floats) -> Ids
     [[2, 0], [1, 1]]
     """
     wanted = shares / shares.sum() * people.sum()
-    spread = _rows(reach * shares, reach, sizes)
+    spread = row_shares(reach * shares, reach, sizes)
     for _ in range(ROUNDS):
         total = people @ spread
         if np.abs(total - wanted).sum() < 0.5:
             break
-        spread = _rows(spread * np.divide(wanted, total, out=np.zeros_like(total), where=total > 0), reach, sizes)
+        spread = row_shares(spread * np.divide(wanted, total, out=np.zeros_like(total), where=total > 0), reach, sizes)
     carried = np.zeros(len(shares))
     cells = np.array([apportion(row, count, carried) for row, count in zip(spread, people.tolist(), strict=True)])
     return _moved(cells, reach, apportion(shares / shares.sum(), int(people.sum()), np.zeros(len(shares))))
 
 
-def _rows(weights: Floats, reach: Mask, sizes: Floats) -> Floats:
+def row_shares(weights: Floats, reach: Mask, sizes: Floats) -> Floats:
     """The weights with rows that sum to 1; where a row has none, by the size of its parts."""
     empty = ~(weights.sum(axis=1) > 0)
     weights[empty] = reach[empty] * sizes

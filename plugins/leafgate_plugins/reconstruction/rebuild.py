@@ -193,9 +193,8 @@ def _of_draws(
     if not by_class and rows is not None:
         _add_predicted(records, forest, found, rows, known)
     all_used = together == len(forest.trees) and not unused
-    is_late = is_over and wrong is None
     unfinished = _unfinished(agrees=not wrong, all_used=all_used, predictions_used=by_class)
-    unfinished = TIME_IS_OVER if is_late and not wrong else unfinished
+    unfinished = TIME_IS_OVER if is_over and wrong is None else unfinished
     belief = TableBelief(records, unfinished=unfinished, evidence=evidence)
     if rows is None or rows.people is None or not rows.drawn:
         return belief

@@ -10,7 +10,7 @@ import numpy as np
 
 from leafgate.algorithms.certainty import LEARNING_RATES
 from leafgate.algorithms.node_counts import TreeNumbers
-from leafgate.ir.model import Floats, ModelIR, TreeIR
+from leafgate.ir.model import Floats, Ids, ModelIR, TreeIR
 from leafgate.ir.node_numbers import NO_SAMPLING, NumberKind
 from leafgate.kernel.training_rows import Bags, TrainingRows
 from leafgate.kernel.tree import Node, tree_arrays
@@ -56,19 +56,18 @@ def training_rows(
     outputs: list[str | None] = []
     seen = set[int | None]()
     for tree, (node, numbers) in zip(model.trees, trees, strict=True):
-        placed = _Leaves.of(tree, node, numbers)
-        once, own = (None, None) if placed is None else map(placed.on_release, _rows(tree, are_draws=are_draws))
+        leaf = _leaf_of_file(tree, node, numbers)
+        once, own = (None, None) if leaf is None else _rows(tree, leaf, are_draws=are_draws)
         rows.append(once)
         drawn.append(own)
         is_first = tree.output not in seen
         seen.add(tree.output)
         output = (len(values) - 1 if tree.output is None else tree.output) if values else None
         outputs.append(None if output is None else values[output])
-        if placed is None or own is None or tree.values.shape[1] != 1:
+        if leaf is None or own is None or tree.values.shape[1] != 1:
             sums.append(None)
             continue
-        scores = placed.on_release(tree.values[:, 0])
-        assert scores is not None
+        scores = tree.values[leaf, 0]
         if model.values == "values":
             sums.append(_of_numbers(model, scores, own, is_first=is_first))
         elif model.values == "scores" and is_first and not are_draws:
@@ -111,41 +110,33 @@ def _bags(model: ModelIR) -> Bags | None:
 
 def _root(tree: TreeIR) -> tuple[float | None, float | None]:
     """The draws at the root of a tree, and how many different rows these are; None for what the file does not have."""
-    roots = {each.kind: float(each.values[0]) for each in tree.numbers if each.values.ndim == 1}
-    return roots.get("draws"), roots.get("rows")
+    draws, rows = _numbers(tree, "draws"), _numbers(tree, "rows")
+    return None if draws is None else float(draws[0]), None if rows is None else float(rows[0])
 
 
-class _Leaves:
-    """Which leaf of the file each leaf of the release is."""
+def _leaf_of_file(tree: TreeIR, node: Node, numbers: TreeNumbers) -> Ids | None:
+    """The node of the file that each leaf of the release is: shape (n_leaves,).
 
-    def __init__(self, leaf: np.ndarray) -> None:
-        self.leaf = leaf
-
-    @classmethod
-    def of(cls, tree: TreeIR, node: Node, numbers: TreeNumbers) -> _Leaves | None:
-        """None where nobody knows; the release may have left out leaves that no value of the columns leads to."""
-        n_leaves = tree_arrays(node).n_leaves
-        found = np.full(n_leaves, -1)
-        if len(numbers.first) != tree.nodes:
-            return None
-        there = tree.leaves[numbers.last[tree.leaves] > numbers.first[tree.leaves]]
-        found[numbers.first[there]] = there
-        return cls(found) if len(there) == n_leaves and (found >= 0).all() else None
-
-    def on_release(self, values: Floats | None) -> Floats | None:
-        """A number of each node of the file as one of each leaf of the release; None where there is none."""
-        return None if values is None else np.asarray(values[self.leaf])
+    None where nobody knows; the release may have left out leaves that no value of the columns leads to.
+    """
+    n_leaves = tree_arrays(node).n_leaves
+    found = np.full(n_leaves, -1)
+    if len(numbers.first) != tree.nodes:
+        return None
+    there = tree.leaves[numbers.last[tree.leaves] > numbers.first[tree.leaves]]
+    found[numbers.first[there]] = there
+    return found if len(there) == n_leaves and (found >= 0).all() else None
 
 
-def _rows(tree: TreeIR, *, are_draws: bool) -> tuple[Floats | None, Floats | None]:
-    """The rows at each node, each once and as often as it was drawn; None where the file has no whole numbers."""
+def _rows(tree: TreeIR, leaf: Ids, *, are_draws: bool) -> tuple[Floats | None, Floats | None]:
+    """The rows on each leaf, each once and as often as it was drawn; None where the file has no whole numbers."""
+    rows, draws = _numbers(tree, "rows"), _numbers(tree, "draws")
     if are_draws:
-        return _numbers(tree, "rows"), _numbers(tree, "draws")
-    rows = _numbers(tree, "rows")
+        return None if rows is None else rows[leaf], None if draws is None else draws[leaf]
     if rows is None:  # else `size` may be what they weigh
         rows = tree.counts.sum(axis=1) if tree.size is None and tree.counts is not None else tree.size
     whole = rows is not None and np.isfinite(rows).all() and bool((rows == np.rint(rows)).all())
-    return (rows, rows) if rows is not None and whole and rows.any() else (None, None)
+    return (rows[leaf], rows[leaf]) if rows is not None and whole and rows.any() else (None, None)
 
 
 def _numbers(tree: TreeIR, kind: NumberKind) -> Floats | None:
@@ -170,9 +161,10 @@ def _of_numbers(model: ModelIR, scores: Floats, rows: Floats, *, is_first: bool)
     if not is_first or not rate or (loss is not None and loss not in OF_SQUARES):
         return None
     weight = rows + penalty
-    steps = scores if model.base else scores - (scores * weight).sum() / weight.sum()
-    base = model.base[0] if model.base else float((scores * weight).sum() / weight.sum())
-    return np.asarray(steps / rate * weight + base * rows)
+    if model.base:
+        return np.asarray(scores / rate * weight + model.base[0] * rows)
+    base = float((scores * weight).sum() / weight.sum())  # the first scores hold it
+    return np.asarray((scores - base) / rate * weight + base * rows)
 
 
 def _of_class(model: ModelIR, output: int | None, scores: Floats, rows: Floats) -> Floats | None:

@@ -85,13 +85,8 @@ def predicted_cells(outputs: Sequence[LeafSums], leaf: Ids, target: Column) -> A
     scores = np.full((len(leaf), len(domain)), -np.inf)
     for each in outputs:
         scores[:, domain.tolist().index(each.output)] = each.likeliest(leaf)
-    totals = [0.0 if each is None else float(each.sums[0].sum()) for each in _by_class(outputs, domain)]
-    return domain[_by_totals(scores, totals)]
-
-
-def _by_class(outputs: Sequence[LeafSums], domain: Any) -> list[LeafSums | None]:
-    named = {each.output: each for each in outputs}
-    return [named.get(name) for name in domain.tolist()]
+    totals = {each.output: float(each.sums[0].sum()) for each in outputs}
+    return domain[_by_totals(scores, [totals.get(name, 0.0) for name in domain.tolist()])]
 
 
 def _of_two_classes(output: LeafSums, leaf: Ids, domain: Any) -> Any:
