@@ -56,7 +56,7 @@ MAX_REACH = 30_000_000
 """People times parts of a column: where there are more, its numbers are taken from the middle of what is left open."""
 NO_ROWS = "its leaves count no people by class, and no file of a model says how many people they have"
 NOT_AGREEING = "the rebuilt table does not agree with all counts, and another one may have more cells right"
-NOT_ALL_USED = "the attack did not use all trees and all known people together, which may give back more cells"
+NOT_ALL_USED = "the attack did not use all trees, all counts and all known people, which may give back more cells"
 TIME_IS_OVER = "the search ended with its time, and a longer one may have more cells right"
 PARTLY_KNOWN = "people are known whose cells in some tested columns are not, so that they are not used"
 PREDICTIONS_NOT_USED = "what the trees predict was not used to place people in leaves, which may give back more cells"
@@ -192,7 +192,8 @@ def _of_draws(
     records = _records(forest, found, known)
     if not by_class and rows is not None:
         _add_predicted(records, forest, found, rows, known)
-    all_used = together == len(forest.trees) and not unused
+    each_row_once = rows is not None and bool(rows.drawn) and drawn is None  # numbers that place nobody
+    all_used = together == len(forest.trees) and not unused and not each_row_once
     unfinished = _unfinished(agrees=not wrong, all_used=all_used, predictions_used=by_class)
     unfinished = TIME_IS_OVER if is_over and wrong is None else unfinished
     belief = TableBelief(records, unfinished=unfinished, evidence=evidence)

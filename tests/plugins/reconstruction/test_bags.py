@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
 from command_line import leafgate
-from leafgate.api import AdversaryKnowledge, Floats, Table, make_table, typed_column
+from leafgate.api import AdversaryKnowledge, Floats, Table, leaves, make_table, typed_column
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.training_rows import Bags, TrainingRows
 from leafgate_plugins.reconstruction.forest import bags as bags_module
 from leafgate_plugins.reconstruction.forest.bags import RowSearch
 from leafgate_plugins.reconstruction.rebuild import Rebuild
-from rebuilt_tables import Case, bagged_case, leaf_of
+from rebuilt_tables import Case, bagged_case, drawn_case, leaf_of
 from sklearn_zoo import skops_bytes
 
 FOREVER = float("inf")
@@ -127,6 +127,20 @@ def test_no_more_draws_are_in_a_wrong_leaf_than_of_the_likeliest_table(seed: int
     choice, wrong = search.anneal(np.random.default_rng(seed), deadline)
     found = search.beyond(choice)
     assert wrong == np.maximum(found, 0).sum() <= np.maximum(start, 0).sum()
+
+
+def test_rows_that_a_file_counts_once_leave_limits_open_where_they_place_nobody() -> None:
+    case = drawn_case(0, 30, 8)
+    known = known_of(case, None)
+    once = tuple(
+        np.minimum([sum((leaf.counts or {}).values()) for leaf in leaves(tree)], 1.0) for tree in case.release.trees
+    )
+    rows = TrainingRows(people=30, on_leaves=once, drawn=once)
+    (plain,) = Rebuild().infer(case.release, known)
+    (belief,) = Rebuild().infer(case.release, replace(known, rows=rows))
+    assert plain.unfinished == ""
+    assert "did not use all trees, all counts" in belief.unfinished
+    assert belief.proved_cells is not None
 
 
 def test_bags_of_other_draws_are_not_used() -> None:
