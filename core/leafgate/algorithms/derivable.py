@@ -151,6 +151,8 @@ def undisclosed_reads(case: ScoringContext) -> frozenset[Observation]:
         Observation.COMPOSITION: group_shares_derivable,
     }
     derivable[Observation.NUMBERS] = lambda case: False  # what is published of numbers are means and intervals
+    if case.scored == "by_persons":  # a release counts rows, and does not say whose they are
+        derivable = dict.fromkeys(derivable, lambda case: False)
     undisclosed = {read for read, is_derivable in derivable.items() if read in case.observed and not is_derivable(case)}
     return frozenset(undisclosed | (case.observed & {Observation.MEMBERSHIP}))
 

@@ -275,6 +275,8 @@ class EvidenceDocument(BaseModel):
     """The score by what the adversary derives."""
     composition: MaskedScore | None = None
     """The score by the true composition of each group."""
+    by_persons: MaskedScore | None = None
+    """The score by the share of each group's persons who have a value, where a column numbers the people."""
     scored_because: str = ""
     """Why another distribution was judged than the policy asks for, or only one."""
     covered_by: str = ""
@@ -518,14 +520,16 @@ class PolicyDocument(Document):
 class DataDocument(Document):
     """The table; empty where differential privacy is claimed. Plain digests are for auditors only.
 
-    `rows` and `weight` are there where a column says how many people a row stands for: see
+    `rows` and `weight` are there where a column says how many people a row stands for, or whose it is: see
     `leafgate.engine.report_facts`.
     """
 
     people: Count | None = None
     """People."""
     rows: Count | None = None
-    """How many rows, where a column says how many people each stands for and these are counted."""
+    """How many rows, where a column numbers the people, or says how many people each stands for and these count."""
+    without_id: Count | None = None
+    """How many of these rows do not say whose they are, where a column numbers the people."""
     weight: Count | None = None
     """How many people its rows are said to stand for, where each row counts as one person."""
     distinct: Count | None = None

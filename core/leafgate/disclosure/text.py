@@ -232,6 +232,9 @@ def _distribution_lines(finding: JsonObject) -> Iterator[str]:
     if "composition" in evidence:
         text = "unbounded" if evidence["composition"] is None else number_words(evidence["composition"])
         yield f"the groups' true composition is {text}"
+    if "by_persons" in evidence:
+        text = "unbounded" if evidence["by_persons"] is None else number_words(evidence["by_persons"])
+        yield f"by persons in place of rows it is {text}"
 
 
 def group_words(group: JsonObject, secret: str | None) -> str:

@@ -134,6 +134,7 @@ def run_as_granted(
     """Run an attack of the policy with what the policy grants it; a problem where that cannot be granted."""
     artifact, section = adversaries.artifact, adversaries.policy.knows_place(attack)
     try:
+        attack.refuse_persons(adversaries.table)
         known, membership = adversaries.knowledge_of(attack), adversaries.membership_of(attack)
         copies = adversaries.near_copies_for(attack)
     except InconclusiveError as error:

@@ -36,6 +36,8 @@ def build(
     builder = policy.build
     rng = np.random.default_rng(None if builder.one_shot else policy.seed)
     origin = f"{builder.use} ({plugins.origin(builder)})"
+    if isinstance(table, Table):
+        builder.refuse_persons(table)
     with isolate_plugin_errors(builder, plugins):
         extras = _extras(builder, plugins, test, ask_library=policy.origin.asks_library)
         if isinstance(table, LargeTable):

@@ -104,7 +104,7 @@ class DroppedPeople:
                 return [*([] if counted else self._doubt(ALONE)), *findings]
             if not passing or self._were_not_in_training(everybody):
                 return list(findings)
-            if int(self.incomplete.persons.sum()) < self.count:
+            if self.incomplete.people_among() < self.count:
                 raise InconclusiveError(UNKNOWN_CELLS)
             judged = {finding.id: finding for finding in judge(everybody)}
         except LeafgateError as error:
@@ -262,11 +262,16 @@ def _joined(table: Table, incomplete: Table, schema: Schema) -> Table:
         for name in table.protected
     }
     rows = [each.rows for each in both if each.rows is not None]
+    persons = table.person_rows
+    if persons is not None and incomplete.person_rows is not None:
+        persons = persons.followed_by(incomplete.person_rows, len(table))
     joined = replace(
         table,
         frame=frame,
         weight=np.concatenate([each.weight for each in both]),
         rows=np.concatenate(rows) if len(rows) == len(both) else None,
+        person_rows=persons,
+        without_id=table.without_id + incomplete.without_id,
         protected=marks,
         dropped=0,
         _codes={},
@@ -347,8 +352,10 @@ def _states_way(test: NumericSplit | CategoricalSplit) -> bool:
 def _rows_of(people: Table, frame: pd.DataFrame, origin: Ids) -> Table:
     """A table of these cells, each row standing for as many people as the row of `people` that it comes from."""
     rows = None if people.rows is None else people.rows[origin]
+    persons = None if people.person_rows is None else people.person_rows.taken(origin)
     marks = {name: marks[origin] for name, marks in people.protected.items()}
-    return replace(people, frame=frame, weight=people.weight[origin], rows=rows, protected=marks, _codes={})
+    weight = people.weight[origin]
+    return replace(people, frame=frame, weight=weight, rows=rows, person_rows=persons, protected=marks, _codes={})
 
 
 def _typed(cells: NDArray[Any], people: Table, name: str) -> pd.Series:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from leafgate.algorithms.routing import NOWHERE, route
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.audience import audience_of_guesses
+from leafgate.engine.scores import counted_by
 from leafgate.engine.state import AuditState
 from leafgate.errors import InconclusiveError, UnreadableError
 from leafgate.kernel.belief import Belief, PosteriorBelief, SecretBelief, classes_of
@@ -23,6 +24,7 @@ from leafgate.kernel.findings import AttackAccuracy, Finding, TreeView
 from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.release import Release
 from leafgate.kernel.schema import Schema
+from leafgate.kernel.table import Table
 from leafgate.kernel.tree import CategoricalSplit, Node, NumericSplit
 
 WIDEST = 8
@@ -211,11 +213,26 @@ ORDER: Sequence[Risk] = ("past", "allowed", "within", "nobody")
 
 @dataclass(frozen=True)
 class Risks:
-    """Of each leaf: the people in it, those past each finding's limit, and what that makes of the leaf."""
+    """Of each leaf: the people in it, those past each finding's limit, and what that makes of the leaf.
+
+    `leaf` has the leaf of each record of the table, NOWHERE for one that reaches none; `records_past` says of each
+    record whether it is past a finding's limit.
+    """
 
     people: NDArray[np.int64]
     past: Mapping[str, NDArray[np.int64]]
     level: NDArray[np.int64]
+    table: Table
+    leaf: NDArray[np.int64]
+    records_past: Mapping[str, NDArray[np.bool_]]
+
+    def people_in(self, leaves: NDArray[np.int64]) -> tuple[int, dict[str, int]]:
+        """The people in these leaves, and by findings those past the limit; one with several rows counts once."""
+        if self.table.person_rows is None:
+            return int(self.people[leaves].sum()), {name: int(count[leaves].sum()) for name, count in self.past.items()}
+        there = np.isin(self.leaf, leaves)
+        past = {name: self.table.people_among(there & records) for name, records in self.records_past.items()}
+        return self.table.people_among(there), past
 
 
 def tree_view(state: AuditState, findings: Sequence[Finding], starting_trees: int = 0) -> TreeView | None:
@@ -260,20 +277,22 @@ def _private(release: Release) -> bool:
 
 
 def _risks(leaf: NDArray[np.int64], leaves: int, findings: Sequence[Finding], state: AuditState) -> Risks:
-    reached = leaf != NOWHERE
+    reached, table = leaf != NOWHERE, state.table
 
-    def count(weight: NDArray[Any]) -> NDArray[np.int64]:
-        return np.bincount(leaf[reached], weights=weight[reached], minlength=leaves).astype(np.int64)
+    def count(records: NDArray[np.bool_]) -> NDArray[np.int64]:
+        return table.people_by(np.where(records, leaf, -1), leaves)
 
-    people = count(state.table.persons)
+    people = count(reached)
     level = np.where(people > 0, ORDER.index("within"), ORDER.index("nobody"))
     past: dict[str, NDArray[np.int64]] = {}
+    records_past: dict[str, NDArray[np.bool_]] = {}
     for finding in findings:
         if finding.scored is None or not finding.scored.everyone or not finding.scored.past.any():
             continue
-        past[finding.id] = count(np.where(finding.scored.past, state.table.persons, 0))
+        records_past[finding.id] = reached & finding.scored.past
+        past[finding.id] = count(records_past[finding.id])
         level = np.where(past[finding.id] > 0, np.minimum(level, int(finding.passed is not False)), level)
-    return Risks(people, past, level)
+    return Risks(people, past, level, table, leaf, records_past)
 
 
 def _by_urgency(risks: Risks, laid: TreeLayout) -> list[int]:
@@ -323,11 +342,11 @@ def _way(laid: TreeLayout, one: Drawn) -> str:
 def _risk_facts(risks: Risks, spans: Sequence[tuple[int, int]]) -> dict[str, Any]:
     """The findings about the people in ranges of leaves."""
     here = np.concatenate([np.arange(*span) for span in spans])
-    past = {name: int(count[here].sum()) for name, count in risks.past.items()}
+    people, past = risks.people_in(here)
     return {
         "risk": ORDER[int(risks.level[here].min())],
         "leaves_past": int((risks.level[here] == ORDER.index("past")).sum()),
-        "people": AuditorOnly(PeopleCount(int(risks.people[here].sum()))),
+        "people": AuditorOnly(PeopleCount(people)),
         "past": AuditorOnly({name: PeopleCount(count) for name, count in past.items() if count}),
     }
 
@@ -342,8 +361,8 @@ def _beliefs(state: AuditState, leaf: NDArray[np.int64], numbers: set[int]) -> d
             if not rows.any():
                 continue
             weight = state.table.persons[rows]
-            mean = weight @ chances[rows] / weight.sum()
-            true = np.bincount(truth[rows], weights=weight, minlength=len(case.secret.domain))
+            mean = weight @ chances[rows] / max(weight.sum(), 1)
+            true = state.table.people_by(np.where(rows, truth, -1), len(case.secret.domain))
             top, domain = int(mean.argmax()), case.secret.domain
             document[number].append(
                 {
@@ -412,9 +431,8 @@ def _guess(state: AuditState, result: AttackResult, belief: Belief) -> AttackAcc
     chances, truth = case.posterior.to_numpy(dtype=float), case.table.codes(case.secret.name)
     best = np.isclose(chances, chances.max(axis=1, keepdims=True), rtol=0, atol=1e-9)
     right = best[np.arange(len(truth)), truth] / best.sum(axis=1)
-    weight = case.table.persons
-    commonest = int(np.bincount(truth, weights=weight).max())
+    weight = counted_by(case.table, right, "at_least")[0]
+    people = int(weight.sum())
+    commonest = int(case.table.people_by(truth, len(case.secret.domain)).max())
     audience = audience_of_guesses(case, result)
-    return AttackAccuracy(
-        result.attack.called, case.secret.name, int(weight.sum()), float(weight @ right), commonest, audience
-    )
+    return AttackAccuracy(result.attack.called, case.secret.name, people, float(weight @ right), commonest, audience)

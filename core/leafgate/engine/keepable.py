@@ -160,8 +160,8 @@ def largest_shares(metric: PersonMetric, table: Table, secret: Column) -> tuple[
     chosen = metric.values if isinstance(metric, ValueMetric) else None
     judged = np.array([chosen is None or value in chosen for value in secret.domain])
     codes = table.codes(secret.name)
-    people = np.bincount(codes, weights=table.persons, minlength=len(judged))
-    share = float(people[judged].max(initial=0) / people.sum())
+    people = table.people_by(codes, len(judged))
+    share = float(people[judged].max(initial=0) / table.people_among())
     if not secret.holds_numbers:
         return share, 0.0
     from leafgate.algorithms.certainty import Window, Windows
@@ -219,8 +219,8 @@ def frequent_values(table: Table, metrics: Sequence[Metric]) -> Iterator[Frequen
     for secret in table.schema.secrets:
         if not secret.countable or not any(each.secret in {None, secret.name} for each in strict):
             continue
-        people = np.bincount(table.codes(secret.name), weights=table.persons, minlength=len(secret.domain))
-        shares = people / people.sum()
+        people = table.people_by(table.codes(secret.name), len(secret.domain))
+        shares = people / table.people_among()
         first = int(shares.argmax())
         if FREQUENT < shares[first] < 1:
             domain = [str(value) for value in secret.domain]

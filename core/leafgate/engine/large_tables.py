@@ -40,7 +40,7 @@ def records_needed_by(policy: Policy, plugins: Plugins, schema: Schema) -> list[
 def records_needed_to_build(policy: Policy, schema: Schema) -> list[str]:
     """What of a policy needs every record of the table in memory where the release is only built."""
     listed = policy.data.columns.items()
-    columns = ((name, role) for role in ("key", "weight") for name, column in listed if role in column.role)
+    columns = ((name, role) for role in ("key", "weight", "person") for name, column in listed if role in column.role)
     reasons = [f"the column {name!r} with the role `{role}`" for name, role in columns]
     reasons += ["`data.protect`"] if policy.data.protect else []
     return reasons + ([] if policy.build.builds_large(schema) else [f"the builder {policy.build.use!r}"])

@@ -190,6 +190,10 @@ def score_one(
     metric: Metric, state: AuditState, id: str, result: AttackResult | None, belief: Belief | None
 ) -> Finding:
     """The finding for one belief (or for the release); UnreadableError when it is not for this metric."""
+    try:
+        metric.refuse_persons(state.table)
+    except InconclusiveError as error:
+        return inconclusive(metric, state, id, error)
     if not isinstance(metric, PersonMetric):
         return _of_release(metric, state, id, result, belief)
     if result is None or belief is None:
@@ -210,7 +214,9 @@ def _of_people(metric: PersonMetric, state: AuditState, id: str, result: AttackR
         raise
     except LeafgateError as error:
         return inconclusive(metric, state, id, error, scored)
-    case, weight, value = scores.case, scores.case.table.persons, scores.value
+    case, value = scores.case, scores.value
+    counted = counted_by(case.table, scores.numbers, metric.direction)
+    weight = counted[0]
     evidence = unbounded_evidence(value)
     past = np.zeros(len(weight), dtype=bool)
     if not metric.average:
@@ -219,7 +225,7 @@ def _of_people(metric: PersonMetric, state: AuditState, id: str, result: AttackR
         evidence |= {"worst": worst_classes(case, scores.numbers, past, metric.direction)} if past.any() else {}
     evidence |= scores.evidence | ({"scored_because": reason} if reason else {})
     evidence |= result.evidence | _others(metric, case)
-    allowed = all(int(each[past].sum()) / int(each.sum()) <= metric.allow for each in counted_by(case.table))
+    allowed = all(int(each[past].sum()) / int(each.sum()) <= metric.allow for each in counted)
     passed: bool | None = metric.holds(value) if metric.average else allowed
     remedies: tuple[Remedy, ...] = ()
     for distribution, why in scores.failed.items():
@@ -261,7 +267,7 @@ def _of_release(
     except LeafgateError as error:
         return inconclusive(metric, state, id, error)
     common = _common(metric, state, id, result, belief)
-    people = int(state.table.persons.sum()) if Unit(metric.unit).is_of_everyone else None
+    people = state.table.people_among() if Unit(metric.unit).is_of_everyone else None
     value = float(score.numbers)
     evidence = unbounded_evidence(value) | _attack_evidence(case, result) | score.evidence
     evidence |= {} if result is None else result.evidence
@@ -301,7 +307,7 @@ def _others(metric: PersonMetric, case: ScoringContext) -> dict[str, Any]:
     case = case.with_own_record()
     judged = metric.judged_values(case)
     names = [value for value, is_judged in zip(case.secret.domain, judged.tolist(), strict=True) if is_judged]
-    others = PeopleCount(int(case.table.persons[~judged[case.table.codes(case.secret.name)]].sum()))
+    others = PeopleCount(case.table.people_among(~judged[case.table.codes(case.secret.name)]))
     known = overall_shares_derivable(case)
     return {"judged_values": names, "people_with_others": others if known else AuditorOnly(others)}
 

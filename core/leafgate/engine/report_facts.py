@@ -114,7 +114,8 @@ def data_facts(table: Table | LargeTable, files: DataFiles, *, differentially_pr
     """What a report states of the data. The number of distinct records would disclose whose secrets are equal.
 
     Where a column says how many people a row stands for: the `rows` that people stand in if they are counted as people,
-    else the `weight`, that is the people whom the rows are said to stand for.
+    else the `weight`, that is the people whom the rows are said to stand for. Where a column numbers the people: their
+    `rows`, and those without an id.
     """
     counted = {"dropped": table.dropped, "commented": table.commented}
     left_out = {key: PeopleCount(count) for key, count in counted.items() if count}
@@ -125,7 +126,11 @@ def data_facts(table: Table | LargeTable, files: DataFiles, *, differentially_pr
     beside = {}
     if table.rows is not None:
         beside = {"rows": table.rows} if table.counts_people else {"weight": table.weight}
-    counts = {key: PeopleCount(int(each.sum())) for key, each in ({"people": table.persons} | beside).items()}
+    if table.person_rows is not None:
+        beside = {"rows": table.weight}
+        left_out |= {"without_id": PeopleCount(table.without_id)} if table.without_id else {}
+    counts = {key: PeopleCount(int(each.sum())) for key, each in beside.items()}
+    counts = {"people": PeopleCount(table.people_among()), **counts}
     return {**counts, "distinct": AuditorOnly(PeopleCount(len(table))), **result, **left_out}
 
 
@@ -195,6 +200,11 @@ WEIGHTED_ROWS = (
     "weighs rows, and weights are not people: wherever limits count people, each row is one person. A release may show "
     "weights."
 )
+PERSONS_COUNTED = (
+    "says whose each row is: wherever limits count people, a person counts once in each group, however many of her "
+    "rows are in it."
+)
+ROWS_OF_NOBODY = "Some rows do not say whose they are. They add no person to any group."
 NOISE_DRAWN = (
     "Noise is drawn anew at every run. Share one release of these people only: the mean of several has less noise."
 )
@@ -249,6 +259,7 @@ def report_of(
         method=describe_threat_model(policy, None if artifact is None else artifact.release, table.schema),
         notes=[
             *_weights_declared(policy),
+            *_persons_declared(policy, table),
             *_drawn_once(artifact),
             *_training_declared(artifact),
             *_inputs_not_inferred(policy, artifact, table.schema, findings),
@@ -289,6 +300,14 @@ def _weights_declared(policy: Policy) -> Iterator[str]:
             yield f"Each row is as many people as {name!r} says, all of them in the table: {column.reason}"
         elif "weight" in column.role:
             yield f"{name!r} {WEIGHTED_ROWS}"
+
+
+def _persons_declared(policy: Policy, table: Table | LargeTable) -> Iterator[str]:
+    """What columns that number the people mean for limits, and for rows that do not say whose they are."""
+    if policy.data.persons:
+        yield f"{', '.join(map(repr, policy.data.persons))} {PERSONS_COUNTED}"
+    if isinstance(table, Table) and table.without_id:
+        yield ROWS_OF_NOBODY
 
 
 def _inputs_not_inferred(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -41,6 +41,7 @@ from leafgate.kernel.findings import (
     NO_CLASSES,
     NOT_SPOKEN_OF,
     VERIFIED_PRIVACY,
+    Direction,
     Masking,
     Remedy,
     Scored,
@@ -48,6 +49,7 @@ from leafgate.kernel.findings import (
     VisibleTo,
 )
 from leafgate.kernel.metrics import Metric, PersonMetric, Score
+from leafgate.kernel.persons import PersonRows
 from leafgate.kernel.release import covers_data
 from leafgate.kernel.table import Table
 from leafgate.plugin_output import plugin_output_dropped
@@ -164,18 +166,32 @@ def value_of(metric: PersonMetric, scores: Scores, case: ScoringContext) -> floa
 def _mean(metric: PersonMetric, scores: Scores, case: ScoringContext) -> float:
     """The mean over people, exactly the same however many rows these people share.
 
-    Where weights count no people, the worse of the means over rows and by weights.
+    Where weights count no people, the worse of the means over rows and by weights; where a person has several rows, the
+    worse of the means over persons and over rows.
     """
     values, which = np.unique(scores, return_inverse=True)
     means = [
-        math.fsum(values * np.bincount(which, weights=weight)) / int(weight.sum()) for weight in counted_by(case.table)
+        math.fsum(values * np.bincount(which, weights=weight)) / int(weight.sum())
+        for weight in counted_by(case.table, scores, metric.direction)
     ]
     return min(means) if metric.direction == "at_least" else max(means)
 
 
-def counted_by(table: Table) -> list[Counts]:
-    """The people who share each record; where rows are people, then also the weights, by which limits must hold too."""
-    return [table.persons, table.weight] if table.weighted else [table.persons]
+def counted_by(table: Table, scores: Scores, direction: Direction) -> list[Counts]:
+    """The people of each record; where rows or weights are no people, then also those, by which limits must hold too.
+
+    Where a person has several rows, she is counted once, on the record where she is worst off.
+    """
+    people = table.persons if table.person_rows is None else _on_worst_records(table.person_rows, scores, direction)
+    return [people, table.weight] if table.weighted else [people]
+
+
+def _on_worst_records(persons: PersonRows, scores: Scores, direction: Direction) -> Counts:
+    """How many persons are worst off on each record; among equals on the first."""
+    worse = scores[persons.record] if direction == "at_least" else -scores[persons.record]
+    order = np.lexsort((persons.record, worse, persons.person))
+    first = order[np.flatnonzero(np.diff(persons.person[order], prepend=-1))]
+    return np.bincount(persons.record[first], minlength=len(scores)).astype(np.int64)
 
 
 def finite(value: float) -> float | None:
@@ -207,14 +223,15 @@ def _smallest_class(case: ScoringContext, rows: NDArray[np.bool_]) -> int | None
         return None
     if classes_of(case.belief) is not None:
         return int(case.sizes.to_numpy()[rows].min())
-    number = case.table.public[1]
-    return int(np.bincount(number, weights=case.table.persons)[number][rows].min())
+    public, number = case.table.public
+    return int(case.table.people_by(number, len(public))[number][rows].min())
 
 
-DISTRIBUTIONS: tuple[Distribution, ...] = ("derived", "composition")
+DISTRIBUTIONS: tuple[Literal["derived", "composition"], ...] = ("derived", "composition")
 DISTRIBUTION_NAMES: dict[Distribution, str] = {
     "derived": "what the adversary derives",
     "composition": "the group's true composition",
+    "by_persons": "the group's true composition by persons",
 }
 POSTERIOR_TOLERANCE = 1e-12
 """Probabilities that differ by no more than this are equal: floating point makes such differences."""
@@ -300,7 +317,10 @@ def _scored_cases(
     """The scores by each distribution that is judged, and why one could not be scored."""
     cases: dict[Distribution, ScoredCase] = {}
     failed: dict[Distribution, LeafgateError] = {}
-    for distribution in DISTRIBUTIONS if scored == "worst" else (scored,):
+    distributions: tuple[Distribution, ...] = DISTRIBUTIONS if scored == "worst" else (scored,)
+    if state.table.person_rows is not None and scored != "derived":
+        distributions = (*distributions, "by_persons")
+    for distribution in distributions:
         same_as = cases.get("derived")
         if same_as is not None and Observation.POSTERIOR not in same_as.case.observed:
             break  # the metric does not read the distribution
@@ -357,12 +377,12 @@ def _secondary_scores(
     composed = cases.get("composition")
     undisclosed = composed is not None and Observation.COMPOSITION in undisclosed_reads(composed.case)
     cases = dict(cases)
-    for distribution in DISTRIBUTIONS:
-        if scored != "worst" and distribution not in cases and metric.can_score(distribution):
-            case = first.with_own_record(distribution)
+    for other in DISTRIBUTIONS:
+        if scored != "worst" and other not in cases and metric.can_score(other):
+            case = first.with_own_record(other)
             try:
                 if undisclosed or not _same_posterior(case, first):
-                    cases[distribution] = ScoredCase(case, score_of(metric, plugins, case).numbers, {})
+                    cases[other] = ScoredCase(case, score_of(metric, plugins, case).numbers, {})
             except LeafgateError:
                 continue
     several = [each.scores for each in cases.values()]
@@ -398,7 +418,7 @@ def worst_classes(
     sign = 1 if direction == "at_least" else -1
     score, possible = sign * scores, _possible_values(case)
     classes, number = np.unique(_class_numbers(case), return_inverse=True)
-    people = np.bincount(number, weights=case.table.persons)
+    people = case.table.people_by(number, len(classes))
     rows = np.flatnonzero(past)
     rows = rows[np.lexsort((possible[rows], score[rows]))]
     past_limit, first = np.unique(number[rows], return_index=True)
@@ -456,8 +476,8 @@ def _class_evidence(case: ScoringContext, group: int, people: int, worst: int) -
     document["possible_values"] = int((posterior > 0).sum())
     document["believed"] = AuditorOnly({str(posterior.idxmax()): round(float(posterior.max()), 6)})
     truth = pd.Categorical(case.truth)
-    true, persons = truth.codes[rows], case.table.persons[rows]
-    counts = np.bincount(true[true >= 0], weights=persons[true >= 0], minlength=len(truth.categories))
+    true = np.where(rows, truth.codes, -1).astype(np.int64)
+    counts = case.table.people_by(true, len(truth.categories))
     there = np.unique(true[true >= 0]).tolist()
     document["true"] = AuditorOnly({str(truth.categories[i]): PeopleCount(int(counts[i])) for i in there})
     return document

@@ -38,8 +38,12 @@ if TYPE_CHECKING:
 
 Neighbours = Literal["add_remove", "replace_one"]
 """Tables that differ by a person more, or by one person changed."""
-Distribution = Literal["derived", "composition"]
-"""A distribution of a secret: what the adversary derives, or the true composition of each person's group."""
+Distribution = Literal["derived", "composition", "by_persons"]
+"""A distribution of a secret: what the adversary derives, or the true composition of each person's group.
+
+Where a column numbers the people, the composition is of rows, and `by_persons` has of each value the share of the
+persons who have it: together more than 1 where somebody has several.
+"""
 DEFAULT_ORDER: tuple[Scored, ...] = ("worst", "derived", "composition")
 """The first of these that a metric can score is its default."""
 ONLY_DERIVED: frozenset[Scored] = frozenset({"derived"})
@@ -53,12 +57,16 @@ class Component(BaseModel):
     always protects better and `LESS` where less does (of a switch, on is more); without a rule it may not be changed.
     `policy_example` has the options with which documentation shows the component in a policy, as YAML on one line
     (`k: 10, prune: false`); it needs those that have no default.
+
+    `counts_persons`: where a column numbers the people and one has several rows, does it count different persons
+    (`Table.people_by`), so that what it says holds of persons? Otherwise the core does not run it on such a table.
     """
 
     model_config = STRICT
 
     use: str
 
+    counts_persons: ClassVar[bool] = False
     threat_model: ClassVar[str] = ""
     formula: ClassVar[str] = ""
     source: ClassVar[str] = ""
@@ -68,6 +76,15 @@ class Component(BaseModel):
     def options_ruled(cls, rule: Inherited) -> frozenset[str]:
         """The options with this rule, such as `MORE`."""
         return frozenset(name for name, field in cls.model_fields.items() if rule_of(field) == rule)
+
+    def refuse_persons(self, table: Table) -> None:
+        """Raise InconclusiveError where a person may have several rows of the table, and it counts rows."""
+        if table.person_rows is not None and not self.counts_persons:
+            raise InconclusiveError(
+                f"{self.use!r} counts rows, and here a person may have several (the role `person`)",
+                place="data.columns",
+                remedy="leave it out of the policy, where other limits protect these persons",
+            )
 
     def missing_requirements(self, policy: Policy) -> str:
         """A sentence about what this component needs and the policy does not declare; empty where nothing is missing.

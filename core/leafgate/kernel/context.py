@@ -116,6 +116,9 @@ class ScoringContext:
         """The test table; InconclusiveError without one."""
         if self.test is None:
             raise InconclusiveError("there is no test table", place="data.test", remedy="name one, or give --test FILE")
+        if not len(self.test):
+            problem, remedy = "everybody in it is in the table, too", "split the data by person, and not by row"
+            raise InconclusiveError(problem, place="data.test", remedy=remedy)
         return self.test
 
     def require_exact_test(self, noisy_remedy: str) -> Table:
@@ -143,9 +146,12 @@ class ScoringContext:
 
     @cached_property
     def posterior(self) -> pd.DataFrame:
-        """The distribution of each record's secret that is scored: shape (n_rows, n_values), rows sum to 1."""
+        """The distribution of each record's secret that is scored: shape (n_rows, n_values).
+
+        Rows sum to 1, but for shares of persons, who may have several values (`Distribution`).
+        """
         believed = self._about_secret.posterior
-        scored = self._composition if self.scored == "composition" else believed.iloc[self._position]
+        scored = believed.iloc[self._position] if self.scored == "derived" else self._composition
         self.observed.add(Observation.POSTERIOR)
         return scored.reset_index(drop=True)
 
@@ -188,8 +194,9 @@ class ScoringContext:
             return None
         self.observed.add(Observation.COMPOSITION)
         size, number = len(self.secret.domain), self.equivalence_class.to_numpy()
-        people = np.zeros((len(belief.certain_to_insider), size))
-        np.add.at(people, (number, self.table.codes(self.secret.name)), self.table.persons)
+        classes = len(belief.certain_to_insider)
+        cell = number * size + self.table.codes(self.secret.name)
+        people = self.table.people_by(cell, classes * size).reshape(classes, size)
         others = people[:, :, None] - np.eye(size)[None] >= 1
         certain = np.asarray((belief.certain_to_insider & others).any(axis=1))
         return np.asarray(certain[number])
@@ -215,10 +222,13 @@ class ScoringContext:
         size = len(self.secret.domain)
         cell = group * size + self.table.codes(self.secret.name)
         counts = np.bincount(cell, weights=self.table.weight, minlength=len(groups) * size).reshape(-1, size)
+        shares = counts / counts.sum(axis=1, keepdims=True)
+        if self.scored == "by_persons":
+            people = self.table.people_by(group, len(groups))[:, None]  # nobody where no row says whose it is
+            having = self.table.people_by(cell, len(groups) * size).reshape(-1, size)
+            shares = np.where(people > 0, having / np.maximum(people, 1), shares)
         self.observed.add(Observation.COMPOSITION)
-        return pd.DataFrame(
-            (counts / counts.sum(axis=1, keepdims=True))[group], columns=pd.Index(self.secret.domain, dtype=object)
-        )
+        return pd.DataFrame(shares[group], columns=pd.Index(self.secret.domain, dtype=object))
 
     @property
     def worst_case_posteriors(self) -> tuple[pd.DataFrame, ...]:
@@ -252,8 +262,9 @@ class ScoringContext:
     def people_by_value(self) -> NDArray[np.float64] | None:
         """People in each record's equivalence class by the true value of the secret: shape (n_rows, n_values).
 
-        Rows of the table where weights count no people. None of hidden cells, and where what is derived is scored,
-        which may be no more than a guess of shares.
+        Rows of the table where weights count no people. Where a column numbers the people, those who have this value
+        on all their rows of the class, with a last column for the others. None of hidden cells, and where what is
+        derived is scored, which may be no more than a guess of shares.
         """
         import numpy as np
 
@@ -265,9 +276,30 @@ class ScoringContext:
 
         group, groups = pd.factorize(self.equivalence_class)
         cell = group * size + self.table.codes(self.secret.name)
-        counts = np.bincount(cell, weights=self.table.persons, minlength=len(groups) * size).reshape(-1, size)
         self.observed.add(Observation.COMPOSITION)
+        if self.table.person_rows is not None:
+            return self._people_of_one_value(group, cell, len(groups), size)[group]
+        counts = np.bincount(cell, weights=self.table.persons, minlength=len(groups) * size).reshape(-1, size)
         return np.asarray(counts[group])
+
+    def _people_of_one_value(
+        self, group: NDArray[np.int64], cell: NDArray[np.int64], groups: int, size: int
+    ) -> NDArray[np.float64]:
+        """For each group the persons by their one value, in the last column those with several."""
+        import numpy as np
+
+        assert self.table.person_rows is not None
+        held, in_group = (self.table.person_rows.by_group(each) for each in (cell, group))
+        persons = max(in_group.size, 1)
+        place = np.searchsorted(
+            in_group.record * persons + in_group.person, held.record // size * persons + held.person
+        )
+        several = np.bincount(place, minlength=len(in_group.record)) > 1
+        counts = np.zeros((groups, size + 1))
+        counts[:, size] = np.bincount(in_group.record[several], minlength=groups)
+        one = ~several[place]
+        counts[:, :size] = np.bincount(held.record[one], minlength=groups * size).reshape(groups, size)
+        return counts
 
     @property
     def numbers(self) -> NDArray[np.float64] | None:
@@ -283,12 +315,18 @@ class ScoringContext:
 
     @cached_property
     def overall(self) -> NDArray[np.float64]:
-        """The secret's shares among everyone in the table: shape (n_values,), sums to 1."""
+        """The secret's shares among everyone in the table: shape (n_values,), sums to 1.
+
+        Where shares of persons are scored, of all values that all persons have.
+        """
         import numpy as np
 
-        codes = self.table.codes(self.secret.name)
-        counts = np.bincount(codes, weights=self.table.weight, minlength=len(self.secret.domain))
+        codes, size = self.table.codes(self.secret.name), len(self.secret.domain)
         self.observed.add(Observation.OVERALL)
+        if self.scored == "by_persons":
+            having = self.table.people_by(codes, size)
+            return np.asarray(having / having.sum())
+        counts = np.bincount(codes, weights=self.table.weight, minlength=size)
         return np.asarray(counts / self.table.people)
 
     @cached_property
@@ -310,15 +348,20 @@ class ScoringContext:
         together, _ = pd.factorize(np.concatenate([self.equivalence_class.to_numpy(), where]))
         own, others = together[: len(self.table)], together[len(self.table) :]
         size = int(together.max()) + 1
-        sizes = np.bincount(others, weights=everyone.weight, minlength=size)
-        if (sizes < np.bincount(own, weights=self.table.weight, minlength=size)).any():
+        people = everyone.people_by(others, size)
+        if self.table.person_rows is not None:
+            too_few = people < self.table.people_by(own, size)
+        else:
+            sizes = np.bincount(others, weights=everyone.weight, minlength=size)
+            too_few = sizes < np.bincount(own, weights=self.table.weight, minlength=size)
+        if too_few.any():
             raise InconclusiveError(
                 "a group has fewer people in the population than in the table",
                 place="data.population",
                 remedy="name a population that holds everyone in the table",
             )
         self.observed.add(Observation.SIZES)
-        return pd.Series(np.bincount(others, weights=everyone.persons, minlength=size)[own])
+        return pd.Series(people[own].astype(float))
 
     @property
     def membership(self) -> Membership:
@@ -352,12 +395,11 @@ class ScoringContext:
     @cached_property
     def sizes(self) -> pd.Series:
         """People of the table in each record's equivalence class; rows where weights count no people."""
-        import numpy as np
         import pandas as pd
 
-        number, _ = pd.factorize(self.equivalence_class)
+        number, classes = pd.factorize(self.equivalence_class)
         self.observed.add(Observation.SIZES)
-        return pd.Series(np.bincount(number, weights=self.table.persons)[number])
+        return pd.Series(self.table.people_by(number, len(classes))[number].astype(float))
 
     @cached_property
     def truth(self) -> pd.Series:

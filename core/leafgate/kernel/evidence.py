@@ -32,7 +32,8 @@ OWN_ACCOUNT = "account"
 """The key of evidence that a claim is kept by its builder's own account, which an attack must have tried to refute."""
 RESERVED = frozenset(
     {
-        *("candidates", "claim", "composition", "covered_by", "derived", "dropped", "interval", "largest", "problem"),
+        *("by_persons", "candidates", "claim", "composition", "covered_by", "derived", "dropped", "interval"),
+        *("largest", "problem"),
         *("queries", "reason", "reason_in_full", "refutes", "remedy", "scored_because", "tried", "tries"),
         *("unbounded", "unbreakable", "worst"),
     }

@@ -186,6 +186,14 @@ class Data(Strict):
         None,
         description="The data source that reads the data, where the core does not read them itself or an engine does.",
     )
+    rows: Annotated[Literal["people"] | None, FREE] = Field(
+        None, description="`people`: each row is a person, although a column looks as if it numbered them."
+    )
+    rows_at_most: Annotated[int | None, COMPLETED, Field(ge=1)] = Field(
+        None,
+        description="The most rows that a person may have, by the columns with the role `person`; a table with more is "
+        "refused. Claims of differential privacy need it, because noise hides single rows.",
+    )
     protect: Annotated[tuple[Protect, ...], MORE_ITEMS_TIGHTER] = Field(
         (), description="Single cells that are secret, in columns that are not."
     )
@@ -213,7 +221,20 @@ class Data(Strict):
         for role in ("class", "weight", "key"):
             if count(role) > 1:
                 raise ValueError(f"at most one column has the role `{role}`")
+        if count("person") and count("weight"):
+            raise ValueError("`person` says which rows are one person's, and `weight` how many people a row is; choose")
         return columns
+
+    @model_validator(mode="after")
+    def _rows_agree(self) -> Self:
+        if self.persons and self.rows is not None:
+            raise ValueError("`rows: people` says that each row is a person, and the role `person` that it is not")
+        if self.rows_at_most is not None and not self.persons:
+            raise ValueError("`rows_at_most` needs a column with the role `person`, which says whose each row is")
+        varying = next((name for name, spec in self.columns.items() if spec.varies), None)
+        if varying is not None and not self.persons:
+            raise ValueError(f"`varies` of {varying!r} needs a column with the role `person`")
+        return self
 
     @property
     def file_checks(self) -> frozenset[DocumentPath]:
@@ -231,6 +252,11 @@ class Data(Strict):
         """The column that says how many people a row stands for, and what the policy says of it; None without one."""
         return next(((name, spec) for name, spec in self.columns.items() if "weight" in spec.role), None)
 
+    @property
+    def persons(self) -> tuple[str, ...]:
+        """The columns that together number the people; empty where each row is a person."""
+        return tuple(name for name, spec in self.columns.items() if "person" in spec.role)
+
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy; one with other columns has another meaning."""
         copy = super().model_copy(update=update, deep=deep)
@@ -247,6 +273,16 @@ class Data(Strict):
         kept = ((name, spec) for name, spec in self.columns.items() if not set(spec.role) & DROPPED_ROLES)
         dropped = tuple(name for name, spec in self.columns.items() if set(spec.role) & EXCLUSIVE_ROLES)
         return Schema(tuple(column_of(name, spec, self.on_missing) for name, spec in kept), dropped=dropped)
+
+
+def _delete_unstated(data: dict[str, Any]) -> None:
+    """Delete what the section says nothing of that older policies could not state, so that their digests stay."""
+    for name in ("rows", "rows_at_most"):
+        if data[name] is None:
+            del data[name]
+    for column in data["columns"].values():
+        if not column["varies"]:
+            del column["varies"]
 
 
 class ReleaseSpec(Strict):
@@ -489,6 +525,7 @@ class Policy(Strict):
             del document["releases"]
             if self.secret_may_change is False:
                 del document["secret_may_change"]
+        _delete_unstated(document["data"])
         if self.ledger == "optional":
             del document["ledger"]
         document["publish"] = document["publish"] or Publish().model_dump()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from leafgate.errors import DataError, PolicyError
-from leafgate.kernel.inheritance import COMPLETED, FIXED, FREE, SPECIAL, ordered_by, ranked, unstated
+from leafgate.kernel.inheritance import COMPLETED, FIXED, FREE, LESS, SPECIAL, ordered_by, ranked, unstated
 from leafgate.kernel.options import STRICT, DataFile, FiniteFloat, PositiveFloat
 
 if TYPE_CHECKING:
@@ -134,8 +134,8 @@ def bins_between(edges: Sequence[float], low: float, high: float, *, open_low: b
     return np.asarray(np.maximum(starts, smallest) <= np.minimum(largest, high))
 
 
-Role = Literal["quasi_identifier", "sensitive", "private", "class", "key", "weight", "identifier", "ignored"]
-DROPPED_ROLES: frozenset[Role] = frozenset({"weight", "identifier", "ignored"})
+Role = Literal["quasi_identifier", "sensitive", "private", "class", "key", "weight", "person", "identifier", "ignored"]
+DROPPED_ROLES: frozenset[Role] = frozenset({"weight", "person", "identifier", "ignored"})
 """Roles of columns that are left out of the table when the file is read."""
 MISSING_WORDS = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "None", "null", "missing"})
 """Cells that mean "unknown" in most tables, and what a model may have been given in their place."""
@@ -163,6 +163,7 @@ class Column:
         step: numbers are public to a multiple of this; None where no number is.
         public_domain: the policy says that `values` are a code list which exists without this table.
         aliases: other spellings, each with the value that it means; no part of a release or of a comparison.
+        varies: a person may have several values; no part of a release or of a comparison.
     """
 
     name: str
@@ -179,6 +180,7 @@ class Column:
     step: float | None = field(default=None, compare=False)
     public_domain: bool = field(default=False, compare=False)
     aliases: Mapping[str, str] = field(default_factory=dict, compare=False)
+    varies: bool = field(default=False, compare=False)
 
     @property
     def numeric(self) -> bool:
@@ -296,6 +298,11 @@ class ColumnSpec(BaseModel):
         description="For a `weight`: whether each row is one person (the default), or as many people as its weight "
         "says.",
     )
+    varies: Annotated[bool, LESS] = Field(
+        False,
+        description="Of a secret where a column has the role `person`: whether a person may have several values, such "
+        "as an infection at one visit of many. What follows from everybody having one value is then not judged.",
+    )
     reason: Annotated[Text | None, FREE] = Field(
         None,
         description="For `counts: people`: why each row stands for so many identical people, all of them in the table.",
@@ -326,6 +333,8 @@ class ColumnSpec(BaseModel):
             raise ValueError("a secret number needs `bins`: the edges of the intervals it is believed to lie in")
         if "weight" not in roles and (self.counts is not None or self.reason is not None):
             raise ValueError("`counts` and `reason` are for the role `weight`")
+        if self.varies and "sensitive" not in roles:
+            raise ValueError("`varies` is for the role `sensitive`")
         if self.counts == "people" and not (self.reason or "").strip():
             raise ValueError(
                 "`counts: people` needs a `reason`: why each row stands for so many alike people in the table"
@@ -389,6 +398,7 @@ def column_of(name: str, spec: ColumnSpec, on_missing: str | None) -> Column:
         step=spec.step,
         public_domain=spec.public_domain is not None,
         aliases=spec.aliases,
+        varies=spec.varies,
     )
     if spec.hierarchy is None:
         return column
@@ -408,8 +418,8 @@ def _hierarchy(spec: ColumnSpec, column: Column) -> Hierarchy:
 class Schema:
     """The columns that matter to builders, attacks and metrics, in the policy's order.
 
-    `dropped` names the columns that the policy declares and no builder is given: identifiers, keys, ignored ones and
-    the weight.
+    `dropped` names the columns that the policy declares and no builder is given: identifiers, keys, ignored ones, the
+    weight and those that number the people.
     """
 
     columns: tuple[Column, ...]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from leafgate.errors import DataError
+from leafgate.kernel.persons import PersonRows, person_rows
 from leafgate.kernel.schema import Column, Schema, bin_of
 from leafgate.lazy_loading import lazy
 
@@ -76,7 +77,7 @@ class Table:
         frame: one row for each distinct record, sorted: categorical columns as pandas categoricals over the declared
             domain, numbers (those of a class that is told in intervals among them) as floats, missing cells as NaN.
         weight: shape (n_records,), whole numbers from 1: the people who share each record, by the column with the role
-            `weight` where there is one. All algorithms count by it.
+            `weight` where there is one. All algorithms count by it. Where a column numbers the people: the rows.
         dropped: people who were left out for missing cells.
         commented: lines of the file that were read as comments and may have been people.
         repeated_identifiers: identifier columns (dropped on reading) in which some rows are alike: several rows may be
@@ -87,6 +88,10 @@ class Table:
             a row stands for; None where every row is one person.
         counts_people: whether `weight` counts people who are all in the table. Where it does not (survey weights),
             limits count `persons`, which are the rows then.
+        person_rows: whose rows the records are, where a column numbers the people, who may have several; None where
+            every row is a person. `people_by` and `people_among` count the people then, and no sum of `persons` does.
+        without_id: rows whose cells do not say whose they are; no person is behind them.
+        left_out: people who were left out of a table of others because they are in the audited table.
         cell_counts: for the auditor alone, by the name of a column the people with each of its texts, dropped columns
             and people among them; None where a column has too many texts. Empty where nobody counted.
         incomplete: the people who were left out for missing cells and whose class and secrets are known; their columns
@@ -103,6 +108,9 @@ class Table:
     protected: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict, compare=False)
     rows: NDArray[np.int64] | None = field(default=None, compare=False, kw_only=True)
     counts_people: bool = field(default=True, compare=False, kw_only=True)
+    person_rows: PersonRows | None = field(default=None, repr=False, compare=False, kw_only=True)
+    without_id: int = field(default=0, compare=False, kw_only=True)
+    left_out: int = field(default=0, compare=False, kw_only=True)
     cell_counts: CellCounts = field(default_factory=dict, repr=False, compare=False, kw_only=True)
     incomplete: Table | None = field(default=None, repr=False, compare=False, kw_only=True)
     _codes: dict[str, NDArray[np.int64]] = field(default_factory=dict, repr=False, compare=False)
@@ -123,6 +131,8 @@ class Table:
         object.__setattr__(twin, "frame", self.frame.copy(deep=False))
         object.__setattr__(twin, "cell_counts", {})
         object.__setattr__(twin, "incomplete", None)
+        if self.person_rows is not None:
+            object.__setattr__(twin, "person_rows", self.person_rows.without_ids)
         for name in ("_numbers", "_singles", "reached"):
             kept = self.__dict__[name]
             object.__setattr__(twin, name, type(kept)(kept))
@@ -134,8 +144,45 @@ class Table:
 
     @property
     def persons(self) -> NDArray[np.int64]:
-        """How many people share each record, as limits count them: rows, where weights do not count people."""
+        """How many people share each record, as limits count them: rows, where weights do not count people.
+
+        Where a column numbers the people, one may have several records, and is counted on each of them.
+        """
+        if self.person_rows is not None:
+            return self._persons_of_records
         return self.weight if self.rows is None or self.counts_people else self.rows
+
+    @cached_property
+    def _persons_of_records(self) -> NDArray[np.int64]:
+        return self.people_by(np.arange(len(self)), len(self))
+
+    def people_by(self, group: NDArray[np.integer[Any]], size: int) -> NDArray[np.int64]:
+        """How many different people are in each group of records, as limits count them.
+
+        Args:
+            group: shape (n_records,), the group of each record, from 0 up; negative where it is in none.
+            size: how many groups there are.
+        """
+        if self.person_rows is not None:
+            return self.person_rows.counted_by(np.asarray(group, dtype=np.int64), size)
+        there = group >= 0
+        persons = self.persons
+        if not there.all():
+            group, persons = group[there], persons[there]
+        return np.bincount(group, weights=persons, minlength=size).astype(np.int64)
+
+    def people_among(self, records: NDArray[np.bool_] | NDArray[np.int64] | None = None) -> int:
+        """How many different people have one of these records, as limits count them; of all records if None.
+
+        Args:
+            records: marks of records, or their positions, each once.
+        """
+        if self.person_rows is None:
+            return int(self.persons.sum() if records is None else self.persons[records].sum())
+        group = np.full(len(self), 0 if records is None else -1, dtype=np.int64)
+        if records is not None:
+            group[records] = 0
+        return int(self.people_by(group, 1)[0])
 
     @cached_property
     def unequal_weight(self) -> NDArray[np.int64] | None:
@@ -144,7 +191,9 @@ class Table:
 
     @property
     def weighted(self) -> bool:
-        """Does `weight` differ from `persons`, the people that limits count?"""
+        """Does `weight` differ from `persons`, the people that limits count, or may one have several records?"""
+        if self.person_rows is not None:
+            return True
         return self.persons is not self.weight and not np.array_equal(self.persons, self.weight)
 
     def __len__(self) -> int:
@@ -197,7 +246,43 @@ class Table:
     def without_rows(self) -> Table:
         """The table of nobody, with the same columns."""
         frame = self.frame.iloc[:0].reset_index(drop=True)
-        return Table(self.schema, frame, np.zeros(0, dtype=np.int64), counts_people=self.counts_people)
+        nobodys = None if self.person_rows is None else self.person_rows.of_records(np.full(len(self), -1))
+        nobody = np.zeros(0, dtype=np.int64)
+        return Table(self.schema, frame, nobody, counts_people=self.counts_people, person_rows=nobodys)
+
+    def others_than(self, table: Table) -> Table:
+        """The table without the rows of those who are in another table, by their ids; all of it where there are none.
+
+        `left_out` of the result says how many people these are.
+        """
+        own, theirs = self.person_rows, table.person_rows
+        if own is None or theirs is None or own.ids is None or theirs.ids is None:
+            return self
+        shared = np.asarray(own.ids.isin(theirs.ids))
+        there = np.zeros(len(shared), dtype=np.bool_)
+        there[own.person] = True
+        return replace(self.without_people(shared), left_out=int((shared & there).sum()))
+
+    def without_people(self, persons: NDArray[np.bool_]) -> Table:
+        """The table without the rows of some persons; only where a column numbers the people.
+
+        Args:
+            persons: shape (n_persons,), by their numbers in `person_rows`, which the others keep.
+        """
+        assert self.person_rows is not None
+        theirs, others = self.person_rows.chosen(persons), self.person_rows.chosen(~persons)
+        rows = np.bincount(theirs.record, weights=theirs.rows, minlength=len(self)).astype(np.int64)
+        weight = self.weight - rows
+        there = weight > 0
+        position = np.where(there, np.cumsum(there) - 1, -1)
+        return replace(
+            self,
+            frame=self.frame[there].reset_index(drop=True),
+            weight=weight[there],
+            protected={name: marks[there] for name, marks in self.protected.items()},
+            person_rows=others.of_records(position),
+            _codes={},
+        )
 
     @cached_property
     def without_key(self) -> Table:
@@ -229,8 +314,11 @@ class Table:
         rows = None if self.rows is None else _summed(self.rows, inverse, len(first))
         marks = {name: cells[first] for name, cells in protected.items()}
         frame = frame.iloc[first].reset_index(drop=True)
-        counts = self.counts_people
-        return Table(schema, frame, weight, protected=marks, rows=rows, counts_people=counts), inverse
+        persons = None if self.person_rows is None else self.person_rows.of_records(inverse)
+        table = Table(
+            schema, frame, weight, protected=marks, rows=rows, counts_people=self.counts_people, person_rows=persons
+        )
+        return table, inverse
 
 
 def _summed(weight: NDArray[np.int64], inverse: NDArray[np.int64], records: int) -> NDArray[np.int64]:
@@ -245,16 +333,20 @@ def make_table(
     *,
     counts_people: bool | None = None,
     rows: NDArray[np.int64] | None = None,
+    person: NDArray[np.int64] | None = None,
+    ids: pd.Index | None = None,
 ) -> Table:
     """A Table from typed rows: equal records become one, with the sum of their weights.
 
     Records stay apart when the schema has a key. Row order and column order do not matter. `counts_people` says, where
     weights come from a column, whether they count people of the table; None where every row of weight n is n people.
-    `rows` says of how many rows of the data each is; None where each is one.
+    `rows` says of how many rows of the data each is; None where each is one. `person` says by its number whose each row
+    is, -1 where that is not known, and `ids` how the data name these persons; None where every row is a person.
     """
     frame = frame.loc[:, [column.name for column in schema.columns]]
     weight = np.ones(len(frame), dtype=np.int64) if weight is None else weight
     first, inverse = distinct_rows(frame, schema)
+    nobodys = 0 if person is None else int(weight[person < 0].sum())
     return Table(
         schema,
         frame.iloc[first].reset_index(drop=True),
@@ -263,6 +355,8 @@ def make_table(
         if counts_people is None
         else _summed(np.ones_like(weight) if rows is None else rows, inverse, len(first)),
         counts_people=counts_people is not False,
+        person_rows=None if person is None else person_rows(inverse.astype(np.int64), person, weight, ids),
+        without_id=nobodys,
     )
 
 

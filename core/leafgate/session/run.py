@@ -329,7 +329,7 @@ def _read_tables(
     people = found if isinstance(found, LargeTable) else protected(data.protect, found)
     table = Tables(people).in_memory
     schema = table.schema.boundless if policy.build.noisy_test else table.schema
-    test = None if test_file is None else read_table(data, schema, test_file, "data.test", engine)
+    test = None if test_file is None else read_table(data, schema, test_file, "data.test", engine).others_than(table)
     population = None if data.population is None else read_population(data, table.schema, data.population, engine)
     read: dict[Path, Table] = {}
     for section, path in _people_files(policy).items():
@@ -342,6 +342,7 @@ def _read_tables(
         remedy = "name a file of people who are not in the table"
         raise DataError("is the table itself", place="data.control", remedy=remedy)
     if control is not None:
+        control = control.others_than(table)
         _refuse_shared_keys(table, control)
     return Tables(people, test, control, population, known, known_by_attack)
 

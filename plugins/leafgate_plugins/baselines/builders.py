@@ -31,6 +31,7 @@ class Id3(TreeBuilder):
     measure_options = frozenset({"measure", "min_leaf", "min_split"})
     raised_by_remedies = frozenset({"min_leaf"})
     needs_class = True
+    counts_persons = True
     threat_model = "None: this builder protects nobody. It shows what an ordinary tree discloses."
     formula = "argmax over tests of H(class) - sum_v n_v/n H(class | v); numeric columns by binary cuts"
     source = 'J. R. Quinlan, "Induction of Decision Trees", Machine Learning 1, 1986'
@@ -60,6 +61,7 @@ class C45(TreeBuilder):
     measure_options = frozenset({"average_gain", "min_leaf", "prune", "confidence"})
     raised_by_remedies = frozenset({"min_leaf"})
     needs_class = True
+    counts_persons = True
     threat_model = "None: this builder protects nobody. It shows what an ordinary tree discloses."
     formula = "argmax of gain / split information among tests of at least average gain; then pessimistic pruning"
     source = 'J. R. Quinlan, "C4.5: Programs for Machine Learning", 1993; departures: docs/explanation/baselines.md'

@@ -47,6 +47,7 @@ class LDiversity(AtLeast):
     form: Literal["distinct", "entropy", "recursive"] = Field("entropy", description="What counts as diverse.")
     c: Annotated[PositiveFloat | None, LESS] = Field(None, description="Of `form: recursive`: the factor c.")
 
+    counts_persons = True
     policy_example = "at_least: 2"
     checks = "l_diversity"
     checked_by = "linking"
@@ -94,6 +95,7 @@ class AlphaKAnonymity(ValueMetric, AtLeast):
     use: Literal["alpha_k_anonymity"] = "alpha_k_anonymity"
     alpha: Annotated[PositiveShare, LESS] = Field(description="The largest share a value may have.")
 
+    counts_persons = True
     policy_example = "at_least: 5, alpha: 0.8"
     unit = Unit.PEOPLE
     by_equivalence_class = True
@@ -116,7 +118,7 @@ class AlphaKAnonymity(ValueMetric, AtLeast):
 
     def score(self, case: ScoringContext) -> Score:
         judged = self.judged_values(case)
-        share = _by_group(case, lambda p: measures.largest_share(p[:, judged]))
+        share = _by_group(case, lambda p: measures.largest_share(p[:, judged]), of_values=False)
         return Score(people=case.sizes.where(share <= lenient(self.alpha), 0.0))
 
 
@@ -128,6 +130,7 @@ class TCloseness(AtMost):
         "equal", description="Between two values; `ordered` needs `ordered: true`, `hierarchical` a `hierarchy`."
     )
 
+    counts_persons = True
     policy_example = "at_most: 0.3"
     checks = "t_closeness"
     checked_by = "linking"
@@ -177,6 +180,7 @@ class BetaLikeness(AtMost):
     use: Literal["beta_likeness"] = "beta_likeness"
     form: Literal["basic", "enhanced"] = Field("basic", description="`enhanced` also refuses gains beyond -ln P.")
 
+    counts_persons = True
     policy_example = "at_most: 1.0"
     by_equivalence_class = True
     threat_model = BELIEF
@@ -199,6 +203,7 @@ class DeltaDisclosure(AtMost):
 
     use: Literal["delta_disclosure"] = "delta_disclosure"
 
+    counts_persons = True
     policy_example = "at_most: 1.0"
     checks = "delta_disclosure"
     checked_by = "linking"
@@ -222,6 +227,7 @@ class KMap(AtLeast):
 
     use: Literal["k_map"] = "k_map"
 
+    counts_persons = True
     policy_example = "at_least: 5"
     judges = ABOUT_GROUPS
     groups_only = True
@@ -253,6 +259,7 @@ class ReidentificationRisk(AtMost):
         " (journalist).",
     )
 
+    counts_persons = True
     policy_example = "at_most: 0.2"
     judges = ABOUT_GROUPS
     groups_only = True
@@ -285,6 +292,7 @@ class Uniques(AtMost):
 
     use: Literal["uniques"] = "uniques"
 
+    counts_persons = True
     policy_example = "at_most: 0"
     judges = ABOUT_GROUPS
     groups_only = True
@@ -313,12 +321,16 @@ def _no_population(policy: Policy) -> str:
     return "there is no `data.population` to look among" if policy.data.population is None else ""
 
 
-def _by_group(case: ScoringContext, form: Callable[[Floats], Floats]) -> pd.Series:
+def _by_group(case: ScoringContext, form: Callable[[Floats], Floats], *, of_values: bool = True) -> pd.Series:
     """A form of each record's posterior, computed once for each equivalence class where all its records have the same.
 
     An attack may give the people of one equivalence class different posteriors: then every record counts by itself.
+    Shares of persons, who may have several values, are divided by their sum where the form is one of the shares
+    `of_values`.
     """
     p = case.posterior.to_numpy(dtype=float)
+    if case.scored == "by_persons" and of_values:
+        p = p / p.sum(axis=1, keepdims=True)
     number, groups = pd.factorize(case.equivalence_class)
     first = np.unique(number, return_index=True)[1]
     if len(groups) < len(p) and np.array_equal(p[first][number], p):

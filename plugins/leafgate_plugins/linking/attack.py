@@ -114,10 +114,10 @@ def infer(release: Release, known: AdversaryKnowledge) -> list[SecretBelief] | l
     """One belief for each sensitive column; with none, one belief of groups only."""
     linked = link(release, known)
     people = np.bincount(linked.groups, weights=known.weight, minlength=linked.size).astype(np.float64)
-    there = people[people > 0]
+    there = _people_by(known, linked.groups, linked.size)[people > 0]
     evidence: dict[str, Any] = {"groups": len(there), "smallest_group": PeopleCount(int(there.min()))}
     if release.publish.leaves == "labels" and not release.predicts_numbers:
-        evidence["labels"] = AuditorOnly(_labels(linked, people))
+        evidence["labels"] = AuditorOnly(_labels(linked))
     secrets = [column for column in known.schema.secrets if column.countable]
     explain = _explain(linked)
     if not secrets:
@@ -138,7 +138,7 @@ def infer(release: Release, known: AdversaryKnowledge) -> list[SecretBelief] | l
     return [mark_unmodelled_scores(belief, release) for belief in beliefs]
 
 
-def _labels(linked: Linked, people: Floats) -> dict[str, PeopleCount]:
+def _labels(linked: Linked) -> dict[str, PeopleCount]:
     """People by the label of every leaf they can reach; people who can reach several labels count as `several`."""
     known: dict[str, int] = {}
     first, several = np.full(linked.size, -1), np.zeros(linked.size, dtype=bool)
@@ -151,10 +151,16 @@ def _labels(linked: Linked, people: Floats) -> dict[str, PeopleCount]:
         several |= (codes == -1) | ((first != -1) & (codes != first))
         first = codes
     names = [*known, "several"]
-    people_by_label: dict[str, int] = {}
-    for code, count in zip(np.where(several, len(known), first).tolist(), people.tolist(), strict=True):
-        people_by_label[names[code]] = people_by_label.get(names[code], 0) + int(count)
-    return {label: PeopleCount(count) for label, count in sorted(people_by_label.items()) if count}
+    label_of = np.where(several, len(known), first)[linked.groups]
+    people = _people_by(linked.known, label_of, len(names)).tolist()
+    return {label: PeopleCount(int(count)) for label, count in sorted(zip(names, people, strict=True)) if count}
+
+
+def _people_by(known: AdversaryKnowledge, group: Ids, size: int) -> Floats | Ids:
+    """How many people the adversary knows in each group; where a person has several rows, different persons."""
+    if known.public.person_rows is None:
+        return np.bincount(group, weights=known.weight, minlength=size)
+    return known.public.people_by(group, size)
 
 
 def link(release: Release, known: AdversaryKnowledge) -> Linked:

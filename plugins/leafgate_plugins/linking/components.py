@@ -18,6 +18,7 @@ class Linking(AttackModel):
 
     use: Literal["linking"] = "linking"
 
+    counts_persons = True
     models = frozenset({"trees", "none"})
     needs = frozenset({"distribution", "label_accuracies", "population"})
     by_equivalence_class = True

@@ -42,6 +42,7 @@ class KAnonymity(AtLeast):
 
     use: Literal["k_anonymity"] = "k_anonymity"
 
+    counts_persons = True
     policy_example = "at_least: 5"
     judges = ABOUT_GROUPS
     groups_only = True
@@ -76,6 +77,7 @@ class Confidence(ValueMetric, AtMost):
 
     use: Literal["confidence"] = "confidence"
 
+    counts_persons = True
     policy_example = "at_most: 0.8"
     checks = "confidence"
     checked_by = "linking"
@@ -115,6 +117,7 @@ class Exposure(ValueMetric, AtMost):
         0, description="How many members of a group pool what they know, their own values too; 0: outsiders alone."
     )
 
+    counts_persons = True
     policy_example = "at_most: 0, insiders: 1"
     unit = Unit.SHARE
     checks = "exposure"
@@ -164,7 +167,9 @@ class Exposure(ValueMetric, AtMost):
         for name, by_number in self._exposed_by_numbers(case):
             exposed = exposed | by_number
             if by_number.any():
-                evidence[name] = AuditorOnly(PeopleCount(int(case.table.persons[by_number].sum())))
+                evidence[name] = AuditorOnly(PeopleCount(case.table.people_among(by_number)))
+        if case.table.person_rows is not None and case.scored != "by_persons" and not exposed.any():
+            raise InconclusiveError("what sums of persons' rows prove is not judged yet")
         return Score(people=pd.Series(exposed.astype(float)), evidence=evidence)
 
     def _certain_values(self, case: ScoringContext) -> Mask:
@@ -179,11 +184,11 @@ class Exposure(ValueMetric, AtMost):
             problem = "the attack does not say what insiders are certain of"
             raise InconclusiveError(problem, remedy="leave the option `insiders` of the attack out")
         people = case.people_by_value if self.insiders else None
-        if people is None and self.insiders and case.is_composition_derived:
+        if people is None and self.insiders and case.is_composition_derived and case.table.person_rows is None:
             people = posterior * case.sizes.to_numpy()[:, None]
         if people is None:
             return np.asarray(posterior >= certainty.CERTAIN)
-        return certainty.certain_values(people, self.insiders)
+        return certainty.certain_values(people, self.insiders)[:, : posterior.shape[1]]
 
     def _exposed_by_numbers(self, case: ScoringContext) -> Iterator[tuple[str, Mask]]:
         """For each rule on numbers its name, and which records it finds exposed."""
@@ -217,6 +222,8 @@ def _windows(case: ScoringContext) -> certainty.Windows | None:
     in_intervals = "class" in case.secret.roles and not case.release.discloses_numbers
     if numbers is None or in_intervals:
         return None
+    if case.table.person_rows is not None:
+        raise InconclusiveError("numbers are not judged yet where a person may have several rows")
     group = np.unique(case.equivalence_class, return_inverse=True)[1].reshape(-1)
     return certainty.Windows.of(numbers, case.table.persons, group, certainty.Window.of(case.secret))
 

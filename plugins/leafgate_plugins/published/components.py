@@ -115,6 +115,7 @@ class Published(TreeBuilder):
         description="What the model's file does not record about its training; `complete_rows` of any file.",
     )
 
+    counts_persons = True
     policy_example = "path: release.json"
     public_algorithm = False
 
@@ -206,6 +207,7 @@ class FileDisclosure(ReleaseAtMost):
         "high", description="`low`: everything; `high`: only what is about small groups and single people."
     )
 
+    counts_persons = True
     policy_example = "at_most: 0"
     public = "number"
     threat_model = "The adversary reads the file itself, not only what it predicts."

@@ -116,7 +116,7 @@ def _declared(case: ScoringContext) -> dict[str, Setting]:
     builder = case.release.builder
     nested = [part for part in builder.values() if isinstance(part, Mapping)]
     said = {OWN_NAMES.get(key, key): value for part in (*nested, builder) for key, value in part.items()}
-    read = {name: _read(name, value, int(case.table.persons.sum())) for name, value in said.items()}
+    read = {name: _read(name, value, case.table.people_among()) for name, value in said.items()}
     found = {name: value for name, value in read.items() if value is not None}
     return ({"bootstrap": "yes"} if case.release.count_semantics == "bootstrap" else {}) | found
 
@@ -172,7 +172,7 @@ def _least_people(case: ScoringContext, tree: Node) -> tuple[float, float]:
     waiting = [(tree, np.arange(len(case.table)))]
     while waiting:
         node, rows = waiting.pop()
-        people = float(case.table.persons[rows].sum())
+        people = float(case.table.people_among(rows))
         if not people:
             continue
         if isinstance(node, Leaf):

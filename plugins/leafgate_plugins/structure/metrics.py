@@ -91,6 +91,7 @@ class SmallestLeaf(_OfGroups, ReleaseAtLeast):
 
     use: Literal["smallest_leaf"] = "smallest_leaf"
 
+    counts_persons = True
     policy_example = "at_least: 10"
     unit = Unit.PEOPLE
     formula = "min over groups g that hold anybody of the people of the table in g"
@@ -131,6 +132,7 @@ class ClassDisclosure(_OfGroups, ReleaseAtMost):
         description="By the classes people have (`composition`), or those the release gives the group (`derived`).",
     )
 
+    counts_persons = True
     policy_example = "at_most: 0.1"
     unit = Unit.SHARE
     formula = "people in groups of which it is true / people; `each_tree`: in such a leaf of any tree"
@@ -158,7 +160,7 @@ class ClassDisclosure(_OfGroups, ReleaseAtMost):
 
     def score(self, case: ScoringContext) -> Score:
         people, evidence = self._people_disclosed(case)
-        return Score(people / int(case.table.persons.sum()), evidence=evidence)
+        return Score(people / case.table.people_among(), evidence=evidence)
 
     def _people_disclosed(self, case: ScoringContext) -> tuple[int, dict[str, Any]]:
         """People in groups that disclose too much of their class, and the evidence of it."""
@@ -174,6 +176,7 @@ class ResidualDegreesOfFreedom(ReleaseAtLeast):
 
     use: Literal["residual_degrees_of_freedom"] = "residual_degrees_of_freedom"
 
+    counts_persons = True
     policy_example = "at_least: 10"
     unit = Unit.PEOPLE_LEFT
     by_equivalence_class = True
@@ -186,7 +189,7 @@ class ResidualDegreesOfFreedom(ReleaseAtLeast):
 
     def score(self, case: ScoringContext) -> Score:
         learned = parameters(case.release)
-        return Score(float(int(case.table.persons.sum()) - learned), evidence={"parameters": learned})
+        return Score(float(case.table.people_among() - learned), evidence={"parameters": learned})
 
 
 class RiskySettings(ReleaseAtMost):
@@ -194,6 +197,7 @@ class RiskySettings(ReleaseAtMost):
 
     use: Literal["risky_settings"] = "risky_settings"
 
+    counts_persons = True
     policy_example = "at_most: 0"
     unit = Unit.TABLE
     threat_model = "None: settings whose models membership inference did best against, in a study of many."
@@ -228,6 +232,7 @@ class GeneralisationGap(ReleaseAtMost):
         "(`losses`).",
     )
 
+    counts_persons = True
     policy_example = "at_most: 0.05"
     public = "verdict"
     by_equivalence_class = True
@@ -259,7 +264,7 @@ def _evidence_of(
     beyond = np.zeros(len(case.table), dtype=bool)
     for division, marked in zip(divisions, marks, strict=True):
         beyond |= marked[division.group]
-    people = int(case.table.persons[beyond].sum())
+    people = case.table.people_among(beyond)
     document: dict[str, Any] = {"groups": sum(len(division.sizes) for division in divisions)}
     document["people_beyond"] = AuditorOnly(PeopleCount(people))
     if people:

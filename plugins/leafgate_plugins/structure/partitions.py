@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from leafgate.algorithms.feasible import Possible, branch_domains, unrouted_values
 from leafgate.algorithms.prediction import class_votes
@@ -110,12 +109,12 @@ class Division:
 
     tree: int | None
     group: Ids
-    weight: NDArray[np.int64]
+    table: Table
 
     @cached_property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Ids:
         """People in each group."""
-        return np.asarray(np.bincount(self.group, weights=self.weight), dtype=np.int64)
+        return self.table.people_by(self.group, int(self.group.max(initial=-1)) + 1)
 
     @cached_property
     def first(self) -> Ids:
@@ -124,7 +123,7 @@ class Division:
 
     def counts(self, codes: Ids, values: int) -> Floats:
         """People in each group by value, shape (n_groups, values); `codes` has the value of each row."""
-        cells = np.bincount(self.group * values + codes, weights=self.weight, minlength=len(self.sizes) * values)
+        cells = self.table.people_by(self.group * values + codes, len(self.sizes) * values)
         return np.asarray(cells, dtype=np.float64).reshape(-1, values)
 
 
@@ -135,13 +134,13 @@ def divisions(case: ScoringContext, groups: str, by_public: bool) -> list[Divisi
     """
     if not case.release.trees:
         raise InconclusiveError("the release has no trees", remedy="it judges releases of trees")
-    weight = case.table.persons
+    table = case.table
     if groups == "outputs":
-        return [Division(None, _group_equal_rows(class_probabilities(case.release, case.table)), weight)]
+        return [Division(None, _group_equal_rows(class_probabilities(case.release, table)), table)]
     parts = list(_leaf_partitions(case, by_public))
     if groups == "each_tree":
-        return [Division(i, part, weight) for i, part in enumerate(parts)]
-    return [Division(0 if len(parts) == 1 else None, _common_refinement(parts), weight)]
+        return [Division(i, part, table) for i, part in enumerate(parts)]
+    return [Division(0 if len(parts) == 1 else None, _common_refinement(parts), table)]
 
 
 def _leaf_partitions(case: ScoringContext, by_public: bool) -> Iterator[Ids]:

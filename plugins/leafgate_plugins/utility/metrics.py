@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from leafgate.api import InconclusiveError, ReleaseAtLeast, Score, ScoringContext, lazy
+from leafgate.api import InconclusiveError, PeopleCount, ReleaseAtLeast, Score, ScoringContext, lazy
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,6 +36,7 @@ class Accuracy(ReleaseAtLeast):
 
     use: Literal["accuracy"] = "accuracy"
 
+    counts_persons = True
     policy_example = "at_least: 0.8"
     by_equivalence_class = True
     measures = "use"
@@ -48,7 +49,9 @@ class Accuracy(ReleaseAtLeast):
     def score(self, case: ScoringContext) -> Score:
         test = case.require_exact_test(NOISY_REMEDY)
         right = prediction.predict(case.release, test) == test.codes(case.release.target)
-        return Score(float(test.weight[right].sum() / test.people), sensitivity=1 / test.people, remedy=MORE_PEOPLE)
+        most = _most_rows(test)
+        share = float(test.weight[right].sum() / test.people)
+        return Score(share, sensitivity=most / test.people, remedy=MORE_PEOPLE, evidence=_left_out(test))
 
 
 class AreaUnderCurve(ReleaseAtLeast):
@@ -60,6 +63,7 @@ class AreaUnderCurve(ReleaseAtLeast):
 
     use: Literal["area_under_curve"] = "area_under_curve"
 
+    counts_persons = True
     policy_example = "at_least: 0.7"
     by_equivalence_class = True
     measures = "use"
@@ -77,7 +81,19 @@ class AreaUnderCurve(ReleaseAtLeast):
         people = _people_of_each_class(case.release, test)
         area = ranking.area_under_curve(ranking.second_class_ranking(case.release, test), *people).value
         rarer = min(each.sum() for each in people)
-        return Score(area, sensitivity=1 / int(rarer), remedy=MORE_PEOPLE)
+        return Score(area, sensitivity=_most_rows(test) / int(rarer), remedy=MORE_PEOPLE, evidence=_left_out(test))
+
+
+def _most_rows(test: Table) -> int:
+    """The most rows of one person, by which she changes a mean of rows; 1 where every row is a person."""
+    if test.person_rows is None:
+        return 1
+    return int(test.person_rows.by_group(np.zeros(len(test), dtype=np.int64)).rows.max(initial=1))
+
+
+def _left_out(test: Table) -> dict[str, PeopleCount]:
+    """How many people of the test table are left out because they are in the audited table."""
+    return {"left_out": PeopleCount(test.left_out)} if test.left_out else {}
 
 
 def _people_of_each_class(release: Release, test: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -38,11 +38,13 @@ from leafgate.io.tables.typed_cells import (
     missing_cells,
     missing_texts,
     people_of_rows,
+    persons_of_rows,
     typed_cells,
     typed_column,
 )
 from leafgate.kernel.components import DataSource, SourceFile
 from leafgate.kernel.large_table import LargeTable
+from leafgate.kernel.persons import person_rows
 from leafgate.kernel.schema import Column, Schema
 from leafgate.kernel.table import CellCounts, Table, distinct_rows, make_table
 from leafgate.lazy_loading import install_command
@@ -100,7 +102,7 @@ def read_any_table(
 ) -> Table | LargeTable:
     """The Table as `read_table` reads it, or a LargeTable where an engine counts very many distinct records.
 
-    No column may be a key or hold weights.
+    No column may be a key, hold weights or number the people.
     """
     reading, names = _Reading(data, path, "data.path", engine), list(data.columns)
     stored = reading.stored_records(names, schema)
@@ -124,14 +126,15 @@ def read_population(data: TableSource, schema: Schema, path: Path, engine: DataE
 def read_columns(data: TableSource, schema: Schema, path: Path, key: str, engine: DataEngine | None = None) -> Table:
     """The Table of the columns in `schema`, from a file with just these, or with all of the table's.
 
-    A column `weight` counts, if there is one. Raises DataError as read_table does.
+    A column `weight` counts, and columns that number the people say whose the rows are, where the file has them all.
+    Raises DataError as read_table does.
     """
     reading = _Reading(data, path, key, engine)
     wanted = [column.name for column in schema.columns]
-    weights = [] if data.weight is None else [data.weight[0]]
+    counting = [*data.persons, *([] if data.weight is None else [data.weight[0]])]
     problem = None
-    with_weight = [name for name in data.columns if name in {*wanted, *weights}]
-    for names in (wanted, with_weight, list(data.columns)):
+    with_counting = [name for name in data.columns if name in {*wanted, *counting}]
+    for names in (wanted, with_counting, list(data.columns)):
         try:
             records = reading.records(names, schema)
         except DataError as error:
@@ -263,7 +266,8 @@ class _Reading:
         """
         if self.frame is not None:
             return self.frame.records(names)
-        used = [name for name in names if name in schema or "weight" in self.data.columns[name].role]
+        counting = {*self.data.persons, *([] if self.data.weight is None else [self.data.weight[0]])}
+        used = [name for name in names if name in schema or name in counting]
         counted = self._by_engine(lambda table: table.count_records(names, used, number_rows=number_rows))
         if counted is not None:
             return counted.expanded() if schema.having("key") else counted
@@ -321,12 +325,14 @@ class _Reading:
         of an engine lack dropped columns, so that it counts each column anew.
         """
         if records is not None and set(names) <= set(records.cells):
-            return {name: self._counted(records, name) for name in names}
-        weights = [] if self.data.weight is None else [self.data.weight[0]]
+            person = persons_of_rows(records, self.data, self.place)[0]
+            return {name: self._counted(records, name, person) for name in names}
+        counting = [*self.data.persons, *([] if self.data.weight is None else [self.data.weight[0]])]
 
         def counted(table: EngineTable, name: str) -> pd.Series | None:
             try:
-                return self._counted(table.count_records(names, list(dict.fromkeys([name, *weights]))), name)
+                records = table.count_records(names, list(dict.fromkeys([name, *counting])))
+                return self._counted(records, name, persons_of_rows(records, self.data, self.place)[0])
             except TooManyRecordsError:
                 return None
 
@@ -335,11 +341,15 @@ class _Reading:
             raise InconclusiveError("could not be read twice alike", place=self.place, remedy="audit a copy")
         return counts
 
-    def _counted(self, records: RawRecords, name: str) -> pd.Series:
+    def _counted(self, records: RawRecords, name: str, person: NDArray[np.int64] | None) -> pd.Series:
         weight, counts_people = people_of_rows(records, self.data, self.place)
         people = records.rows if counts_people is False else weight
         cells = records.cells[name].cat
-        sums = np.bincount(cells.codes, weights=people, minlength=len(cells.categories))
+        if person is None:
+            sums = np.bincount(cells.codes, weights=people, minlength=len(cells.categories))
+        else:
+            codes, size = cells.codes.to_numpy().astype(np.int64), len(cells.categories)
+            sums = person_rows(codes, person, people).counted_by(np.arange(size), size)
         counts = pd.Series(sums, index=cells.categories)
         return counts[(counts > 0) & ~counts.index.isin(missing_texts(records.cells[name], name, self.data))]
 
@@ -481,19 +491,33 @@ def _table(records: RawRecords, schema: Schema, reading: _Reading, names: Sequen
     dropped = incomplete & (data.on_missing == "drop")
     typed, schema = typed_cells(records, schema, data, dropped, place)
     weight, counts_people = people_of_rows(records, data, place)
+    person, ids = persons_of_rows(records, data, place)
     keep = complete_rows(gaps, schema, data, records, place)
     if not keep.any():
         raise DataError("every row has a missing cell, none is left", place=place)
     missing = {name: missing_texts(raw[name], name, data) for name, gap in gaps.items() if (gap & ~keep).any()}
-    table = make_table(schema, typed[keep], weight[keep], counts_people=counts_people, rows=records.rows[keep])
+    whose = None if person is None else person[keep]
+    table = make_table(
+        schema, typed[keep], weight[keep], counts_people=counts_people, rows=records.rows[keep], person=whose, ids=ids
+    )
+    left_out = None
+    if not keep.all():
+        left_out = _incomplete(schema, typed, ~keep, weight, counts_people, records.rows, person)
     return replace(
         table,
-        dropped=int((records.rows if counts_people is False else weight)[~keep].sum()),
+        dropped=_people_dropped(records.rows if counts_people is False else weight, ~keep, person),
         commented=records.commented,
         repeated_identifiers=reading.repeated_identifiers(records, names, keep, missing),
         sha256=records.sha256,
-        incomplete=None if keep.all() else _incomplete(schema, typed, ~keep, weight, counts_people, records.rows),
+        incomplete=left_out,
     )
+
+
+def _people_dropped(people: NDArray[np.int64], dropped: NDArray[np.bool_], person: NDArray[np.int64] | None) -> int:
+    """How many people rows of whom are dropped; rows that do not say whose they are count by themselves."""
+    if person is None:
+        return int(people[dropped].sum())
+    return len(np.unique(person[dropped & (person >= 0)])) + int(people[dropped & (person < 0)].sum())
 
 
 def _incomplete(
@@ -503,6 +527,7 @@ def _incomplete(
     weight: NDArray[np.int64],
     counts_people: bool | None,
     rows: NDArray[np.int64],
+    person: NDArray[np.int64] | None = None,
 ) -> Table:
     """The people who are left out, but for those whose class or secrets are no values of these columns."""
     for column in schema.columns:
@@ -510,7 +535,8 @@ def _incomplete(
             left_out = left_out & typed[column.name].notna().to_numpy()
     kept = typed[left_out].reset_index(drop=True)
     some = schema.with_missing_cells
-    return make_table(some, kept, weight[left_out], counts_people=counts_people, rows=rows[left_out])
+    whose = None if person is None else person[left_out]
+    return make_table(some, kept, weight[left_out], counts_people=counts_people, rows=rows[left_out], person=whose)
 
 
 def _large_table(stored: StoredRecords, schema: Schema, reading: _Reading, names: Sequence[str]) -> LargeTable:

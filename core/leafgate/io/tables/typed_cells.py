@@ -46,6 +46,10 @@ class TableSource(Protocol):
     @property
     def weight(self) -> tuple[str, SourceColumn] | None: ...
     @property
+    def persons(self) -> Sequence[str]: ...
+    @property
+    def rows_at_most(self) -> int | None: ...
+    @property
     def source(self) -> DataSource | None: ...
     @property
     def file_checks(self) -> frozenset[DocumentPath]: ...
@@ -212,6 +216,53 @@ def people_of_rows(records: RawRecords, data: TableSource, place: str) -> tuple[
     codes = raw[name].cat.codes.to_numpy()
     _refuse_rows(records, strange[codes], "not a whole number of people, 1 or more", f"{place}, column {name!r}")
     return np.where(strange, 1, numbers).astype(np.int64)[codes] * records.rows, spec.counts == "people"
+
+
+def person_key(text: str) -> str:
+    """What spellings of one id have in common."""
+    return " ".join(text.split())
+
+
+def persons_of_rows(
+    records: RawRecords, data: TableSource, place: str
+) -> tuple[NDArray[np.int64] | None, pd.Index | None]:
+    """The number of the person of each record, -1 where an id is missing, and the ids; None: every row is a person.
+
+    Every row is one, too, in a file without these columns.
+
+    Raises DataError where somebody has more rows than the policy says.
+    """
+    if not data.persons or not set(data.persons) <= set(records.cells):
+        return None, None
+    person = np.zeros(len(records.cells), dtype=np.int64)
+    ids: list[tuple[str, ...]] = [()]
+    for name in data.persons:
+        cells = records.cells[name].cat
+        aliases, missing = data.columns[name].aliases, missing_texts(records.cells[name], name, data)
+        texts = [None if each in missing else person_key(aliases.get(each, each)) or None for each in cells.categories]
+        of_category, keys = pd.factorize(np.array(texts, dtype=object))
+        own = of_category[cells.codes.to_numpy()]
+        pair = np.where((person < 0) | (own < 0), -1, person * len(keys) + own)
+        person, pairs = pd.factorize(np.where(pair < 0, np.nan, pair))
+        ids = [(*ids[int(each) // len(keys)], keys[int(each) % len(keys)]) for each in pairs]
+    known = person >= 0
+    if not known.any():
+        remedy = "give it the role `ignored`, or name the column that numbers the people"
+        raise DataError("no row says whose it is", place=_columns_place(data, place), remedy=remedy)
+    most = data.rows_at_most
+    more = 0 if most is None else int((np.bincount(person[known], weights=records.rows[known]) > most).sum())
+    if more:
+        raise DataError(
+            f"{more} of them have more rows than `data.rows_at_most` says",
+            place=_columns_place(data, place),
+            remedy="leave out rows of theirs by a rule that does not depend on cells; or state a larger number",
+        )
+    return person, pd.Index(ids, tupleize_cols=False)
+
+
+def _columns_place(data: TableSource, place: str) -> str:
+    """Where the columns are that number the people, for errors."""
+    return f"{place}, column(s) {', '.join(map(repr, data.persons))}"
 
 
 def complete_rows(

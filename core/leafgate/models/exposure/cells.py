@@ -275,9 +275,11 @@ def _counts_of_kept(table: Table | LargeTable) -> CellCounts:
     """The people with each cell of the columns that the table keeps; None for each column of a large one."""
     if isinstance(table, LargeTable):
         return dict.fromkeys((column.name for column in table.schema.columns), None)
-    people = pd.Series(table.persons)
-    texts = {column.name: table.frame[column.name].astype(object).map(_as_text) for column in table.schema.columns}
-    return {name: people.groupby(each.to_numpy()).sum() for name, each in texts.items()}
+    counts: dict[str, pd.Series | None] = {}
+    for column in table.schema.columns:
+        codes, texts = pd.factorize(table.frame[column.name].astype(object).map(_as_text), sort=True)
+        counts[column.name] = pd.Series(table.people_by(codes, len(texts)), index=texts)
+    return counts
 
 
 def _as_text(cell: object) -> str | None:
