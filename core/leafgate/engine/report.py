@@ -154,12 +154,24 @@ class _Auditing:
             _, waivers = apply_waivers(policy, None, [], refused, never, self.today)
             return Audit(report_of(policy, self.identity, plugins, data, files, None, refused, waivers))
         artifact = outcome.adversaries.artifact
-        judged = self._with_people_left_out(outcome, stopwatch)
+        judged = self._counted_by_persons(outcome, self._with_people_left_out(outcome, stopwatch), stopwatch)
         findings = with_static_remedies(judged, policy, plugins, artifact.release)
         with stopwatch("draw"):
             tree, accuracies = tree_view(outcome.state, findings, artifact.starting_trees), guesses(outcome.state)
         report = report_of(policy, self.identity, plugins, data, files, artifact, findings, outcome.waivers)
         return Audit(replace(report, tree=tree, guesses=accuracies), artifact, stopwatch.seconds)
+
+    def _counted_by_persons(
+        self, outcome: Outcome, findings: Sequence[Finding], stopwatch: Stopwatch
+    ) -> Sequence[Finding]:
+        """The findings, with those about columns that may number the people, where limits counted by them break."""
+        if not outcome.adversaries.table.suspected:
+            return findings
+        from leafgate.engine.person_columns import PersonColumnAudit
+
+        columns = PersonColumnAudit(outcome.adversaries, self.plugins, SourceLocations(outcome.adversaries.policy))
+        with stopwatch("persons"):
+            return columns.completed(findings, lambda others: audit_others(others, self.plugins, self.today))
 
     def _with_people_left_out(self, outcome: Outcome, stopwatch: Stopwatch) -> Sequence[Finding]:
         """The findings, inconclusive where they may not hold with the people who were left out for missing cells."""

@@ -17,6 +17,7 @@ from leafgate.algorithms.routing import count_leaves
 from leafgate.api.registry import Plugins
 from leafgate.engine.audience import beside_claim
 from leafgate.engine.knowledge import secret_inputs
+from leafgate.engine.person_columns import persons_note
 from leafgate.engine.waivers import Waivers
 from leafgate.errors import DataError, PolicyError
 from leafgate.io.files import read_key
@@ -25,7 +26,7 @@ from leafgate.io.tables.digest import digest_records
 from leafgate.kernel.checks import AuditCheck
 from leafgate.kernel.components import AttackModel, Component
 from leafgate.kernel.evidence import AuditorOnly, PeopleCount
-from leafgate.kernel.findings import Finding, Report
+from leafgate.kernel.findings import PERSONS, Finding, Report
 from leafgate.kernel.knowledge import Knows
 from leafgate.kernel.large_table import LargeTable
 from leafgate.kernel.options import digest
@@ -245,7 +246,14 @@ def report_of(
         waivers: what the report states of waivers.
     """
     private = covers_data(policy.build.guarantees if artifact is None else artifact.release.guarantee)
-    repeated = [f"Some values of the identifier {name!r} {REPEATED_IDENTIFIER}" for name in table.repeated_identifiers]
+    suspected = {} if isinstance(table, LargeTable) else table.suspected
+    doubted = {finding.id for finding in findings if finding.metric == PERSONS}
+    repeated = [
+        f"Some values of the identifier {name!r} {REPEATED_IDENTIFIER}"
+        for name in table.repeated_identifiers
+        if name not in suspected
+    ]
+    repeated += [persons_note(name, rows) for name, rows in suspected.items() if f"{PERSONS}#{name}" not in doubted]
     open_domains = [column.name for column in table.schema.columns if not column.declared and "key" not in column.roles]
     return Report(
         policy={**identity, **policy.origin.facts, **_plugin_files(plugins)},

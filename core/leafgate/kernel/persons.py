@@ -43,6 +43,11 @@ class PersonRows:
         return int(self.person.max(initial=-1)) + 1
 
     @property
+    def people(self) -> int:
+        """How many different persons there are."""
+        return len(np.unique(self.person))
+
+    @property
     def without_ids(self) -> PersonRows:
         """The same for a plugin: persons have numbers, and no names."""
         return replace(self, ids=None)

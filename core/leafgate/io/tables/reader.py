@@ -44,7 +44,8 @@ from leafgate.io.tables.typed_cells import (
 )
 from leafgate.kernel.components import DataSource, SourceFile
 from leafgate.kernel.large_table import LargeTable
-from leafgate.kernel.persons import person_rows
+from leafgate.kernel.person_columns import suspected_persons
+from leafgate.kernel.persons import PersonRows, person_rows
 from leafgate.kernel.schema import Column, Schema
 from leafgate.kernel.table import CellCounts, Table, distinct_rows, make_table
 from leafgate.lazy_loading import install_command
@@ -500,7 +501,11 @@ def _table(records: RawRecords, schema: Schema, reading: _Reading, names: Sequen
     table = make_table(
         schema, typed[keep], weight[keep], counts_people=counts_people, rows=records.rows[keep], person=whose, ids=ids
     )
-    left_out = None
+    left_out, suspected = None, dict[str, PersonRows]()
+    if person is None and counts_people is None and data.rows is None:
+        for name, whose_then in _suspected(raw, data, keep).items():
+            rows = make_table(schema, typed[keep], weight[keep], person=whose_then).person_rows
+            suspected |= {} if rows is None else {name: rows}
     if not keep.all():
         left_out = _incomplete(schema, typed, ~keep, weight, counts_people, records.rows, person)
     return replace(
@@ -510,7 +515,22 @@ def _table(records: RawRecords, schema: Schema, reading: _Reading, names: Sequen
         repeated_identifiers=reading.repeated_identifiers(records, names, keep, missing),
         sha256=records.sha256,
         incomplete=left_out,
+        suspected=suspected,
     )
+
+
+def _suspected(raw: pd.DataFrame, data: TableSource, keep: NDArray[np.bool_]) -> dict[str, NDArray[np.int64]]:
+    """For each column that may number the people the number of its text in each row that stays; -1 where missing."""
+    asked = [name for name in raw.columns if not {"class", "sensitive", "key"} & {*data.columns[name].role}]
+    codes = {}
+    for name in asked:
+        cells = raw[name].cat
+        absent = np.flatnonzero(cells.categories.isin(list(missing_texts(raw[name], name, data))))
+        own = cells.codes.to_numpy()[keep].astype(np.int64)
+        codes[name] = np.where(np.isin(own, absent), -1, own)
+    identifiers = frozenset(name for name in asked if "identifier" in data.columns[name].role)
+    texts = {name: raw[name].cat.categories for name in asked}
+    return {name: codes[name] for name in suspected_persons(codes, texts, identifiers)}
 
 
 def _people_dropped(people: NDArray[np.int64], dropped: NDArray[np.bool_], person: NDArray[np.int64] | None) -> int:

@@ -1,0 +1,99 @@
+"""Which columns may number the people of a table, although no policy says so: by name, and because they repeat."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from leafgate.lazy_loading import lazy
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+else:
+    np = lazy("numpy")
+
+FEWEST_PERSONS = 10
+"""A column with fewer different values groups people, and does not number them."""
+
+PERSON = re.compile(
+    "acc(oun)?t|applicant|beneficiary|borrower|case|claimant|client|cust(omer)?|donor|emp(loyee)?|hh(id)?|household|"
+    "indiv(idual)?|insured|member|mrn|participant|pat(ient)?|person|p(at)?id|policyholder|pupil|respondent|ssn|"
+    "student|subj(ect)?|user|worker"
+)
+"""Words for a person, or for the unit that is protected as one."""
+
+IDENTIFIER = re.compile("ids?|identifier|[ug]?uid|pseudonym")
+"""Words that make an identifier of what stands before them, or are one alone."""
+
+NUMBER = re.compile("no|nr|num|number|key|code|ref|hash")
+"""Words that make a number of what stands before them."""
+
+THING = re.compile(
+    "admission|area|batch|branch|cent(er|re)|city|class|clinic|commune|country|county|course|date|day|department|dept|"
+    "device|district|division|encounter|episode|event|exam|facility|group|hospital|image|item|line|location|lot|"
+    "machine|match|measurement|municipality|observation|office|order|page|parcel|period|place|plot|post(al)?|practice|"
+    "product|province|question|record|region|route|row|sample|school|season|seat|sector|sequence|serial|series|"
+    "service|session|shop|site|spell|state|station|stay|store|street|study|submission|supplier|task|team|test|ticket|"
+    "time|tract|transaction|trial|trip|unit|vehicle|vendor|village|visit|ward|week|year|zip|zone"
+)
+"""Words for what is numbered and is no person."""
+
+
+def names_persons(name: str) -> bool:
+    """Does the name of a column hint that it numbers the people?
+
+    >>> [name for name in ("PatientID", "id", "case_no", "visit_id", "household size", "age") if names_persons(name)]
+    ['PatientID', 'id', 'case_no']
+    """
+    words = [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)]
+    whose = [word for word in words if not IDENTIFIER.fullmatch(word) and not NUMBER.fullmatch(word)]
+    is_identifier = any(map(IDENTIFIER.fullmatch, words))
+    if not whose:
+        return is_identifier
+    if len(words) == 1 and words[0].endswith("id"):
+        return PERSON.fullmatch(words[0]) is not None or PERSON.fullmatch(words[0][:-2]) is not None
+    if len(whose) == len(words):
+        return all(map(PERSON.fullmatch, words))
+    if any(map(PERSON.fullmatch, whose)):
+        return True
+    return is_identifier and len(whose) == 1 and not THING.fullmatch(whose[0])
+
+
+def suspected_persons(
+    codes: Mapping[str, NDArray[np.int64]], texts: Mapping[str, Iterable[str]], identifiers: frozenset[str]
+) -> Iterator[str]:
+    """The columns that may number the people.
+
+    Each has a value in several rows, and either its name hints at persons or the policy calls it an identifier. A
+    column of fractions never does, nor one whose values go one to one with those of another column of which neither
+    name nor role says anything.
+
+    Args:
+        codes: for each column, shape (n_rows,), the number of each cell's text; -1 where it is missing.
+        texts: the texts of each column.
+        identifiers: the columns that the policy calls identifiers.
+    """
+    candidates = [name for name in codes if name in identifiers or names_persons(name)]
+    for name in candidates:
+        there = codes[name][codes[name] >= 0]
+        if not FEWEST_PERSONS <= len(np.unique(there)) < len(there) or _has_fractions(texts[name]):
+            continue
+        others = (codes[other] for other in codes if other not in candidates)
+        if name in identifiers or not any(_one_to_one(codes[name], other) for other in others):
+            yield name
+
+
+def _one_to_one(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
+    """Do equal cells of one column stand beside equal cells of the other, and the other way round?"""
+    there = one >= 0
+    size = int(other.max(initial=0)) + 2
+    pairs = len(np.unique(one[there] * size + other[there] + 1))
+    return pairs == len(np.unique(one[there])) == len(np.unique(other[there]))
+
+
+def _has_fractions(texts: Iterable[str]) -> bool:
+    """Is some text a number with digits other than 0 after its point?"""
+    fractions = (re.fullmatch(r"[+-]?\d*[.,](\d+)", text) for text in texts)
+    return any(each is not None and each[1].strip("0") for each in fractions)
