@@ -151,8 +151,9 @@ def undisclosed_reads(case: ScoringContext) -> frozenset[Observation]:
         Observation.COMPOSITION: group_shares_derivable,
     }
     derivable[Observation.NUMBERS] = lambda case: False  # what is published of numbers are means and intervals
-    if case.scored == "by_persons":  # a release counts rows, and does not say whose they are
-        derivable = dict.fromkeys(derivable, lambda case: False)
+    whose = case.table.person_rows is not None and Observation.PEOPLE in case.observed
+    if whose or case.scored == "by_persons":  # a release counts rows, and does not say whose they are
+        derivable = dict.fromkeys([*derivable, *([Observation.PEOPLE] if whose else [])], lambda case: False)
     undisclosed = {read for read, is_derivable in derivable.items() if read in case.observed and not is_derivable(case)}
     return frozenset(undisclosed | (case.observed & {Observation.MEMBERSHIP}))
 

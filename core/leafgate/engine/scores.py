@@ -344,6 +344,7 @@ def _score_case(metric: PersonMetric, plugins: Plugins, case: ScoringContext, de
     """Every record's score in a context; those of `derived`, where the release discloses that both are the same."""
     same = derived is not None and _same_posterior(case, derived.case)
     by_people = derived is not None and bool({Observation.PEOPLE, Observation.NUMBERS} & derived.case.observed)
+    by_people |= case.table.person_rows is not None
     if derived is not None and same and not by_people and Observation.COMPOSITION not in undisclosed_reads(case):
         return replace(derived, case=case)
     score = score_of(metric, plugins, case)

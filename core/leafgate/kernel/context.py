@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from leafgate.errors import InconclusiveError, UnreadableError
 from leafgate.kernel.belief import Belief, CellBelief, GroupBelief, PosteriorBelief, SecretBelief, classes_of, rows_for
+from leafgate.kernel.persons import PersonRows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,7 +33,9 @@ class Observation(Enum):
     POSTERIOR = "the distribution that is scored"
     PRIOR = "the attack's prior, which may rest on knowledge that the policy grants"
     COMPOSITION = "each equivalence class's true distribution of the secret"
-    PEOPLE = "whether the true people of each equivalence class are scored, and not only their shares"
+    PEOPLE = (
+        "whether the true people of each equivalence class are scored, and not only their shares; whose rows are whose"
+    )
     OVERALL = "the secret's distribution in the whole table"
     TRUTH = "true secrets of single people"
     NUMBERS = "true numbers of single people, of a secret that is told in intervals"
@@ -262,44 +265,37 @@ class ScoringContext:
     def people_by_value(self) -> NDArray[np.float64] | None:
         """People in each record's equivalence class by the true value of the secret: shape (n_rows, n_values).
 
-        Rows of the table where weights count no people. Where a column numbers the people, those who have this value
-        on all their rows of the class, with a last column for the others. None of hidden cells, and where what is
-        derived is scored, which may be no more than a guess of shares.
+        Rows of the table where weights count no people. None of hidden cells, where what is derived is scored, which
+        may be no more than a guess of shares, and where a person may have several rows and with them several values.
         """
         import numpy as np
 
         size = len(self.secret.domain)
         self.observed.add(Observation.PEOPLE)
-        if self.scored != "composition" or classes_of(self.belief) is None:
+        several = self.table.person_rows is not None
+        if several or self.scored != "composition" or classes_of(self.belief) is None:
             return None
         import pandas as pd
 
         group, groups = pd.factorize(self.equivalence_class)
         cell = group * size + self.table.codes(self.secret.name)
-        self.observed.add(Observation.COMPOSITION)
-        if self.table.person_rows is not None:
-            return self._people_of_one_value(group, cell, len(groups), size)[group]
         counts = np.bincount(cell, weights=self.table.persons, minlength=len(groups) * size).reshape(-1, size)
+        self.observed.add(Observation.COMPOSITION)
         return np.asarray(counts[group])
 
-    def _people_of_one_value(
-        self, group: NDArray[np.int64], cell: NDArray[np.int64], groups: int, size: int
-    ) -> NDArray[np.float64]:
-        """For each group the persons by their one value, in the last column those with several."""
+    @property
+    def rows_of_persons(self) -> PersonRows | None:
+        """Whose rows the records are, rows without an id being somebody's each; None where every row is a person."""
+        persons = self.table.person_rows
+        if persons is None:
+            return None
         import numpy as np
 
-        assert self.table.person_rows is not None
-        held, in_group = (self.table.person_rows.by_group(each) for each in (cell, group))
-        persons = max(in_group.size, 1)
-        place = np.searchsorted(
-            in_group.record * persons + in_group.person, held.record // size * persons + held.person
-        )
-        several = np.bincount(place, minlength=len(in_group.record)) > 1
-        counts = np.zeros((groups, size + 1))
-        counts[:, size] = np.bincount(in_group.record[several], minlength=groups)
-        one = ~several[place]
-        counts[:, :size] = np.bincount(held.record[one], minlength=groups * size).reshape(groups, size)
-        return counts
+        self.observed.add(Observation.PEOPLE)
+        known = np.bincount(persons.record, weights=persons.rows, minlength=len(self.table)).astype(np.int64)
+        others = np.repeat(np.arange(len(self.table)), self.table.weight - known)
+        strangers = PersonRows(others, persons.size + np.arange(len(others)), np.ones_like(others))
+        return persons.with_others(strangers)
 
     @property
     def numbers(self) -> NDArray[np.float64] | None:

@@ -96,6 +96,13 @@ class PersonRows:
             rows=np.concatenate([self.rows, others.rows]),
         )
 
+    def with_others(self, others: PersonRows) -> PersonRows:
+        """These persons and others, who have other numbers, on the same records."""
+        both = (np.concatenate([getattr(self, name), getattr(others, name)]) for name in ("record", "person", "rows"))
+        record, person, rows = both
+        order = np.lexsort((person, record))
+        return PersonRows(record[order], person[order], rows[order])
+
     def chosen(self, persons: NDArray[np.bool_]) -> PersonRows:
         """The entries of these persons alone, who keep their numbers."""
         kept = persons[self.person]

@@ -44,10 +44,12 @@ def rule_of_option(kind: type[Component] | None, key: str) -> Inherited:
 
 
 def role_change(old: set[str], new: set[str]) -> Kind:
-    """Knowing a column, or having to keep it secret, is tighter; neither may be lost."""
+    """Knowing a column, having to keep it secret, or counting persons by it is tighter; none of these may be lost."""
     lost, won = old - new, new - old
-    if lost & KNOWLEDGE_ROLES:
+    if lost & (KNOWLEDGE_ROLES | {"person"}):
         return "looser"
+    if won == {"person"} and lost <= {"ignored", "identifier"}:
+        return "tighter"
     return "tighter" if won and won <= KNOWLEDGE_ROLES and lost <= {"private", "ignored", "identifier"} else "different"
 
 
@@ -61,6 +63,8 @@ ALLOW = (
     "or say data: {{unlisted: {{except: [{{columns: {name}, roles: [{roles}]}}]}}}}"
 )
 UNLISTED_PEOPLE = "is not listed by what it extends, which alone may count the people that rows stand for"
+UNLISTED_VARIES = "is not listed by what it extends, which alone may say that a person has several values of it"
+LIST_VARIES = "leave `varies` out; or list {name} under data.columns of the policy that is extended, with `varies: true`"
 UNLISTED_STEP = "is not listed by what it extends, which alone may say how finely its numbers are public"
 ALLOW_STEP = (
     "leave `step` out; or, in the policy that is extended, list {name} under data.columns with its step, or say "
@@ -187,6 +191,9 @@ class _Comparing:
         if dict_or_empty(column).get("counts") == "people":
             people = self._change("looser", (*path, "counts"), None, "people")
             yield replace(people, problem=UNLISTED_PEOPLE, hint=LIST_PEOPLE.format(name=name))
+        if dict_or_empty(column).get("varies") is True:
+            varying = self._change("looser", (*path, "varies"), None, True)
+            yield replace(varying, problem=UNLISTED_VARIES, hint=LIST_VARIES.format(name=name))
         step, domain = (dict_or_empty(column).get(key) for key in ("step", "domain"))
         unlisted = unlisted_of(locate(self.older.document, ("data", "unlisted")))
         if step is not None and not allows_step(unlisted, step, roles_of(column)):

@@ -31,10 +31,11 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from leafgate.algorithms import certainty
+    from leafgate.algorithms import certainty, person_certainty
     from leafgate.api import Floats, Mask
 else:
-    np, pd, certainty = lazy("numpy"), lazy("pandas"), lazy("leafgate.algorithms.certainty")
+    np, pd = lazy("numpy"), lazy("pandas")
+    certainty, person_certainty = (lazy(f"leafgate.algorithms.{name}") for name in ("certainty", "person_certainty"))
 
 
 class KAnonymity(AtLeast):
@@ -168,8 +169,7 @@ class Exposure(ValueMetric, AtMost):
             exposed = exposed | by_number
             if by_number.any():
                 evidence[name] = AuditorOnly(PeopleCount(case.table.people_among(by_number)))
-        if case.table.person_rows is not None and case.scored != "by_persons" and not exposed.any():
-            raise InconclusiveError("what sums of persons' rows prove is not judged yet")
+        exposed = exposed | self._exposed_by_sums(case, exposed)
         return Score(people=pd.Series(exposed.astype(float)), evidence=evidence)
 
     def _certain_values(self, case: ScoringContext) -> Mask:
@@ -183,12 +183,53 @@ class Exposure(ValueMetric, AtMost):
         if self.insiders and isinstance(case.belief, SecretBelief) and case.belief.derived_alone:
             problem = "the attack does not say what insiders are certain of"
             raise InconclusiveError(problem, remedy="leave the option `insiders` of the attack out")
-        people = case.people_by_value if self.insiders else None
+        people = case.people_by_value if self.insiders and case.table.person_rows is None else None
         if people is None and self.insiders and case.is_composition_derived and case.table.person_rows is None:
             people = posterior * case.sizes.to_numpy()[:, None]
         if people is None:
             return np.asarray(posterior >= certainty.CERTAIN)
-        return certainty.certain_values(people, self.insiders)[:, : posterior.shape[1]]
+        return certainty.certain_values(people, self.insiders)
+
+    def _exposed_by_sums(self, case: ScoringContext, exposed: Mask) -> Mask:
+        """The records of persons whose value follows from whose rows are whose, and the groups' rows of each value.
+
+        A value that may vary follows where a person must have it at least once. Both readings count, unless the policy
+        says that the secret varies. That it does not is seen in no table: one row can be mistyped.
+        """
+        found = np.zeros(len(case.table), dtype=bool)
+        derived = self.scored == case.scored == "derived" and case.release.count_semantics == "exact"
+        persons = case.rows_of_persons if derived or case.scored == "composition" else None
+        if persons is None:
+            return found
+        values, judged = case.table.codes(case.secret.name), self.judged_values(case)
+        group = np.unique(case.equivalence_class, return_inverse=True)[1].reshape(-1)
+        rows = person_certainty.PersonRows(
+            person=persons.person,
+            leaf=group[persons.record][None, :],
+            value=values[persons.record],
+            rows=persons.rows,
+            n_persons=persons.size,
+            n_values=len(case.secret.domain),
+        )
+        readings = [person_certainty.certain_of_varying]
+        readings += [] if case.secret.varies else [person_certainty.certain_of_fixed]
+        unanswered = False
+        for certain_of in readings:
+            result = certain_of(rows, rows.composition, insiders=self.insiders)
+            certain = (result.certain & judged)[persons.person, values[persons.record]]
+            found[persons.record[certain]] = True
+            unanswered |= bool((result.open & judged).any())
+        if unanswered and (self.allow or self.average or not (found | exposed).any()):
+            raise InconclusiveError(
+                "whether somebody's value follows from the numbers of rows was not decided within the work allowed",
+                remedy="publish labels; or let groups have more persons, who have about as many rows each",
+            )
+        if derived and not case.is_composition_derived and (found & ~exposed).any():
+            raise InconclusiveError(
+                "what labels and shares prove of persons with several rows is judged by the groups' true numbers alone",
+                remedy="leave `scored: derived` out",
+            )
+        return found
 
     def _exposed_by_numbers(self, case: ScoringContext) -> Iterator[tuple[str, Mask]]:
         """For each rule on numbers its name, and which records it finds exposed."""
