@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 BETWEEN = "_=-.: "
 """What stands between column and value in names of dummy features."""
 
-UNTYPED_ROLES = frozenset({"identifier", "ignored", "weight", "key"})
+UNTYPED_ROLES = frozenset({"identifier", "ignored", "weight", "key", "person"})
 """Roles of columns that need no domain."""
 
 MAX_CLASSES = 50

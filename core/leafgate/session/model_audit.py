@@ -31,7 +31,7 @@ from leafgate.policy.load import policy_of
 from leafgate.session.audit import Audit, AuditFiles, private_folder, with_files
 from leafgate.session.draft import RoleWords, TableDraft, column_numbers
 from leafgate.session.limit_warnings import decimal_commas, limits_against_table, small_limits
-from leafgate.session.people import CLASS_NAME, People, people_like, people_of, table_for, value_texts
+from leafgate.session.people import CLASS_NAME, People, people_like, people_of, table_for, value_texts, with_persons
 from leafgate.session.proposals import Proposal, SecretShares, propose
 from leafgate.session.python_text import error_in_python, problem_in_python
 from leafgate.session.run import Session, given_words, session_of
@@ -83,6 +83,7 @@ def audit(
     seed: int = 0,
     search_remedies: bool = True,
     harmless: Any = None,
+    person: Any = None,
 ) -> Audit:
     """Audit what a fitted model discloses about the people that it was fitted on, before its file is published.
 
@@ -116,6 +117,7 @@ def audit(
         search_remedies: where a limit fails, audit again with other settings to say which would pass.
         harmless: a value of the class, or several, of which it harms nobody that they are known of somebody, such as
             `["no"]`: the default limits are then on the other values alone. Only the owner of the data can say so.
+        person: whose each row is, where people have several: a column, or the name of one of `X`, or several names.
 
     Returns:
         The audit.
@@ -139,6 +141,7 @@ def audit(
         given = {
             **{"roles": roles, "secret": secret, "limits": limits, "attacks": attacks, "publish": publish},
             **{"control": control, "encoding": encoding, "trained_by": trained_by, "name": name, "harmless": harmless},
+            "person": person,
         }
         _refuse_with_policy(given)
         return _audit_by_policy(model, X, y, test, search_remedies)
@@ -154,11 +157,13 @@ def audit(
         for key, table in (("test", test), ("control", control))
         if table is not None
     }
+    people, numbering = with_persons(people, person)
+    roles = {**dict.fromkeys(numbering, "person"), **(roles or {})}
     draft = TableDraft(
         columns=people.columns,
         target=people.target,
         others=[each.columns for each in others.values()],
-        roles=roles or {},
+        roles=roles,
         secrets=(secret,) if isinstance(secret, str) else tuple(secret or ()),
         encoding=encoding or {},
         model=subject.read,

@@ -14,6 +14,9 @@ from leafgate.kernel.policy import CsvOptions, Policy
 CLASS_NAME = "class"
 """What the class is called where `y` has no name."""
 
+PERSON_NAME = "person"
+"""What the column is called that numbers the people, where it is no column of the table."""
+
 
 @dataclass(frozen=True, eq=False)
 class People:
@@ -88,6 +91,33 @@ def people_like(people: People, other: Any, place: str) -> People:
         remedy = f"give {place}=(X, y) with the columns of X"
         raise DataError(f"has no column {lacking[0]!r}", place=place, remedy=remedy)
     return People(tuple(columns[column.name] for column in people.columns), people.target)
+
+
+def with_persons(people: People, person: Any) -> tuple[People, tuple[str, ...]]:
+    """The people with the columns that number them, and the names of these; none where each row is a person.
+
+    Args:
+        people: a row each, or several.
+        person: a column as long as the table, or the name of a column of the table, or several names; None for none.
+
+    Raises:
+        InvalidError: there is no such column, or it has another length.
+    """
+    if person is None:
+        return people, ()
+    listed = [person] if isinstance(person, str) else person
+    if isinstance(listed, list | tuple) and listed and all(isinstance(name, str) for name in listed):
+        unknown = [name for name in listed if name not in people.names]
+        if not unknown:
+            return people, tuple(listed)
+        if len(listed) != len(people.columns[0].codes):
+            remedy = nearest_name(unknown[0], people.names, "give the name of a column of X, or the column itself")
+            raise InvalidError(f"there is no column {unknown[0]!r}", place="person", remedy=remedy)
+    column = single_column(person, PERSON_NAME, "person")
+    _refuse_lengths(people.columns, column, "X", "person")
+    names = (f"{PERSON_NAME}{'_' * number}" for number in count())
+    name = next(name for name in names if name not in {*people.names, people.target})
+    return replace(people, columns=(*people.columns, replace(column, name=name))), (name,)
 
 
 def value_texts(harmless: Any) -> tuple[str, ...]:

@@ -166,6 +166,8 @@ class _Draft:
         hints: what the model's file says of the columns; None without a model.
         kept: are people with missing cells kept?
         classes: the classes of the people who are.
+        person: the column that seems to number the people; None where each row seems to be a person.
+        people: how many these are.
     """
 
     csv: CsvOptions
@@ -176,6 +178,8 @@ class _Draft:
     hints: ModelHints | None
     kept: bool
     classes: pd.Series
+    person: str | None
+    people: int
 
     @cached_property
     def of_class(self) -> Guess:
