@@ -127,6 +127,8 @@ CHECK_PREFIX = "check:"
 """How the id of an audit check's finding begins; its `metric` is empty."""
 UNLIMITED = "unlimited"
 """The finding about a policy whose limits protect nobody."""
+SPELLING = "spelling"
+"""The finding about values of a secret or a class that may be one value in several spellings."""
 Verdict = Literal["pass", "fail", "inconclusive"]
 GROUPS_ALONE = "the metric scores groups of people, and no distribution of a secret"
 DERIVED_ALONE = "the metric can only score what is derived"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from leafgate.errors import DataError, PolicyError
-from leafgate.kernel.inheritance import COMPLETED, FIXED, FREE, SPECIAL, ordered_by, ranked, unstated
+from leafgate.kernel.inheritance import COMPLETED, FIXED, FREE, SPECIAL, fewer, ordered_by, ranked, unstated
 from leafgate.kernel.options import STRICT, DataFile, FiniteFloat, PositiveFloat
 
 if TYPE_CHECKING:
@@ -163,6 +163,7 @@ class Column:
         step: numbers are public to a multiple of this; None where no number is.
         public_domain: the policy says that `values` are a code list which exists without this table.
         aliases: other spellings, each with the value that it means; no part of a release or of a comparison.
+        distinct: values that are spelled alike and are different things; no part of a release or of a comparison.
     """
 
     name: str
@@ -179,6 +180,7 @@ class Column:
     step: float | None = field(default=None, compare=False)
     public_domain: bool = field(default=False, compare=False)
     aliases: Mapping[str, str] = field(default_factory=dict, compare=False)
+    distinct: tuple[tuple[str, ...], ...] = field(default=(), compare=False)
 
     @property
     def numeric(self) -> bool:
@@ -217,6 +219,13 @@ class Column:
         if hierarchy is not None:
             hierarchy = Hierarchy({**hierarchy.groups, None: (MISSING_GROUP,) * hierarchy.depth})
         return replace(self, missing=True, hierarchy=hierarchy)
+
+    def with_merged_values(self, merged: Mapping[str, str]) -> Column:
+        """The column with one value in place of several: each key of `merged` is the value that it leads to."""
+        values = tuple(value for value in self.values or () if merged.get(value, value) == value)
+        column = replace(self, values=values)
+        hierarchy = None if self.hierarchy is None else self.hierarchy.restricted(column.domain, self.name)
+        return replace(column, hierarchy=hierarchy)
 
     @cached_property
     def domain_set(self) -> frozenset[Value]:
@@ -291,6 +300,11 @@ class ColumnSpec(BaseModel):
     aliases: Annotated[dict[str, str], FIXED] = Field(
         {}, description="Other spellings in the file or of classes of a model, each with the value it means."
     )
+    distinct: Annotated[tuple[Annotated[tuple[str, ...], Field(min_length=2)], ...], ordered_by(fewer)] = Field(
+        (),
+        description="Of a secret or a class: values that are spelled alike and mean different things, such as "
+        '`[["AA", "Aa"]]`.',
+    )
     counts: Annotated[Literal["rows", "people"] | None, ordered_by(ranked(("people", "rows")), default="rows")] = Field(
         None,
         description="For a `weight`: whether each row is one person (the default), or as many people as its weight "
@@ -348,6 +362,10 @@ class ColumnSpec(BaseModel):
             raise ValueError("`aliases` must lead to declared `values`")
         if set(self.aliases) & set(self.values or ()):
             raise ValueError("`aliases` are other spellings; one of them is a value itself")
+        if self.distinct and not {"class", "sensitive"} & set(self.role):
+            raise ValueError("`distinct` is for the values of a secret or a class")
+        if self.values is not None and not {value for each in self.distinct for value in each} <= set(self.values):
+            raise ValueError("`distinct` must list declared `values`")
         return self
 
     @model_validator(mode="after")
@@ -389,6 +407,7 @@ def column_of(name: str, spec: ColumnSpec, on_missing: str | None) -> Column:
         step=spec.step,
         public_domain=spec.public_domain is not None,
         aliases=spec.aliases,
+        distinct=spec.distinct,
     )
     if spec.hierarchy is None:
         return column
@@ -429,6 +448,11 @@ class Schema:
     def with_missing_cells(self) -> Schema:
         """The same columns, whose cells may be missing as `on_missing: keep` has it."""
         return Schema(tuple(column.with_missing_cells for column in self.columns), dropped=self.dropped)
+
+    def with_merged_values(self, merged: Mapping[str, Mapping[str, str]]) -> Schema:
+        """The same columns, some with one value in place of several."""
+        columns = (each.with_merged_values(merged[each.name]) if each.name in merged else each for each in self.columns)
+        return Schema(tuple(columns), dropped=self.dropped)
 
     def having(self, role: Role) -> tuple[Column, ...]:
         """The columns that carry `role`."""

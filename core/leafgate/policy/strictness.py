@@ -68,6 +68,8 @@ ALLOW_STEP = (
 )
 UNLISTED_DOMAIN = "is not listed by what it extends, which alone may say that its values are a public code list"
 LIST_DOMAIN = "leave `domain` out; or list {name} under data.columns of the policy that is extended, with its values"
+UNLISTED_DISTINCT = "is not listed by what it extends, which alone may say that its values are different things"
+LIST_DISTINCT = "leave `distinct` out; or list {name} under data.columns of the policy that is extended, with it"
 LIST_PEOPLE = "leave `counts` out; or list {name} under data.columns of the policy that is extended, with its reason"
 
 
@@ -195,6 +197,10 @@ class _Comparing:
         if domain is not None:
             public = self._change("looser", (*path, "domain"), None, domain)
             yield replace(public, problem=UNLISTED_DOMAIN, hint=LIST_DOMAIN.format(name=name))
+        distinct = dict_or_empty(column).get("distinct")
+        if distinct:
+            different = self._change("looser", (*path, "distinct"), None, distinct)
+            yield replace(different, problem=UNLISTED_DISTINCT, hint=LIST_DISTINCT.format(name=name))
         yield from self._refused_aliases(dict_or_empty(column), (*path, "aliases"))
 
     def _refused_aliases(self, column: dict[str, Any], path: DocumentPath) -> Iterator[PolicyChange]:
