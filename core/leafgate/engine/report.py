@@ -166,14 +166,14 @@ class _Auditing:
         self, outcome: Outcome, findings: Sequence[Finding], stopwatch: Stopwatch
     ) -> Sequence[Finding]:
         """The findings, with those about values of a secret or a class that may be one value in several spellings."""
-        from leafgate.engine.spellings import SpellingAudit, doubtful_spellings
-
         adversaries = outcome.adversaries
-        doubts = doubtful_spellings(adversaries.table.schema)
-        if not doubts:
+        asking = [column for column in adversaries.table.schema.columns if column.asks_for_spellings]
+        if not asking:
             return findings
+        from leafgate.engine.spellings import SpellingAudit
+
         locations = SourceLocations(adversaries.policy)
-        audit_of_spellings = SpellingAudit(adversaries, doubts, self.plugins, locations)
+        audit_of_spellings = SpellingAudit(adversaries, asking, self.plugins, locations)
         with stopwatch("spellings"):
             return audit_of_spellings.completed(findings, lambda others: audit_others(others, self.plugins, self.today))
 

@@ -22,8 +22,8 @@ from leafgate.kernel.evidence import AuditorOnly
 from leafgate.kernel.findings import SPELLING, Finding, Remedy
 from leafgate.kernel.leaf import LeafStatistics, Numbers, Statistic
 from leafgate.kernel.release import Records, Release
-from leafgate.kernel.schema import Column, Schema
-from leafgate.kernel.spelling import same_form, similar_form, spellings_of_one
+from leafgate.kernel.schema import Column
+from leafgate.kernel.spelling import same_form, similar_form
 from leafgate.kernel.table import Table
 from leafgate.kernel.tables import Tables
 from leafgate.kernel.tree import Fan, Node, TreeArrays, tree_arrays
@@ -68,11 +68,8 @@ class Spellings:
 
     @classmethod
     def of(cls, column: Column) -> Spellings:
-        """The values of a column; those that the policy calls distinct are settled."""
-        same, similar = (
-            tuple(each for each in spellings_of_one(column.values or (), form) if not _are_distinct(each, column))
-            for form in (same_form, similar_form)
-        )
+        """The values of a column that nobody calls distinct."""
+        same, similar = column.spelled_alike(same_form), column.spelled_alike(similar_form)
         return cls(column, same, tuple(each for each in similar if each not in same))
 
     @property
@@ -81,30 +78,19 @@ class Spellings:
         return SAME if self.same else SIMILAR
 
 
-def doubtful_spellings(schema: Schema) -> list[Spellings]:
-    """The secrets and the class with values that may be one value; numbers are compared by their values anyway."""
-    asked = (column for column in schema.columns if column.roles & {"class", "sensitive"} and column.edges is None)
-    return [each for each in map(Spellings.of, asked) if each.same or each.similar]
-
-
-def _are_distinct(values: Sequence[str], column: Column) -> bool:
-    """Does the policy say of all these values that they are different things?"""
-    return any({*values} <= {*listed} for listed in column.distinct)
-
-
 @dataclass(frozen=True)
 class SpellingAudit:
     """The findings about values that may be one value, and the limits where they are merged.
 
     Attributes:
         adversaries: those of the audit as the values are spelled.
-        doubts: of each secret and class.
+        columns: the secrets and the class with such values.
         plugins: those that the policy trusts.
         locations: of findings in the policy.
     """
 
     adversaries: Adversaries
-    doubts: Sequence[Spellings]
+    columns: Sequence[Column]
     plugins: Plugins
     locations: SourceLocations
 
@@ -117,15 +103,16 @@ class SpellingAudit:
             findings: of the audit as the values are spelled.
             judge: returns the findings about merged values.
         """
-        judged, unjudged = self._judged(_merged(self.doubts, with_similar=False), judge)
-        shown, unshown = self._judged(_merged(self.doubts, with_similar=True), judge)
-        names = ", ".join(repr(each.column.name) for each in self.doubts if each.same)
+        doubts = [Spellings.of(column) for column in self.columns]
+        judged, unjudged = self._judged(_merged(doubts, with_similar=False), judge)
+        shown, unshown = self._judged(_merged(doubts, with_similar=True), judge)
+        names = ", ".join(repr(each.column.name) for each in doubts if each.same)
         found = [_compared(each, judged.get(each.id), names) for each in findings]
         outcome = _outcome(found, shown or judged, unshown or unjudged)
-        return [*self.locations.of_build(self._findings(outcome)), *found]
+        return [*self.locations.of_build(self._findings(doubts, outcome)), *found]
 
-    def _findings(self, outcome: str) -> Iterator[Finding]:
-        for each in self.doubts:
+    def _findings(self, doubts: Sequence[Spellings], outcome: str) -> Iterator[Finding]:
+        for each in doubts:
             name = each.column.name
             place = f"data.columns.{name}"
             yield Finding(

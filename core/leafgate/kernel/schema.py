@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -16,6 +16,7 @@ from pydantic import BaseModel, BeforeValidator, Field, model_validator
 from leafgate.errors import DataError, PolicyError
 from leafgate.kernel.inheritance import COMPLETED, FIXED, FREE, SPECIAL, fewer, ordered_by, ranked, unstated
 from leafgate.kernel.options import STRICT, DataFile, FiniteFloat, PositiveFloat
+from leafgate.kernel.spelling import similar_form, spellings_of_one
 
 if TYPE_CHECKING:
     import numpy as np
@@ -219,6 +220,21 @@ class Column:
         if hierarchy is not None:
             hierarchy = Hierarchy({**hierarchy.groups, None: (MISSING_GROUP,) * hierarchy.depth})
         return replace(self, missing=True, hierarchy=hierarchy)
+
+    def spelled_alike(self, form: Callable[[str], str]) -> tuple[tuple[str, ...], ...]:
+        """The values that have one form, but for those of which the policy says that they are distinct.
+
+        Args:
+            form: `same_form` or `similar_form`.
+        """
+        found = spellings_of_one(self.values or (), form)
+        return tuple(each for each in found if not any({*each} <= {*distinct} for distinct in self.distinct))
+
+    @property
+    def asks_for_spellings(self) -> bool:
+        """Is it a secret or a class with values that may be one value in several spellings?"""
+        is_judged = bool(self.roles & {"class", "sensitive"}) and self.edges is None
+        return is_judged and bool(self.spelled_alike(similar_form))
 
     def with_merged_values(self, merged: Mapping[str, str]) -> Column:
         """The column with one value in place of several: each key of `merged` is the value that it leads to."""

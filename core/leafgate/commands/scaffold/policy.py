@@ -412,7 +412,8 @@ def _why_values(guess: Guess, values: Sequence[str], as_values: bool) -> str:
         return f"{len(values)} values: coarser ones single out fewer people"
     numbers = "numbers taken as categories" if guess.numeric and not as_values else ""
     rare = f"some belong to fewer than {guess.smallest_cell} people; a public code list? then add `domain: public`"
-    return "; ".join(filter(None, (numbers, rare if guess.rare else "")))
+    alike = "some values are spelled alike: say `aliases`" if spellings_of_one(values, similar_form) else ""
+    return "; ".join(filter(None, (numbers, rare if guess.rare else "", alike)))
 
 
 COARSER = "declare coarser `values`, or a whole public code list and `domain: public`"
