@@ -173,8 +173,8 @@ def _merged(doubts: Sequence[Spellings], *, with_similar: bool) -> Merged:
 
 
 def _compared(finding: Finding, merged: Finding | None, names: str) -> Finding:
-    """The finding; where it fails with merged values alone, as it is then."""
-    if merged is None or not merged.fails or finding.passed is False:
+    """The finding; where what an attack believes of people breaks the limit with merged values alone, as it is then."""
+    if merged is None or not merged.fails or finding.passed is False or finding.attack is None:
         return finding
     reason = MERGED.format(names)
     # Figures are drawn of the records as they are spelled, and merged records have no scores of these.
@@ -184,7 +184,7 @@ def _compared(finding: Finding, merged: Finding | None, names: str) -> Finding:
 
 def _outcome(findings: Sequence[Finding], merged: Mapping[str, Finding], problem: str) -> str:
     """What follows for the limits that hold if all values that are spelled alike are one value."""
-    kept = [merged[each.id] for each in findings if each.passed and each.limit is not None and each.id in merged]
+    kept = [merged[each.id] for each in findings if each.passed and each.attack is not None and each.id in merged]
     broken = [each.id for each in kept if each.fails]
     if broken:
         return BROKEN_MERGED.format(", ".join(broken))
@@ -229,8 +229,8 @@ def merged_release(release: Release, merged: Merged) -> Release:
     about the values as they are spelled, and are left out.
 
     Raises:
-        InconclusiveError: the model has scores of classes, or is no tree, so that its classes cannot be added up; or a
-            tree tells merged values apart.
+        InconclusiveError: the model is no tree, so that its classes cannot be added up; or a tree tells merged values
+            apart.
     """
     if release.bayes is not None:
         raise InconclusiveError("the classes of naive Bayes cannot be added up")
@@ -274,16 +274,17 @@ def _merged_fan(fan: Fan, merged: Mapping[str, str]) -> Fan:
 def _merged_statistics(leaves: LeafStatistics, merged: Mapping[str, str]) -> LeafStatistics:
     """What leaves publish, with the numbers of merged classes added up; an error rate is of one class, and left out.
 
-    The label of a leaf that publishes numbers of classes is the class with the largest.
+    The label of a leaf that publishes numbers of classes is the class with the largest. Scores do not add up: they are
+    0, from which nothing follows, and limits are judged by who is in a group.
     """
     classes = tuple(dict.fromkeys(merged.get(name, name) for name in leaves.classes))
-    if "scores" in leaves.numbers:
-        raise InconclusiveError("scores of classes cannot be added up")
     sums = np.array([[merged.get(name, name) == each for each in classes] for name in leaves.classes], dtype=np.float64)
     numbers: dict[Statistic, Numbers] = {}
     for name, each in leaves.numbers.items():
         if name in ("counts", "shares"):
             numbers[name] = Numbers(each.values @ sums, each.whole is True)
+        elif name == "scores":
+            numbers[name] = Numbers(0 * (each.values @ sums), False)
         elif name != "error_rate":
             numbers[name] = each
     into = [merged.get(label, label) for label in leaves.labels]
