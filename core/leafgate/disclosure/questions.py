@@ -117,7 +117,7 @@ QUESTIONS: tuple[Question, ...] = (
 QUESTION_BY_NAME: Mapping[QuestionName, Question] = {question.name: question for question in QUESTIONS}
 USE_METRICS = frozenset({"accuracy", "accuracy_on_perturbed", "area_under_curve", "cells_withheld", "functionality"})
 """Metrics of what an output is good for, which answer no question about people."""
-CHECKS = frozenset({"build", "counted", "persons", "published_file", "reading"})
+CHECKS = frozenset({"build", "counted", "persons", "published_file", "reading", "spelling"})
 """Findings of the core that no metric of a plugin makes."""
 
 

@@ -20,7 +20,7 @@ from leafgate.engine.waivers import SourceLocations, apply_waivers, never
 from leafgate.errors import NoReleaseError
 from leafgate.io.release_codec import SealedRelease
 from leafgate.kernel.evidence import AuditorOnly, PeopleCount
-from leafgate.kernel.findings import Finding, Remedy, Report
+from leafgate.kernel.findings import SPELLING, Finding, Remedy, Report
 from leafgate.kernel.large_table import LargeTable
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.table import Table
@@ -78,7 +78,8 @@ def audit_and_report(
     auditing = _Auditing(policy, plugins, tables, incomplete, today)
     audited = auditing.audited(policy, announce)
     data, artifact = tables.people, audited.artifact
-    wanted = search_remedies and audited.report.verdict == "fail"
+    unsettled = any(each.metric == SPELLING for each in audited.report.findings)  # no setting would pass
+    wanted = search_remedies and audited.report.verdict == "fail" and not unsettled
     if not wanted or artifact is None or isinstance(data, LargeTable):
         return audited
     stopwatch = Stopwatch(dict(audited.seconds))
@@ -154,7 +155,9 @@ class _Auditing:
             _, waivers = apply_waivers(policy, None, [], refused, never, self.today)
             return Audit(report_of(policy, self.identity, plugins, data, files, None, refused, waivers))
         artifact = outcome.adversaries.artifact
-        judged = self._counted_by_persons(outcome, self._with_people_left_out(outcome, stopwatch), stopwatch)
+        judged = self._with_people_left_out(outcome, stopwatch)
+        judged = self._counted_by_persons(outcome, judged, stopwatch)
+        judged = self._with_spellings_merged(outcome, judged, stopwatch)
         findings = with_static_remedies(judged, policy, plugins, artifact.release)
         with stopwatch("draw"):
             tree, accuracies = tree_view(outcome.state, findings, artifact.starting_trees), guesses(outcome.state)
@@ -172,6 +175,21 @@ class _Auditing:
         columns = PersonColumnAudit(outcome.adversaries, self.plugins, SourceLocations(outcome.adversaries.policy))
         with stopwatch("persons"):
             return columns.completed(findings, lambda others: audit_others(others, self.plugins, self.today))
+
+    def _with_spellings_merged(
+        self, outcome: Outcome, findings: Sequence[Finding], stopwatch: Stopwatch
+    ) -> Sequence[Finding]:
+        """The findings, with those about values of a secret or a class that may be one value in several spellings."""
+        adversaries = outcome.adversaries
+        asking = [column for column in adversaries.table.schema.columns if column.asks_for_spellings]
+        if not asking:
+            return findings
+        from leafgate.engine.spellings import SpellingAudit
+
+        locations = SourceLocations(adversaries.policy)
+        audit_of_spellings = SpellingAudit(adversaries, asking, self.plugins, locations)
+        with stopwatch("spellings"):
+            return audit_of_spellings.completed(findings, lambda others: audit_others(others, self.plugins, self.today))
 
     def _with_people_left_out(self, outcome: Outcome, stopwatch: Stopwatch) -> Sequence[Finding]:
         """The findings, inconclusive where they may not hold with the people who were left out for missing cells."""

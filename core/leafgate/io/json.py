@@ -135,13 +135,3 @@ _NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 def parse_number(text: str) -> float:
     """The number a text is, as people and programs write numbers; NaN for anything else."""
     return float(text) if _NUMBER.fullmatch(text) else math.nan
-
-
-def spelled(text: str) -> str | float:
-    """What spellings of one value have in common: a number; a text without capitals, spaces and a full stop at its end.
-
-    >>> spelled(" <=50K.") == spelled("<=50k"), spelled("1.0") == spelled("1"), spelled("A+") == spelled("A-")
-    (True, True, False)
-    """
-    number = parse_number(text)
-    return number if math.isfinite(number) else (" ".join(text.split()).removesuffix(".") or text).casefold()

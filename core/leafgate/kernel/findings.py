@@ -129,6 +129,8 @@ UNLIMITED = "unlimited"
 """The finding about a policy whose limits protect nobody."""
 PERSONS = "persons"
 """The finding about a column that may number the people, of which the policy says nothing."""
+SPELLING = "spelling"
+"""The finding about values of a secret or a class that may be one value in several spellings."""
 Verdict = Literal["pass", "fail", "inconclusive"]
 GROUPS_ALONE = "the metric scores groups of people, and no distribution of a secret"
 DERIVED_ALONE = "the metric can only score what is derived"

@@ -63,6 +63,11 @@ def all_of(old: Any, new: Any) -> Kind:
     return "tighter" if before <= after else "looser" if after < before else "different"
 
 
+def fewer(old: Any, new: Any) -> Kind:
+    """A list without further items is tighter."""
+    return "tighter" if (_listed(new) or set()) <= (_listed(old) or set()) else "looser"
+
+
 def _listed(value: Any) -> set[str] | None:
     return {*map(str, value)} if isinstance(value, list | tuple) else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from leafgate.errors import DataError, PolicyError
-from leafgate.kernel.inheritance import COMPLETED, FIXED, FREE, LESS, SPECIAL, ordered_by, ranked, unstated
+from leafgate.kernel.inheritance import COMPLETED, FIXED, FREE, LESS, SPECIAL, fewer, ordered_by, ranked, unstated
 from leafgate.kernel.options import STRICT, DataFile, FiniteFloat, PositiveFloat
+from leafgate.kernel.spelling import similar_form, spellings_of_one
 
 if TYPE_CHECKING:
     import numpy as np
@@ -164,6 +165,7 @@ class Column:
         public_domain: the policy says that `values` are a code list which exists without this table.
         aliases: other spellings, each with the value that it means; no part of a release or of a comparison.
         varies: a person may have several values; no part of a release or of a comparison.
+        distinct: values that are spelled alike and are different things; no part of a release or of a comparison.
     """
 
     name: str
@@ -181,6 +183,7 @@ class Column:
     public_domain: bool = field(default=False, compare=False)
     aliases: Mapping[str, str] = field(default_factory=dict, compare=False)
     varies: bool = field(default=False, compare=False)
+    distinct: tuple[tuple[str, ...], ...] = field(default=(), compare=False)
 
     @property
     def numeric(self) -> bool:
@@ -219,6 +222,28 @@ class Column:
         if hierarchy is not None:
             hierarchy = Hierarchy({**hierarchy.groups, None: (MISSING_GROUP,) * hierarchy.depth})
         return replace(self, missing=True, hierarchy=hierarchy)
+
+    def spelled_alike(self, form: Callable[[str], str]) -> tuple[tuple[str, ...], ...]:
+        """The values that have one form, but for those of which the policy says that they are distinct.
+
+        Args:
+            form: `same_form` or `similar_form`.
+        """
+        found = spellings_of_one(self.values or (), form)
+        return tuple(each for each in found if not any({*each} <= {*distinct} for distinct in self.distinct))
+
+    @property
+    def asks_for_spellings(self) -> bool:
+        """Is it a secret or a class with values that may be one value in several spellings?"""
+        is_judged = bool(self.roles & {"class", "sensitive"}) and self.edges is None
+        return is_judged and bool(self.spelled_alike(similar_form))
+
+    def with_merged_values(self, merged: Mapping[str, str]) -> Column:
+        """The column with one value in place of several: each key of `merged` is the value that it leads to."""
+        values = tuple(value for value in self.values or () if merged.get(value, value) == value)
+        column = replace(self, values=values)
+        hierarchy = None if self.hierarchy is None else self.hierarchy.restricted(column.domain, self.name)
+        return replace(column, hierarchy=hierarchy)
 
     @cached_property
     def domain_set(self) -> frozenset[Value]:
@@ -293,6 +318,11 @@ class ColumnSpec(BaseModel):
     aliases: Annotated[dict[str, str], FIXED] = Field(
         {}, description="Other spellings in the file or of classes of a model, each with the value it means."
     )
+    distinct: Annotated[tuple[Annotated[tuple[str, ...], Field(min_length=2)], ...], ordered_by(fewer)] = Field(
+        (),
+        description="Of a secret or a class: values that are spelled alike and mean different things, such as "
+        '`[["AA", "Aa"]]`.',
+    )
     counts: Annotated[Literal["rows", "people"] | None, ordered_by(ranked(("people", "rows")), default="rows")] = Field(
         None,
         description="For a `weight`: whether each row is one person (the default), or as many people as its weight "
@@ -357,6 +387,10 @@ class ColumnSpec(BaseModel):
             raise ValueError("`aliases` must lead to declared `values`")
         if set(self.aliases) & set(self.values or ()):
             raise ValueError("`aliases` are other spellings; one of them is a value itself")
+        if self.distinct and not {"class", "sensitive"} & set(self.role):
+            raise ValueError("`distinct` is for the values of a secret or a class")
+        if self.values is not None and not {value for each in self.distinct for value in each} <= set(self.values):
+            raise ValueError("`distinct` must list declared `values`")
         return self
 
     @model_validator(mode="after")
@@ -399,6 +433,7 @@ def column_of(name: str, spec: ColumnSpec, on_missing: str | None) -> Column:
         public_domain=spec.public_domain is not None,
         aliases=spec.aliases,
         varies=spec.varies,
+        distinct=spec.distinct,
     )
     if spec.hierarchy is None:
         return column
@@ -439,6 +474,11 @@ class Schema:
     def with_missing_cells(self) -> Schema:
         """The same columns, whose cells may be missing as `on_missing: keep` has it."""
         return Schema(tuple(column.with_missing_cells for column in self.columns), dropped=self.dropped)
+
+    def with_merged_values(self, merged: Mapping[str, Mapping[str, str]]) -> Schema:
+        """The same columns, some with one value in place of several."""
+        columns = (each.with_merged_values(merged[each.name]) if each.name in merged else each for each in self.columns)
+        return Schema(tuple(columns), dropped=self.dropped)
 
     def having(self, role: Role) -> tuple[Column, ...]:
         """The columns that carry `role`."""

@@ -307,6 +307,24 @@ class Table:
         """The table of `names` alone, and for every row of this table its row in that one; no cell is marked."""
         return self._projected(names, {})
 
+    def with_merged_values(self, merged: Mapping[str, Mapping[str, str]]) -> tuple[Table, NDArray[np.int64]]:
+        """The table with one value in place of several in some columns, and for every row its row in that one.
+
+        Args:
+            merged: by the names of categorical columns the value that each of several leads to, itself among them.
+        """
+        frame, schema = self.frame.copy(deep=False), self.schema.with_merged_values(merged)
+        for name in merged.keys() & set(frame.columns):
+            texts = frame[name].cat.categories
+            position = {value: i for i, value in enumerate(schema[name].values or ())}
+            code_of = np.array([*(position[merged[name].get(text, text)] for text in texts), -1], dtype=np.int64)
+            codes = code_of[frame[name].cat.codes.to_numpy()]
+            frame[name] = pd.Categorical.from_codes(codes, categories=pd.Index(schema[name].values or ()))
+        recoded = replace(self, schema=schema, frame=frame, incomplete=None, cell_counts={}, _codes={})
+        table, row = recoded._projected([column.name for column in schema.columns], self.protected)
+        kept = {name: getattr(self, name) for name in ("dropped", "commented", "repeated_identifiers", "sha256")}
+        return replace(table, **kept, _codes={}), row
+
     def _projected(
         self, names: Sequence[str], protected: Mapping[str, NDArray[np.bool_]]
     ) -> tuple[Table, NDArray[np.int64]]:

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from leafgate.api.registry import Plugins
-from leafgate.io.json import parse_number, spelled
+from leafgate.io.json import parse_number
 from leafgate.kernel.components import DataSource
 from leafgate.kernel.paths import DocumentPath, locate
 from leafgate.kernel.schema import MISSING_WORDS
+from leafgate.kernel.spelling import similar_form
 from leafgate.policy.sources import dict_or_empty
 
 COMMENT: DocumentPath = ("data", "csv", "comment")
@@ -104,7 +105,7 @@ def refused_alias(
     is_mark = text.strip() in MISSING_WORDS | missing
     if value in missing and not is_mark and not left_to_child:
         return Refusal("makes missing cells of values", f"declare them as `values`; or, {CHILD}")
-    if spelled(text) == spelled(value):
+    if similar_form(text) and similar_form(text) == similar_form(value):
         return None
     if math.isfinite(parse_number(text)) and math.isfinite(parse_number(value)):
         return Refusal("makes another number of a number", f"leave it out, or list the column, and {PARENT}")

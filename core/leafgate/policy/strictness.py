@@ -64,7 +64,9 @@ ALLOW = (
 )
 UNLISTED_PEOPLE = "is not listed by what it extends, which alone may count the people that rows stand for"
 UNLISTED_VARIES = "is not listed by what it extends, which alone may say that a person has several values of it"
-LIST_VARIES = "leave `varies` out; or list {name} under data.columns of the policy that is extended, with `varies: true`"
+LIST_VARIES = (
+    "leave `varies` out; or list {name} under data.columns of the policy that is extended, with `varies: true`"
+)
 UNLISTED_STEP = "is not listed by what it extends, which alone may say how finely its numbers are public"
 ALLOW_STEP = (
     "leave `step` out; or, in the policy that is extended, list {name} under data.columns with its step, or say "
@@ -72,6 +74,8 @@ ALLOW_STEP = (
 )
 UNLISTED_DOMAIN = "is not listed by what it extends, which alone may say that its values are a public code list"
 LIST_DOMAIN = "leave `domain` out; or list {name} under data.columns of the policy that is extended, with its values"
+UNLISTED_DISTINCT = "is not listed by what it extends, which alone may say that its values are different things"
+LIST_DISTINCT = "leave `distinct` out; or list {name} under data.columns of the policy that is extended, with it"
 LIST_PEOPLE = "leave `counts` out; or list {name} under data.columns of the policy that is extended, with its reason"
 
 
@@ -202,6 +206,10 @@ class _Comparing:
         if domain is not None:
             public = self._change("looser", (*path, "domain"), None, domain)
             yield replace(public, problem=UNLISTED_DOMAIN, hint=LIST_DOMAIN.format(name=name))
+        distinct = dict_or_empty(column).get("distinct")
+        if distinct:
+            different = self._change("looser", (*path, "distinct"), None, distinct)
+            yield replace(different, problem=UNLISTED_DISTINCT, hint=LIST_DISTINCT.format(name=name))
         yield from self._refused_aliases(dict_or_empty(column), (*path, "aliases"))
 
     def _refused_aliases(self, column: dict[str, Any], path: DocumentPath) -> Iterator[PolicyChange]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -232,6 +232,8 @@ class TableDraft:
         release: the release; None where a model is audited.
         is_direct: was the model itself given the table's columns? Features of a pipeline may be made of them.
         class_order: the classes in the order in which the model numbers them, as texts; empty where nobody knows.
+        aliases: other spellings of values by the names of columns, each with the value that it means.
+        distinct: values that are spelled alike and are different things, by the names of columns.
     """
 
     columns: Sequence[FrameColumn]
@@ -244,10 +246,13 @@ class TableDraft:
     release: Release | None = None
     is_direct: bool = False
     class_order: Sequence[str] = ()
+    aliases: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    distinct: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]
-        for place, given in (("roles", list(self.roles)), ("secret", self.secrets)):
+        spellings_given = (("aliases", list(self.aliases)), ("distinct", list(self.distinct)))
+        for place, given in (("roles", list(self.roles)), ("secret", self.secrets), *spellings_given):
             for name in given:
                 if name not in names:
                     remedy = nearest_name(name, names, "name a column of X, or the class")
@@ -267,7 +272,17 @@ class TableDraft:
     @cached_property
     def specs(self) -> dict[str, dict[str, Any]]:
         """What the policy says of each column."""
-        return {column.name: self._spec(column) for column in self.columns}
+        return {column.name: self._with_spellings(column.name, self._spec(column)) for column in self.columns}
+
+    def _with_spellings(self, name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
+        """What the policy says of a column, with what the caller says of spellings, which are no values then."""
+        aliases = {**spec.get("aliases", {}), **self.aliases.get(name, {})}
+        found = {**spec, "aliases": aliases} if aliases else dict(spec)
+        if aliases and "values" in spec:
+            found["values"] = [value for value in spec["values"] if value not in aliases]
+        if name in self.distinct:
+            found["distinct"] = [list(values) for values in self.distinct[name]]
+        return found
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -350,7 +365,8 @@ class TableDraft:
         try:
             class_values(classes, None, target, "y")
         except ReleaseError:
-            pass
+            if not {*classes}.isdisjoint(target.aliases):  # and nothing but the aliases can be wrong
+                raise
         else:
             return {}
         order = self.class_order

@@ -1,4 +1,4 @@
-"""Warnings before an audit: limits that cannot be kept, or not be shown, and numbers that are categories."""
+"""Warnings before an audit: limits that cannot be kept, or not be shown, and cells that are not what they mean."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from leafgate.kernel.findings import Limit
 from leafgate.kernel.large_table import LargeTable
 from leafgate.kernel.metrics import PersonMetric
 from leafgate.kernel.policy import Policy
+from leafgate.kernel.spelling import similar_form, spellings_of_one
 from leafgate.kernel.waivers import metric_of
 
 if TYPE_CHECKING:
@@ -66,3 +67,13 @@ def decimal_commas(policy: Policy) -> Iterator[Problem]:
         if are_decimal_commas(values):
             message = "numbers with decimal commas are categories here"
             yield Problem.at(("data", "columns", name), message, f"{DECIMAL_POINTS}, and declare `bounds`")
+
+
+def spelled_alike(people: Table | LargeTable) -> Iterator[Problem]:
+    """Every column but secrets and classes, which an audit judges, of which some values are spelled alike."""
+    for column in people.schema.columns:
+        if column.values is None or column.roles & {"class", "sensitive"}:
+            continue
+        if spellings_of_one(column.values, similar_form):
+            message = "some values differ only in blanks, case or marks, and are taken for different ones"
+            yield Problem.at(("data", "columns", column.name), message, "say `aliases` if they mean the same")

@@ -30,7 +30,7 @@ from leafgate.policy.load import load_policy as load_whole_policy
 from leafgate.policy.load import policy_of
 from leafgate.session.audit import Audit, AuditFiles, private_folder, with_files
 from leafgate.session.draft import RoleWords, TableDraft, column_numbers
-from leafgate.session.limit_warnings import decimal_commas, limits_against_table, small_limits
+from leafgate.session.limit_warnings import decimal_commas, limits_against_table, small_limits, spelled_alike
 from leafgate.session.people import CLASS_NAME, People, people_like, people_of, table_for, value_texts, with_persons
 from leafgate.session.proposals import Proposal, SecretShares, propose
 from leafgate.session.python_text import error_in_python, problem_in_python
@@ -84,6 +84,8 @@ def audit(
     search_remedies: bool = True,
     harmless: Any = None,
     person: Any = None,
+    aliases: Mapping[str, Mapping[str, str]] | None = None,
+    distinct: Mapping[str, Sequence[Sequence[str]]] | None = None,
 ) -> Audit:
     """Audit what a fitted model discloses about the people that it was fitted on, before its file is published.
 
@@ -118,6 +120,10 @@ def audit(
         harmless: a value of the class, or several, of which it harms nobody that they are known of somebody, such as
             `["no"]`: the default limits are then on the other values alone. Only the owner of the data can say so.
         person: whose each row is, where people have several: a column, or the name of one of `X`, or several names.
+        aliases: other spellings of values by the names of columns, each with the value that it means, such as
+            `{"ill": {"Yes": "yes"}}`.
+        distinct: values of a secret or the class that are spelled alike and are different things, by the names of
+            columns, such as `{"genotype": [["AA", "Aa"]]}`. Without either the audit is inconclusive, or fails.
 
     Returns:
         The audit.
@@ -142,6 +148,7 @@ def audit(
             **{"roles": roles, "secret": secret, "limits": limits, "attacks": attacks, "publish": publish},
             **{"control": control, "encoding": encoding, "trained_by": trained_by, "name": name, "harmless": harmless},
             "person": person,
+            **{"aliases": aliases, "distinct": distinct},
         }
         _refuse_with_policy(given)
         return _audit_by_policy(model, X, y, test, search_remedies)
@@ -170,6 +177,8 @@ def audit(
         release=subject.release,
         is_direct=subject.takes_columns,
         class_order=subject.class_order,
+        aliases=aliases or {},
+        distinct=distinct or {},
     )
     tables = _Tables(people, others, () if draft.hints is None else draft.hints.known)
     answers = None if encoding else subject.answers(X, draft, tables.missing)
@@ -279,6 +288,7 @@ def _warnings(session: Session) -> Iterator[Problem]:
     """What is doubtful about the policy of a session."""
     yield from small_limits(session.policy)
     yield from decimal_commas(session.policy)
+    yield from spelled_alike(session.tables.people)
     yield from limits_against_table(session.policy, session.plugins, session.tables.people)
 
 

@@ -14,7 +14,6 @@ from data_files import DATA
 from leafgate import PolicyError
 from leafgate.api import Column
 from leafgate.app import load_policy, open_session, parse_yaml
-from leafgate.io.json import spelled
 from leafgate.ir.features import Feature
 from leafgate.models.lowering.encoding import misread
 from leafgate.policy.sources import dict_or_empty
@@ -259,15 +258,6 @@ def test_a_model_that_knows_two_values_which_an_alias_makes_one_is_refused() -> 
     for aliases, is_read in (({}, True), ({"M": "Ford"}, True), ({"Mill": "Ford"}, False)):
         column = Column("village", frozenset({"quasi_identifier"}), values=("Ford", "Hill"), aliases=aliases)
         assert (misread(feature, known, column, explicit=False) is None) == is_read
-
-
-@pytest.mark.parametrize(
-    ("text", "other", "alike"),
-    [("<=50K.", "<=50K", True), ("<=50K", ">50K", False), (" Mill  Lane", "mill lane", True), ("A+", "A-", False),
-     ("1.0", "1", True), ("1", "-1", False), ("", ".", False), ("Mill", "Mills", False), ("01", "1", True)],
-)  # fmt: skip
-def test_spellings_of_a_value_differ_in_capitals_spaces_and_a_full_stop(text: str, other: str, alike: bool) -> None:
-    assert (spelled(text) == spelled(other)) == alike
 
 
 POLICIES = sorted((Path(__file__).resolve().parents[3] / "policies").glob("*.yaml"))

@@ -18,7 +18,7 @@ from leafgate.commands.repair.teacher import Teacher
 from leafgate.commands.repair.trials import FITTED_ANEW, Trial, Workbench, is_constant, is_of_file
 from leafgate.engine.keepable import unkeepable_limits
 from leafgate.io.files import OWNER_ONLY, write_file
-from leafgate.kernel.findings import Finding, Report
+from leafgate.kernel.findings import SPELLING, Finding, Report
 from leafgate.kernel.policy import Policy
 from leafgate.models.load import load_release
 from leafgate.models.reader import model_bytes, read_model
@@ -226,7 +226,7 @@ def _distance(trial: Trial) -> tuple[int, float]:
 
 
 def _refuse_other_people(given: Report) -> None:
-    """InconclusiveError where the file may be misread, counts other people, or has its classes mapped otherwise.
+    """InconclusiveError where the file may be misread or counts other people, or its classes may be others.
 
     Without its counts nobody could see it, and leaves that the table labels anew would seem to predict better.
     """
@@ -234,11 +234,13 @@ def _refuse_other_people(given: Report) -> None:
         "reading": "write what the model itself answers, and name it by --witness; see leafgate audit",
         "class_codes": "correct the codes of the class, or confirm them; see leafgate audit",
         "counted": "name the table it was trained on; see leafgate audit",
+        SPELLING: "say `aliases` or `distinct` of the column; see leafgate audit",
     }
     for finding in given.findings:
-        if finding.id in remedies and not finding.passed:
+        name = finding.id.partition("#")[0]
+        if name in remedies and not finding.passed:
             problem = f"is not repaired: {finding.evidence['problem']}"
-            raise InconclusiveError(problem, place="MODEL", remedy=remedies[finding.id])
+            raise InconclusiveError(problem, place="MODEL", remedy=remedies[name])
 
 
 def opened_model(path: Path, session: Session) -> ModelIR:

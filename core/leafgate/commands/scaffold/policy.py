@@ -27,6 +27,7 @@ from leafgate.commands.scaffold.model import (
 from leafgate.io.tables.cells import DECIMAL_POINTS, are_decimal_commas, is_code
 from leafgate.io.yaml import MAX_YAML_BYTES, yaml_flow, yaml_text
 from leafgate.kernel.policy import CsvOptions
+from leafgate.kernel.spelling import same_form, similar_form, spellings_of_one
 from leafgate.models.reader import read_model
 from leafgate.session.domains import bounds_domain, is_long_list, list_domain, number_domain, rare_values
 from leafgate.session.draft import ModelHints, model_hints
@@ -189,7 +190,7 @@ class _Draft:
     @cached_property
     def spec(self) -> dict[str, Any]:
         """How the policy declares the class."""
-        return _class_spec(self.of_class, self.classes, self.hints)
+        return _with_merged_spellings(_class_spec(self.of_class, self.classes, self.hints), self.of_class, self.hints)
 
 
 def first_policy(
@@ -223,7 +224,7 @@ def first_policy(
     if draft.hints is None or model is None:
         lines += limits_of(builder, proposal)
     else:
-        codes = codes_of_classes(draft.hints, draft.of_class.values)
+        codes = codes_of_classes(draft.hints, draft.spec.get("values", draft.of_class.values))
         if codes is not None and not draft.hints.unresolved_features:
             alone = [
                 *_lines(path, draft, {}),
@@ -415,7 +416,8 @@ def _why_values(guess: Guess, values: Sequence[str], as_values: bool) -> str:
         return f"{len(values)} values: coarser ones single out fewer people"
     numbers = "numbers taken as categories" if guess.numeric and not as_values else ""
     rare = f"some belong to fewer than {guess.smallest_cell} people; a public code list? then add `domain: public`"
-    return "; ".join(filter(None, (numbers, rare if guess.rare else "")))
+    alike = "some values are spelled alike: say `aliases`" if spellings_of_one(values, similar_form) else ""
+    return "; ".join(filter(None, (numbers, rare if guess.rare else "", alike)))
 
 
 COARSER = "declare coarser `values`, or a whole public code list and `domain: public`"
@@ -450,16 +452,36 @@ def _class_spec(guess: Guess, classes: pd.Series, hints: ModelHints | None) -> d
     return {"values": [*values, none], "aliases": dict.fromkeys(sorted(guess.missing), none)}
 
 
+def _with_merged_spellings(spec: Mapping[str, Any], guess: Guess, hints: ModelHints | None) -> dict[str, Any]:
+    """What the policy says of the class, where the commonest of several spellings of a value stands for all of them.
+
+    A model that has classes of its own for them is audited as it is.
+    """
+    aliases, known = dict(spec.get("aliases", {})), frozenset(() if hints is None else hints.classes)
+    for spellings in spellings_of_one(spec.get("values", ()), same_form):
+        if len(known.intersection(spellings)) < 2:
+            commonest = max(spellings, key=lambda text: guess.people_with.get(text, 0))
+            aliases |= {text: commonest for text in spellings if text != commonest}
+    kept = [value for value in spec.get("values", ()) if value not in aliases]
+    return {**spec, "values": kept, "aliases": aliases} if aliases else dict(spec)
+
+
 def _class(guess: Guess, spec: Mapping[str, Any]) -> str:
     """The class and secret in one line of YAML."""
-    check = ""
+    checks: list[str] = []
     if "bins" in spec:
-        check = _check("intervals the number is published in; `scale`, `step`: leafgate explain exposure")
+        checks.append("intervals the number is published in; `scale`, `step`: leafgate explain exposure")
     elif guess.numeric and len(guess.values) > FEW:
-        check = _check("numbers taken as values: near ones are not judged together")
-    elif "aliases" in spec:
-        check = _check("a missing class is a value here; or leave those people out of the file")
-    return f"{yaml_flow({'role': ['class', 'sensitive'], **spec})}{check}"
+        checks.append("numbers taken as values: near ones are not judged together")
+    elif guess.missing & spec.get("aliases", {}).keys():
+        checks.append("a missing class is a value here; or leave those people out of the file")
+    if guess.people_with.keys() & spec.get("aliases", {}).keys():
+        checks.append("`aliases` are other spellings of the values")
+    if spellings_of_one(spec.get("values", ()), similar_form):
+        checks.append("some values are spelled alike: say `aliases`, or `distinct` if they are different things")
+    elif "values" in spec:
+        checks.append("that no two mean the same (y and yes, pos and positive)")
+    return f"{yaml_flow({'role': ['class', 'sensitive'], **spec})}{_check('; '.join(checks))}"
 
 
 def _check(what: str) -> str:

@@ -12,13 +12,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate.errors import DataError, Problem
-from leafgate.io.json import parse_number, spelled
+from leafgate.io.json import parse_number
 from leafgate.io.tables.cells import DECIMAL_POINTS, Cells, are_decimal_commas, is_code
 from leafgate.io.tables.csv import CsvOptions
 from leafgate.io.tables.raw_records import RawRecords
 from leafgate.kernel.components import DataSource
 from leafgate.kernel.paths import DocumentPath
 from leafgate.kernel.schema import MISSING_WORDS, Column, Role, Schema
+from leafgate.kernel.spelling import similar_form
 
 
 class SourceColumn(Protocol):
@@ -140,9 +141,10 @@ def typed_column(
 
 def _refuse_merged(spellings: Iterable[str], texts: Iterable[str], place: str) -> None:
     """DataError where aliases make one value of cells that are more than spellings of it, or than missing ones."""
-    found: dict[str, set[str | float]] = {}
+    found: dict[str, set[str]] = {}
     for spelling, text in zip(spellings, texts, strict=True):
-        found.setdefault(text, set()).add("" if spelling.strip() in MISSING_WORDS else spelled(spelling))
+        form = "" if spelling.strip() in MISSING_WORDS else similar_form(spelling) or spelling
+        found.setdefault(text, set()).add(form)
     merged = sum(len(different) > 1 for different in found.values())
     if merged:
         raise DataError(

@@ -375,6 +375,12 @@ def class_values(classes: Sequence[str], encoding: Encoding | None, target: Colu
             if math.isfinite(number := as_number(text)):
                 numbers.setdefault(number, set()).add(value)
         named = [spelled.get(name) or _only(numbers.get(as_number(name), ())) for name in classes]
+    if len(set(named)) != len(named) and not {*classes}.isdisjoint(target.aliases):
+        raise ReleaseError(
+            f"it has a class of its own for each of several spellings that `aliases` of {target.name!r} make one value",
+            place=place,
+            remedy="fit it on a table with one spelling of each value; or say `distinct`, if they are different things",
+        )
     if any(name is None or name not in (target.values or ()) for name in named) or len(set(named)) != len(named):
         raise ReleaseError(
             f"its classes are not those of {target.name!r}", place=place, remedy=_class_remedy(classes, target.name)
