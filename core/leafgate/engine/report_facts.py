@@ -116,7 +116,7 @@ def data_facts(table: Table | LargeTable, files: DataFiles, *, differentially_pr
     Where a column says how many people a row stands for: the `rows` that people stand in if they are counted as people,
     else the `weight`, that is the people whom the rows are said to stand for.
     """
-    counted = {"dropped": table.dropped, "commented": table.commented}
+    counted = {"dropped": table.dropped, "without_class": table.without_class, "commented": table.commented}
     left_out = {key: PeopleCount(count) for key, count in counted.items() if count}
     result = files.facts(differentially_private=differentially_private)
     if isinstance(table, LargeTable):

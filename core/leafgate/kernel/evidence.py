@@ -33,7 +33,7 @@ OWN_ACCOUNT = "account"
 RESERVED = frozenset(
     {
         *("candidates", "claim", "composition", "covered_by", "derived", "dropped", "interval", "largest", "problem"),
-        *("queries", "reason", "reason_in_full", "refutes", "remedy", "scored_because", "tried", "tries"),
+        *("no_answer", "queries", "reason", "reason_in_full", "refutes", "remedy", "scored_because", "tried", "tries"),
         *("unbounded", "unbreakable", "worst"),
     }
 )

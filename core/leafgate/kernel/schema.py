@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from leafgate.errors import DataError, PolicyError
-from leafgate.kernel.inheritance import COMPLETED, FIXED, FREE, SPECIAL, ordered_by, ranked, unstated
+from leafgate.kernel.inheritance import COMPLETED, FIXED, FREE, MORE, SPECIAL, ordered_by, ranked, unstated
 from leafgate.kernel.options import STRICT, DataFile, FiniteFloat, PositiveFloat
 
 if TYPE_CHECKING:
@@ -163,6 +163,8 @@ class Column:
         step: numbers are public to a multiple of this; None where no number is.
         public_domain: the policy says that `values` are a code list which exists without this table.
         aliases: other spellings, each with the value that it means; no part of a release or of a comparison.
+        no_answer: those of `values` that say that a person's value is not recorded, and no limit on the secret judges.
+        missing_is_value: having no answer is a secret besides, which limits judge too.
     """
 
     name: str
@@ -179,6 +181,8 @@ class Column:
     step: float | None = field(default=None, compare=False)
     public_domain: bool = field(default=False, compare=False)
     aliases: Mapping[str, str] = field(default_factory=dict, compare=False)
+    no_answer: tuple[str, ...] = field(default=(), compare=False)
+    missing_is_value: bool = field(default=False, compare=False)
 
     @property
     def numeric(self) -> bool:
@@ -217,6 +221,29 @@ class Column:
         if hierarchy is not None:
             hierarchy = Hierarchy({**hierarchy.groups, None: (MISSING_GROUP,) * hierarchy.depth})
         return replace(self, missing=True, hierarchy=hierarchy)
+
+    def with_no_answer(self, marks: Sequence[str]) -> Column:
+        """The column, whose cells may be one of these texts that say that the value is not recorded.
+
+        Those that are no `values` are one value more, the first of them; of a class none, for whoever has no class is
+        left out. Until the column has its `values` nothing changes.
+        """
+        if not marks or self.values is None:
+            return self
+        undeclared = [mark for mark in marks if mark not in self.values]
+        if not undeclared or "class" in self.roles:
+            return replace(self, no_answer=tuple(value for value in self.values if value in marks))
+        values, hierarchy = (*self.values, undeclared[0]), self.hierarchy
+        if hierarchy is not None:
+            hierarchy = Hierarchy({**hierarchy.groups, undeclared[0]: (MISSING_GROUP,) * hierarchy.depth})
+        no_answer = tuple(value for value in values if value in marks)
+        return replace(self, values=values, hierarchy=hierarchy, no_answer=no_answer)
+
+    @property
+    def recorded(self) -> Column:
+        """The column of the people whose value is recorded."""
+        values = None if self.values is None else tuple(value for value in self.values if value not in self.no_answer)
+        return replace(self, values=values, no_answer=()) if self.no_answer else self
 
     @cached_property
     def domain_set(self) -> frozenset[Value]:
@@ -291,6 +318,15 @@ class ColumnSpec(BaseModel):
     aliases: Annotated[dict[str, str], FIXED] = Field(
         {}, description="Other spellings in the file or of classes of a model, each with the value it means."
     )
+    no_answer: Annotated[tuple[str, ...], FIXED] = Field(
+        (),
+        description="For a secret or a class: values and texts in the file that say that it is not recorded, such as "
+        "`unknown`. Limits on the secret judge the others alone; whoever has no class is left out.",
+    )
+    missing_is_value: Annotated[bool, MORE] = Field(
+        False,
+        description="Whether having no answer is a secret too: limits are judged both ways, and the worse counts.",
+    )
     counts: Annotated[Literal["rows", "people"] | None, ordered_by(ranked(("people", "rows")), default="rows")] = Field(
         None,
         description="For a `weight`: whether each row is one person (the default), or as many people as its weight "
@@ -344,10 +380,29 @@ class ColumnSpec(BaseModel):
             raise ValueError("`bounds` are [lowest, highest]")
         if self.values is None and (self.hierarchy is not None or self.ordered):
             raise ValueError("`hierarchy` and `ordered` need `values`")
-        if self.values is not None and not set(self.aliases.values()) <= set(self.values):
-            raise ValueError("`aliases` must lead to declared `values`")
-        if set(self.aliases) & set(self.values or ()):
+        if self.values is not None and not set(self.aliases.values()) <= {*self.values, *self.no_answer}:
+            raise ValueError("`aliases` must lead to declared `values`, or to `no_answer`")
+        if set(self.aliases) & {*(self.values or ()), *self.no_answer}:
             raise ValueError("`aliases` are other spellings; one of them is a value itself")
+        return self
+
+    @model_validator(mode="after")
+    def _no_answer_agrees(self) -> ColumnSpec:
+        roles, declared = set(self.role), set(self.values or ())
+        if self.no_answer and not roles & {"class", "sensitive"}:
+            raise ValueError("`no_answer` is for a secret or a class; missing cells of others: `data.missing`")
+        if self.no_answer and self.bins is not None and "class" not in roles:
+            raise ValueError("`no_answer` is not for a secret number in `bins`; leave these people out of the file")
+        if len(set(self.no_answer)) != len(self.no_answer):
+            raise ValueError("`no_answer` must list each text once")
+        if self.no_answer and declared and declared <= set(self.no_answer):
+            raise ValueError("`no_answer` has all `values`, so that nobody's would be recorded")
+        if self.missing_is_value and not (self.no_answer and "sensitive" in roles):
+            raise ValueError("`missing_is_value` is for a secret with `no_answer`")
+        if self.missing_is_value and "class" in roles and not declared & set(self.no_answer):
+            raise ValueError(
+                "`missing_is_value`: of a class list the mark among its `values`, for nobody else is in it"
+            )
         return self
 
     @model_validator(mode="after")
@@ -389,10 +444,11 @@ def column_of(name: str, spec: ColumnSpec, on_missing: str | None) -> Column:
         step=spec.step,
         public_domain=spec.public_domain is not None,
         aliases=spec.aliases,
+        missing_is_value=spec.missing_is_value,
     )
-    if spec.hierarchy is None:
-        return column
-    return replace(column, hierarchy=_hierarchy(spec, column))
+    if spec.hierarchy is not None:
+        column = replace(column, hierarchy=_hierarchy(spec, column))
+    return column.with_no_answer(spec.no_answer)
 
 
 def _hierarchy(spec: ColumnSpec, column: Column) -> Hierarchy:
