@@ -133,8 +133,8 @@ def _breaking_score(
     belief = SecretBelief(secret.name, posterior, equivalence_class=np.zeros(len(public), dtype=np.int64))
     known = AdversaryKnowledge(table.schema, public)
     case = ScoringContext(table.defensive_copy(), None, _of_everybody(table, of_model=of_model), known, belief)
-    case = case if metric.groups_only else case.with_own_record("composition")
     try:
+        case = case if metric.groups_only else case.with_own_record("composition").of_recorded()
         scores = score_of(metric, plugins, case).numbers
     except LeafgateError:  # such as a population that is not read here
         return None
@@ -158,9 +158,10 @@ def _of_everybody(table: Table, *, of_model: bool) -> Release:
 def largest_shares(metric: PersonMetric, table: Table, secret: Column) -> tuple[float, float]:
     """The largest share of everybody with one judged value of a secret, and with numbers in one narrow window."""
     chosen = metric.values if isinstance(metric, ValueMetric) else None
-    judged = np.array([chosen is None or value in chosen for value in secret.domain])
+    answers = [value not in secret.no_answer for value in secret.domain]
+    judged = np.array([chosen is None or value in chosen for value in secret.domain]) & answers
     codes = table.codes(secret.name)
-    people = np.bincount(codes, weights=table.persons, minlength=len(judged))
+    people = np.bincount(codes, weights=table.persons, minlength=len(judged)) * answers
     share = float(people[judged].max(initial=0) / people.sum())
     if not secret.holds_numbers:
         return share, 0.0
@@ -220,11 +221,12 @@ def frequent_values(table: Table, metrics: Sequence[Metric]) -> Iterator[Frequen
         if not secret.countable or not any(each.secret in {None, secret.name} for each in strict):
             continue
         people = np.bincount(table.codes(secret.name), weights=table.persons, minlength=len(secret.domain))
-        shares = people / people.sum()
+        people *= [value not in secret.no_answer for value in secret.domain]
+        shares = people / max(people.sum(), 1)
         first = int(shares.argmax())
         if FREQUENT < shares[first] < 1:
             domain = [str(value) for value in secret.domain]
-            others = tuple(value for i, value in enumerate(domain) if i != first)
+            others = tuple(value for i, value in enumerate(domain) if i != first and value not in secret.no_answer)
             yield FrequentValue(secret.name, domain[first], others, float(shares[first]))
 
 

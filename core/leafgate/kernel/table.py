@@ -216,11 +216,11 @@ class Table:
         names = [column.name for column in self.schema.columns]
         return Table(self.schema, frame, np.ones(len(frame), dtype=np.int64)).project(names)[0]
 
-    def at(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Table:
-        """The table of some of the records, in the same order."""
+    def at(self, rows: NDArray[np.int64]) -> Table:
+        """The table of the records at these positions, in this order; some may be left out."""
         return replace(
             self,
-            frame=self.frame[rows].reset_index(drop=True),
+            frame=self.frame.iloc[rows].reset_index(drop=True),
             weight=self.weight[rows],
             rows=None if self.rows is None else self.rows[rows],
             protected={name: marks[rows] for name, marks in self.protected.items()},
