@@ -137,8 +137,19 @@ def bins_between(edges: Sequence[float], low: float, high: float, *, open_low: b
 Role = Literal["quasi_identifier", "sensitive", "private", "class", "key", "weight", "identifier", "ignored"]
 DROPPED_ROLES: frozenset[Role] = frozenset({"weight", "identifier", "ignored"})
 """Roles of columns that are left out of the table when the file is read."""
-MISSING_WORDS = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "None", "null", "missing"})
-"""Cells that mean "unknown" in most tables, and what a model may have been given in their place."""
+MISSING_MARKS = frozenset(
+    {
+        *("", "?", "NA"),  # read.csv of R reads NA alone
+        *("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+        *("<NA>", "N/A", "NULL", "NaN", "n/a", "nan", "null"),
+        *("(null)", "\\N"),
+    }
+)
+"""Cells that mean "unknown" wherever they are: those of pandas.read_csv (documentation of pandas 2.2, `na_values`) but
+for `None`, of R's read.csv (`na.strings`), and of exports of SQL databases."""
+MISSING_WORDS = MISSING_MARKS | {"None", "missing", ".", *(f".{chr(code)}" for code in range(ord("A"), ord("Z") + 1))}
+"""The same with those that may be a word of their own among texts: `None` of pandas, `.` of SAS and Stata, `.A` to `.Z`
+of SAS (SAS 9.4 Language Reference, "Missing Values"; Stata manual, [U] 12.2.1)."""
 Value = str | None
 """A categorical cell; None is a missing one, where the policy keeps those."""
 

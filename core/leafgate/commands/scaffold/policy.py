@@ -7,7 +7,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +23,17 @@ from leafgate.commands.scaffold.model import (
     codes_of_classes,
     rest_of_policy,
 )
-from leafgate.io.tables.cells import DECIMAL_POINTS, are_decimal_commas, is_code
+from leafgate.io.tables.cells import is_code, unread_numbers
 from leafgate.io.yaml import MAX_YAML_BYTES, yaml_flow, yaml_text
 from leafgate.kernel.policy import CsvOptions
+from leafgate.kernel.schema import MISSING_MARKS, MISSING_WORDS
 from leafgate.models.reader import read_model
+from leafgate.session.answers import unanswered_values
 from leafgate.session.domains import bounds_domain, is_long_list, list_domain, number_domain, rare_values
 from leafgate.session.draft import ModelHints, model_hints
 from leafgate.session.proposals import MODEL_GROUP, Proposal, SecretShares, propose, smallest_group
 from leafgate.session.undeclared import read_undeclared_table
 
-MISSING = ("", "?", "NA", "N/A")
 MANY = 50
 """A class with more values than this is none: names, or numbers."""
 
@@ -42,6 +42,9 @@ FEW = 12
 
 NEARLY = 0.5
 """A column with more different values than this share of its people is taken to be different for nearly everybody."""
+
+MOSTLY = 0.8
+"""A column with so large a share of numbers is taken to be one of numbers, with something else in it."""
 
 NUMBER_NAME = re.compile(r"(^|[^a-z])(id|nr|no|num|number|key|uuid|guid|index|row|record)([^a-z]|$)|[a-z]I[dD]$")
 """What a column of people's or rows' numbers is called, as a word within its name."""
@@ -56,7 +59,7 @@ LAST_COLUMN = "the last column is taken for what is predicted; name another one:
 class Guess:
     """What one column seems to be: how many people have each of its values, and fewer than `smallest_cell` are few.
 
-    `others` are values of people in other files, which a domain must hold, too.
+    `others` are values of people in other files, which a domain must hold, too. So many `gaps` are missing cells.
     """
 
     name: str
@@ -65,6 +68,7 @@ class Guess:
     missing: frozenset[str]
     smallest_cell: int
     others: frozenset[str] = frozenset()
+    gaps: int = 0
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -90,6 +94,19 @@ class Guess:
     def is_long(self) -> bool:
         """Are its values too many that few people have, for a list that a policy could have?"""
         return is_long_list(self.people_with.values(), self.smallest_cell)
+
+    @property
+    def not_all_numbers(self) -> str:
+        """That most cells are numbers, and some are none; empty where that is not so."""
+        numbers = sum(people for text, people in self.people_with.items() if not is_code(text))
+        everybody = self.people + self.gaps
+        if numbers == everybody or numbers < MOSTLY * everybody:
+            return ""
+        said = f"{numbers:,} of {everybody:,} cells are numbers"
+        if self.numeric:
+            return f"{said}, the others usual marks of missing cells, as `missing` lists them"
+        others = f"{everybody - numbers - self.gaps:,} neither numbers nor usual marks of missing cells"
+        return f"{said}, and {others}: a total row, a remark? correct the file, and run init again"
 
     @property
     def unique(self) -> bool:
@@ -219,7 +236,8 @@ def first_policy(
     if draft.hints is None or model is None:
         lines += limits_of(builder, proposal)
     else:
-        codes = codes_of_classes(draft.hints, draft.of_class.values)
+        declared = draft.spec.get("values", ())
+        codes = codes_of_classes(draft.hints, [value for value in draft.of_class.values if value in declared])
         if codes is not None and not draft.hints.unresolved_features:
             alone = [
                 *_lines(path, draft, {}),
@@ -249,14 +267,14 @@ def _draft(files: Files, target: str | None) -> _Draft:
         remedy = nearest_name(target, names, "is the first line names? say --header or --no-header")
         raise PolicyError(f"there is no column {target!r}", place="--class", remedy=remedy)
     few = smallest_group(len(cells)) if files.model is None else MODEL_GROUP
-    guesses = [_guess(name, cells[name], few) for name in names]
+    guesses = _guesses(cells, few)
     hints = None
     if files.model is not None:
         texts = {guess.name: guess.values for guess in guesses if not guess.numeric}
         fitted = read_model(files.model, load_plugins().readers)
         hints = model_hints(fitted, names, texts)
         gaps = frozenset(word for guess in guesses if guess.numeric for word in guess.missing)
-        guesses = [_guess(name, cells[name], few, hints.known - gaps) for name in names]
+        guesses = _guesses(cells, few, hints.known - gaps)
         values = {guess.name: guess.values for guess in guesses}
         target = target or class_by_position(fitted, values, texts) or class_column(hints, values, names)
         placed = model_hints(fitted, [name for name in names if name != target], texts)
@@ -289,12 +307,14 @@ def _limits_of_model(
 def _people_kept(
     cells: pd.DataFrame, guesses: Sequence[Guess], target: str, hints: ModelHints | None
 ) -> tuple[bool, pd.Series]:
-    """Whether people with missing cells are to be kept, and the classes of those who are.
+    """Whether people with missing cells are to be kept, and the classes of those who are; nobody without a class is.
 
     They are where the model was fitted on them, and where leaving them out would lose more than half of all people, or
     leave everybody with one class.
     """
-    classes = cells[target]
+    none = next(guess.missing for guess in guesses if guess.name == target)
+    cells = cells[~cells[target].isin(none)]
+    classes = cells[target].cat.remove_unused_categories()
     asked = [guess for guess in guesses if guess.name != target and not _left_out(guess, hints)]
     complete = ~pd.concat([cells[guess.name].isin(guess.missing) for guess in asked] or [classes.isin([])], axis=1).any(
         axis=1
@@ -318,13 +338,30 @@ def _fitted_with_gaps(hints: ModelHints, gaps: Collection[str], everybody: int, 
     return bool(hints.fills_missing & set(gaps)) or (hints.takes_missing and not hints.people)
 
 
-def _guess(name: str, cells: pd.Series, smallest_cell: int, known: frozenset[str] = frozenset()) -> Guess:
-    """What a column seems to be; a word for missing cells that a model `known` as a value is one."""
+def _guesses(cells: pd.DataFrame, smallest_cell: int, known: frozenset[str] = frozenset()) -> list[Guess]:
+    """What each column seems to be; what is missing in one is missing in all, but for values that a model knows."""
+    found = [_guess(str(name), cells[name], smallest_cell, MISSING_MARKS, known) for name in cells]
+    marks = MISSING_MARKS.union(*(guess.missing for guess in found))
+    return [
+        guess
+        if marks.isdisjoint(guess.people_with)
+        else _guess(guess.name, cells[guess.name], smallest_cell, marks, known)
+        for guess in found
+    ]
+
+
+def _guess(name: str, cells: pd.Series, smallest_cell: int, marks: frozenset[str], known: frozenset[str]) -> Guess:
+    """What a column seems to be; a mark of missing cells that is `known` to a model as a value is one.
+
+    Among texts these `marks` are missing, among numbers all that are in use.
+    """
     counts = {str(text): int(number) for text, number in cells.value_counts().items() if number}
-    missing = frozenset(text for text in counts if text in MISSING and text not in known)
+    gone = {text for text in counts if text.strip() in MISSING_WORDS} - known
+    numeric = bool(counts.keys() - gone) and not any(is_code(text) for text in counts if text not in gone)
+    missing = frozenset(gone if numeric else {text for text in gone if text in marks or text.strip() in marks})
     people_with = {text: counts[text] for text in sorted(counts.keys() - missing)}
-    numeric = bool(people_with) and not any(map(is_code, people_with))
-    return Guess(name, people_with, numeric, missing, smallest_cell)
+    gaps = sum(counts[text] for text in missing)
+    return Guess(name, people_with, numeric, missing, smallest_cell, gaps=gaps)
 
 
 OTHERS = {
@@ -345,7 +382,7 @@ def _with_others(guesses: Sequence[Guess], files: Iterable[Path], csv: CsvOption
         for guess in guesses:
             found = map(str, cells[guess.name].dropna().unique()) if guess.name in cells.columns else ()
             others[guess.name] |= {text for text in found if not (guess.numeric and is_code(text))}
-    return [replace(guess, others=frozenset(others[guess.name] - {*MISSING})) for guess in guesses]
+    return [replace(guess, others=frozenset(others[guess.name] - MISSING_MARKS - guess.missing)) for guess in guesses]
 
 
 def _lines(path: Path, draft: _Draft, others: Mapping[str, Path]) -> Iterator[str]:
@@ -361,7 +398,7 @@ def _lines(path: Path, draft: _Draft, others: Mapping[str, Path]) -> Iterator[st
         yield f"  {section}: {yaml_text(file.name)}          # {OTHERS[section]}"
     if draft.source is not None:
         yield f"  source: {{use: {draft.source.use}}}"
-    missing = sorted(set().union(*(guess.missing for guess in guesses)))
+    missing = sorted(set().union(*(guess.missing for guess in guesses if guess.name != draft.target)))
     if missing:
         yield f"  missing: [{', '.join(map(yaml_text, missing))}]"
         word = "keep" if draft.kept else "drop"
@@ -392,6 +429,7 @@ def _column(guess: Guess, hints: ModelHints | None) -> str:
         check = "round bounds; are they what could occur?"
         if guess.nearly_unique:
             check = f"nearly every number is different: round them, or {{role: identifier}}; {check}"
+        check = "; ".join(filter(None, (guess.not_all_numbers, check)))
         return f"{yaml_flow({'role': 'quasi_identifier', **domain})}{_check(check)}"
     texts = sorted(guess.possible, key=float) if guess.numeric else guess.possible
     values = list_domain(texts, list(guess.people_with.values()), guess.smallest_cell).get("values", [])
@@ -401,10 +439,12 @@ def _column(guess: Guess, hints: ModelHints | None) -> str:
 
 def _why_values(guess: Guess, values: Sequence[str], as_values: bool) -> str:
     """What to check of a column that has `values`, or no domain; `as_values` where the model takes it as values."""
+    if written := unread_numbers(guess.values):
+        return f"categories here; {written}"
+    if guess.not_all_numbers and not guess.numeric:
+        return guess.not_all_numbers
     if not values:
         return f"{_many_rare(guess)}: {COARSER}"
-    if are_decimal_commas(guess.values):
-        return f"numbers with decimal commas are categories here: {DECIMAL_POINTS}"
     if guess.dates:
         return "dates: years or months single out fewer people"
     if len(values) > MANY:
@@ -431,7 +471,8 @@ def _left_out(guess: Guess, hints: ModelHints | None) -> bool:
 def _class_spec(guess: Guess, classes: pd.Series, hints: ModelHints | None) -> dict[str, Any]:
     """What the policy says of the class and secret, besides its role.
 
-    A missing class, which no audit takes, is a value of its own where no model has classes.
+    People whose class is a mark of missing cells have none. Values that may say so are classes, unless the model has as
+    many classes without them; limits judge both the people with other values and everybody, until the owner decides.
     """
     if hints is not None and not hints.classes:
         return _numbers_to_predict(guess, classes)
@@ -439,11 +480,12 @@ def _class_spec(guess: Guess, classes: pd.Series, hints: ModelHints | None) -> d
         raise PolicyError(
             f"more than {MANY} different values are no classes", place="--class", remedy="name another column"
         )
-    values = guess.possible
-    if not guess.missing or not values or hints is not None:
-        return {"values": list(values)}
-    none = next(word for word in (f"unknown{'_' * i}" for i in count()) if word not in values)
-    return {"values": [*values, none], "aliases": dict.fromkeys(sorted(guess.missing), none)}
+    values, marks = list(guess.possible), sorted(guess.missing)
+    words = unanswered_values(values)
+    if hints is not None and len(set(guess.values) - set(words)) == len(hints.classes) != len(guess.values):
+        values, marks, words = [value for value in values if value not in words], [*marks, *words], []
+    no_answer = {"no_answer": [*words, *marks]} if words or marks else {}
+    return {"values": values, **no_answer, **({"missing_is_value": True} if words else {})}
 
 
 def _class(guess: Guess, spec: Mapping[str, Any]) -> str:
@@ -453,9 +495,23 @@ def _class(guess: Guess, spec: Mapping[str, Any]) -> str:
         check = _check("intervals the number is published in; `scale`, `step`: leafgate explain exposure")
     elif guess.numeric and len(guess.values) > FEW:
         check = _check("numbers taken as values: near ones are not judged together")
-    elif "aliases" in spec:
-        check = _check("a missing class is a value here; or leave those people out of the file")
+    elif "no_answer" in spec:
+        check = _check(_why_no_answer(spec))
     return f"{yaml_flow({'role': ['class', 'sensitive'], **spec})}{check}"
+
+
+def _why_no_answer(spec: Mapping[str, Any]) -> str:
+    """What to check of the values and marks that may say that nothing is recorded of somebody."""
+    listed = ", ".join(yaml_text(text) for text in spec["no_answer"])
+    if "missing_is_value" in spec:
+        return (
+            f"if {listed} means that nothing is recorded, such people hide nobody; else take it from `no_answer`. Is "
+            "it a secret who gave no answer? If not, take out `missing_is_value`"
+        )
+    return (
+        f"people with {listed} have no class and are left out. If it is a secret who they are, list it in `values`, "
+        "with `missing_is_value: true`"
+    )
 
 
 def _check(what: str) -> str:
@@ -465,8 +521,10 @@ def _check(what: str) -> str:
 def _why_identifier(guess: Guess) -> str:
     """What makes a column look like an identifier, and what else it may be."""
     every = "every cell is different" if guess.unique else _many_rare(guess)
-    if are_decimal_commas(guess.values):
-        return f"{every}; numbers with decimal commas? {DECIMAL_POINTS}, and run init again"
+    if written := unread_numbers(guess.values):
+        return f"{every}; {written}, and run init again"
+    if guess.not_all_numbers and not guess.numeric:
+        return f"{every}; {guess.not_all_numbers}"
     if guess.numeric:
         return f"{every}; a measure? then round it, as a quasi_identifier; or `key`, if rows are called by it"
     if guess.dates:
@@ -480,8 +538,9 @@ def _numbers_to_predict(guess: Guess, classes: pd.Series) -> dict[str, Any]:
         raise PolicyError(
             f"the model predicts numbers, and {guess.name!r} has none", place="--class", remedy="name another column"
         )
+    no_answer = {"no_answer": sorted(guess.missing)} if guess.missing else {}
     domain = number_domain(classes.astype(str).to_numpy(dtype=np.float64), [float(text) for text in guess.possible])
     if not domain:
         why = f"the numbers of {guess.name!r} are too large, or too near each other, for round intervals"
         raise PolicyError(why, place="--class", remedy="write the policy by hand, or take a constant from the numbers")
-    return domain
+    return {**domain, **no_answer}
