@@ -247,11 +247,21 @@ def first_policy(
         lines += _limits_of_model(draft.hints, draft.target, codes, model, files.folder, proposal)
     text = "\n".join(lines) + "\n"
     if len(text.encode()) > MAX_YAML_BYTES:
+        text = _without_checks_of_columns(text)
+    if len(text.encode()) > MAX_YAML_BYTES:
         remedy = "leave out columns that are texts of their own, such as names and remarks"
         raise DataError("has too many different values for a policy to list", place=path.name, remedy=remedy)
     private = builder in PRIVATE and model is None
     said = (f"exposure: {proposal.impossible}" if proposal.impossible else "", proposal.question)
     return FirstPolicy(text, () if private else tuple(filter(None, said)))
+
+
+def _without_checks_of_columns(text: str) -> str:
+    """The policy of a table so wide that it has no room for what to check of each column."""
+    start, *rest = text.partition("  columns:")
+    columns, limits = "".join(rest).partition("\n\n")[::2]
+    columns = "\n".join(line.partition("          # CHECK")[0] for line in columns.splitlines())
+    return f"{start}  # CHECK each role and domain; so many columns leave no room to say what.\n{columns}\n\n{limits}"
 
 
 def _draft(files: Files, target: str | None) -> _Draft:
@@ -261,8 +271,11 @@ def _draft(files: Files, target: str | None) -> _Draft:
     names = [str(name) for name in cells.columns]
     if len(set(names)) != len(names):
         raise DataError("a column name stands twice in the header", place=path.name, remedy="rename one")
-    if len(names) < 2 or not len(cells):
-        raise DataError("needs two columns or more, and rows", place=path.name)
+    if not len(cells):
+        raise DataError("has no rows", place=path.name)
+    if len(names) < 2:
+        remedy = "is it a table with commas, semicolons, tabs or | between its cells? A first policy needs two columns"
+        raise DataError("has one column", place=path.name, remedy=remedy)
     if target is not None and target not in names:
         remedy = nearest_name(target, names, "is the first line names? say --header or --no-header")
         raise PolicyError(f"there is no column {target!r}", place="--class", remedy=remedy)
