@@ -92,14 +92,17 @@ def _counts_all(tree: Node, case: ScoringContext) -> bool:
         return False
     items = [leaf.counts for leaf in leaves(tree)]
     return (
-        sum(sum(counts.values()) for counts in items if counts is not None) == case.table.people and None not in items
+        sum(sum(counts.values()) for counts in items if counts is not None) == case.everyone.people
+        and None not in items
     )
 
 
 def _in_records(secret: Column, case: ScoringContext) -> bool:
     """Do the published records contain everybody's secret unchanged?"""
     records = case.release.records
-    return records is not None and case.release.shows_exactly(secret.name) and sum(records.weight) == case.table.people
+    return (
+        records is not None and case.release.shows_exactly(secret.name) and sum(records.weight) == case.everyone.people
+    )
 
 
 def _by_leaves(case: ScoringContext, parts: Ids) -> bool:

@@ -544,6 +544,8 @@ class DataDocument(Document):
     """The digest of the people under that key, whatever file or engine they were read from; for auditors."""
     dropped: Count | None = None
     """Rows dropped for missing cells."""
+    without_class: Count | None = None
+    """Rows left out because they have no class, by the column's `no_answer`."""
     commented: Count | None = None
     """Lines skipped as comments."""
 

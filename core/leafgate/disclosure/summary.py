@@ -39,7 +39,7 @@ MAX_SENTENCES = 6
 """Sentences of one kind in the short words about a report; each finding has its own below."""
 MAX_NAMES = 6
 """Limits and attacks that one sentence names."""
-LEFT_OUT = {"dropped": "for missing cells", "commented": "as comments"}
+LEFT_OUT = {"dropped": "for missing cells", "without_class": "for having no class", "commented": "as comments"}
 UNDECIDED = "That could not be determined, so it must be taken for everybody."
 WAIVED = "Some limits are broken and waived: the release passes although more can be learned from it than they allow."
 

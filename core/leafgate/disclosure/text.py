@@ -171,6 +171,7 @@ def finding_details(finding: JsonObject) -> Iterator[str]:
         values = ", ".join(map(str, evidence["judged_values"]))
         others = evidence.get("people_with_others")
         yield f"values judged: {values}" + ("" if others is None else f"; {number_words(others)} people have others")
+    yield from no_answer_words(evidence.get("no_answer", {}))
     yield from _distribution_lines(finding)
     yield from (f"the file discloses ({item['severity']}): {item['says']}" for item in evidence.get("discloses", ()))
     yield from (str(evidence[key]) for key in ("reason", "reason_in_full", "problem") if evidence.get(key))
@@ -184,6 +185,16 @@ def finding_details(finding: JsonObject) -> Iterator[str]:
     if finding["passed"] is False:
         yield from dict.fromkeys(group_words(group, finding["secret"]) for group in evidence.get("worst", ()))
     yield from remedy_lines(finding)
+
+
+def no_answer_words(document: JsonObject) -> Iterator[str]:
+    """Who is not judged because their value is not recorded, and how many of them are in groups beyond the limit."""
+    if document.get("judged"):
+        yield "judged with `no_answer` as a value (`missing_is_value`)"
+    if "people" in document:
+        yield f"{number_words(document['people'])} people gave no answer and are not judged"
+    if "beyond" in document and document["beyond"] != 0:
+        yield f"{number_words(document['beyond'])} of them are in groups beyond the limit: the same is believed of them"
 
 
 def copies_words(seen: JsonObject) -> str:

@@ -17,7 +17,7 @@ from leafgate.api.offers import described
 from leafgate.api.registry import Plugin, Plugins, use_of
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
 from leafgate.engine.evidence import checked_evidence, is_json_encodable
-from leafgate.engine.limits import inconclusive, score_beliefs, score_one
+from leafgate.engine.limits import inconclusive, score_beliefs, score_one, worse
 from leafgate.engine.remedies.static import KEEP, as_sentence, from_error
 from leafgate.engine.state import AuditState
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from leafgate.algorithms.class_orders import Order
 
 Attack = Callable[[AttackModel], AttackResult]
-WORST_FIRST = (False, None, True)
 BROKEN = "the release does not keep what it claims of {}"
 MAX_EPSILON = 10.0
 """Above it one person may change a probability by more than a factor of e^10, 22,000: no belief is bounded by that."""
@@ -60,7 +59,7 @@ def check_claims(state: AuditState, attack: Attack) -> Iterator[Finding]:
         checked = (each for one in _claims_in(promised) for each in _check_claim(claim, one, state, attack))
         findings = [*_refuted(claim, state), *checked]
         nobody = Finding("", claim, passed=None, evidence={"problem": "no installed plugin can check this claim"})
-        worst = min(findings or [nobody], key=lambda finding: (WORST_FIRST.index(finding.passed), _margin(finding)))
+        worst = min(findings or [nobody], key=worse)
         tried = _tried(claim, state)
         if worst.passed and OWN_ACCOUNT in worst.evidence and not tried:
             remedy = TRY_LONGER if any(each.attack.use == "distinguish" for each in state.attack_results) else TRY
@@ -115,16 +114,6 @@ def _bounds_beliefs(promised: Any) -> bool:
         float(one.get("at_most", math.inf)) <= MAX_EPSILON and float(one.get("delta", DEFAULT_DELTA)) <= MAX_DELTA
         for one in claims
     )
-
-
-def _margin(finding: Finding) -> float:
-    """The margin by which a score keeps its limit; minus infinity where there is no number.
-
-    So too where the public sees no number: which of several findings is the worst would disclose something of it.
-    """
-    if finding.value is None or finding.audience == VisibleTo.AUDITORS or finding.limit is None:
-        return -math.inf
-    return finding.limit.margin(finding.value)
 
 
 def _claims_in(promised: Any) -> list[Any]:

@@ -133,8 +133,8 @@ def _breaking_score(
     belief = SecretBelief(secret.name, posterior, equivalence_class=np.zeros(len(public), dtype=np.int64))
     known = AdversaryKnowledge(table.schema, public)
     case = ScoringContext(table.defensive_copy(), None, _of_everybody(table, of_model=of_model), known, belief)
-    case = case if metric.groups_only else case.with_own_record("composition")
     try:
+        case = case if metric.groups_only else case.with_own_record("composition").of_recorded()
         scores = score_of(metric, plugins, case).numbers
     except LeafgateError:  # such as a population that is not read here
         return None
@@ -158,10 +158,12 @@ def _of_everybody(table: Table, *, of_model: bool) -> Release:
 def largest_shares(metric: PersonMetric, table: Table, secret: Column) -> tuple[float, float]:
     """The largest share of everybody with one judged value of a secret, and with numbers in one narrow window."""
     chosen = metric.values if isinstance(metric, ValueMetric) else None
-    judged = np.array([chosen is None or value in chosen for value in secret.domain])
+    answers = [value not in secret.no_answer for value in secret.domain]
+    judged = np.array([chosen is None or value in chosen for value in secret.domain]) & answers
     codes = table.codes(secret.name)
-    people = table.people_by(codes, len(judged))
-    share = float(people[judged].max(initial=0) / table.people_among())
+    people = table.people_by(codes, len(judged)) * answers
+    recorded = table.people_among(np.asarray(answers)[codes])
+    share = float(people[judged].max(initial=0) / max(recorded, 1))
     if not secret.holds_numbers:
         return share, 0.0
     from leafgate.algorithms.certainty import Window, Windows
@@ -219,12 +221,14 @@ def frequent_values(table: Table, metrics: Sequence[Metric]) -> Iterator[Frequen
     for secret in table.schema.secrets:
         if not secret.countable or not any(each.secret in {None, secret.name} for each in strict):
             continue
-        people = table.people_by(table.codes(secret.name), len(secret.domain))
-        shares = people / table.people_among()
+        answers = np.array([value not in secret.no_answer for value in secret.domain])
+        codes = table.codes(secret.name)
+        people = table.people_by(codes, len(secret.domain)) * answers
+        shares = people / max(table.people_among(answers[codes]), 1)
         first = int(shares.argmax())
         if FREQUENT < shares[first] < 1:
             domain = [str(value) for value in secret.domain]
-            others = tuple(value for i, value in enumerate(domain) if i != first)
+            others = tuple(value for i, value in enumerate(domain) if i != first and value not in secret.no_answer)
             yield FrequentValue(secret.name, domain[first], others, float(shares[first]))
 
 

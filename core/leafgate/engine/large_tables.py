@@ -53,6 +53,7 @@ def representatives_of(data: LargeTable, release: Release) -> Table:
     return replace(
         representatives(data.tables(), data.schema, release),
         dropped=data.dropped,
+        without_class=data.without_class,
         repeated_identifiers=data.repeated_identifiers,
         sha256=data.sha256,
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +16,13 @@ from leafgate.engine.audience import audience_of_score
 from leafgate.engine.remedies.static import from_error
 from leafgate.engine.scores import (
     DISTRIBUTION_NAMES,
+    PeopleScores,
     Scores,
     choose_distribution,
+    class_numbers,
     counted_by,
     finite,
+    judged_case,
     score_of,
     score_people,
     unbounded_evidence,
@@ -41,6 +45,9 @@ from leafgate.kernel.findings import (
 )
 from leafgate.kernel.metrics import Metric, PersonMetric, ReleaseMetric, ValueMetric
 from leafgate.progress import progress_step
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ATTACK_FAILED = "an attack that must be tried gets at anybody"
 
@@ -119,11 +126,42 @@ def score_beliefs(metric: Metric, state: AuditState, result: AttackResult, *, na
             continue
         if _judges_only_sizes(metric) and isinstance(belief, SecretBelief) and belief.derived_alone:
             continue  # unless the policy names the attack, it does not mean the sizes of such classes
+        name = _id(metric, result, belief) if named else ""
         try:
-            finding = score_one(metric, state, _id(metric, result, belief) if named else "", result, belief)
-            yield _for_every_belief(metric, state, result, belief, finding)
+            yield min(
+                (_one_way(metric, state, name, result, belief, recorded=way) for way in _ways(state, belief)), key=worse
+            )
         except UnreadableError:
             continue
+
+
+def _ways(state: AuditState, belief: Belief) -> tuple[bool, ...]:
+    """Whether a limit judges the people whose value is recorded, or everybody: both where no answer is a secret too."""
+    secret = secret_of(belief)
+    return (True, False) if secret is not None and state.table.schema[secret].missing_is_value else (True,)
+
+
+def _one_way(
+    metric: Metric, state: AuditState, id: str, result: AttackResult, belief: Belief, *, recorded: bool
+) -> Finding:
+    """The finding on a belief and on all its alternatives."""
+    finding = score_one(metric, state, id, result, belief, recorded=recorded)
+    return _for_every_belief(metric, state, result, belief, finding, recorded=recorded)
+
+
+WORST_FIRST = (False, None, True)
+
+
+def worse(finding: Finding) -> tuple[int, float]:
+    """The key by which the worst of several findings comes first: whether it passes, then its margin.
+
+    The margin is minus infinity where there is no number, and where the public sees none: which of several findings is
+    the worst would disclose something of it.
+    """
+    place = WORST_FIRST.index(finding.passed)
+    if finding.value is None or finding.audience == VisibleTo.AUDITORS or finding.limit is None:
+        return place, -math.inf
+    return place, finding.limit.margin(finding.value)
 
 
 def _judges_only_sizes(metric: Metric) -> bool:
@@ -146,7 +184,7 @@ EQUAL_BELIEFS = InconclusiveError(
 
 
 def _for_every_belief(
-    metric: Metric, state: AuditState, result: AttackResult, belief: Belief, finding: Finding
+    metric: Metric, state: AuditState, result: AttackResult, belief: Belief, finding: Finding, *, recorded: bool
 ) -> Finding:
     """The finding, inconclusive where the limit does not come out the same for the belief's alternatives.
 
@@ -162,10 +200,12 @@ def _for_every_belief(
     if belief.incomplete and covered_by:
         finding = replace(finding, evidence={**finding.evidence, "covered_by": covered_by})
     unread = belief.incomplete and not covered_by
-    at_worst = state.case(result, belief, "derived").worst_case_posteriors if unread else ()
+    at_worst: Sequence[pd.DataFrame] = ()
+    if unread:
+        at_worst = judged_case(metric, state, result, belief, "derived", recorded=recorded).worst_case_posteriors
     for alternative in (*belief.alternative_posteriors, *at_worst):
         twin = replace(belief, posterior=alternative, alternative_posteriors=())
-        if score_one(metric, state, "", result, twin).passed != finding.passed:
+        if score_one(metric, state, "", result, twin, recorded=recorded).passed != finding.passed:
             problem = UNREAD_SCORES if belief.incomplete else EQUAL_BELIEFS
             if belief.undecided_because:
                 problem = InconclusiveError(belief.undecided_because)
@@ -187,21 +227,32 @@ def _id(metric: Metric, result: AttackResult, belief: Belief) -> str:
 
 
 def score_one(
-    metric: Metric, state: AuditState, id: str, result: AttackResult | None, belief: Belief | None
+    metric: Metric,
+    state: AuditState,
+    id: str,
+    result: AttackResult | None,
+    belief: Belief | None,
+    *,
+    recorded: bool = True,
 ) -> Finding:
-    """The finding for one belief (or for the release); UnreadableError when it is not for this metric."""
+    """The finding for one belief (or for the release); UnreadableError when it is not for this metric.
+
+    Limits on a secret judge the people whose value is `recorded`, or everybody.
+    """
     try:
         metric.refuse_persons(state.table)
     except InconclusiveError as error:
         return inconclusive(metric, state, id, error)
     if not isinstance(metric, PersonMetric):
-        return _of_release(metric, state, id, result, belief)
+        return _of_release(metric, state, id, result, belief, recorded=recorded)
     if result is None or belief is None:
         return inconclusive(metric, state, id, "there is no belief to read")
-    return _of_people(metric, state, id, result, belief)
+    return _of_people(metric, state, id, result, belief, recorded=recorded)
 
 
-def _of_people(metric: PersonMetric, state: AuditState, id: str, result: AttackResult, belief: Belief) -> Finding:
+def _of_people(
+    metric: PersonMetric, state: AuditState, id: str, result: AttackResult, belief: Belief, *, recorded: bool
+) -> Finding:
     """The finding on everybody's scores by one belief: on the worst-off person, on the mean, or on a share of people.
 
     Where only one of two distributions could be scored the other might break the limit: it then fails or is
@@ -209,7 +260,7 @@ def _of_people(metric: PersonMetric, state: AuditState, id: str, result: AttackR
     """
     scored, reason = choose_distribution(metric, state, belief)
     try:
-        scores = score_people(metric, state, result, belief, scored)
+        scores = score_people(metric, state, result, belief, scored, recorded=recorded)
     except UnreadableError:
         raise
     except LeafgateError as error:
@@ -225,6 +276,9 @@ def _of_people(metric: PersonMetric, state: AuditState, id: str, result: AttackR
         evidence |= {"worst": worst_classes(case, scores.numbers, past, metric.direction)} if past.any() else {}
     evidence |= scores.evidence | ({"scored_because": reason} if reason else {})
     evidence |= result.evidence | _others(metric, case)
+    evidence |= {} if recorded else {"no_answer": {"judged": True}}
+    if case.judged_rows is not None:
+        evidence["no_answer"] = _without_answer(state, result, belief, scores, past)
     allowed = all(int(each[past].sum()) / int(each.sum()) <= metric.allow for each in counted)
     passed: bool | None = metric.holds(value) if metric.average else allowed
     remedies: tuple[Remedy, ...] = ()
@@ -240,10 +294,37 @@ def _of_people(metric: PersonMetric, state: AuditState, id: str, result: AttackR
         evidence=evidence,
         audience=scores.audience,
         masking=scores.masking,
-        scored=ScoredPeople(scores.numbers, weight, past, everyone=not isinstance(case.belief, CellBelief)),
+        scored=_scored_people(scores, past),
         remedies=remedies,
         **_common(metric, state, id, result, belief),
     )
+
+
+def _scored_people(scores: PeopleScores, past: NDArray[np.bool_]) -> ScoredPeople:
+    """Everybody's scores, by which reports draw; those who gave no answer weigh nothing in them."""
+    case, weight = scores.case, scores.case.table.persons
+    everyone = not isinstance(case.belief, CellBelief)
+    if case.judged_rows is None or not everyone:
+        return ScoredPeople(scores.numbers, weight, past, everyone=everyone)
+    numbers, weights = np.full(len(case.everyone), scores.value), np.zeros(len(case.everyone), dtype=weight.dtype)
+    beyond = np.zeros(len(case.everyone), dtype=bool)
+    numbers[case.judged_rows], weights[case.judged_rows], beyond[case.judged_rows] = scores.numbers, weight, past
+    return ScoredPeople(numbers, weights, beyond, everyone=True)
+
+
+def _without_answer(
+    state: AuditState, result: AttackResult, belief: Belief, scores: PeopleScores, past: NDArray[np.bool_]
+) -> dict[str, Any]:
+    """How many people gave no answer, and how many of them are in groups that are beyond the limit."""
+    whole, rows = state.case(result, belief), scores.case.judged_rows
+    group = class_numbers(whole)
+    silent = np.ones(len(group), dtype=bool)
+    silent[rows] = False
+    with_others = silent & np.isin(group, group[rows][past])
+    people, beyond = (PeopleCount(whole.table.people_among(each)) for each in (silent, with_others))
+    known = overall_shares_derivable(whole)
+    shown = known and scores.audience != VisibleTo.AUDITORS
+    return {"people": people if known else AuditorOnly(people), "beyond": beyond if shown else AuditorOnly(beyond)}
 
 
 def _past(metric: PersonMetric, scores: Scores) -> NDArray[np.bool_]:
@@ -253,11 +334,14 @@ def _past(metric: PersonMetric, scores: Scores) -> NDArray[np.bool_]:
 
 
 def _of_release(
-    metric: Metric, state: AuditState, id: str, result: AttackResult | None, belief: Belief | None
+    metric: Metric, state: AuditState, id: str, result: AttackResult | None, belief: Belief | None, *, recorded: bool
 ) -> Finding:
     """The finding on the score of the release, or of one belief as a whole."""
     try:
-        case = state.case(result, belief)
+        if result is None or belief is None:
+            case = state.case(result, belief)
+        else:
+            case = judged_case(metric, state, result, belief, "derived", recorded=recorded)
         score = score_of(metric, state.plugins, case)
         audience = audience_of_score(metric, state.plugins, [case], result, score.sensitivity)
     except UnreadableError:

@@ -118,7 +118,7 @@ def data_facts(table: Table | LargeTable, files: DataFiles, *, differentially_pr
     else the `weight`, that is the people whom the rows are said to stand for. Where a column numbers the people: their
     `rows`, and those without an id.
     """
-    counted = {"dropped": table.dropped, "commented": table.commented}
+    counted = {"dropped": table.dropped, "without_class": table.without_class, "commented": table.commented}
     left_out = {key: PeopleCount(count) for key, count in counted.items() if count}
     result = files.facts(differentially_private=differentially_private)
     if isinstance(table, LargeTable):

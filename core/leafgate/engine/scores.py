@@ -285,16 +285,37 @@ class PeopleScores:
     failed: Mapping[Distribution, LeafgateError]
 
 
+def judged_case(
+    metric: Metric, state: AuditState, result: AttackResult, belief: Belief, scored: Distribution, *, recorded: bool
+) -> ScoringContext:
+    """The context that a limit on a belief is judged in.
+
+    Limits on what is believed of a secret judge the people whose value is `recorded`, or everybody; limits on the
+    sizes of groups always count everybody.
+    """
+    case = state.case(result, belief, scored)
+    groups_only = isinstance(metric, PersonMetric) and metric.groups_only
+    return case if groups_only or not recorded else case.of_recorded()
+
+
 def score_people(
-    metric: PersonMetric, state: AuditState, result: AttackResult, belief: Belief, scored: Scored
+    metric: PersonMetric, state: AuditState, result: AttackResult, belief: Belief, scored: Scored, *, recorded: bool
 ) -> PeopleScores:
     """Everybody's scores on one belief, by one distribution of the secret or by the worse of both.
+
+    Args:
+        metric: the limit.
+        state: of the audit.
+        result: of the attack.
+        belief: what it believes.
+        scored: the distribution.
+        recorded: of the people whose value is recorded alone.
 
     Raises:
         UnreadableError: the belief is not for this metric.
         LeafgateError: no distribution could be scored, or whether the public may see the scores is not known.
     """
-    cases, failed = _scored_cases(metric, state, result, belief, scored)
+    cases, failed = _scored_cases(metric, state, result, belief, scored, recorded=recorded)
     if not cases:
         serious = [error for error in failed.values() if not isinstance(error, UnreadableError)]
         raise next(iter(serious or failed.values()))
@@ -312,7 +333,7 @@ def score_people(
 
 
 def _scored_cases(
-    metric: PersonMetric, state: AuditState, result: AttackResult, belief: Belief, scored: Scored
+    metric: PersonMetric, state: AuditState, result: AttackResult, belief: Belief, scored: Scored, *, recorded: bool
 ) -> tuple[dict[Distribution, ScoredCase], dict[Distribution, LeafgateError]]:
     """The scores by each distribution that is judged, and why one could not be scored."""
     cases: dict[Distribution, ScoredCase] = {}
@@ -325,7 +346,8 @@ def _scored_cases(
         if same_as is not None and Observation.POSTERIOR not in same_as.case.observed:
             break  # the metric does not read the distribution
         try:
-            cases[distribution] = _score_case(metric, state.plugins, state.case(result, belief, distribution), same_as)
+            case = judged_case(metric, state, result, belief, distribution, recorded=recorded)
+            cases[distribution] = _score_case(metric, state.plugins, case, same_as)
         except LeafgateError as error:
             failed[distribution] = error
     return cases, failed
@@ -418,7 +440,7 @@ def worst_classes(
     case = case.with_own_record("derived")  # the groups show what is derived, whatever was scored
     sign = 1 if direction == "at_least" else -1
     score, possible = sign * scores, _possible_values(case)
-    classes, number = np.unique(_class_numbers(case), return_inverse=True)
+    classes, number = np.unique(class_numbers(case), return_inverse=True)
     people = case.table.people_by(number, len(classes))
     rows = np.flatnonzero(past)
     rows = rows[np.lexsort((possible[rows], score[rows]))]
@@ -430,7 +452,7 @@ def worst_classes(
     ]
 
 
-def _class_numbers(case: ScoringContext) -> Counts:
+def class_numbers(case: ScoringContext) -> Counts:
     """Each row's equivalence class; without classes people with equal public cells are one, and each hidden cell."""
     if isinstance(case.belief, CellBelief):
         return np.arange(len(case.table))
@@ -461,7 +483,7 @@ def _explanation(belief: Belief | None, group: int) -> str:
 
 def _class_evidence(case: ScoringContext, group: int, people: int, worst: int) -> dict[str, Any]:
     """A class as JSON, with the posterior of the worst-off record in it."""
-    rows = _class_numbers(case) == group
+    rows = class_numbers(case) == group
     document: dict[str, Any] = {"people": PeopleCount(people)}
     belief = case.belief
     path = _explanation(belief, group)

@@ -91,7 +91,9 @@ class AuditState:
         contradiction = self.consistency.contradiction
         if self.consistency.release_mismatch or contradiction is None:
             return self.consistency.release_mismatch
-        said = "the model's file is not of this table's people, or the model was given other features of them"
+        said = (
+            "the model was given other rows or cells than the policy reads, or its file is not of this table's people"
+        )
         return f"{said}: {contradiction.words} sends there"
 
     @cached_property

@@ -9,7 +9,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from leafgate.errors import InconclusiveError, UnreadableError
-from leafgate.kernel.belief import Belief, CellBelief, GroupBelief, PosteriorBelief, SecretBelief, classes_of, rows_for
+from leafgate.kernel.belief import (
+    Belief,
+    CellBelief,
+    GroupBelief,
+    PosteriorBelief,
+    SecretBelief,
+    classes_of,
+    rows_for,
+    secret_of,
+)
 from leafgate.kernel.persons import PersonRows
 
 if TYPE_CHECKING:
@@ -58,6 +67,33 @@ class NamedRelease:
     table: Table
 
 
+def conditioned(posterior: pd.DataFrame, column: Column) -> pd.DataFrame:
+    """A posterior of a secret, given that its value is recorded.
+
+    Args:
+        posterior: shape (n_rows, n_values), for each value of the column's domain.
+        column: says which values are `no_answer`.
+
+    Returns:
+        Shape (n_rows, n_recorded): the other values; rows sum to 1. A row that was certain that the value is not
+        recorded knows nothing of the others, which are equally probable then.
+    """
+    import pandas as pd
+
+    values = list(column.recorded.domain)
+    kept = posterior.loc[:, values].to_numpy(dtype=float)
+    return pd.DataFrame(_shares(kept), index=posterior.index, columns=pd.Index(values, dtype=object))
+
+
+def _shares(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each row divided by its sum; equal shares where that is 0."""
+    import numpy as np
+
+    total = numbers.sum(axis=1, keepdims=True)
+    equal = np.full_like(numbers, 1 / numbers.shape[1])
+    return np.asarray(np.divide(numbers, total, where=total > 0, out=equal))
+
+
 @dataclass(frozen=True)
 class ScoringContext:
     """What a metric scores. `belief` is None for metrics of the release alone.
@@ -90,6 +126,8 @@ class ScoringContext:
     smallest_cell: int = field(default=10, kw_only=True)
     observed: set[Observation] = field(default_factory=set, repr=False, compare=False, kw_only=True)
     _membership: Membership | None = field(default=None, repr=False, compare=False, kw_only=True)
+    _judged_rows: NDArray[np.int64] | None = field(default=None, repr=False, compare=False, kw_only=True)
+    _whole_table: Table | None = field(default=None, repr=False, compare=False, kw_only=True)
     _other_releases: Callable[[], Sequence[NamedRelease]] = field(
         default=tuple, repr=False, compare=False, kw_only=True
     )
@@ -101,6 +139,55 @@ class ScoringContext:
             scored: the distribution that the copy's `posterior` holds; this context's when left out.
         """
         return replace(self, scored=self.scored if scored is None else scored, observed=set())
+
+    @property
+    def everyone(self) -> Table:
+        """All people of the table, whose value is recorded or not; `table` has those who are judged."""
+        return self.table if self._whole_table is None else self._whole_table
+
+    @property
+    def judged_rows(self) -> NDArray[np.int64] | None:
+        """The rows of `everyone` that are judged, in the order of `table`; None for all of them."""
+        return self._judged_rows
+
+    def of_recorded(self) -> ScoringContext:
+        """The context of the people whose secret is recorded, by a belief that takes for granted that it is.
+
+        People with one of the secret's `no_answer` are not in its table, and the posterior, its prior and its
+        alternatives are conditioned on the other values. This context where the secret has no `no_answer`, and where
+        the belief is about no secret.
+
+        Raises:
+            InconclusiveError: nobody's value is recorded, or the belief cannot be conditioned.
+        """
+        import numpy as np
+
+        belief = self.belief
+        name = secret_of(belief)
+        if name is None or not self.table.schema[name].no_answer:
+            return self
+        column = self.table.schema[name]
+        if not isinstance(belief, PosteriorBelief):
+            raise InconclusiveError(
+                f"what is inferred of {name!r} cannot be judged for the people whose value is recorded alone",
+                place=f"data.columns.{name}.no_answer",
+                remedy="leave these people out of the file",
+            )
+        recorded = np.array([value not in column.no_answer for value in column.domain])
+        rows = np.flatnonzero(recorded[self.table.codes(name)])
+        if not len(rows):
+            raise InconclusiveError(f"nobody's value of {name!r} is recorded")
+        prior = None if belief.prior is None else conditioned(belief.prior, column)
+        others = tuple(conditioned(each, column) for each in belief.alternative_posteriors)
+        posterior = conditioned(belief.posterior, column)
+        belief = replace(belief, posterior=posterior, prior=prior, alternative_posteriors=others)
+        return replace(
+            self,
+            table=self.table.at(rows).with_values(column.recorded),
+            belief=belief,
+            _judged_rows=rows,
+            _whole_table=self.table,
+        )
 
     @cached_property
     def other_releases(self) -> tuple[NamedRelease, ...]:
@@ -195,6 +282,9 @@ class ScoringContext:
         belief = self._belief
         if not isinstance(belief, SecretBelief) or belief.certain_to_insider is None or self.scored != "derived":
             return None
+        if self._whole_table is not None:
+            problem = "the attack does not say what insiders are certain of, of people whose value is recorded"
+            raise InconclusiveError(problem, remedy="leave the option `insiders` of the limit out")
         self.observed.add(Observation.COMPOSITION)
         size, number = len(self.secret.domain), self.equivalence_class.to_numpy()
         classes = len(belief.certain_to_insider)
@@ -426,6 +516,9 @@ class ScoringContext:
         import numpy as np
 
         belief = self._belief
+        if self._whole_table is not None:
+            whole = replace(self, table=self._whole_table, _judged_rows=None, _whole_table=None)
+            return whole._position[self._judged_rows]
         if isinstance(belief, CellBelief):
             return np.arange(len(self.table))
         if not isinstance(belief, GroupBelief | SecretBelief):

@@ -33,7 +33,7 @@ OWN_ACCOUNT = "account"
 RESERVED = frozenset(
     {
         *("by_persons", "candidates", "claim", "composition", "covered_by", "derived", "dropped", "interval"),
-        *("largest", "problem"),
+        *("largest", "no_answer", "problem"),
         *("queries", "reason", "reason_in_full", "refutes", "remedy", "scored_because", "tried", "tries"),
         *("unbounded", "unbreakable", "worst"),
     }

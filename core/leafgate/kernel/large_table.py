@@ -116,7 +116,7 @@ class LargeTable:
             missing cell.
         people: how many there are.
         distinct: how many distinct records; None where different records of the blocks may be equal.
-        dropped, repeated_identifiers, sha256, commented, incomplete, cell_counts: as in Table.
+        dropped, without_class, repeated_identifiers, sha256, commented, incomplete, cell_counts: as in Table.
         folder: the folder with the blocks.
         most_records: so many records may be loaded into memory together.
     """
@@ -127,6 +127,7 @@ class LargeTable:
     people: int
     distinct: int | None
     dropped: int = 0
+    without_class: int = 0
     repeated_identifiers: tuple[str, ...] = ()
     sha256: str = ""
     commented: int = 0

@@ -343,7 +343,7 @@ class ValueMetric(PersonMetric):
         """
         import numpy as np
 
-        known = {value for secret in case.table.schema.secrets if secret.countable for value in secret.domain}
+        known = {value for secret in case.everyone.schema.secrets if secret.countable for value in secret.domain}
         if self.values is not None and not known.issuperset(self.values):
             raise InconclusiveError("some of `values` are no value of a secret")
         judged = np.array([self.values is None or value in self.values for value in case.secret.domain])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from leafgate.errors import DataError, PolicyError
-from leafgate.kernel.inheritance import COMPLETED, FIXED, FREE, LESS, SPECIAL, fewer, ordered_by, ranked, unstated
+from leafgate.kernel.inheritance import COMPLETED, FIXED, FREE, LESS, MORE, SPECIAL, fewer, ordered_by, ranked, unstated
 from leafgate.kernel.options import STRICT, DataFile, FiniteFloat, PositiveFloat
 from leafgate.kernel.spelling import similar_form, spellings_of_one
 
@@ -138,8 +138,19 @@ def bins_between(edges: Sequence[float], low: float, high: float, *, open_low: b
 Role = Literal["quasi_identifier", "sensitive", "private", "class", "key", "weight", "person", "identifier", "ignored"]
 DROPPED_ROLES: frozenset[Role] = frozenset({"weight", "person", "identifier", "ignored"})
 """Roles of columns that are left out of the table when the file is read."""
-MISSING_WORDS = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "None", "null", "missing"})
-"""Cells that mean "unknown" in most tables, and what a model may have been given in their place."""
+MISSING_MARKS = frozenset(
+    {
+        *("", "?", "NA"),  # read.csv of R reads NA alone
+        *("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+        *("<NA>", "N/A", "NULL", "NaN", "n/a", "nan", "null"),
+        *("(null)", "\\N"),
+    }
+)
+"""Cells that mean "unknown" wherever they are: those of pandas.read_csv (documentation of pandas 2.2, `na_values`) but
+for `None`, of R's read.csv (`na.strings`), and of exports of SQL databases."""
+MISSING_WORDS = MISSING_MARKS | {"None", "missing", ".", *(f".{chr(code)}" for code in range(ord("A"), ord("Z") + 1))}
+"""The same with those that may be a word of their own among texts: `None` of pandas, `.` of SAS and Stata, `.A` to `.Z`
+of SAS (SAS 9.4 Language Reference, "Missing Values"; Stata manual, [U] 12.2.1)."""
 Value = str | None
 """A categorical cell; None is a missing one, where the policy keeps those."""
 
@@ -166,6 +177,8 @@ class Column:
         aliases: other spellings, each with the value that it means; no part of a release or of a comparison.
         varies: a person may have several values; no part of a release or of a comparison.
         distinct: values that are spelled alike and are different things; no part of a release or of a comparison.
+        no_answer: those of `values` that say that a person's value is not recorded, and no limit on the secret judges.
+        missing_is_value: having no answer is a secret besides, which limits judge too.
     """
 
     name: str
@@ -184,6 +197,8 @@ class Column:
     aliases: Mapping[str, str] = field(default_factory=dict, compare=False)
     varies: bool = field(default=False, compare=False)
     distinct: tuple[tuple[str, ...], ...] = field(default=(), compare=False)
+    no_answer: tuple[str, ...] = field(default=(), compare=False)
+    missing_is_value: bool = field(default=False, compare=False)
 
     @property
     def numeric(self) -> bool:
@@ -244,6 +259,29 @@ class Column:
         column = replace(self, values=values)
         hierarchy = None if self.hierarchy is None else self.hierarchy.restricted(column.domain, self.name)
         return replace(column, hierarchy=hierarchy)
+
+    def with_no_answer(self, marks: Sequence[str]) -> Column:
+        """The column, whose cells may be one of these texts that say that the value is not recorded.
+
+        Those that are no `values` are one value more, the first of them; of a class none, for whoever has no class is
+        left out. Until the column has its `values` nothing changes.
+        """
+        if not marks or self.values is None:
+            return self
+        undeclared = [mark for mark in marks if mark not in self.values]
+        if not undeclared or "class" in self.roles:
+            return replace(self, no_answer=tuple(value for value in self.values if value in marks))
+        values, hierarchy = (*self.values, undeclared[0]), self.hierarchy
+        if hierarchy is not None:
+            hierarchy = Hierarchy({**hierarchy.groups, undeclared[0]: (MISSING_GROUP,) * hierarchy.depth})
+        no_answer = tuple(value for value in values if value in marks)
+        return replace(self, values=values, hierarchy=hierarchy, no_answer=no_answer)
+
+    @property
+    def recorded(self) -> Column:
+        """The column of the people whose value is recorded."""
+        values = None if self.values is None else tuple(value for value in self.values if value not in self.no_answer)
+        return replace(self, values=values, no_answer=()) if self.no_answer else self
 
     @cached_property
     def domain_set(self) -> frozenset[Value]:
@@ -323,6 +361,15 @@ class ColumnSpec(BaseModel):
         description="Of a secret or a class: values that are spelled alike and mean different things, such as "
         '`[["AA", "Aa"]]`.',
     )
+    no_answer: Annotated[tuple[str, ...], FIXED] = Field(
+        (),
+        description="For a secret or a class: values and texts in the file that say that it is not recorded, such as "
+        "`unknown`. Limits on the secret judge the others alone; whoever has no class is left out.",
+    )
+    missing_is_value: Annotated[bool, MORE] = Field(
+        False,
+        description="Whether having no answer is a secret too: limits are judged both ways, and the worse counts.",
+    )
     counts: Annotated[Literal["rows", "people"] | None, ordered_by(ranked(("people", "rows")), default="rows")] = Field(
         None,
         description="For a `weight`: whether each row is one person (the default), or as many people as its weight "
@@ -383,14 +430,33 @@ class ColumnSpec(BaseModel):
             raise ValueError("`bounds` are [lowest, highest]")
         if self.values is None and (self.hierarchy is not None or self.ordered):
             raise ValueError("`hierarchy` and `ordered` need `values`")
-        if self.values is not None and not set(self.aliases.values()) <= set(self.values):
-            raise ValueError("`aliases` must lead to declared `values`")
-        if set(self.aliases) & set(self.values or ()):
+        if self.values is not None and not set(self.aliases.values()) <= {*self.values, *self.no_answer}:
+            raise ValueError("`aliases` must lead to declared `values`, or to `no_answer`")
+        if set(self.aliases) & {*(self.values or ()), *self.no_answer}:
             raise ValueError("`aliases` are other spellings; one of them is a value itself")
         if self.distinct and not {"class", "sensitive"} & set(self.role):
             raise ValueError("`distinct` is for the values of a secret or a class")
         if self.values is not None and not {value for each in self.distinct for value in each} <= set(self.values):
             raise ValueError("`distinct` must list declared `values`")
+        return self
+
+    @model_validator(mode="after")
+    def _no_answer_agrees(self) -> ColumnSpec:
+        roles, declared = set(self.role), set(self.values or ())
+        if self.no_answer and not roles & {"class", "sensitive"}:
+            raise ValueError("`no_answer` is for a secret or a class; missing cells of others: `data.missing`")
+        if self.no_answer and self.bins is not None and "class" not in roles:
+            raise ValueError("`no_answer` is not for a secret number in `bins`; leave these people out of the file")
+        if len(set(self.no_answer)) != len(self.no_answer):
+            raise ValueError("`no_answer` must list each text once")
+        if self.no_answer and declared and declared <= set(self.no_answer):
+            raise ValueError("`no_answer` has all `values`, so that nobody's would be recorded")
+        if self.missing_is_value and not (self.no_answer and "sensitive" in roles):
+            raise ValueError("`missing_is_value` is for a secret with `no_answer`")
+        if self.missing_is_value and "class" in roles and not declared & set(self.no_answer):
+            raise ValueError(
+                "`missing_is_value`: of a class list the mark among its `values`, for nobody else is in it"
+            )
         return self
 
     @model_validator(mode="after")
@@ -434,10 +500,11 @@ def column_of(name: str, spec: ColumnSpec, on_missing: str | None) -> Column:
         aliases=spec.aliases,
         varies=spec.varies,
         distinct=spec.distinct,
+        missing_is_value=spec.missing_is_value,
     )
-    if spec.hierarchy is None:
-        return column
-    return replace(column, hierarchy=_hierarchy(spec, column))
+    if spec.hierarchy is not None:
+        column = replace(column, hierarchy=_hierarchy(spec, column))
+    return column.with_no_answer(spec.no_answer)
 
 
 def _hierarchy(spec: ColumnSpec, column: Column) -> Hierarchy:

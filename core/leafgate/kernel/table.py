@@ -79,6 +79,7 @@ class Table:
         weight: shape (n_records,), whole numbers from 1: the people who share each record, by the column with the role
             `weight` where there is one. All algorithms count by it. Where a column numbers the people: the rows.
         dropped: people who were left out for missing cells.
+        without_class: people who were left out because they have no class, as `no_answer` says.
         commented: lines of the file that were read as comments and may have been people.
         repeated_identifiers: identifier columns (dropped on reading) in which some rows are alike: several rows may be
             one person's.
@@ -104,6 +105,7 @@ class Table:
     frame: pd.DataFrame
     weight: NDArray[np.int64]
     dropped: int = 0
+    without_class: int = field(default=0, kw_only=True)
     commented: int = field(default=0, kw_only=True)
     repeated_identifiers: tuple[str, ...] = field(default=(), kw_only=True)
     sha256: str = ""
@@ -302,6 +304,26 @@ class Table:
         frame = self.frame.iloc[rows].reset_index(drop=True)
         names = [column.name for column in self.schema.columns]
         return Table(self.schema, frame, np.ones(len(frame), dtype=np.int64)).project(names)[0]
+
+    def at(self, rows: NDArray[np.int64]) -> Table:
+        """The table of the records at these positions, in this order; some may be left out."""
+        return replace(
+            self,
+            frame=self.frame.iloc[rows].reset_index(drop=True),
+            weight=self.weight[rows],
+            rows=None if self.rows is None else self.rows[rows],
+            protected={name: marks[rows] for name, marks in self.protected.items()},
+            person_rows=None if self.person_rows is None else self.person_rows.taken(rows),
+            suspected={},
+            _codes={},
+        )
+
+    def with_values(self, column: Column) -> Table:
+        """The table with other values of one column of these, all of which its cells have."""
+        columns = tuple(column if each.name == column.name else each for each in self.schema.columns)
+        cells = self.frame[column.name].cat.set_categories(list(column.values or ()))
+        schema = Schema(columns, dropped=self.schema.dropped)
+        return replace(self, schema=schema, frame=self.frame.assign(**{column.name: cells}), _codes={})
 
     def project(self, names: Sequence[str]) -> tuple[Table, NDArray[np.int64]]:
         """The table of `names` alone, and for every row of this table its row in that one; no cell is marked."""

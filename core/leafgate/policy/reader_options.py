@@ -7,7 +7,7 @@ reader of tables then raises an error where one does.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,6 +112,17 @@ def refused_alias(
     if is_mark and value not in missing and not {"class", "sensitive"} & roles_of(spec):
         return Refusal("makes values of missing cells", "name the text under `data.missing`, and say on_missing: keep")
     return None
+
+
+def refused_answers(marks: Sequence[Any], values: Any) -> Refusal | None:
+    """Return why a policy may not give a column that it alone lists this `no_answer`; None where it may.
+
+    Nobody is judged whose secret is one of these texts, so that they must be marks of missing cells, and no values.
+    """
+    declared = {*map(str, values)} if isinstance(values, list) else set[str]()
+    if all(str(mark).strip() in MISSING_WORDS and str(mark) not in declared for mark in marks):
+        return None
+    return Refusal("leaves people with a value unjudged", f"list the column, and {PARENT}; or, {CHILD}")
 
 
 PUBLISHED = "published"

@@ -20,7 +20,14 @@ from leafgate.kernel.origin import SourceLine
 from leafgate.kernel.paths import DocumentPath, format_path, locate
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.schema import ColumnSpec
-from leafgate.policy.reader_options import Refusal, is_left_to_child, refused_alias, refused_option, roles_of
+from leafgate.policy.reader_options import (
+    Refusal,
+    is_left_to_child,
+    refused_alias,
+    refused_answers,
+    refused_option,
+    roles_of,
+)
 from leafgate.policy.sources import PolicyDocument, component_name, dict_or_empty
 from leafgate.policy.unlisted import allows_step, roles_allowed, roles_named, unlisted_change, unlisted_of
 
@@ -211,12 +218,22 @@ class _Comparing:
             different = self._change("looser", (*path, "distinct"), None, distinct)
             yield replace(different, problem=UNLISTED_DISTINCT, hint=LIST_DISTINCT.format(name=name))
         yield from self._refused_aliases(dict_or_empty(column), (*path, "aliases"))
+        yield from self._refused_answers(dict_or_empty(column), (*path, "no_answer"))
+
+    def _refused_answers(self, column: dict[str, Any], path: DocumentPath) -> Iterator[PolicyChange]:
+        """The `no_answer` of such a column, where it may leave unjudged what is a value."""
+        marks = column.get("no_answer")
+        if isinstance(marks, list) and marks and not is_left_to_child(self.older.document):
+            refusal = refused_answers(marks, column.get("values"))
+            if refusal is not None:
+                yield self._refused(self._change("looser", path, None, marks), refusal)
 
     def _refused_aliases(self, column: dict[str, Any], path: DocumentPath) -> Iterator[PolicyChange]:
         """The first alias of such a column that may rename somebody."""
         aliases = dict_or_empty(column.get("aliases"))
         listed = locate(self.newer.document, ("data", "missing"))
         missing = frozenset(map(str, listed)) if isinstance(listed, list) else frozenset({""})
+        missing |= frozenset(map(str, column.get("no_answer") or ()))
         left = is_left_to_child(self.older.document)
         refusals = (
             refused_alias(str(text), str(value), column, missing, left_to_child=left) for text, value in aliases.items()

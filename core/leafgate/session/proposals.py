@@ -68,12 +68,17 @@ class SecretShares:
 
     @classmethod
     def of_values(cls, name: str, people: Mapping[str, int], spec: Mapping[str, Any]) -> SecretShares:
-        """The shares of the values that a policy declares in `spec`, from the people who have each spelling of them."""
+        """The shares of the values that a policy declares in `spec`, from the people who have each spelling of them.
+
+        Of those whose value is recorded, as the `no_answer` in `spec` says.
+        """
         aliases: Mapping[str, str] = spec.get("aliases", {})
-        counts = {str(value): 0 for value in spec.get("values", ())}
+        unanswered = {*map(str, spec.get("no_answer", ()))}
+        counts = {str(value): 0 for value in spec.get("values", ()) if str(value) not in unanswered}
         for text, number in people.items():
             value = aliases.get(text, text)
-            counts[value] = counts.get(value, 0) + number
+            if value not in unanswered:
+                counts[value] = counts.get(value, 0) + number
         total = max(sum(counts.values()), 1)
         return cls(name=name, people=sum(counts.values()), shares={value: n / total for value, n in counts.items()})
 

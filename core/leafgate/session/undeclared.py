@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import csv
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,8 @@ from leafgate.session.run import source_for
 if TYPE_CHECKING:
     import pandas as pd
 
+SPREADSHEETS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
+"""How files of Excel and LibreOffice begin, and ZIP archives."""
 MAX_SNIFFED_BYTES = 2**16
 """The beginning of a CSV file that is searched for its delimiter."""
 
@@ -52,6 +55,7 @@ def read_undeclared_table(
         return cells.set_axis(names, axis=1), CsvOptions(), source
     if is_parquet(path):
         return read_parquet(content, None, path.name), CsvOptions(), None
+    _refuse_no_text(content, path.name, encoding)
     try:
         options = _sniffed_options(content, path.name, _known_encoding(encoding))
         cells = read_cells(content, options, path.name)
@@ -60,11 +64,37 @@ def read_undeclared_table(
     first = [str(cell) for cell in cells.iloc[0]]
     named = header
     if named is None:
-        named = all(is_code(cell) for cell in first) and len(set(first)) == len(first)
+        named = all(is_code(cell) for cell in first)
+        if named and len(set(first)) < len(first):
+            named = _are_above_numbers(cells)
+            if named:
+                remedy = "rename one; or say `--no-header`, if it is no header"
+                raise DataError("a column name stands twice in the header", place=path.name, remedy=remedy)
     if named:
         cells = cells.iloc[1:].reset_index(drop=True)
     names = first if named else [f"column_{i + 1}" for i in range(len(first))]
     return cells.set_axis(names, axis=1), options.model_copy(update={"header": named}), None
+
+
+def _refuse_no_text(content: bytes, place: str, encoding: str | None) -> None:
+    """DataError for a spreadsheet, and for UTF-16 where no encoding is named."""
+    if content.startswith(SPREADSHEETS):
+        remedy = "save the sheet as CSV UTF-8 in the program that wrote it"
+        raise DataError("is a spreadsheet or an archive, and no text", place=place, remedy=remedy)
+    beginning = content[:MAX_SNIFFED_BYTES]
+    marked = beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if encoding is None and (marked or 4 * beginning.count(0) > len(beginning)):
+        first = beginning[:1] == b"\0"
+        name = "utf-16" if marked else "utf-16-be" if first else "utf-16-le"
+        raise DataError("is UTF-16 text", place=place, remedy=f"say `--encoding {name}`, or save it as UTF-8")
+
+
+def _are_above_numbers(cells: pd.DataFrame) -> bool:
+    """Does some column hold numbers alone below its first cell?"""
+    from leafgate.io.tables.cells import is_code
+
+    below = cells.iloc[1:]
+    return any(len(below) and not any(map(is_code, below[name].unique())) for name in below)
 
 
 def _source_without_options(name: str, plugins: Plugins) -> DataSource | None:
@@ -123,4 +153,24 @@ def _sniffed_options(content: bytes, place: str, encoding: str) -> CsvOptions:
         decimal = [pair for pair in possible if pair[1].delimiter != "," and pair[0] > 1]
         possible = decimal or possible
     best = max(possible, key=lambda pair: pair[0])[1] if possible else CsvOptions()
+    if not any(pair[0] > 1 for pair in possible):
+        best = _ragged_options(start.decode(), place) or best
     return best.model_copy(update={"encoding": encoding})
+
+
+def _ragged_options(text: str, place: str) -> CsvOptions | None:
+    """How most rows are divided where no sign divides all alike; None where nothing divides them.
+
+    Raises DataError where the first row is another than the rest: a title or a comment.
+    """
+    for sign in ",;\t|":
+        rows = csv.reader(text.splitlines(), delimiter=sign, skipinitialspace=True)
+        widths = [len(row) for row in rows if row]
+        usual = max(set(widths), key=widths.count, default=0)
+        if usual > 1 and widths.count(usual) > len(widths) / 2:
+            if widths[0] != usual:
+                remedy = "remove it from the file; or write the policy by hand, with `csv: {comment: ...}`"
+                what = f"its first line has {widths[0]} cell(s), and most others {usual}: a title or a comment"
+                raise DataError(what, place=place, remedy=remedy)
+            return CsvOptions(delimiter=sign, skip_initial_space=f"{sign} " in text)
+    return None

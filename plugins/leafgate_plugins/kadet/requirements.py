@@ -414,6 +414,34 @@ class KAnonymity:
 
 
 @dataclass(frozen=True)
+class OfRecorded:
+    """A requirement on the people of a population whose value is recorded; it holds where nobody's is.
+
+    It survives merging as the requirement does: the recorded people of a union are those of its parts.
+    """
+
+    required: Requirement
+    recorded: Codes
+
+    def holds(self, counts: Floats) -> Mask:
+        kept = counts[..., self.recorded]
+        nobody = kept.sum(axis=-1) == 0
+        return np.asarray(nobody | self.required.holds(np.where(nobody[..., None], 1, kept)))
+
+    def why_not(self) -> str:
+        return f"{self.required.why_not()}, of the people whose value is recorded"
+
+
+def requirements_on(wanted: Required, column: Column, counts: Floats, place: str) -> Iterator[Requirement]:
+    """What one requirement of a policy asks of a secret: of the recorded people, and of all where limits ask that."""
+    recorded = np.flatnonzero([value not in column.no_answer for value in column.domain])
+    if not column.no_answer or column.missing_is_value:
+        yield make_requirement(wanted, column, counts, place)
+    if column.no_answer and counts[recorded].any():
+        yield OfRecorded(make_requirement(wanted, column.recorded, counts[recorded], place), recorded)
+
+
+@dataclass(frozen=True)
 class SecretView:
     """One secret: the table with its values in place of the classes, and the requirements on them."""
 
@@ -492,7 +520,7 @@ def requirements_by_column(
     """
     found: dict[str, list[Requirement]] = {schema.target.name: [KAnonymity(k)]}
     for name, place, one in _requirements_by_secret(schema, wanted):
-        found.setdefault(name, []).append(make_requirement(one, schema[name], people(schema[name]), place))
+        found.setdefault(name, []).extend(requirements_on(one, schema[name], people(schema[name]), place))
     return found
 
 

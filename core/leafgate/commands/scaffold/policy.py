@@ -7,7 +7,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +23,19 @@ from leafgate.commands.scaffold.model import (
     codes_of_classes,
     rest_of_policy,
 )
-from leafgate.io.tables.cells import DECIMAL_POINTS, are_decimal_commas, is_code
+from leafgate.io.tables.cells import is_code, unread_numbers
 from leafgate.io.yaml import MAX_YAML_BYTES, yaml_flow, yaml_text
+from leafgate.kernel.person_columns import suspected_persons
 from leafgate.kernel.policy import CsvOptions
+from leafgate.kernel.schema import MISSING_MARKS, MISSING_WORDS
 from leafgate.kernel.spelling import same_form, similar_form, spellings_of_one
 from leafgate.models.reader import read_model
+from leafgate.session.answers import unanswered_values
 from leafgate.session.domains import bounds_domain, is_long_list, list_domain, number_domain, rare_values
 from leafgate.session.draft import ModelHints, model_hints
 from leafgate.session.proposals import MODEL_GROUP, Proposal, SecretShares, propose, smallest_group
 from leafgate.session.undeclared import read_undeclared_table
 
-MISSING = ("", "?", "NA", "N/A")
 MANY = 50
 """A class with more values than this is none: names, or numbers."""
 
@@ -43,6 +44,9 @@ FEW = 12
 
 NEARLY = 0.5
 """A column with more different values than this share of its people is taken to be different for nearly everybody."""
+
+MOSTLY = 0.8
+"""A column with so large a share of numbers is taken to be one of numbers, with something else in it."""
 
 NUMBER_NAME = re.compile(r"(^|[^a-z])(id|nr|no|num|number|key|uuid|guid|index|row|record)([^a-z]|$)|[a-z]I[dD]$")
 """What a column of people's or rows' numbers is called, as a word within its name."""
@@ -57,7 +61,7 @@ LAST_COLUMN = "the last column is taken for what is predicted; name another one:
 class Guess:
     """What one column seems to be: how many people have each of its values, and fewer than `smallest_cell` are few.
 
-    `others` are values of people in other files, which a domain must hold, too.
+    `others` are values of people in other files, which a domain must hold, too. So many `gaps` are missing cells.
     """
 
     name: str
@@ -66,6 +70,7 @@ class Guess:
     missing: frozenset[str]
     smallest_cell: int
     others: frozenset[str] = frozenset()
+    gaps: int = 0
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -91,6 +96,19 @@ class Guess:
     def is_long(self) -> bool:
         """Are its values too many that few people have, for a list that a policy could have?"""
         return is_long_list(self.people_with.values(), self.smallest_cell)
+
+    @property
+    def not_all_numbers(self) -> str:
+        """That most cells are numbers, and some are none; empty where that is not so."""
+        numbers = sum(people for text, people in self.people_with.items() if not is_code(text))
+        everybody = self.people + self.gaps
+        if numbers == everybody or numbers < MOSTLY * everybody:
+            return ""
+        said = f"{numbers:,} of {everybody:,} cells are numbers"
+        if self.numeric:
+            return f"{said}, the others usual marks of missing cells, as `missing` lists them"
+        others = f"{everybody - numbers - self.gaps:,} neither numbers nor usual marks of missing cells"
+        return f"{said}, and {others}: a total row, a remark? correct the file, and run init again"
 
     @property
     def unique(self) -> bool:
@@ -202,7 +220,8 @@ def first_policy(
     different for everybody, are taken for identifiers, which are dropped as the file is read: nothing of them gets
     into a release. Everything else is taken to be known to outsiders, the careful assumption. Bounds are round numbers
     around what occurs, so that they are nobody's; domains hold the values of other people's files, too. Every such
-    guess says CHECK. A long list that a model's file asks about is left to the owner.
+    guess says CHECK. A long list that a model's file asks about is left to the owner. A column that seems to number the
+    people has the role `person`, and the limits are for as many people as it numbers.
 
     Args:
         files: what it is made from.
@@ -215,7 +234,7 @@ def first_policy(
     path, model = files.data, files.model
     draft = _draft(files, target)
     proposal = propose(
-        _shares(draft.classes, draft.target, draft.spec),
+        replace(_shares(draft.classes, draft.target, draft.spec), people=draft.people),
         of_model=model is not None,
         harmless=harmless,
         has_control=files.control is not None,
@@ -224,7 +243,8 @@ def first_policy(
     if draft.hints is None or model is None:
         lines += limits_of(builder, proposal)
     else:
-        codes = codes_of_classes(draft.hints, draft.spec.get("values", draft.of_class.values))
+        declared = draft.spec.get("values", ())
+        codes = codes_of_classes(draft.hints, [value for value in draft.of_class.values if value in declared])
         if codes is not None and not draft.hints.unresolved_features:
             alone = [
                 *_lines(path, draft, {}),
@@ -234,11 +254,21 @@ def first_policy(
         lines += _limits_of_model(draft.hints, draft.target, codes, model, files.folder, proposal)
     text = "\n".join(lines) + "\n"
     if len(text.encode()) > MAX_YAML_BYTES:
+        text = _without_checks_of_columns(text)
+    if len(text.encode()) > MAX_YAML_BYTES:
         remedy = "leave out columns that are texts of their own, such as names and remarks"
         raise DataError("has too many different values for a policy to list", place=path.name, remedy=remedy)
     private = builder in PRIVATE and model is None
     said = (f"exposure: {proposal.impossible}" if proposal.impossible else "", proposal.question)
     return FirstPolicy(text, () if private else tuple(filter(None, said)))
+
+
+def _without_checks_of_columns(text: str) -> str:
+    """The policy of a table so wide that it has no room for what to check of each column."""
+    start, *rest = text.partition("  columns:")
+    columns, limits = "".join(rest).partition("\n\n")[::2]
+    columns = "\n".join(line.partition("          # CHECK")[0] for line in columns.splitlines())
+    return f"{start}  # CHECK each role and domain; so many columns leave no room to say what.\n{columns}\n\n{limits}"
 
 
 def _draft(files: Files, target: str | None) -> _Draft:
@@ -248,20 +278,23 @@ def _draft(files: Files, target: str | None) -> _Draft:
     names = [str(name) for name in cells.columns]
     if len(set(names)) != len(names):
         raise DataError("a column name stands twice in the header", place=path.name, remedy="rename one")
-    if len(names) < 2 or not len(cells):
-        raise DataError("needs two columns or more, and rows", place=path.name)
+    if not len(cells):
+        raise DataError("has no rows", place=path.name)
+    if len(names) < 2:
+        remedy = "is it a table with commas, semicolons, tabs or | between its cells? A first policy needs two columns"
+        raise DataError("has one column", place=path.name, remedy=remedy)
     if target is not None and target not in names:
         remedy = nearest_name(target, names, "is the first line names? say --header or --no-header")
         raise PolicyError(f"there is no column {target!r}", place="--class", remedy=remedy)
     few = smallest_group(len(cells)) if files.model is None else MODEL_GROUP
-    guesses = [_guess(name, cells[name], few) for name in names]
+    guesses = _guesses(cells, few)
     hints = None
     if files.model is not None:
         texts = {guess.name: guess.values for guess in guesses if not guess.numeric}
         fitted = read_model(files.model, load_plugins().readers)
         hints = model_hints(fitted, names, texts)
         gaps = frozenset(word for guess in guesses if guess.numeric for word in guess.missing)
-        guesses = [_guess(name, cells[name], few, hints.known - gaps) for name in names]
+        guesses = _guesses(cells, few, hints.known - gaps)
         values = {guess.name: guess.values for guess in guesses}
         target = target or class_by_position(fitted, values, texts) or class_column(hints, values, names)
         placed = model_hints(fitted, [name for name in names if name != target], texts)
@@ -269,7 +302,22 @@ def _draft(files: Files, target: str | None) -> _Draft:
     predicted = target or names[-1]
     kept, classes = _people_kept(cells, guesses, predicted, hints)
     guesses = _with_others(guesses, files.others.values(), csv, files.encoding)
-    return _Draft(csv, source, guesses, predicted, target is not None, hints, kept, classes)
+    person, people = _persons(cells, guesses, predicted, classes)
+    return _Draft(csv, source, guesses, predicted, target is not None, hints, kept, classes, person, people)
+
+
+def _persons(cells: pd.DataFrame, guesses: Sequence[Guess], target: str, classes: pd.Series) -> tuple[str | None, int]:
+    """The column that seems to number the people, of several the coarsest, and how many people are kept by it."""
+    categories = {guess.name: cells[guess.name].astype("category").cat for guess in guesses if guess.name != target}
+    codes = {name: each.codes.to_numpy().astype(np.int64) for name, each in categories.items()}
+    for guess in guesses:
+        if guess.name in codes and guess.missing:
+            codes[guess.name] = np.where(cells[guess.name].isin(guess.missing), -1, codes[guess.name])
+    found = suspected_persons(codes, {name: each.categories for name, each in categories.items()}, frozenset())
+    kept = classes.index.to_numpy()
+    people = {name: len(np.unique(codes[name][kept][codes[name][kept] >= 0])) for name in found}
+    person = min(people, key=lambda name: people[name], default=None)
+    return person, len(classes) if person is None else people[person]
 
 
 def _shares(classes: pd.Series, target: str, spec: Mapping[str, Any]) -> SecretShares:
@@ -294,12 +342,14 @@ def _limits_of_model(
 def _people_kept(
     cells: pd.DataFrame, guesses: Sequence[Guess], target: str, hints: ModelHints | None
 ) -> tuple[bool, pd.Series]:
-    """Whether people with missing cells are to be kept, and the classes of those who are.
+    """Whether people with missing cells are to be kept, and the classes of those who are; nobody without a class is.
 
     They are where the model was fitted on them, and where leaving them out would lose more than half of all people, or
     leave everybody with one class.
     """
-    classes = cells[target]
+    none = next(guess.missing for guess in guesses if guess.name == target)
+    cells = cells[~cells[target].isin(none)]
+    classes = cells[target].cat.remove_unused_categories()
     asked = [guess for guess in guesses if guess.name != target and not _left_out(guess, hints)]
     complete = ~pd.concat([cells[guess.name].isin(guess.missing) for guess in asked] or [classes.isin([])], axis=1).any(
         axis=1
@@ -323,13 +373,30 @@ def _fitted_with_gaps(hints: ModelHints, gaps: Collection[str], everybody: int, 
     return bool(hints.fills_missing & set(gaps)) or (hints.takes_missing and not hints.people)
 
 
-def _guess(name: str, cells: pd.Series, smallest_cell: int, known: frozenset[str] = frozenset()) -> Guess:
-    """What a column seems to be; a word for missing cells that a model `known` as a value is one."""
+def _guesses(cells: pd.DataFrame, smallest_cell: int, known: frozenset[str] = frozenset()) -> list[Guess]:
+    """What each column seems to be; what is missing in one is missing in all, but for values that a model knows."""
+    found = [_guess(str(name), cells[name], smallest_cell, MISSING_MARKS, known) for name in cells]
+    marks = MISSING_MARKS.union(*(guess.missing for guess in found))
+    return [
+        guess
+        if marks.isdisjoint(guess.people_with)
+        else _guess(guess.name, cells[guess.name], smallest_cell, marks, known)
+        for guess in found
+    ]
+
+
+def _guess(name: str, cells: pd.Series, smallest_cell: int, marks: frozenset[str], known: frozenset[str]) -> Guess:
+    """What a column seems to be; a mark of missing cells that is `known` to a model as a value is one.
+
+    Among texts these `marks` are missing, among numbers all that are in use.
+    """
     counts = {str(text): int(number) for text, number in cells.value_counts().items() if number}
-    missing = frozenset(text for text in counts if text in MISSING and text not in known)
+    gone = {text for text in counts if text.strip() in MISSING_WORDS} - known
+    numeric = bool(counts.keys() - gone) and not any(is_code(text) for text in counts if text not in gone)
+    missing = frozenset(gone if numeric else {text for text in gone if text in marks or text.strip() in marks})
     people_with = {text: counts[text] for text in sorted(counts.keys() - missing)}
-    numeric = bool(people_with) and not any(map(is_code, people_with))
-    return Guess(name, people_with, numeric, missing, smallest_cell)
+    gaps = sum(counts[text] for text in missing)
+    return Guess(name, people_with, numeric, missing, smallest_cell, gaps=gaps)
 
 
 OTHERS = {
@@ -350,7 +417,7 @@ def _with_others(guesses: Sequence[Guess], files: Iterable[Path], csv: CsvOption
         for guess in guesses:
             found = map(str, cells[guess.name].dropna().unique()) if guess.name in cells.columns else ()
             others[guess.name] |= {text for text in found if not (guess.numeric and is_code(text))}
-    return [replace(guess, others=frozenset(others[guess.name] - {*MISSING})) for guess in guesses]
+    return [replace(guess, others=frozenset(others[guess.name] - MISSING_MARKS - guess.missing)) for guess in guesses]
 
 
 def _lines(path: Path, draft: _Draft, others: Mapping[str, Path]) -> Iterator[str]:
@@ -366,7 +433,7 @@ def _lines(path: Path, draft: _Draft, others: Mapping[str, Path]) -> Iterator[st
         yield f"  {section}: {yaml_text(file.name)}          # {OTHERS[section]}"
     if draft.source is not None:
         yield f"  source: {{use: {draft.source.use}}}"
-    missing = sorted(set().union(*(guess.missing for guess in guesses)))
+    missing = sorted(set().union(*(guess.missing for guess in guesses if guess.name != draft.target)))
     if missing:
         yield f"  missing: [{', '.join(map(yaml_text, missing))}]"
         word = "keep" if draft.kept else "drop"
@@ -381,6 +448,8 @@ def _lines(path: Path, draft: _Draft, others: Mapping[str, Path]) -> Iterator[st
         is_class = guess.name == draft.target
         check = _check(LAST_COLUMN) if is_class and not draft.chosen else ""
         words = _class(guess, draft.spec) if is_class else _column(guess, draft.hints)
+        if guess.name == draft.person:
+            words = f"{{role: person}}{_check(NUMBERS_PEOPLE)}"
         yield f"    {yaml_text(guess.name)}: {words}{check}"
 
 
@@ -397,6 +466,7 @@ def _column(guess: Guess, hints: ModelHints | None) -> str:
         check = "round bounds; are they what could occur?"
         if guess.nearly_unique:
             check = f"nearly every number is different: round them, or {{role: identifier}}; {check}"
+        check = "; ".join(filter(None, (guess.not_all_numbers, check)))
         return f"{yaml_flow({'role': 'quasi_identifier', **domain})}{_check(check)}"
     texts = sorted(guess.possible, key=float) if guess.numeric else guess.possible
     values = list_domain(texts, list(guess.people_with.values()), guess.smallest_cell).get("values", [])
@@ -406,10 +476,12 @@ def _column(guess: Guess, hints: ModelHints | None) -> str:
 
 def _why_values(guess: Guess, values: Sequence[str], as_values: bool) -> str:
     """What to check of a column that has `values`, or no domain; `as_values` where the model takes it as values."""
+    if written := unread_numbers(guess.values):
+        return f"categories here; {written}"
+    if guess.not_all_numbers and not guess.numeric:
+        return guess.not_all_numbers
     if not values:
         return f"{_many_rare(guess)}: {COARSER}"
-    if are_decimal_commas(guess.values):
-        return f"numbers with decimal commas are categories here: {DECIMAL_POINTS}"
     if guess.dates:
         return "dates: years or months single out fewer people"
     if len(values) > MANY:
@@ -420,6 +492,7 @@ def _why_values(guess: Guess, values: Sequence[str], as_values: bool) -> str:
     return "; ".join(filter(None, (numbers, rare if guess.rare else "", alike)))
 
 
+NUMBERS_PEOPLE = "does it number the people? If each row is a person, write `rows: people` under `data`"
 COARSER = "declare coarser `values`, or a whole public code list and `domain: public`"
 
 
@@ -437,7 +510,8 @@ def _left_out(guess: Guess, hints: ModelHints | None) -> bool:
 def _class_spec(guess: Guess, classes: pd.Series, hints: ModelHints | None) -> dict[str, Any]:
     """What the policy says of the class and secret, besides its role.
 
-    A missing class, which no audit takes, is a value of its own where no model has classes.
+    People whose class is a mark of missing cells have none. Values that may say so are classes, unless the model has as
+    many classes without them; limits judge both the people with other values and everybody, until the owner decides.
     """
     if hints is not None and not hints.classes:
         return _numbers_to_predict(guess, classes)
@@ -445,11 +519,12 @@ def _class_spec(guess: Guess, classes: pd.Series, hints: ModelHints | None) -> d
         raise PolicyError(
             f"more than {MANY} different values are no classes", place="--class", remedy="name another column"
         )
-    values = guess.possible
-    if not guess.missing or not values or hints is not None:
-        return {"values": list(values)}
-    none = next(word for word in (f"unknown{'_' * i}" for i in count()) if word not in values)
-    return {"values": [*values, none], "aliases": dict.fromkeys(sorted(guess.missing), none)}
+    values, marks = list(guess.possible), sorted(guess.missing)
+    words = unanswered_values(values)
+    if hints is not None and len(set(guess.values) - set(words)) == len(hints.classes) != len(guess.values):
+        values, marks, words = [value for value in values if value not in words], [*marks, *words], []
+    no_answer = {"no_answer": [*words, *marks]} if words or marks else {}
+    return {"values": values, **no_answer, **({"missing_is_value": True} if words else {})}
 
 
 def _with_merged_spellings(spec: Mapping[str, Any], guess: Guess, hints: ModelHints | None) -> dict[str, Any]:
@@ -473,8 +548,8 @@ def _class(guess: Guess, spec: Mapping[str, Any]) -> str:
         checks.append("intervals the number is published in; `scale`, `step`: leafgate explain exposure")
     elif guess.numeric and len(guess.values) > FEW:
         checks.append("numbers taken as values: near ones are not judged together")
-    elif guess.missing & spec.get("aliases", {}).keys():
-        checks.append("a missing class is a value here; or leave those people out of the file")
+    if "no_answer" in spec:
+        checks.append(_why_no_answer(spec))
     if guess.people_with.keys() & spec.get("aliases", {}).keys():
         checks.append("`aliases` are other spellings of the values")
     if spellings_of_one(spec.get("values", ()), similar_form):
@@ -484,6 +559,20 @@ def _class(guess: Guess, spec: Mapping[str, Any]) -> str:
     return f"{yaml_flow({'role': ['class', 'sensitive'], **spec})}{_check('; '.join(checks))}"
 
 
+def _why_no_answer(spec: Mapping[str, Any]) -> str:
+    """What to check of the values and marks that may say that nothing is recorded of somebody."""
+    listed = ", ".join(yaml_text(text) for text in spec["no_answer"])
+    if "missing_is_value" in spec:
+        return (
+            f"if {listed} means that nothing is recorded, such people hide nobody; else take it from `no_answer`. Is "
+            "it a secret who gave no answer? If not, take out `missing_is_value`"
+        )
+    return (
+        f"people with {listed} have no class and are left out. If it is a secret who they are, list it in `values`, "
+        "with `missing_is_value: true`"
+    )
+
+
 def _check(what: str) -> str:
     return f"          # CHECK: {what}" if what else ""
 
@@ -491,8 +580,10 @@ def _check(what: str) -> str:
 def _why_identifier(guess: Guess) -> str:
     """What makes a column look like an identifier, and what else it may be."""
     every = "every cell is different" if guess.unique else _many_rare(guess)
-    if are_decimal_commas(guess.values):
-        return f"{every}; numbers with decimal commas? {DECIMAL_POINTS}, and run init again"
+    if written := unread_numbers(guess.values):
+        return f"{every}; {written}, and run init again"
+    if guess.not_all_numbers and not guess.numeric:
+        return f"{every}; {guess.not_all_numbers}"
     if guess.numeric:
         return f"{every}; a measure? then round it, as a quasi_identifier; or `key`, if rows are called by it"
     if guess.dates:
@@ -506,8 +597,9 @@ def _numbers_to_predict(guess: Guess, classes: pd.Series) -> dict[str, Any]:
         raise PolicyError(
             f"the model predicts numbers, and {guess.name!r} has none", place="--class", remedy="name another column"
         )
+    no_answer = {"no_answer": sorted(guess.missing)} if guess.missing else {}
     domain = number_domain(classes.astype(str).to_numpy(dtype=np.float64), [float(text) for text in guess.possible])
     if not domain:
         why = f"the numbers of {guess.name!r} are too large, or too near each other, for round intervals"
         raise PolicyError(why, place="--class", remedy="write the policy by hand, or take a constant from the numbers")
-    return domain
+    return {**domain, **no_answer}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -45,6 +45,33 @@ def are_decimal_commas(texts: Iterable[str]) -> bool:
 
 
 _COMMA_NUMBER = re.compile(r"[-+]?[0-9]+(,[0-9]+)+")
+
+_SIGNS = r"[$\u20ac\u00a3\u00a5%]"
+_THOUSANDS = re.compile(r"[-+]?[0-9]{1,3}(?:(?:,[0-9]{3})+|(?:[ '\u2019\u00a0\u202f][0-9]{3})+)(?:\.[0-9]+)?")
+_SIGNED = re.compile(rf"[-+]?{_SIGNS}\s*[-+]?[0-9][0-9., ]*|[-+]?[0-9][0-9., ]*\s*{_SIGNS}")
+
+
+def unread_numbers(texts: Collection[str]) -> str:
+    """What to do where all texts are numbers, some of which are written so that no column of numbers is read.
+
+    Empty where they are no numbers, and where all can be read.
+
+    >>> unread_numbers(["1,234", "12", "1,234,567"])
+    'numbers with thousands separators: write 1234 in the file, not 1,234'
+    >>> unread_numbers(["n", "1,5"])
+    ''
+    """
+    strange = [text.strip() for text in texts if is_code(text)]
+    if not strange:
+        return ""
+    if all(map(_THOUSANDS.fullmatch, strange)):
+        return "numbers with thousands separators: write 1234 in the file, not 1,234"
+    if are_decimal_commas(texts):
+        return f"numbers with decimal commas: {DECIMAL_POINTS}"
+    if all(map(_SIGNED.fullmatch, strange)):
+        return "numbers with a currency sign or %: leave the sign out of the file"
+    return ""
+
 
 DECIMAL_POINTS = "write decimal points (1.5) in the file, not commas"
 """What to do where numbers are written with commas."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -33,6 +33,7 @@ from leafgate.io.tables.raw_records import RawRecords
 from leafgate.io.tables.stored_records import StoredRecords
 from leafgate.io.tables.typed_cells import (
     TableSource,
+    cells_among,
     complete_rows,
     missing_among,
     missing_cells,
@@ -41,6 +42,7 @@ from leafgate.io.tables.typed_cells import (
     persons_of_rows,
     typed_cells,
     typed_column,
+    without_class,
 )
 from leafgate.kernel.components import DataSource, SourceFile
 from leafgate.kernel.large_table import LargeTable
@@ -488,15 +490,23 @@ def _table(records: RawRecords, schema: Schema, reading: _Reading, names: Sequen
     if raw.shape[0] == 0:
         raise DataError("the file holds no rows", place=place)
     gaps = {column.name: missing_cells(raw[column.name], column, data) for column in schema.columns}
-    incomplete = np.logical_or.reduce([np.zeros(len(raw), dtype=np.bool_), *gaps.values()])
-    dropped = incomplete & (data.on_missing == "drop")
+    no_class = _without_class(schema, data, {str(name): raw[name].cat.categories for name in raw})
+    unlabelled = np.zeros(len(raw), dtype=np.bool_)
+    for name, texts in no_class.items():
+        unlabelled |= cells_among(raw[name], texts)
+    incomplete = np.logical_or.reduce([unlabelled, *gaps.values()])
+    dropped = unlabelled | (incomplete & (data.on_missing == "drop"))
     typed, schema = typed_cells(records, schema, data, dropped, place)
     weight, counts_people = people_of_rows(records, data, place)
     person, ids = persons_of_rows(records, data, place)
-    keep = complete_rows(gaps, schema, data, records, place)
+    gaps = {name: gap & ~unlabelled for name, gap in gaps.items()}
+    complete = complete_rows(gaps, schema, data, records, place)
+    keep = complete & ~unlabelled
     if not keep.any():
-        raise DataError("every row has a missing cell, none is left", place=place)
-    missing = {name: missing_texts(raw[name], name, data) for name, gap in gaps.items() if (gap & ~keep).any()}
+        raise DataError("every row has a missing cell or no class, none is left", place=place)
+    missing = {
+        name: missing_texts(raw[name], name, data) for name, gap in gaps.items() if (gap & ~keep).any()
+    } | no_class
     whose = None if person is None else person[keep]
     table = make_table(
         schema, typed[keep], weight[keep], counts_people=counts_people, rows=records.rows[keep], person=whose, ids=ids
@@ -506,11 +516,13 @@ def _table(records: RawRecords, schema: Schema, reading: _Reading, names: Sequen
         for name, whose_then in _suspected(raw, data, keep).items():
             rows = make_table(schema, typed[keep], weight[keep], person=whose_then).person_rows
             suspected |= {} if rows is None else {name: rows}
-    if not keep.all():
-        left_out = _incomplete(schema, typed, ~keep, weight, counts_people, records.rows, person)
+    if not complete.all():
+        left_out = _incomplete(schema, typed, ~complete, weight, counts_people, records.rows, person)
+    people = records.rows if counts_people is False else weight
     return replace(
         table,
-        dropped=_people_dropped(records.rows if counts_people is False else weight, ~keep, person),
+        dropped=_people_dropped(people, ~complete, person),
+        without_class=_people_dropped(people, unlabelled, person),
         commented=records.commented,
         repeated_identifiers=reading.repeated_identifiers(records, names, keep, missing),
         sha256=records.sha256,
@@ -540,6 +552,12 @@ def _people_dropped(people: NDArray[np.int64], dropped: NDArray[np.bool_], perso
     return len(np.unique(person[dropped & (person >= 0)])) + int(people[dropped & (person < 0)].sum())
 
 
+def _without_class(schema: Schema, data: TableSource, texts: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    """The texts of the class that say that somebody has none, by its name; empty where no cell says so."""
+    found = {each.name: without_class(texts[each.name], each.name, data) for each in schema.having("class")}
+    return {name: marks for name, marks in found.items() if marks}
+
+
 def _incomplete(
     schema: Schema,
     typed: pd.DataFrame,
@@ -562,6 +580,11 @@ def _incomplete(
 def _large_table(stored: StoredRecords, schema: Schema, reading: _Reading, names: Sequence[str]) -> LargeTable:
     """What `_table` does, for records in blocks: each column's texts stand for its cells."""
     data, place = reading.data, reading.place
+    no_class, unlabelled = _without_class(schema, data, stored.texts), 0
+    for name, texts in no_class.items():
+        marked = np.isin(stored.texts[name], texts)
+        unlabelled = int(stored.counts_of(name, {})[marked].sum())
+        stored = stored.kept({name: marked})
     gaps = {
         column.name: np.isin(stored.texts[column.name], missing_among(stored.texts[column.name], column.name, data))
         for column in schema.columns
@@ -588,7 +611,7 @@ def _large_table(stored: StoredRecords, schema: Schema, reading: _Reading, names
         raise DataError("every row has a missing cell, none is left", place=place)
     missing = {
         name: missing_among(stored.texts[name], name, data) for name, gap in incomplete.items() if (gap & ~keep).any()
-    }
+    } | no_class
     repeated = reading.repeated_identifiers(patterns, names, keep, missing)
     schema, incomplete_people = Schema(tuple(columns), dropped=schema.dropped), None
     if not keep.all():
@@ -607,6 +630,7 @@ def _large_table(stored: StoredRecords, schema: Schema, reading: _Reading, names
         people=int(patterns.rows[keep].sum()),
         distinct=None if alike else stored.records,
         dropped=int(patterns.rows[~keep].sum()),
+        without_class=unlabelled,
         repeated_identifiers=repeated,
         sha256=stored.sha256,
         folder=stored.folder,

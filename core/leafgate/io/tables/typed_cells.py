@@ -28,7 +28,11 @@ class SourceColumn(Protocol):
     @property
     def role(self) -> tuple[Role, ...]: ...
     @property
+    def values(self) -> Sequence[str] | None: ...
+    @property
     def aliases(self) -> Mapping[str, str]: ...
+    @property
+    def no_answer(self) -> Sequence[str]: ...
     @property
     def counts(self) -> str | None: ...
 
@@ -60,9 +64,23 @@ class TableSource(Protocol):
 
 
 def missing_among(texts: Iterable[str], name: str, data: TableSource) -> list[str]:
-    """Those of the texts of a column that mean a missing cell."""
-    aliases = data.columns[name].aliases
-    return [text for text in texts if aliases.get(text, text) in data.missing]
+    """Those of the texts of a column that mean a missing cell, and do not say that there is no answer."""
+    spec = data.columns[name]
+    marks = {*data.missing} - {*spec.no_answer}
+    return [text for text in texts if spec.aliases.get(text, text) in marks]
+
+
+def without_class(texts: Iterable[str], name: str, data: TableSource) -> list[str]:
+    """Those of the texts of the class that say that somebody has none; none of the texts of another column."""
+    spec = data.columns[name]
+    marks = {*spec.no_answer} - {*(spec.values or ())} if "class" in spec.role else set[str]()
+    return [text for text in texts if spec.aliases.get(text, text) in marks]
+
+
+def cells_among(cells: Cells, texts: Iterable[str]) -> NDArray[np.bool_]:
+    """Which cells of a column have one of these texts."""
+    chosen = {*texts}
+    return np.array([text in chosen for text in cells.cat.categories], dtype=np.bool_)[cells.cat.codes.to_numpy()]
 
 
 def missing_texts(cells: Cells, name: str, data: TableSource) -> list[str]:
@@ -74,9 +92,7 @@ def missing_cells(cells: Cells, column: Column, data: TableSource) -> NDArray[np
     """Which cells of a column are missing; keys never are."""
     if "key" in column.roles:
         return np.zeros(len(cells), dtype=np.bool_)
-    aliases = data.columns[column.name].aliases
-    missing = np.array([aliases.get(text, text) in data.missing for text in cells.cat.categories], dtype=np.bool_)
-    return missing[cells.cat.codes.to_numpy()]
+    return cells_among(cells, missing_texts(cells, column.name, data))
 
 
 def typed_cells(
@@ -115,15 +131,18 @@ def typed_column(
     texts = [spec.aliases.get(text, text) for text in cells.cat.categories]
     if ("data", "columns", column.name, "aliases") in data.file_checks:
         _refuse_merged(cells.cat.categories, texts, place)
-    missing = np.array([text in data.missing for text in texts])
+    gone = {*missing_texts(cells, column.name, data), *without_class(cells.cat.categories, column.name, data)}
+    missing = np.array([text in gone for text in cells.cat.categories])
     if missing.all():
         raise DataError("every cell is missing", place=place, remedy="give it the role `ignored`")
     if column.values is None and column.bounds is None:
-        there = [text for text, gone in zip(texts, missing, strict=True) if not gone]
+        there = [text for text, gone in zip(texts, missing, strict=True) if not gone and text not in spec.no_answer]
+        if not there:
+            raise DataError("nobody's value is recorded", place=place, remedy="give it the role `ignored`")
         if "class" not in column.roles and are_decimal_commas(there):
             remedy = f"{DECIMAL_POINTS}; or declare `values`, if they are none"
             raise DataError("numbers with decimal commas would be categories", place=place, remedy=remedy)
-        column = _domain_that_occurs(column, there)
+        column = _domain_that_occurs(column, there).with_no_answer(spec.no_answer)
         if column.numeric and "sensitive" in column.roles and column.bins is None:
             remedy = "declare its `bins`, the edges of the intervals it is believed to lie in"
             raise DataError("a secret of numbers", place=place, remedy=remedy)
@@ -131,7 +150,8 @@ def typed_column(
         return column, _class_numbers(records, cells, texts, missing, column, dropped, place)
     if column.values is None:
         return column, _numbers(records, cells, texts, missing, column, dropped, place)
-    position = {value: code for code, value in enumerate(column.values)}
+    position = dict.fromkeys(() if "class" in column.roles else spec.no_answer, len(column.values) - 1)
+    position |= {value: code for code, value in enumerate(column.values)}
     codes = np.array([-1 if gone else position.get(t, -2) for t, gone in zip(texts, missing, strict=True)])
     row_codes = codes[cells.cat.codes.to_numpy()]
     _refuse_rows(records, (row_codes == -2) & ~dropped, "outside the `values` the policy declares", place)
@@ -282,7 +302,7 @@ def complete_rows(
             raise DataError(
                 f"{int(records.rows[gaps[column.name]].sum())} cell(s) of the class or of a secret are missing",
                 place=f"{place}, column {column.name!r}",
-                remedy="leave those rows out, or take `?` and the like from `data.missing` to make them a value",
+                remedy="list its mark as `no_answer` of the column: limits then judge who has a recorded value",
             )
     incomplete = np.logical_or.reduce(list(gaps.values()))
     if incomplete.any() and data.on_missing is None:
