@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from leafgate.errors import DataError, PolicyError
-from leafgate.kernel.inheritance import COMPLETED, FIXED, FREE, SPECIAL, ordered_by, ranked, unstated
+from leafgate.kernel.inheritance import COMPLETED, FIXED, FREE, SPECIAL, less, ordered_by, ranked, unstated
 from leafgate.kernel.options import STRICT, DataFile, FiniteFloat, PositiveFloat
 
 if TYPE_CHECKING:
@@ -163,6 +163,7 @@ class Column:
         step: numbers are public to a multiple of this; None where no number is.
         public_domain: the policy says that `values` are a code list which exists without this table.
         aliases: other spellings, each with the value that it means; no part of a release or of a comparison.
+        declares_missing: the policy says that cells may be missing, whether or not some are.
     """
 
     name: str
@@ -179,6 +180,7 @@ class Column:
     step: float | None = field(default=None, compare=False)
     public_domain: bool = field(default=False, compare=False)
     aliases: Mapping[str, str] = field(default_factory=dict, compare=False)
+    declares_missing: bool = field(default=False, compare=False)
 
     @property
     def numeric(self) -> bool:
@@ -217,6 +219,14 @@ class Column:
         if hierarchy is not None:
             hierarchy = Hierarchy({**hierarchy.groups, None: (MISSING_GROUP,) * hierarchy.depth})
         return replace(self, missing=True, hierarchy=hierarchy)
+
+    @property
+    def without_missing_cells(self) -> Column:
+        """The column with a domain that has no missing cell."""
+        hierarchy = self.hierarchy
+        if hierarchy is not None:
+            hierarchy = Hierarchy({value: names for value, names in hierarchy.groups.items() if value is not None})
+        return replace(self, missing=False, hierarchy=hierarchy)
 
     @cached_property
     def domain_set(self) -> frozenset[Value]:
@@ -290,6 +300,11 @@ class ColumnSpec(BaseModel):
     ordered: Annotated[bool, COMPLETED] = Field(False, description="Whether the `values` are in a meaningful order.")
     aliases: Annotated[dict[str, str], FIXED] = Field(
         {}, description="Other spellings in the file or of classes of a model, each with the value it means."
+    )
+    missing: Annotated[bool, ordered_by(less, default=False)] = Field(
+        False,
+        description="With `on_missing: keep`: adversaries reckon with missing cells of the column, however few there "
+        "are; by default where `report.smallest_cell` people of the table miss it.",
     )
     counts: Annotated[Literal["rows", "people"] | None, ordered_by(ranked(("people", "rows")), default="rows")] = Field(
         None,
@@ -389,6 +404,7 @@ def column_of(name: str, spec: ColumnSpec, on_missing: str | None) -> Column:
         step=spec.step,
         public_domain=spec.public_domain is not None,
         aliases=spec.aliases,
+        declares_missing=spec.missing,
     )
     if spec.hierarchy is None:
         return column
@@ -429,6 +445,16 @@ class Schema:
     def with_missing_cells(self) -> Schema:
         """The same columns, whose cells may be missing as `on_missing: keep` has it."""
         return Schema(tuple(column.with_missing_cells for column in self.columns), dropped=self.dropped)
+
+    def without_missing_cells(self, names: Collection[str]) -> Schema:
+        """The same columns, those of these names with domains that have no missing cell."""
+        columns = (each.without_missing_cells if each.name in names else each for each in self.columns)
+        return Schema(tuple(columns), dropped=self.dropped)
+
+    def with_column(self, column: Column) -> Schema:
+        """The same columns, this one in place of that of its name."""
+        columns = (column if each.name == column.name else each for each in self.columns)
+        return Schema(tuple(columns), dropped=self.dropped)
 
     def having(self, role: Role) -> tuple[Column, ...]:
         """The columns that carry `role`."""
