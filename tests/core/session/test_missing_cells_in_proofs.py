@@ -1,4 +1,4 @@
-"""A cell that hardly anybody misses is no part of what an adversary reckons with, so that all that follows is proved."""
+"""Adversaries reckon with no missing cells that hardly anybody has, so that proofs say all that follows."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
-from sklearn.compose import make_column_transformer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
