@@ -7,7 +7,7 @@ Who of the candidates and targets is in the table is drawn here too, and goes to
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -180,10 +180,40 @@ class Adversaries:
             tested = secret_inputs(self.artifact.release, schema)
             named = {getattr(attack, "secret", None) for attack in self.policy.attacks if "targets" in attack.needs}
             secrets = [name for name in unknown_columns(schema) if name in tested or name in named]
-            drawn, membership = draw_targets(self.table, self._tested_control[0], knows, secrets, self.policy.seed)
-            targets = {name: replace(each, tested=name in tested) for name, each in drawn.items()}
-            self._asked[key] = targets, membership
+            self._asked[key] = self._drawn_targets(knows, secrets, tested)
         return self._asked[key]
+
+    def _drawn_targets(
+        self, knows: Knows, secrets: Sequence[str], tested: Collection[str]
+    ) -> tuple[dict[str, Targets], Membership]:
+        """The targets of these secrets; people with a missing cell that no domain has are not among them."""
+        never, hardly = self._rarely_missing
+        rare = [name for name in secrets if name in hardly]
+        table, control = self.table, self._tested_control[0]
+        incomplete = table.has_missing(rare)
+        asked, others = table.records_where(~incomplete), control.records_where(~control.has_missing([*never, *rare]))
+        drawn, membership = draw_targets(asked, others, knows, secrets, self.policy.seed)
+        schema, size = table.schema.without_missing_cells([*never, *rare]), int(table.without_key.persons.sum())
+        apart = table.records_where(incomplete).without_key if incomplete.any() else None
+        targets = {
+            name: replace(each, tested=name in tested, secret=schema[name], table_size=size, set_apart=apart)
+            for name, each in drawn.items()
+        }
+        return targets, membership
+
+    @cached_property
+    def _rarely_missing(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The columns whose cells nobody of the table misses, and those that fewer than `smallest_cell` people miss.
+
+        Those of which the policy says that cells may be missing are not among them.
+        """
+        table, missing = self.table, dict[str, int]()
+        for column in table.schema.columns:
+            if column.missing and not column.declares_missing:
+                missing[column.name] = int(table.persons[table.has_missing([column.name])].sum())
+        few = self.policy.report.smallest_cell
+        never = frozenset(name for name, people in missing.items() if not people)
+        return never, frozenset(name for name, people in missing.items() if 0 < people < few)
 
     @property
     def _tested_control(self) -> tuple[Table, NearCopies]:
@@ -248,7 +278,18 @@ class Adversaries:
         )
         retrain, name = self._retrain(known.mechanism)
         reader = _PeopleFiles(self.policy, self.table.schema)
-        return replace(known, reader=reader, retrain=retrain, retrain_id=name, rows=self._training_rows)
+        never, hardly = self._rarely_missing
+        incomplete = self.table.has_missing(hardly)
+        return replace(
+            known,
+            schema=known.schema.without_missing_cells(never),
+            set_apart=self.table.records_where(incomplete).without_key if incomplete.any() else None,
+            hardly_missing=hardly,
+            reader=reader,
+            retrain=retrain,
+            retrain_id=name,
+            rows=self._training_rows,
+        )
 
     @property
     def _training_rows(self) -> TrainingRows | None:

@@ -39,6 +39,13 @@ MISREAD = (
 )
 
 
+READ_ALIKE = (
+    "Read the table as the model was given it: name cells that `pandas.read_csv` took for missing, such as None or "
+    "NA, under `data.missing`, with `on_missing: keep`; declare other spellings as `aliases`. If the model was fitted "
+    "on some of these people, say so: `trained_by: {subsample: SHARE}`."
+)
+
+
 def reading_check(policy: Policy, plugins: Plugins, state: AuditState, provenance: Provenance) -> Iterator[Finding]:
     """The finding that says by what it is known that a model's file was read right; none for other releases.
 
@@ -51,7 +58,11 @@ def reading_check(policy: Policy, plugins: Plugins, state: AuditState, provenanc
         return
     passed: bool | None
     remedies: tuple[Remedy, ...] = ()
-    if policy.build.witness_file is not None or witness is not None:
+    unseen = _unseen_values(state, provenance, reading)
+    if unseen:
+        problem = f"people of the table have values of {', '.join(unseen)} that the file was not fitted on"
+        passed, evidence, remedies = None, {"problem": problem}, (Remedy(action="advise", text=READ_ALIKE),)
+    elif policy.build.witness_file is not None or witness is not None:
         passed, evidence, remedies = _by_witnesses(policy, state, reading, witness)
     elif by_itself := _without_witness(state, reading):
         passed, evidence = True, {"reason": by_itself}
@@ -66,6 +77,20 @@ def reading_check(policy: Policy, plugins: Plugins, state: AuditState, provenanc
         plain_failure="the file may be read otherwise than its model predicts",
         remedies=remedies,
     )
+
+
+def _unseen_values(state: AuditState, provenance: Provenance, reading: ModelReading) -> list[str]:
+    """The columns of which people of the table have values that a file which was fitted on all of them would list."""
+    numbers, table = provenance.node_numbers, state.table
+    if numbers is not None and numbers.subsample != 1.0:
+        return []
+    complete = {name: each for name, each in reading.unseen_marks.items() if not table.has_missing([name]).any()}
+    found: list[str] = []
+    for name in {**reading.unseen, **complete}:
+        unseen = reading.unseen.get(name, frozenset()) | complete.get(name, frozenset())
+        if unseen and not unseen.isdisjoint(table.frame[name].dropna().unique()):
+            found.append(repr(name))
+    return found
 
 
 def _without_witness(state: AuditState, reading: ModelReading) -> str:

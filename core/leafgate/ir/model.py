@@ -92,12 +92,13 @@ class CategoryList:
     """Values that a file lists, as texts; `column` is what the file calls their column, empty where it does not.
 
     `numbers`: they are numbers that somebody's cell may be, such as the smallest one of a column or what fills gaps,
-    and no list of the values that the column may have.
+    and no list of the values that the column may have. `complete`: they are all that the column had in training.
     """
 
     column: str
     values: frozenset[str]
     numbers: bool = False
+    complete: bool = False
 
 
 @dataclass(frozen=True)

@@ -253,6 +253,8 @@ class Targets:
         table_size: how many people are in the table, as its publisher usually states; None where that is not known.
         tested: whether trees of the release test the secret. Where none does, what the model answers depends on it in
             no way.
+        set_apart: the few people of the table who miss a secret that its domain has no missing cells of, with all
+            columns. They are no targets, and `complete` is about all others.
     """
 
     secret: Column
@@ -262,6 +264,7 @@ class Targets:
     training_weighted: bool = False
     table_size: int | None = None
     tested: bool = True
+    set_apart: Table | None = None
 
     def __len__(self) -> int:
         """How many people there are in both groups."""
@@ -270,7 +273,8 @@ class Targets:
     def defensive_copy(self) -> Targets:
         """The same targets for a plugin."""
         first, second = (group.defensive_copy() for group in self.groups)
-        return replace(self, groups=(first, second), auxiliary=self.auxiliary.defensive_copy())
+        apart = None if self.set_apart is None else self.set_apart.defensive_copy()
+        return replace(self, groups=(first, second), auxiliary=self.auxiliary.defensive_copy(), set_apart=apart)
 
 
 @dataclass(frozen=True)
@@ -450,6 +454,9 @@ class AdversaryKnowledge:
         targets: for attacks that infer an input of the model: for each column that is not public and that the model's
             trees test, and for those that an attack of the policy names in its option `secret`, the people of whom it
             is asked. Empty where there is no such column.
+        set_apart: the few people of the table who miss cells of the columns in `hardly_missing`.
+        hardly_missing: columns whose cells so few people of the table miss that proofs leave such cells out: by
+            `complete_schema`, and with the people of `set_apart` taken out of all counts.
         reader: reads a file about people that an option of the policy's components names; None outside an audit.
         releases: other releases of these people, and who is who; None where the policy names none.
         rows: what the file of somebody else's model states of the rows of its trees; None for other releases.
@@ -503,6 +510,8 @@ class AdversaryKnowledge:
             "people of whom one column is hidden (from the table and `data.control`; `knows.candidates`)",
         ),
     )
+    set_apart: Table | None = field(default=None, kw_only=True, metadata=_part("people"))
+    hardly_missing: frozenset[str] = field(default=frozenset(), kw_only=True)
     reader: Callable[[Path], Table] | None = field(default=None, repr=False)
     releases: KnownReleases | None = field(
         default=None,
@@ -529,6 +538,11 @@ class AdversaryKnowledge:
         if self.reader is None:
             raise InconclusiveError("files about people are read in audits only")
         return self.reader(path)
+
+    @property
+    def complete_schema(self) -> Schema:
+        """The columns with the domains of everybody but those who are set apart."""
+        return self.schema.without_missing_cells(self.hardly_missing)
 
     @property
     def records(self) -> pd.DataFrame:

@@ -144,6 +144,9 @@ class ModelReading:
         unknown: the keys of the part that decides predictions which the reader does not know.
         classes: the model's own name of each class, by the value of the policy.
         knows_scores: whether the scores of classes that the model answers are known from those of its trees.
+        unseen: by column, values of the policy that are not in the file's list of all values that it was fitted on.
+        unseen_marks: by column, values that programs take for missing cells, which the file does not list, while it
+            has missing cells apart from all values.
     """
 
     producer: str = ""
@@ -151,6 +154,8 @@ class ModelReading:
     unknown: tuple[str, ...] = ()
     classes: Mapping[str, str] = field(default_factory=dict)
     knows_scores: bool = True
+    unseen: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    unseen_marks: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -14,7 +14,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from leafgate.errors import DataError, PolicyError
-from leafgate.kernel.inheritance import COMPLETED, FIXED, FREE, LESS, MORE, SPECIAL, fewer, ordered_by, ranked, unstated
+from leafgate.kernel.inheritance import (
+    COMPLETED,
+    FIXED,
+    FREE,
+    LESS,
+    MORE,
+    SPECIAL,
+    fewer,
+    less,
+    ordered_by,
+    ranked,
+    unstated,
+)
 from leafgate.kernel.options import STRICT, DataFile, FiniteFloat, PositiveFloat
 from leafgate.kernel.spelling import similar_form, spellings_of_one
 
@@ -179,6 +191,7 @@ class Column:
         distinct: values that are spelled alike and are different things; no part of a release or of a comparison.
         no_answer: those of `values` that say that a person's value is not recorded, and no limit on the secret judges.
         missing_is_value: having no answer is a secret besides, which limits judge too.
+        declares_missing: the policy says that cells may be missing, whether or not some are.
     """
 
     name: str
@@ -199,6 +212,7 @@ class Column:
     distinct: tuple[tuple[str, ...], ...] = field(default=(), compare=False)
     no_answer: tuple[str, ...] = field(default=(), compare=False)
     missing_is_value: bool = field(default=False, compare=False)
+    declares_missing: bool = field(default=False, compare=False)
 
     @property
     def numeric(self) -> bool:
@@ -282,6 +296,14 @@ class Column:
         """The column of the people whose value is recorded."""
         values = None if self.values is None else tuple(value for value in self.values if value not in self.no_answer)
         return replace(self, values=values, no_answer=()) if self.no_answer else self
+
+    @property
+    def without_missing_cells(self) -> Column:
+        """The column with a domain that has no missing cell."""
+        hierarchy = self.hierarchy
+        if hierarchy is not None:
+            hierarchy = Hierarchy({value: names for value, names in hierarchy.groups.items() if value is not None})
+        return replace(self, missing=False, hierarchy=hierarchy)
 
     @cached_property
     def domain_set(self) -> frozenset[Value]:
@@ -369,6 +391,11 @@ class ColumnSpec(BaseModel):
     missing_is_value: Annotated[bool, MORE] = Field(
         False,
         description="Whether having no answer is a secret too: limits are judged both ways, and the worse counts.",
+    )
+    missing: Annotated[bool, ordered_by(less, default=False)] = Field(
+        False,
+        description="With `on_missing: keep`: adversaries reckon with missing cells of the column, however few there "
+        "are; by default where `report.smallest_cell` people of the table miss it.",
     )
     counts: Annotated[Literal["rows", "people"] | None, ordered_by(ranked(("people", "rows")), default="rows")] = Field(
         None,
@@ -501,6 +528,7 @@ def column_of(name: str, spec: ColumnSpec, on_missing: str | None) -> Column:
         varies=spec.varies,
         distinct=spec.distinct,
         missing_is_value=spec.missing_is_value,
+        declares_missing=spec.missing,
     )
     if spec.hierarchy is not None:
         column = replace(column, hierarchy=_hierarchy(spec, column))
@@ -545,6 +573,16 @@ class Schema:
     def with_merged_values(self, merged: Mapping[str, Mapping[str, str]]) -> Schema:
         """The same columns, some with one value in place of several."""
         columns = (each.with_merged_values(merged[each.name]) if each.name in merged else each for each in self.columns)
+        return Schema(tuple(columns), dropped=self.dropped)
+
+    def without_missing_cells(self, names: Collection[str]) -> Schema:
+        """The same columns, those of these names with domains that have no missing cell."""
+        columns = (each.without_missing_cells if each.name in names else each for each in self.columns)
+        return Schema(tuple(columns), dropped=self.dropped)
+
+    def with_column(self, column: Column) -> Schema:
+        """The same columns, this one in place of that of its name."""
+        columns = (column if each.name == column.name else each for each in self.columns)
         return Schema(tuple(columns), dropped=self.dropped)
 
     def having(self, role: Role) -> tuple[Column, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -295,6 +295,23 @@ class Table:
         """The table as builders and attacks may see it."""
         names = [column.name for column in self.schema.columns if "key" not in column.roles]
         return self if len(names) == len(self.schema.columns) else self._projected(names, self.protected)[0]
+
+    def has_missing(self, names: Iterable[str]) -> NDArray[np.bool_]:
+        """Which records have a missing cell in some of these columns: shape (n_records,)."""
+        gaps = (self.frame[name].isna().to_numpy() for name in names)
+        return np.logical_or.reduce([np.zeros(len(self), dtype=np.bool_), *gaps])
+
+    def records_where(self, kept: NDArray[np.bool_]) -> Table:
+        """Some of the records, each with its people."""
+        return replace(
+            self,
+            frame=self.frame[kept].reset_index(drop=True),
+            weight=self.weight[kept],
+            protected={name: marks[kept] for name, marks in self.protected.items()},
+            rows=None if self.rows is None else self.rows[kept],
+            incomplete=None,
+            _codes={},
+        )
 
     def people_at(self, rows: NDArray[np.int64]) -> Table:
         """The table of the people at these positions, each one person; a position may stand there several times.

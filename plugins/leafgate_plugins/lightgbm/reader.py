@@ -433,8 +433,8 @@ def _category_lists(
         if (found := RANGE.fullmatch(info))
     ]
     items = [(named.get(id(each), ""), map(_text, each)) for each in file.categories or ()]
-    listed = (*_codes(file, features).items(), *items)
-    return (*ranges, *(CategoryList(name, frozenset(each)) for name, each in listed))
+    codes = (CategoryList(name, frozenset(each)) for name, each in _codes(file, features).items())
+    return (*ranges, *codes, *(CategoryList(name, frozenset(each), complete=True) for name, each in items))
 
 
 def _text(value: Any) -> str:

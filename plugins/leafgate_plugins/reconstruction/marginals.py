@@ -86,7 +86,8 @@ def marginal_of(column: Column, known: AdversaryKnowledge) -> Marginal | None:
         return None
     weight = known.weight.astype(np.float64)
     if column.values is not None:
-        people = np.bincount(known.public.codes(column.name), weights=weight, minlength=len(column.domain))
+        codes, size = known.public.codes(column.name), len(column.domain)
+        people = np.bincount(codes, weights=weight, minlength=size)[:size]  # of nobody who is set apart
         return Marginal(
             shares=dict(zip(column.domain, people.tolist(), strict=True)), numbers=np.zeros(0), weight=np.zeros(0)
         )

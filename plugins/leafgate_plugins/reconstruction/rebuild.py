@@ -18,6 +18,7 @@ from leafgate.api import (
     InconclusiveError,
     PositiveFloat,
     Release,
+    Table,
     TableBelief,
     TrainingRows,
     lazy,
@@ -123,10 +124,14 @@ class Rebuild(AttackModel):
         if release.count_semantics == "bootstrap" if by_class else rows is not None and rows.drawn:
             return [_of_draws(release, known, start, seconds, by_class=by_class)]
         if by_class or rows is None:
-            forest = regions.Forest.of(release, known.schema)
+            forest = regions.Forest.of(release, known.complete_schema)
         else:
-            forest = regions.Forest.of_rows(release, known.schema, rows)
-        forest, n_known, unused = _without_known(forest, release, known)
+            forest = regions.Forest.of_rows(release, known.complete_schema, rows)
+        groups = _people_with_cells(known)
+        n_known, unused = 0, tuple[str, ...]()
+        for people in groups:
+            forest, taken, why = _without_known(forest, release, people)
+            n_known, unused = n_known + taken, (*unused, *why)
         rng = np.random.default_rng([known.seed, 46])
         columns = bounds.bounds_of_columns(forest, [_near(parts) for parts in forest.columns], start + seconds)
         found = _assignments(forest, rng, start + SEARCHED * seconds)
@@ -138,7 +143,9 @@ class Rebuild(AttackModel):
         predictions_used = True
         if not by_class and rows is not None:
             predictions_used = _uses_predictions(forest, rows)
-            others = rows if not n_known else _without_sums_of_known(rows, release, known)
+            others = rows
+            for people in groups if n_known else ():
+                others = _without_sums_of_known(others, release, people, known.schema.target.name)
             _add_predicted(records, forest, found, others, known)
         return [
             TableBelief(
@@ -146,7 +153,7 @@ class Rebuild(AttackModel):
                 proved_cells=limits.proved_cells,
                 proved_most=limits.proved_most(forest, all_used=not unused and predictions_used),
                 unfinished=_unfinished(agrees=agrees, all_used=not unused, predictions_used=predictions_used),
-                evidence=_evidence(forest, limits, found, n_known, unused),
+                evidence=_evidence(forest, limits, found, n_known, unused, known.set_apart),
             )
         ]
 
@@ -234,15 +241,20 @@ def _add_predicted(
         records[known.schema.target.name] = targets.predicted_cells(outputs, found[0].leaf, known.schema.target)
 
 
-def _without_known(forest: Forest, release: Release, known: AdversaryKnowledge) -> tuple[Forest, int, tuple[str, ...]]:
-    """The forest of the people who are not known, how many are, and why known people were not used.
+def _people_with_cells(known: AdversaryKnowledge) -> list[Table]:
+    """The people whose cells are taken out of all counts: those who are set apart, and those whom the policy grants."""
+    apart, people = known.set_apart, known.people
+    if apart is not None and people is not None:
+        people = people.records_where(~people.has_missing(known.hardly_missing & {*people.frame.columns}))
+    return [each for each in (apart, people) if each is not None and each.people]
 
-    Raises InconclusiveError where the people who are known are not among those that the trees count.
+
+def _without_known(forest: Forest, release: Release, people: Table) -> tuple[Forest, int, tuple[str, ...]]:
+    """The forest of all but these people, how many of them were taken out, and why they were not.
+
+    Raises InconclusiveError where the people are not among those that the trees count.
     """
-    people = known.people
-    if people is None or not people.people:
-        return forest, 0, ()
-    target = known.schema.target.name
+    target = release.schema.target.name
     by_class = forest.classes != regions.EVERYBODY
     needed = {parts.column.name for parts in forest.columns} | ({target} if by_class else set())
     if not needed <= {column.name for column in people.schema.columns}:
@@ -265,10 +277,8 @@ def _without_known(forest: Forest, release: Release, known: AdversaryKnowledge) 
     return replace(forest, trees=tuple(trees)), people.people, ()
 
 
-def _without_sums_of_known(rows: TrainingRows, release: Release, known: AdversaryKnowledge) -> TrainingRows:
-    """What the file states of the others; no sums where nobody knows what the model predicts of those who are known."""
-    people, target = known.people, known.schema.target.name
-    assert people is not None
+def _without_sums_of_known(rows: TrainingRows, release: Release, people: Table, target: str) -> TrainingRows:
+    """What the file states of the others; no sums where nobody knows what the model predicts of these people."""
     if target not in people.schema:
         return replace(rows, sums=())
     sums: list[Any] = []
@@ -374,6 +384,7 @@ def _evidence(
     found: Sequence[Assignment | None],
     known: int,
     unused: Sequence[str],
+    set_apart: Table | None,
 ) -> dict[str, Any]:
     """What reports say of the attack. Numbers that follow from people who are known are for auditors."""
     missed = sum(each.missed for each in found if each is not None)
@@ -389,8 +400,11 @@ def _evidence(
     if pairs:
         counted = {key: sum(each[key] for each in pairs) for key in pairs[0]}
         evidence["pairs_of_leaves"] = counted | {"pairs_of_trees": len(pairs)}
+    if set_apart is not None:
+        evidence["not_judged"] = AuditorOnly(f"{set_apart.people} people with missing cells that hardly anybody has")
     if known:
-        evidence = {key: AuditorOnly(value) for key, value in (evidence | {"known_people": known}).items()}
+        numbers = {**evidence, "known_people": known}
+        evidence = {key: each if isinstance(each, AuditorOnly) else AuditorOnly(each) for key, each in numbers.items()}
     if unused:
         evidence["unused"] = list(unused)
     return evidence

@@ -7,12 +7,14 @@ import math
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from leafgate.api import FileDisclosure
 from leafgate.readers import (
+    IDLE_CATEGORY,
     LETTERS_PER_NUMBER,
     MANY_NUMBERS,
     CategoryList,
@@ -24,6 +26,7 @@ from leafgate.readers import (
     content_size,
     stray_bytes,
 )
+from leafgate_plugins.sklearn.encoders import ENCODERS
 from leafgate_plugins.sklearn.feature import PipelineFeature, is_missing, text_of
 
 SINGLE_VALUES = """
@@ -251,7 +254,9 @@ def category_lists(root: ObjectView) -> tuple[CategoryList, ...]:
             result = each.get(key)
             lists = list(result) if isinstance(result, tuple | np.ndarray) else []
             columns = names if len(names) == len(lists) else [""] * len(lists)
-            found += [_values(column, one, fill) for column, one in zip(columns, lists, strict=True)]
+            complete = each.kind in ENCODERS and key == "categories_" and each.get("categories") == "auto"
+            listed = (_values(column, one, fill) for column, one in zip(columns, lists, strict=True))
+            found += [replace(one, complete=complete and IDLE_CATEGORY not in one.values) for one in listed]
         if each.kind in LABEL_ENCODERS:
             found.append(_values("", each.get("classes_"), fill))
         found += [_values("", (one,), fill) for one in _listed(each.get("statistics_")) if isinstance(one, str)]

@@ -103,7 +103,7 @@ def read(content: bytes, place: str) -> ModelIR:
             *unread.disclosures(),
         ),
         origins=tuple(numbers.get(i) for i in range(len(features))) if numbers else None,
-        category_lists=tuple(CategoryList(features[i], frozenset(texts)) for i, texts in names.items()),
+        category_lists=tuple(CategoryList(features[i], frozenset(texts), complete=True) for i, texts in names.items()),
         texts=unread.texts,
         producer="XGBoost " + ".".join(str(part) for part in _version(document)),
         unknown=unknown_keys(learner, trees),

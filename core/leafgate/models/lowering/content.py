@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 
@@ -12,7 +13,7 @@ from leafgate.ir.content import ColumnNumbers, FileContent
 from leafgate.ir.features import CategoryCodes, Numeric, OneHot, Origin, known_by
 from leafgate.ir.model import CategoryList, Flags, ModelIR, TreeIR
 from leafgate.kernel.schema import MISSING_WORDS, Schema
-from leafgate.models.lowering.encoding import BETWEEN, Encoding, is_position, names_of, spellings
+from leafgate.models.lowering.encoding import BETWEEN, Encoding, is_position, names_of, not_listed, spellings
 
 POSITION = re.compile(r"[0-9]{1,9}")
 STAND_INS = MISSING_WORDS | {"missing_value", "unknown", "Unknown", "infrequent", "infrequent_sklearn", "<NA>"}
@@ -99,6 +100,43 @@ def _lists(
         else:
             values.setdefault(name, set()).update(result)
     return values, sorted(unplaced, key=sorted), numbers
+
+
+PANDAS_MARKS = frozenset(
+    {"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA"}
+    | {"NULL", "NaN", "None", "n/a", "nan", "null"}
+)
+"""Cells that `pandas.read_csv` takes for missing ones unless it is told otherwise (pandas 2, `na_values`)."""
+
+
+def values_not_seen(
+    model: ModelIR, origins: Mapping[int, Origin], schema: Schema
+) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
+    """The values of each column that the file cannot have been fitted on: see `ModelReading.unseen`, `unseen_marks`.
+
+    Args:
+        model: the model as its file gives it.
+        origins: the resolved origins of the features that some tree asks about, by their numbers.
+        schema: the columns of the policy.
+    """
+    complete = [each for each in model.category_lists if each.complete]
+    lists = {each.values for each in complete}
+    unseen, marks = dict[str, frozenset[str]](), dict[str, frozenset[str]]()
+    declared = model.origins or (None,) * len(model.features)
+    for i, resolved in origins.items():
+        column, own = schema[resolved.column], declared[i]
+        if not isinstance(own, CategoryCodes):
+            named = [each.values for each in complete if each.column == model.features[i]]
+            if named and column.values is not None:
+                unseen[column.name] = not_listed(named[0], column)
+            continue
+        listed, codes = known_by(own), {*own.codes.values()}
+        if frozenset(own.codes) in lists:
+            unseen[column.name] = not_listed(listed, column)
+        gone = own.missing
+        if gone is not None and not math.isnan(gone) and gone != own.otherwise and gone not in codes:
+            marks[column.name] = not_listed(listed, column) & PANDAS_MARKS
+    return unseen, marks
 
 
 def _are_positions(values: frozenset[str]) -> bool:

@@ -91,6 +91,13 @@ def _misspelt(known: frozenset[str], column: Column, see: See, *, whole: bool) -
     )
 
 
+def not_listed(listed: frozenset[str], column: Column) -> frozenset[str]:
+    """The values of a column that a list has in no spelling: neither as a number, a truth value nor an alias."""
+    known = {_comparable(text, float) for text in listed}
+    known |= {_comparable(value, float) for alias, value in column.aliases.items() if alias in listed}
+    return frozenset(value for value in column.values or () if _comparable(value, float) not in known)
+
+
 def _comparable(value: str, see: See) -> float | str:
     """A value as the model knows it: numbers as it sees them, truth values in one spelling, others as they are."""
     number = parse_number(value)

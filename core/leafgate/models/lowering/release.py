@@ -20,7 +20,7 @@ from leafgate.kernel.release import FileDisclosure, ModelFile, ModelReading, Pub
 from leafgate.kernel.schema import Column, Schema
 from leafgate.kernel.tree import NO_FAN, NUMBER_OF_WAY, Fan, Node, TreeArrays, split_trees
 from leafgate.models.exposure.categories import many_unknown_names
-from leafgate.models.lowering.content import content_of, unknown_names
+from leafgate.models.lowering.content import content_of, unknown_names, values_not_seen
 from leafgate.models.lowering.encoding import Encoding, as_number, class_values, column_encodings, origins_of, plainly
 from leafgate.models.lowering.rows import training_rows
 from leafgate.models.lowering.tests import (
@@ -107,6 +107,7 @@ def lower_model(
         file=file,
     )
     numbers = FileNumbers(tuple(of_tree for _, of_tree in lowered), values, model.hessians, model.sampling)
+    unseen, unseen_marks = values_not_seen(model, origins, schema)
     learner = model.learner
     if learner is not None and not learner.encoding:
         categories = learner.categories | {feature.name for feature in features.values() if feature.sets}
@@ -124,6 +125,8 @@ def lower_model(
             model.unknown,
             dict(zip(values, model.classes, strict=True)),
             knows_scores=model.link == "softmax",
+            unseen=unseen,
+            unseen_marks=unseen_marks,
         ),
     )
     return LoadedRelease(release, provenance=provenance)

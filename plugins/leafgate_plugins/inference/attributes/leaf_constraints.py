@@ -111,6 +111,9 @@ def _belief_of_all_rows(release: Release, schema: Schema, targets: Targets, prio
         "proved_by_counting": AuditorOnly([of_both - of_leaves for of_leaves, of_both, _ in by_group]),
         "contradicted": AuditorOnly([contradictions for _, _, contradictions in by_group]),
     }
+    if targets.set_apart is not None:
+        number = targets.set_apart.people
+        evidence["not_judged"] = AuditorOnly(f"{number} people with missing cells that hardly anybody has")
     name = targets.secret.name
     return AttributeBelief(name, restricted(prior, by_counts), certain=only, evidence=evidence)
 
@@ -407,7 +410,7 @@ def excluding_by_value(
     auxiliary = Table(columns, targets.auxiliary.frame.loc[:, names], targets.auxiliary.weight)
     counted = []
     for tables in (targets.groups, (auxiliary,)):
-        people = _People.of(tables, schema, targets.secret)
+        people = _People.of(tables, schema.with_column(targets.secret), targets.secret)
         excluding = np.zeros(people.shape, dtype=np.int64)
         for tree in release.trees:
             excluding += ~people.remaining(people.reach(tree), release)
@@ -427,7 +430,7 @@ def possible_values(release: Release, schema: Schema, targets: Targets) -> tuple
         Twice the shape (n_targets, n_values): what follows for each person from the leaves that this person can reach,
         and what follows from the counts of leaves too, where the targets are everybody in the table.
     """
-    people = _People.of(targets.groups, schema, targets.secret)
+    people = _People.of(targets.groups, schema.with_column(targets.secret), targets.secret)
     reached = [people.reach(tree) for tree in release.fitted_trees]
     states = np.ones(people.shape, dtype=bool)
     for each in reached:
@@ -436,10 +439,15 @@ def possible_values(release: Release, schema: Schema, targets: Targets) -> tuple
     counted = release.publish.leaves == "counts" and release.count_semantics == "exact"
     if not targets.complete or not counted or people.any_class_is_missing:
         return by_leaves, by_leaves
-    totals = [_totals(tree, release.classes) for tree in release.fitted_trees]
+    counts = [
+        _counts_of(each, tree, release.classes, targets, schema)
+        for each, tree in zip(reached, release.fitted_trees, strict=True)
+    ]
+    apart = 0 if targets.set_apart is None else targets.set_apart.people
+    totals = [_totals(tree, release.classes) - apart for tree in release.fitted_trees]
     by_counts = by_leaves.copy()
     for group in np.split(np.arange(len(targets)), [_first(targets)]):
-        remaining = _remaining_by_counts(people, reached, totals, release.classes, group, states)
+        remaining = _remaining_by_counts(people, reached, counts, totals, group, states)
         if remaining is not None:
             by_counts[group] = remaining.any(axis=2)
     return by_leaves, by_counts
@@ -455,8 +463,8 @@ def _totals(tree: Node, classes: Sequence[str]) -> float:
 def _remaining_by_counts(
     people: _People,
     reached: Sequence[Reached],
+    counts: Sequence[Floats],
     totals: Sequence[float],
-    classes: Sequence[str],
     group: NDArray[np.int64],
     states: Mask,
 ) -> Mask | None:
@@ -473,11 +481,11 @@ def _remaining_by_counts(
     flows = 0
     for _ in range(MAX_ROUNDS):
         before = int(remaining.sum())
-        for each in within:
+        for each, counted in zip(within, counts, strict=True):
             flows += 1
             if flows > MAX_FLOWS:
                 return remaining
-            kept = _states_with_counts(each, classes, own, remaining)
+            kept = _states_with_counts(each, counted, own, remaining)
             if kept is None:
                 return None
             remaining = kept
@@ -493,25 +501,36 @@ def _within(reached: Reached, group: NDArray[np.int64]) -> Reached:
     return Reached(reached.person[mine] - first, reached.value[mine], reached.leaf[mine], reached.leaves)
 
 
-def _states_with_counts(reached: Reached, classes: Sequence[str], own: NDArray[np.int64], states: Mask) -> Mask | None:
+def _counts_of(reached: Reached, tree: Node, classes: Sequence[str], targets: Targets, schema: Schema) -> Floats:
+    """How many people of each class leaves count, but for those who are set apart: shape (n_leaves, n_classes)."""
+    counts = np.array([[float((leaf.counts or {}).get(name, 0)) for name in classes] for leaf in reached.leaves])
+    counts = counts.reshape(-1, len(classes))
+    if targets.set_apart is not None:
+        number = {id(leaf): i for i, leaf in enumerate(reached.leaves)}
+        own = own_classes(targets.set_apart, schema)
+        for leaf, rows, _ in _regions(tree, targets.set_apart, schema, targets.secret):
+            if id(leaf) in number:
+                np.subtract.at(counts[number[id(leaf)]], own[rows], targets.set_apart.weight[rows])
+    return counts
+
+
+def _states_with_counts(reached: Reached, counts: Floats, own: NDArray[np.int64], states: Mask) -> Mask | None:
     """Which states occur in an assignment of the people to leaves that has the counts of one tree.
 
     Args:
         reached: the leaves that people reach with each value.
-        classes: the names of the classes.
+        counts: shape (n_leaves, n_classes), how many people of each class its leaves count.
         own: shape (n_people, n_own), the classes that each person can have.
         states: shape (n_people, n_values, n_own), which values and classes are possible so far.
 
     Returns:
         The same shape; None where there is no such assignment. `states` itself where there are too many pairs.
     """
-    counts = np.array([[float((leaf.counts or {}).get(name, 0)) for name in classes] for leaf in reached.leaves])
-    counts = counts.reshape(-1, len(classes))
-    if (counts != np.floor(counts)).any():
+    if (counts != np.floor(counts)).any() or (counts < 0).any():
         return None
     combination, k = np.nonzero(states[reached.person, reached.value] & (reached.leaf >= 0)[:, None])
     person, value = reached.person[combination].astype(np.int64), reached.value[combination]
-    bins = reached.leaf[combination].astype(np.int64) * len(classes) + own[person, k]
+    bins = reached.leaf[combination].astype(np.int64) * counts.shape[1] + own[person, k]
     n_bins = counts.size
     pairs, pair_of = np.unique(person * n_bins + bins, return_inverse=True)
     if len(pairs) > MAX_PAIRS:

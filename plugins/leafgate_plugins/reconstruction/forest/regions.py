@@ -30,6 +30,11 @@ from leafgate.api import (
 
 NOT_COUNTED = "it does not count the people of each class on all its leaves"
 NOT_EVERYBODY = "some values have no branch in it, so that it counts a part of the people"
+COUNTS = "publish counts on leaves, or leave this attack out where nobody sees any"
+PASSES_ALL = (
+    "declare only `values` that the model takes; where it takes no missing cells, leave such people out by `on_missing: "
+    "drop`"
+)
 OTHER_PEOPLE = "the trees count different numbers of people, so that they are of different tables"
 NO_WHOLE_PEOPLE = "the leaves count no whole people, or nobody"
 EVERYBODY = ("",)
@@ -311,7 +316,7 @@ class Forest:
         if not numbers:
             raise InconclusiveError(
                 f"no tree of the release can be used: {reasons[0] if reasons else 'there is none'}",
-                remedy="publish counts on leaves, or leave this attack out where nobody sees any",
+                remedy=PASSES_ALL if NOT_EVERYBODY in reasons else COUNTS,
             )
         names = [c.name for c in schema.columns if any(c.name in possible for each in used for possible, _ in each)]
         columns = [
