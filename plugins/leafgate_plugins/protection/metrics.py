@@ -194,7 +194,8 @@ class Exposure(ValueMetric, AtMost):
         """The records of persons whose value follows from whose rows are whose, and the groups' rows of each value.
 
         A value that may vary follows where a person must have it at least once. Both readings count, unless the policy
-        says that the secret varies. That it does not is seen in no table: one row can be mistyped.
+        says that the secret varies. That it does not is seen in no table: one row can be mistyped. A record is exposed
+        for everybody who has it where it is for one of them.
         """
         found = np.zeros(len(case.table), dtype=bool)
         derived = self.scored == case.scored == "derived" and case.release.count_semantics == "exact"
