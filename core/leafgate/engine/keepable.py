@@ -162,7 +162,7 @@ def largest_shares(metric: PersonMetric, table: Table, secret: Column) -> tuple[
     codes = table.codes(secret.name)
     people = table.people_by(codes, len(judged))
     share = float(people[judged].max(initial=0) / table.people_among())
-    if not secret.holds_numbers:
+    if not secret.holds_numbers or table.person_rows is not None:
         return share, 0.0
     from leafgate.algorithms.certainty import Window, Windows
 
