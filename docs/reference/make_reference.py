@@ -70,8 +70,8 @@ ROLES = {
     "key": "Addresses a record, and keeps every row apart. No builder, attack or release sees it.",
     "weight": "How many people the row stands for, a whole number. Limits count each row as one person, unless the "
     "column says `counts: people` and the `reason`.",
-    "person": "Numbers the people, of whom one may have several rows; several such columns do so together. Limits count "
-    "people by it. No builder, attack or release sees it.",
+    "person": "Numbers the people, of whom one may have several rows; several such columns do so together. Limits "
+    "count people by it. No builder, attack or release sees it.",
     "identifier": "A name or a number of a person. Dropped when the file is read.",
     "ignored": "Dropped when the file is read.",
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -223,12 +223,12 @@ def printed_cells(numbers: Floats, printed: Floats) -> Mask:
     return np.asarray((high > low)[which])
 
 
-def cells_of_few(numbers: Floats, people: Ids, smallest_cell: int, step: float | None) -> Mask:
+def cells_of_few(numbers: Floats, people_by: Callable[[Ids, int], Ids], smallest_cell: int, step: float | None) -> Mask:
     """Which records have a number that fewer people than `smallest_cell` have, and that is finer than is public.
 
     Args:
         numbers: shape (n_records,), the cells.
-        people: shape (n_records,), the people who share each record.
+        people_by: counts the people of groups of records, as `Table.people_by`.
         smallest_cell: so many people share a cell that is nobody's.
         step: the public step of the column: its multiples are no more than everybody knows; None for no step.
 
@@ -236,7 +236,7 @@ def cells_of_few(numbers: Floats, people: Ids, smallest_cell: int, step: float |
         Shape (n_records,).
     """
     values, which = np.unique(numbers, return_inverse=True)
-    few = np.bincount(which, weights=people, minlength=len(values)) < smallest_cell
+    few = people_by(which, len(values)) < smallest_cell
     if step is not None:
         few &= ~is_multiple(values, step)
     return np.asarray(few[which])

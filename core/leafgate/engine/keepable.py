@@ -164,7 +164,7 @@ def largest_shares(metric: PersonMetric, table: Table, secret: Column) -> tuple[
     people = table.people_by(codes, len(judged)) * answers
     recorded = table.people_among(np.asarray(answers)[codes])
     share = float(people[judged].max(initial=0) / max(recorded, 1))
-    if not secret.holds_numbers:
+    if not secret.holds_numbers or table.person_rows is not None:
         return share, 0.0
     from leafgate.algorithms.certainty import Window, Windows
 

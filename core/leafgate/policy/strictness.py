@@ -71,9 +71,7 @@ ALLOW = (
 )
 UNLISTED_PEOPLE = "is not listed by what it extends, which alone may count the people that rows stand for"
 UNLISTED_VARIES = "is not listed by what it extends, which alone may say that a person has several values of it"
-LIST_VARIES = (
-    "leave `varies` out; or list {name} under data.columns of the policy that is extended, with `varies: true`"
-)
+LIST_VARIES = "leave `varies` out; or list {name} under data.columns of the policy that is extended, with `varies`"
 UNLISTED_STEP = "is not listed by what it extends, which alone may say how finely its numbers are public"
 ALLOW_STEP = (
     "leave `step` out; or, in the policy that is extended, list {name} under data.columns with its step, or say "

@@ -17,17 +17,20 @@ if TYPE_CHECKING:
     import numpy as np
 
     from leafgate.algorithms.induction import encoding, growth, large, pruning
+    from leafgate.algorithms.induction.growth import GrowingNode
     from leafgate.api import Ids, LargeTable, Metric, Node, Records, Schema, Table
     from leafgate_plugins.kadet import equivalent_table as equivalent_tables
     from leafgate_plugins.kadet import grow as growing
+    from leafgate_plugins.kadet import persons
     from leafgate_plugins.kadet import spans as spans_of_tree
+    from leafgate_plugins.kadet.spans import Spans
 else:
     np = lazy("numpy")
     encoding, growth, large, pruning = (
         lazy(f"leafgate.algorithms.induction.{name}") for name in ("encoding", "growth", "large", "pruning")
     )
-    equivalent_tables, growing, spans_of_tree = (
-        lazy(f"leafgate_plugins.kadet.{name}") for name in ("equivalent_table", "grow", "spans")
+    equivalent_tables, growing, persons, spans_of_tree = (
+        lazy(f"leafgate_plugins.kadet.{name}") for name in ("equivalent_table", "grow", "persons", "spans")
     )
 
 
@@ -56,6 +59,7 @@ class Kadet(TreeBuilder):
     policy_example = "k: 10"
     measure_options = frozenset({"measure", "average_gain", "prune", "confidence"})
     needs_class = True
+    counts_persons = True
     threat_model = (
         "The adversary knows the public columns of everyone in the table, and the tree. Everyone whose private "
         "cells could lead to the same set of (leaf, class) pairs forms one group."
@@ -101,6 +105,7 @@ class Kadet(TreeBuilder):
         )
         if self.prune:
             pruning.prune(root, self.confidence)
+        self._keep_persons(table, len(coded.classes), root, spans)
         records = (
             equivalent_tables.equivalent_table(coded, table.schema, spans_of_tree.merge_spans(spans.all()))
             if self.publish_table
@@ -123,7 +128,7 @@ class Kadet(TreeBuilder):
         coded = encoding.encode(table)
         rows = levels if len(coded.classes) == len(table) else np.repeat(levels, table.weight)
         by_level = replace(coded, classes=rows, n_classes=int(rows.max(initial=0)) + 1)
-        root, _ = growing.grow(
+        root, spans = growing.grow(
             by_level,
             table.schema,
             requirements.admissible_of(coded, table.schema, self.k, self.require),
@@ -134,6 +139,7 @@ class Kadet(TreeBuilder):
         growth.recount(coded, root)
         if self.prune:
             pruning.prune(root, self.confidence)
+        self._keep_persons(table, len(coded.classes), root, spans)
         return self._release(growth.finished(coded, root, table.schema), table.schema, None)
 
     def builds_large(self, schema: Schema) -> bool:
@@ -158,6 +164,14 @@ class Kadet(TreeBuilder):
         if self.prune:
             pruning.prune(root, self.confidence)
         return self._release(growth.finished(encoded.overall, root, table.schema), table.schema, None)
+
+    def _keep_persons(self, table: Table, rows: int, root: GrowingNode, spans: Spans) -> None:
+        """Let every group have what is required of persons, where a person may have several of the rows."""
+        if table.person_rows is None:
+            return
+        record = np.arange(len(table))
+        record = record if rows == len(table) else np.repeat(record, table.weight)
+        persons.PersonGroups(table, record, self.k, self.require).keep(root, spans.all())
 
     def _release(self, tree: Node, schema: Schema, records: Records | None) -> Release:
         return Release(

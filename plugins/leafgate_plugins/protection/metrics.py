@@ -31,11 +31,13 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from leafgate.algorithms import certainty, person_certainty
+    from leafgate.algorithms import certainty, person_certainty, person_numbers
     from leafgate.api import Floats, Mask
 else:
     np, pd = lazy("numpy"), lazy("pandas")
-    certainty, person_certainty = (lazy(f"leafgate.algorithms.{name}") for name in ("certainty", "person_certainty"))
+    certainty, person_certainty, person_numbers = (
+        lazy(f"leafgate.algorithms.{name}") for name in ("certainty", "person_certainty", "person_numbers")
+    )
 
 
 class KAnonymity(AtLeast):
@@ -169,6 +171,7 @@ class Exposure(ValueMetric, AtMost):
             exposed = exposed | by_number
             if by_number.any():
                 evidence[name] = AuditorOnly(PeopleCount(case.table.people_among(by_number)))
+        exposed = np.asarray(exposed)
         exposed = exposed | self._exposed_by_sums(case, exposed)
         return Score(people=pd.Series(exposed.astype(float)), evidence=evidence)
 
@@ -194,7 +197,8 @@ class Exposure(ValueMetric, AtMost):
         """The records of persons whose value follows from whose rows are whose, and the groups' rows of each value.
 
         A value that may vary follows where a person must have it at least once. Both readings count, unless the policy
-        says that the secret varies. That it does not is seen in no table: one row can be mistyped.
+        says that the secret varies. That it does not is seen in no table: one row can be mistyped. A record is exposed
+        for everybody who has it where it is for one of them.
         """
         found = np.zeros(len(case.table), dtype=bool)
         derived = self.scored == case.scored == "derived" and case.release.count_semantics == "exact"
@@ -241,20 +245,21 @@ class Exposure(ValueMetric, AtMost):
             yield "people_in_one_window", windows.certain(self.insiders, judged)
         if "class" not in case.secret.roles:
             return
-        people = case.table.persons
+        persons = case.rows_of_persons
         size, lowest = _sizes(case, numbers)
         for group in certainty.disclosed_totals(case.release, case.table, case.equivalence_class.to_numpy()):
-            yield (
-                "people_whose_number_dominates_a_total",
-                judged & certainty.dominating(size, people, group, self.insiders, lowest),
-            )
-        few = judged & certainty.cells_of_few(numbers, people, case.smallest_cell, case.secret.step)
+            if persons is None:
+                found = certainty.dominating(size, case.table.persons, group, self.insiders, lowest)
+            else:
+                found = person_numbers.dominating_persons(size, persons, group, self.insiders, lowest)
+            yield "people_whose_number_dominates_a_total", judged & found
+        few = judged & certainty.cells_of_few(numbers, case.table.people_by, case.smallest_cell, case.secret.step)
         printed = certainty.published_numbers(case.release, case.table)
         yield "people_whose_number_is_published", few & certainty.printed_cells(numbers, printed)
         yield "people_whose_number_is_behind_a_leaf", few & certainty.numbers_behind_leaves(case.release, case.table)
 
 
-def _windows(case: ScoringContext) -> certainty.Windows | None:
+def _windows(case: ScoringContext) -> certainty.Windows | person_numbers.PersonWindows | None:
     """The windows of the true numbers in each group; None where they are not judged, or the secret is no number.
 
     Where a release predicts the intervals of a class of numbers, and no numbers, these intervals are its values.
@@ -263,10 +268,11 @@ def _windows(case: ScoringContext) -> certainty.Windows | None:
     in_intervals = "class" in case.secret.roles and not case.release.discloses_numbers
     if numbers is None or in_intervals:
         return None
-    if case.table.person_rows is not None:
-        raise InconclusiveError("numbers are not judged yet where a person may have several rows")
     group = np.unique(case.equivalence_class, return_inverse=True)[1].reshape(-1)
-    return certainty.Windows.of(numbers, case.table.persons, group, certainty.Window.of(case.secret))
+    persons, window = case.rows_of_persons, certainty.Window.of(case.secret)
+    if persons is not None:
+        return person_numbers.PersonWindows(numbers, persons, group, window)
+    return certainty.Windows.of(numbers, case.table.persons, group, window)
 
 
 def _sizes(case: ScoringContext, numbers: Floats) -> tuple[Floats, float]:
@@ -275,9 +281,9 @@ def _sizes(case: ScoringContext, numbers: Floats) -> tuple[Floats, float]:
     Where they may be negative it is how far they are from the rounded median of everybody, which may be 0.
     """
     edges = case.secret.edges or case.secret.bins or (0.0,)
-    if case.table.weighted:  # each record is in a mean as often as its weight says
+    if case.table.weighted and case.table.person_rows is None:  # a record is in a mean as often as its weight says
         weights = case.table.weight / np.maximum(case.table.persons, 1)
         return np.asarray(np.abs(numbers) * weights), 0.0
     if edges[0] >= 0:
         return numbers, float(edges[0])
-    return np.asarray(np.abs(numbers - certainty.rounded_median(numbers, case.table.persons))), 0.0
+    return np.asarray(np.abs(numbers - certainty.rounded_median(numbers, case.table.weight))), 0.0

@@ -18,7 +18,7 @@ from leafgate.algorithms.certainty import (
     printed_cells,
     rounded_median,
 )
-from leafgate.api import Column
+from leafgate.api import Column, Ids
 
 GROUPS = st.lists(st.integers(0, 2), min_size=1, max_size=7)
 
@@ -140,9 +140,13 @@ def test_a_published_number_is_a_cell_to_single_precision() -> None:
 
 
 def test_a_cell_is_of_few_people_unless_it_is_public_or_many_have_it() -> None:
-    numbers, people = np.array([23417.51, 100.25, 30.0]), np.array([1, 10, 1])
-    assert cells_of_few(numbers, people, 10, 1.0).tolist() == [True, False, False]
-    assert cells_of_few(numbers, people, 10, None).tolist() == [True, False, True]
+    numbers = np.array([23417.51, 100.25, 30.0])
+
+    def people_by(group: Ids, size: int) -> Ids:
+        return np.bincount(group, weights=[1, 10, 1], minlength=size).astype(np.int64)
+
+    assert cells_of_few(numbers, people_by, 10, 1.0).tolist() == [True, False, False]
+    assert cells_of_few(numbers, people_by, 10, None).tolist() == [True, False, True]
 
 
 def test_windows_are_a_share_of_ratios_and_of_the_bounds_of_other_numbers() -> None:

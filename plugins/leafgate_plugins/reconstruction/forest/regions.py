@@ -32,8 +32,8 @@ NOT_COUNTED = "it does not count the people of each class on all its leaves"
 NOT_EVERYBODY = "some values have no branch in it, so that it counts a part of the people"
 COUNTS = "publish counts on leaves, or leave this attack out where nobody sees any"
 PASSES_ALL = (
-    "declare only `values` that the model takes; where it takes no missing cells, leave such people out by `on_missing: "
-    "drop`"
+    "declare only `values` that the model takes; where it takes no missing cells, leave such people out by "
+    "`on_missing: drop`"
 )
 OTHER_PEOPLE = "the trees count different numbers of people, so that they are of different tables"
 NO_WHOLE_PEOPLE = "the leaves count no whole people, or nobody"

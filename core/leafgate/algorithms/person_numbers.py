@@ -1,0 +1,142 @@
+"""What is certain of numbers in a group of persons with several rows: narrow windows, and totals of few.
+
+All rows of a person are left out or known together, and what a total has of her is the sum of her rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from leafgate.algorithms.certainty import DOMINANCE, Window
+from leafgate.errors import InconclusiveError
+from leafgate.kernel.arrays import Floats, Ids, Mask
+from leafgate.kernel.persons import PersonRows
+
+MAX_STEPS = 200_000_000
+"""Windows times persons of their group, of which more take minutes."""
+
+
+@dataclass(frozen=True, eq=False)
+class PersonWindows:
+    """For each number of each group the window of the group that begins at it, and whose rows are in it.
+
+    Attributes:
+        numbers: shape (n_records,).
+        persons: whose rows the records are.
+        group: shape (n_records,), from 0 up.
+        window: how near to each other numbers are that count as one.
+    """
+
+    numbers: Floats
+    persons: PersonRows
+    group: Ids
+    window: Window
+
+    def largest_share(self, judged: Mask) -> Floats:
+        """For each group the largest share of rows or of persons in one window, one other person being left out.
+
+        Args:
+            judged: shape (n_records,), the records at which windows begin.
+
+        Returns:
+            From 0 to 1; 1 where there is one person alone.
+        """
+        largest = np.zeros(int(self.group.max(initial=-1)) + 1)
+        for each in self._windows():
+            numbers = self.numbers[each.records]
+            if not judged[each.records[numbers == numbers[0]]].any():
+                continue
+            rows, inside, persons = each.of_person, each.inside, len(each.of_person)
+            if persons == 1:
+                largest[each.group] = 1.0
+                continue
+            by_rows = float(((inside.sum() - inside) / (rows.sum() - rows)).max())
+            by_persons = min(int((inside > 0).sum()), persons - 1) / (persons - 1)
+            largest[each.group] = max(largest[each.group], by_rows, by_persons)
+        return largest
+
+    def certain(self, insiders: int, judged: Mask) -> Mask:
+        """Which judged records are in a window with all rows of everybody in their group but so many insiders.
+
+        Args:
+            insiders: from 0.
+            judged: shape (n_records,).
+        """
+        found = np.zeros(len(self.numbers), dtype=bool)
+        for each in self._windows():
+            if (each.inside < each.of_person).sum() <= insiders:
+                found[each.records] = True
+        return found & judged
+
+    def _windows(self) -> Iterator[_WindowOfPersons]:
+        """The windows of each group that begin at its numbers; InconclusiveError where these are too many."""
+        persons, group = self.persons, self.group[self.persons.record]
+        number = self.numbers[persons.record]
+        order = np.lexsort((number, group))
+        starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+        parts = np.split(order, starts[1:])
+        local = [np.unique(persons.person[part], return_inverse=True)[1].reshape(-1) for part in parts]
+        if sum(len(part) * (int(own.max(initial=-1)) + 1) for part, own in zip(parts, local, strict=True)) > MAX_STEPS:
+            raise InconclusiveError("groups have too many rows and persons to compare their numbers")
+        for part, own in zip(parts, local, strict=True):
+            sorted_numbers, rows = number[part], persons.rows[part]
+            of_person = np.bincount(own, weights=rows).astype(np.int64)
+            end = np.searchsorted(sorted_numbers, self.window.end(sorted_numbers), side="right")
+            inside, last = np.zeros_like(of_person), 0
+            for first in range(len(part)):
+                np.add.at(inside, own[last : end[first]], rows[last : end[first]])
+                last = max(last, int(end[first]))
+                if first == 0 or sorted_numbers[first] > sorted_numbers[first - 1]:
+                    records = persons.record[part[first:last]]
+                    yield _WindowOfPersons(int(group[part[0]]), records, inside, of_person)
+                inside[own[first]] -= rows[first]
+
+
+@dataclass(frozen=True, eq=False)
+class _WindowOfPersons:
+    """A window: its group, the records in it, and the rows of each person of the group in it and altogether."""
+
+    group: int
+    records: Ids
+    inside: Ids
+    of_person: Ids
+
+
+def dominating_persons(
+    numbers: Floats, persons: PersonRows, group: Ids, insiders: int = 0, lowest: float = 0.0
+) -> Mask:
+    """Which records a group's total discloses to within 10 %, by the p % rule for persons with several rows.
+
+    Args:
+        numbers: shape (n_records,), from 0 up.
+        persons: whose rows the records are.
+        group: shape (n_records,), from 0 up; -1 in none.
+        insiders: how many people pool their own numbers, from 0.
+        lowest: no number is below it; from 0.
+
+    Returns:
+        Shape (n_records,): those of the person with the largest total of such a group.
+
+    Source: `leafgate.algorithms.certainty.dominating`.
+    """
+    there = group[persons.record] >= 0
+    record, rows = persons.record[there], persons.rows[there]
+    size = max(persons.size, 1)
+    pair, entry = np.unique(group[record] * size + persons.person[there], return_inverse=True)
+    total = np.bincount(entry, weights=rows * numbers[record], minlength=len(pair))
+    beyond = np.bincount(entry, weights=rows * (numbers[record] - lowest), minlength=len(pair))
+    own = pair // size
+    groups = int(own.max(initial=-1)) + 1
+    largest = np.zeros(groups)
+    np.maximum.at(largest, own, total)
+    order = np.lexsort((-beyond, total < largest[own], own))  # the person with the largest total is the first
+    start = np.flatnonzero(np.diff(own[order], prepend=-1) != 0)
+    rank = np.arange(len(order)) - np.repeat(start, np.diff(np.append(start, len(order))))
+    rest = np.bincount(own[order], weights=beyond[order] * (rank > insiders), minlength=groups)
+    exposed = (rest < DOMINANCE * largest) & (largest > 0)
+    found = np.zeros(len(numbers), dtype=bool)
+    found[record[(exposed[own] & (total == largest[own]))[entry]]] = True
+    return found

@@ -1,0 +1,73 @@
+"""Numbers of persons with several rows: windows and totals are those of counting every row, one person left out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leafgate.algorithms.certainty import DOMINANCE, Window, Windows, dominating
+from leafgate.algorithms.person_numbers import PersonWindows, dominating_persons
+from leafgate.kernel.persons import person_rows
+
+WINDOW = Window(width=2.0)
+groups = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9)), min_size=1, max_size=14)
+"""The rows of one group: whose each is, and its number."""
+
+
+def largest_share(rows: list[tuple[int, int]]) -> float:
+    """The largest share by rows and by persons, over all windows and all persons who are left out."""
+    persons = {person for person, _ in rows}
+    if len(persons) == 1:
+        return 1.0
+    found = 0.0
+    for _, start in rows:
+        inside = [person for person, number in rows if start <= number <= start + WINDOW.width]
+        for out in persons:
+            kept = [person for person, _ in rows if person != out]
+            found = max(found, sum(person != out for person in inside) / len(kept))
+            found = max(found, len({*inside} - {out}) / (len(persons) - 1))
+    return found
+
+
+@given(rows=groups, insiders=st.integers(0, 2))
+def test_windows_leave_out_all_rows_of_a_person(rows: list[tuple[int, int]], insiders: int) -> None:
+    person, numbers = (np.array(column) for column in zip(*rows, strict=True))
+    whose = person_rows(np.arange(len(rows)), person, np.ones(len(rows), dtype=np.int64))
+    everybody = np.ones(len(rows), dtype=bool)
+    windows = PersonWindows(numbers.astype(float), whose, np.zeros(len(rows), dtype=np.int64), WINDOW)
+    assert windows.largest_share(everybody).tolist() == pytest.approx([largest_share(rows)])
+    expected = [
+        any(
+            start <= number <= start + 2
+            and len({other for other, cell in rows if not start <= cell <= start + 2}) <= insiders
+            for _, start in rows
+        )
+        for _, number in rows
+    ]
+    assert windows.certain(insiders, everybody).tolist() == expected
+
+
+@given(rows=groups, insiders=st.integers(0, 2))
+def test_a_total_has_the_sum_of_all_rows_of_a_person(rows: list[tuple[int, int]], insiders: int) -> None:
+    person, numbers = (np.array(column) for column in zip(*rows, strict=True))
+    whose = person_rows(np.arange(len(rows)), person, np.ones(len(rows), dtype=np.int64))
+    group = np.zeros(len(rows), dtype=np.int64)
+    totals = {each: sum(number for other, number in rows if other == each) for each in {each for each, _ in rows}}
+    ranked = sorted(totals.values(), reverse=True)
+    exposed = sum(ranked[insiders + 1 :]) < DOMINANCE * ranked[0]
+    found = dominating_persons(numbers.astype(float), whose, group, insiders)
+    assert found.tolist() == [exposed and totals[each] == ranked[0] for each, _ in rows]
+
+
+@given(numbers=st.lists(st.integers(0, 9), min_size=2, max_size=12), insiders=st.integers(0, 2))
+def test_persons_of_one_row_are_judged_as_rows(numbers: list[int], insiders: int) -> None:
+    cells, ones = np.array(numbers, dtype=float), np.ones(len(numbers), dtype=np.int64)
+    group, everybody = np.arange(len(numbers)) % 2, np.ones(len(numbers), dtype=bool)
+    whose = person_rows(np.arange(len(numbers)), np.arange(len(numbers)), ones)
+    by_persons, by_rows = PersonWindows(cells, whose, group, WINDOW), Windows.of(cells, ones, group, WINDOW)
+    assert by_persons.largest_share(everybody) == pytest.approx(by_rows.largest_share(everybody))
+    assert by_persons.certain(insiders, everybody).tolist() == by_rows.certain(insiders, everybody).tolist()
+    totals = dominating_persons(cells, whose, group, insiders), dominating(cells, ones, group, insiders)
+    assert totals[0].tolist() == totals[1].tolist()
