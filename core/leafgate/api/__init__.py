@@ -129,6 +129,7 @@ if TYPE_CHECKING:
     from leafgate.kernel.options import ShareBelowOne as ShareBelowOne
     from leafgate.kernel.options import Strict as Strict
     from leafgate.kernel.oracle import PredictionOracle as PredictionOracle
+    from leafgate.kernel.persons import PersonRows as PersonRows
     from leafgate.kernel.policy import Policy as Policy
     from leafgate.kernel.release import NOT_STATED as NOT_STATED
     from leafgate.kernel.release import BuildResult as BuildResult

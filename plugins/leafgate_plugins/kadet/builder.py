@@ -17,13 +17,12 @@ if TYPE_CHECKING:
     import numpy as np
 
     from leafgate.algorithms.induction import encoding, growth, large, pruning
-    from leafgate.algorithms.induction.growth import GrowingNode
+    from leafgate.algorithms.induction.encoding import EncodedTable
     from leafgate.api import Ids, LargeTable, Metric, Node, Records, Schema, Table
     from leafgate_plugins.kadet import equivalent_table as equivalent_tables
     from leafgate_plugins.kadet import grow as growing
     from leafgate_plugins.kadet import persons
     from leafgate_plugins.kadet import spans as spans_of_tree
-    from leafgate_plugins.kadet.spans import Spans
 else:
     np = lazy("numpy")
     encoding, growth, large, pruning = (
@@ -95,17 +94,19 @@ class Kadet(TreeBuilder):
             InconclusiveError: when the tree has more than `max_spans` spans.
         """
         coded = encoding.encode(table)
+        admissible, groups = self._admissible(table, coded)
         root, spans = growing.grow(
             coded,
             table.schema,
-            requirements.admissible_of(coded, table.schema, self.k, self.require),
+            admissible,
             self.measure,
             average_gain=self.average_gain,
             max_spans=self.max_spans,
         )
         if self.prune:
             pruning.prune(root, self.confidence)
-        self._keep_persons(table, len(coded.classes), root, spans)
+        if groups is not None:
+            groups.keep(root, spans.all())
         records = (
             equivalent_tables.equivalent_table(coded, table.schema, spans_of_tree.merge_spans(spans.all()))
             if self.publish_table
@@ -127,11 +128,12 @@ class Kadet(TreeBuilder):
             return None
         coded = encoding.encode(table)
         rows = levels if len(coded.classes) == len(table) else np.repeat(levels, table.weight)
+        admissible, groups = self._admissible(table, coded)
         by_level = replace(coded, classes=rows, n_classes=int(rows.max(initial=0)) + 1)
         root, spans = growing.grow(
             by_level,
             table.schema,
-            requirements.admissible_of(coded, table.schema, self.k, self.require),
+            admissible,
             self.measure,
             average_gain=self.average_gain,
             max_spans=self.max_spans,
@@ -139,7 +141,8 @@ class Kadet(TreeBuilder):
         growth.recount(coded, root)
         if self.prune:
             pruning.prune(root, self.confidence)
-        self._keep_persons(table, len(coded.classes), root, spans)
+        if groups is not None:
+            groups.keep(root, spans.all())
         return self._release(growth.finished(coded, root, table.schema), table.schema, None)
 
     def builds_large(self, schema: Schema) -> bool:
@@ -165,13 +168,13 @@ class Kadet(TreeBuilder):
             pruning.prune(root, self.confidence)
         return self._release(growth.finished(encoded.overall, root, table.schema), table.schema, None)
 
-    def _keep_persons(self, table: Table, rows: int, root: GrowingNode, spans: Spans) -> None:
-        """Let every group have what is required of persons, where a person may have several of the rows."""
-        if table.person_rows is None:
-            return
-        record = np.arange(len(table))
-        record = record if rows == len(table) else np.repeat(record, table.weight)
-        persons.PersonGroups(table, record, self.k, self.require).keep(root, spans.all())
+    def _admissible(
+        self, table: Table, coded: EncodedTable
+    ) -> tuple[requirements.Admissible, persons.PersonGroups | None]:
+        """What every group must have, and where a person may have several rows also of its persons."""
+        admissible = requirements.admissible_of(coded, table.schema, self.k, self.require)
+        groups = persons.PersonGroups.of(table, coded, self.k, self.require)
+        return (admissible if groups is None else replace(admissible, forbidden_by_persons=groups.forbidden)), groups
 
     def _release(self, tree: Node, schema: Schema, records: Records | None) -> Release:
         return Release(

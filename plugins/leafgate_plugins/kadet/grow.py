@@ -227,7 +227,7 @@ class Grower:
 
     def _split_filter(self, spans: Sequence[SharedSpans]) -> SplitFilter:
         """Without private features and with a private class, every node is a span of its own."""
-        counts_classes = self.coded is self.admissible.views[0].coded
+        counts_classes = self.coded is self.admissible.views[0].coded and not self.admissible.counts_persons
         if counts_classes and not self.order_matters and spans[0].spans[0].class_value is None:
             return ChildrenSatisfy(self.admissible.views[0])
         return SpanFilter.of(self.coded, self.admissible, spans)

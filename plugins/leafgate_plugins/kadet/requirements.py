@@ -470,15 +470,24 @@ class SecretView:
         return fine
 
 
+def _nothing_forbidden(rows: CompactIds) -> Iterator[tuple[Mask, Codes, Codes, Codes]]:
+    """The tests that persons with several rows forbid for a span, where every row is a person."""
+    yield from ()
+
+
 @dataclass(frozen=True)
 class Admissible:
     """All requirements on a population, column by column; the class and k come first.
 
     Source: Friedman, Schuster, Wolff 2006, Definition 6 (people who exist) and section 4.2
     (diversity in place of, or beside, k).
+
+    `forbidden_by_persons` has the tests that are inadmissible for the persons of a span who may have several rows of
+    it: the fields of `InadmissibleSplits`.
     """
 
     views: Sequence[SecretView]
+    forbidden_by_persons: Callable[[CompactIds], Iterator[tuple[Mask, Codes, Codes, Codes]]] = _nothing_forbidden
 
     @classmethod
     def of(cls, coded: EncodedTable, schema: Schema, requirements: Mapping[str, Sequence[Requirement]]) -> Admissible:
@@ -486,6 +495,11 @@ class Admissible:
         return cls(
             [SecretView(name, _with_values_of(coded, schema, name), some) for name, some in requirements.items()]
         )
+
+    @property
+    def counts_persons(self) -> bool:
+        """May a person have several rows?"""
+        return self.forbidden_by_persons is not _nothing_forbidden
 
     def why_not(self, counts: Sequence[Floats]) -> str:
         """Why some people may not form a group; empty when they may.

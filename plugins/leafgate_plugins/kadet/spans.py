@@ -180,7 +180,8 @@ def find_inadmissible_splits(admissible: Admissible, several: Iterable[SharedSpa
         rows = [span.rows for span in fresh]
         views = [_inadmissible_in_view(view, view.count_public(rows), len(fresh)) for view in admissible.views]
         for span, codes, *forbidden in zip(fresh, views[0][1], *(each for each, _ in views), strict=True):
-            span.inadmissible_splits, span.codes = InadmissibleSplits.of_any(forbidden), codes
+            of_persons = [InadmissibleSplits(*each) for each in admissible.forbidden_by_persons(span.rows)]
+            span.inadmissible_splits, span.codes = InadmissibleSplits.of_any([*forbidden, *of_persons]), codes
 
 
 @dataclass(frozen=True)

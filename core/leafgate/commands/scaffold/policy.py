@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from leafgate.api import DataError, DataSource, PolicyError, nearest_name
 from leafgate.api.registry import load_plugins
@@ -186,7 +187,7 @@ class _Draft:
         kept: are people with missing cells kept?
         classes: the classes of the people who are.
         person: the column that seems to number the people; None where each row seems to be a person.
-        people: how many these are.
+        person_of: shape (n_classes,), by their numbers whose these are; -1 where a row does not say so.
     """
 
     csv: CsvOptions
@@ -198,7 +199,7 @@ class _Draft:
     kept: bool
     classes: pd.Series
     person: str | None
-    people: int
+    person_of: NDArray[np.int64]
 
     @cached_property
     def of_class(self) -> Guess:
@@ -234,7 +235,7 @@ def first_policy(
     path, model = files.data, files.model
     draft = _draft(files, target)
     proposal = propose(
-        replace(_shares(draft.classes, draft.target, draft.spec), people=draft.people),
+        _shares_of_persons(draft),
         of_model=model is not None,
         harmless=harmless,
         has_control=files.control is not None,
@@ -302,12 +303,14 @@ def _draft(files: Files, target: str | None) -> _Draft:
     predicted = target or names[-1]
     kept, classes = _people_kept(cells, guesses, predicted, hints)
     guesses = _with_others(guesses, files.others.values(), csv, files.encoding)
-    person, people = _persons(cells, guesses, predicted, classes)
-    return _Draft(csv, source, guesses, predicted, target is not None, hints, kept, classes, person, people)
+    person, person_of = _persons(cells, guesses, predicted, classes)
+    return _Draft(csv, source, guesses, predicted, target is not None, hints, kept, classes, person, person_of)
 
 
-def _persons(cells: pd.DataFrame, guesses: Sequence[Guess], target: str, classes: pd.Series) -> tuple[str | None, int]:
-    """The column that seems to number the people, of several the coarsest, and how many people are kept by it."""
+def _persons(
+    cells: pd.DataFrame, guesses: Sequence[Guess], target: str, classes: pd.Series
+) -> tuple[str | None, NDArray[np.int64]]:
+    """The column that seems to number the people, of several the coarsest, and whose each row is that is kept."""
     categories = {guess.name: cells[guess.name].astype("category").cat for guess in guesses if guess.name != target}
     codes = {name: each.codes.to_numpy().astype(np.int64) for name, each in categories.items()}
     for guess in guesses:
@@ -315,9 +318,26 @@ def _persons(cells: pd.DataFrame, guesses: Sequence[Guess], target: str, classes
             codes[guess.name] = np.where(cells[guess.name].isin(guess.missing), -1, codes[guess.name])
     found = suspected_persons(codes, {name: each.categories for name, each in categories.items()}, frozenset())
     kept = classes.index.to_numpy()
-    people = {name: len(np.unique(codes[name][kept][codes[name][kept] >= 0])) for name in found}
+    people = {name: len(np.unique(codes[name][kept])) for name in found}
     person = min(people, key=lambda name: people[name], default=None)
-    return person, len(classes) if person is None else people[person]
+    return person, np.arange(len(classes)) if person is None else codes[person][kept]
+
+
+def _shares_of_persons(draft: _Draft) -> SecretShares:
+    """The shares of the class's values among rows or, where more, among the people, some of whom may have several."""
+    of_rows = _shares(draft.classes, draft.target, draft.spec)
+    if draft.person is None or "bins" in draft.spec:
+        return of_rows
+    known = pd.DataFrame({"person": draft.person_of, "value": draft.classes.astype(str).to_numpy()})
+    known = known[known["person"] >= 0].drop_duplicates()
+    people = known["person"].nunique()
+    aliases, texts = draft.spec.get("aliases", {}), known["value"].value_counts()
+    of_people = dict.fromkeys(of_rows.shares, 0.0)
+    for text, number in texts.items():
+        value = aliases.get(str(text), str(text))
+        of_people[value] = min(of_people.get(value, 0.0) + int(number) / people, 1.0)
+    shares = {value: max(share, of_people.get(value, 0.0)) for value, share in of_rows.shares.items()}
+    return replace(of_rows, people=people, shares=shares)
 
 
 def _shares(classes: pd.Series, target: str, spec: Mapping[str, Any]) -> SecretShares:
