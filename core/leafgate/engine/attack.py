@@ -166,6 +166,10 @@ def run_attack(
     origin_name = f"{attack.use} ({origin})"
     log = None if attack.chosen_access == "file" else QueryLog()
     result = AttackResult(attack, origin, known, membership=membership, queries=log)
+    try:
+        attack.refuse_persons(known.public)
+    except InconclusiveError as error:
+        return replace(result, problem=str(error), remedies=from_error(error))
     if release.count_semantics not in attack.reads:
         return replace(result, problem=f"cannot read a release whose numbers are {release.count_semantics}")
     if release.model not in attack.models:

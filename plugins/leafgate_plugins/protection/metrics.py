@@ -171,7 +171,7 @@ class Exposure(ValueMetric, AtMost):
             exposed = exposed | by_number
             if by_number.any():
                 evidence[name] = AuditorOnly(PeopleCount(case.table.people_among(by_number)))
-        exposed = exposed | self._exposed_by_sums(case, exposed)
+        exposed = exposed | self._exposed_by_sums(case, np.asarray(exposed))
         return Score(people=pd.Series(exposed.astype(float)), evidence=evidence)
 
     def _certain_values(self, case: ScoringContext) -> Mask:
