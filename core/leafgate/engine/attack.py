@@ -166,10 +166,10 @@ def run_attack(
     origin_name = f"{attack.use} ({origin})"
     log = None if attack.chosen_access == "file" else QueryLog()
     result = AttackResult(attack, origin, known, membership=membership, queries=log)
-    if release.count_semantics not in attack.reads:
-        return replace(result, problem=f"cannot read a release whose numbers are {release.count_semantics}")
-    if release.model not in attack.models:
-        return replace(result, problem=f"cannot read a release whose model is {release.model}")
+    try:
+        _require_fit(attack, release, known)
+    except InconclusiveError as error:
+        return replace(result, problem=str(error), remedies=from_error(error))
 
     def answer() -> Answer:
         try:
@@ -197,6 +197,15 @@ def run_attack(
         located = (replace(each, location=_in_section(each.location, section)) for each in error.problems)
         return replace(result, problem="\n".join(map(str, located)), remedies=from_error(error))
     return replace(result, beliefs=beliefs)
+
+
+def _require_fit(attack: AttackModel, release: Release, known: AdversaryKnowledge) -> None:
+    """Raise InconclusiveError where an attack cannot read such a release, or counts rows where persons have several."""
+    attack.refuse_persons(known.public)
+    if release.count_semantics not in attack.reads:
+        raise InconclusiveError(f"cannot read a release whose numbers are {release.count_semantics}")
+    if release.model not in attack.models:
+        raise InconclusiveError(f"cannot read a release whose model is {release.model}")
 
 
 def _listed(items: object, origin_name: str) -> list[object]:

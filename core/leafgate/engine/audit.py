@@ -121,7 +121,6 @@ def score_and_check(
     state, locations = state_of(adversaries, results, plugins), SourceLocations(policy)
 
     def run_for_claim(attack: AttackModel) -> AttackResult:
-        attack.refuse_persons(adversaries.table)
         known, membership = adversaries.knowledge_of(attack), adversaries.membership_of(attack)
         return run_attack(attack, artifact, known, plugins, membership=membership)
 

@@ -158,8 +158,11 @@ class Exposure(ValueMetric, AtMost):
         """1.0 for each row whose true value is certain, else 0.0.
 
         The truth is not read where certainty is never wrong and there are no insiders, so that the scores may be
-        public.
+        public. That all persons of a group have a value at least once follows from no number of rows by itself: what
+        does is judged with the composition.
         """
+        if case.scored == "by_persons":
+            return Score(people=pd.Series(np.zeros(len(case.table))))
         certain = self._certain_values(case) & self.judged_values(case)
         if case.certain_is_true and not self.insiders:
             exposed = certain.any(axis=1)
@@ -171,8 +174,7 @@ class Exposure(ValueMetric, AtMost):
             exposed = exposed | by_number
             if by_number.any():
                 evidence[name] = AuditorOnly(PeopleCount(case.table.people_among(by_number)))
-        exposed = np.asarray(exposed)
-        exposed = exposed | self._exposed_by_sums(case, exposed)
+        exposed = exposed | self._exposed_by_sums(case, np.asarray(exposed))
         return Score(people=pd.Series(exposed.astype(float)), evidence=evidence)
 
     def _certain_values(self, case: ScoringContext) -> Mask:
