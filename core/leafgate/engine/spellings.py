@@ -108,7 +108,7 @@ class SpellingAudit:
         shown, unshown = self._judged(_merged(doubts, with_similar=True), judge)
         names = ", ".join(repr(each.column.name) for each in doubts if each.same)
         found = [_compared(each, judged.get(each.id), names) for each in findings]
-        outcome = _outcome(found, shown or judged, unshown or unjudged)
+        outcome = _outcome(findings, shown or judged, unshown or unjudged)
         return [*self.locations.of_build(self._findings(doubts, outcome)), *found]
 
     def _findings(self, doubts: Sequence[Spellings], outcome: str) -> Iterator[Finding]:

@@ -55,11 +55,12 @@ def same_form(text: str) -> str:
     >>> same_form(" <=50K. "), same_form("Not  ill")
     ('<=50K', 'Not ill')
     """
-    visible = IGNORABLE.sub("", text)
-    if not visible.isascii():
-        wide = unicodedata.normalize("NFC", "".join(map(_ordinary_width, visible)))
-        visible = "".join(map(_hyphen, wide))
-    return " ".join(visible.translate(QUOTES).split()).rstrip(TRAILING)
+    if text.isascii() and text.isprintable():  # as most are, for which the rest would take long
+        ordinary = text.replace("`", "'")
+    else:
+        visible = "".join(map(_ordinary_width, IGNORABLE.sub("", text)))
+        ordinary = "".join(map(_hyphen, unicodedata.normalize("NFC", visible))).translate(QUOTES)
+    return " ".join(ordinary.split()).rstrip(TRAILING)
 
 
 def similar_form(text: str) -> str:
@@ -78,8 +79,10 @@ def similar_form(text: str) -> str:
     """
     form, folded = "", same_form(text)
     while folded != form:
-        form, folded = folded, same_form(unicodedata.normalize("NFKC", folded.casefold()))
-    return _number(form)
+        form, folded = folded, folded.casefold()
+        if not folded.isascii():
+            folded = same_form(unicodedata.normalize("NFKC", folded))
+    return form if form[:1].isalpha() else _number(form)
 
 
 def spellings_of_one(texts: Iterable[str], form: Callable[[str], str]) -> list[tuple[str, ...]]:

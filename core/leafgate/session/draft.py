@@ -276,12 +276,13 @@ class TableDraft:
 
     def _with_spellings(self, name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
         """What the policy says of a column, with what the caller says of spellings, which are no values then."""
-        aliases = {**spec.get("aliases", {}), **self.aliases.get(name, {})}
+        given = {str(text): str(value) for text, value in self.aliases.get(name, {}).items()}
+        aliases = {**spec.get("aliases", {}), **given}
         found = {**spec, "aliases": aliases} if aliases else dict(spec)
         if aliases and "values" in spec:
             found["values"] = [value for value in spec["values"] if value not in aliases]
         if name in self.distinct:
-            found["distinct"] = [list(values) for values in self.distinct[name]]
+            found["distinct"] = [list(map(str, values)) for values in self.distinct[name]]
         return found
 
     @cached_property

@@ -17,7 +17,7 @@ import numpy as np
 import leafgate
 from first_policy_cases.adversary import Exposed, Outsider, secret_of
 from first_policy_cases.models import RECIPES, Fitted, Recipe, fit, published_file
-from first_policy_cases.people import TARGET, People, Rng, draw_people
+from first_policy_cases.people import TARGET, People, Rng, draw_people, with_spellings
 from first_policy_cases.published import Published, read_release
 from leafgate import InconclusiveError, LeafgateError
 from leafgate.app import open_session, parse_yaml
@@ -45,7 +45,8 @@ class Outcome:
         kind: of its model.
         how: who wrote the policy: `init` or `audit`; with `, harmless` where a value was declared harmless, with
             `, drop` where people with missing cells are left out, with `, child` where the limits are an organisation's
-            and the policy has its table read otherwise, with `, repaired` where the file is what a repair wrote.
+            and the policy has its table read otherwise, with `, spelled` where a class has two spellings, with
+            `, repaired` where the file is what a repair wrote.
         verdict: pass, fail, inconclusive, invalid, `file alone`, or crash.
         exposed: what the adversary found, where the verdict let it try.
         words: of the error.
@@ -115,8 +116,10 @@ def run_case(seed: int, *, kind: str = "", repair: bool = False, limits: Limits 
     other = rng.spawn(1)[0]  # so that what it decides leaves all else as it is
     changed = by_init and recipe.fit is not None and other.random() < 0.7
     reading = str(other.choice(READINGS)) if changed else ""
+    people = with_spellings(people, rng.spawn(1)[0])
     how = ("init" if by_init else "audit") + (", harmless" if people.harmless or people.edges else "")
     how += f", {reading}" if reading else ""
+    how += ", spelled" if people.meaning else ""
     with warnings.catch_warnings(), tempfile.TemporaryDirectory(prefix="first-policies-") as folder:
         warnings.simplefilter("ignore")
         try:
@@ -168,6 +171,8 @@ def outsider_of(people: People, audited: Audited) -> Outsider:
         name: {spec["role"]} if isinstance(spec["role"], str) else set(spec["role"]) for name, spec in specs.items()
     }
     frame, columns = people.frame, [str(name) for name in people.frame]
+    if people.meaning:
+        frame = frame.assign(**{TARGET: frame[TARGET].replace(dict(people.meaning))})
     if data.get("on_missing") == "drop" and audited.policy["build"]["use"] != "published":  # models saw everybody
         asked = [name for name in columns if "quasi_identifier" in roles[name]]
         frame = frame[frame[asked].notna().all(axis=1)].reset_index(drop=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -37,6 +37,7 @@ class People:
         edges: the owner's intervals of the predicted numbers, the first of which may be known; none for what leafgate
             proposes.
         step: the predicted numbers are public to a multiple of this; 0 where their owner says nothing of it.
+        meaning: of other spellings of classes the class that each means.
     """
 
     frame: pd.DataFrame
@@ -48,6 +49,7 @@ class People:
     predicts_numbers: bool = False
     edges: tuple[float, ...] = ()
     step: float = 0.0
+    meaning: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -116,6 +118,30 @@ def draw_people(rng: Rng, *, numbers: bool, gaps: bool, owned: bool, only_number
         _edges(np.asarray(target, dtype=np.float64)) if numbers and owned and not secrets and rng.random() < 0.4 else ()
     )
     return People(pd.DataFrame(columns), features, names, private, secrets, harmless, numbers, edges, step)
+
+
+SPELLED_SHARE = 0.2
+"""In so many tables of classes some people's class is spelled otherwise."""
+
+
+def with_spellings(people: People, rng: Rng) -> People:
+    """The people; in some tables of classes some of those with one class have another spelling of it."""
+    if people.predicts_numbers or rng.random() >= SPELLED_SHARE:
+        return people
+    cells = people.frame[TARGET].astype(object)
+    value = str(rng.choice(cells.unique()))
+    others = [
+        f"{value} ",
+        f"{value}.",
+        f"{value}\u00a0",
+        f"{value[0]}\u200b{value[1:]}",
+        value.capitalize(),
+        value.upper(),
+    ]
+    spelling = str(rng.choice(np.array(others, dtype=object)))
+    changed = (cells == value) & (rng.random(len(cells)) < rng.choice([0.1, 0.3, 0.5]))
+    frame = people.frame.assign(**{TARGET: cells.where(~changed, spelling)})
+    return replace(people, frame=frame, meaning={spelling: value}) if changed.any() else people
 
 
 def _edges(numbers: Cells) -> tuple[float, ...]:
