@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -232,6 +232,7 @@ class TableDraft:
         release: the release; None where a model is audited.
         is_direct: was the model itself given the table's columns? Features of a pipeline may be made of them.
         class_order: the classes in the order in which the model numbers them, as texts; empty where nobody knows.
+        no_answer: of each column the texts that say that a value is not recorded.
     """
 
     columns: Sequence[FrameColumn]
@@ -244,6 +245,7 @@ class TableDraft:
     release: Release | None = None
     is_direct: bool = False
     class_order: Sequence[str] = ()
+    no_answer: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]
@@ -267,7 +269,16 @@ class TableDraft:
     @cached_property
     def specs(self) -> dict[str, dict[str, Any]]:
         """What the policy says of each column."""
-        return {column.name: self._spec(column) for column in self.columns}
+        return {column.name: self._answered(column.name, self._spec(column)) for column in self.columns}
+
+    def _answered(self, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+        """What the policy says of a column, with its `no_answer`; those that the model has as a class stay one."""
+        texts = self.no_answer.get(name)
+        if texts is None:
+            return spec
+        classes = {*self.class_order, *(() if self.hints is None else self.hints.classes)}
+        kept = [value for value in spec.get("values", ()) if value not in texts or value in classes]
+        return {**spec, **({"values": kept} if "values" in spec else {}), "no_answer": list(texts)}
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
