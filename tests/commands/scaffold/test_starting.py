@@ -144,8 +144,8 @@ def test_a_class_that_is_not_recorded_hides_nobody(tmp_path: Path, mark: str, sa
     assert {key: spec[key] for key in spec if key != "role"} == said
     audit = open_session(policy).audit(search_remedies=False)
     assert audit.report.exit_code == 0
-    assert audit.release is not None
-    assert "street" not in {name for tree in audit.release.trees for name in columns_asked(tree)}
+    assert audit.artifact is not None
+    assert "street" not in {name for tree in audit.artifact.release.trees for name in columns_asked(tree)}
 
 
 @pytest.mark.parametrize("mark", ["NaN", "NULL", "None", "n/a", "#N/A", ".", "(null)", ".A"])
