@@ -288,7 +288,7 @@ def _of_people(
     return Finding(
         value=finite(value),
         passed=passed,
-        people=int(weight.sum()),
+        people=_people_judged(case),
         violations=None if metric.average else int(weight[past].sum()),
         limit=replace(metric.limit, scored=scored),
         evidence=evidence,
@@ -298,6 +298,13 @@ def _of_people(
         remedies=remedies,
         **_common(metric, state, id, result, belief),
     )
+
+
+def _people_judged(case: ScoringContext) -> int:
+    """The people of a finding; everybody where it does not follow from the release whose value is recorded."""
+    own = case.with_own_record()
+    table = own.table if own.judged_rows is None or overall_shares_derivable(own) else own.everyone
+    return int(table.persons.sum())
 
 
 def _scored_people(scores: PeopleScores, past: NDArray[np.bool_]) -> ScoredPeople:

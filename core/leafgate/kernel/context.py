@@ -180,6 +180,7 @@ class ScoringContext:
         prior = None if belief.prior is None else conditioned(belief.prior, column)
         others = tuple(conditioned(each, column) for each in belief.alternative_posteriors)
         posterior = conditioned(belief.posterior, column)
+        self.observed.add(Observation.COMPOSITION)  # which groups are judged at all depends on whose value is recorded
         belief = replace(belief, posterior=posterior, prior=prior, alternative_posteriors=others)
         return replace(
             self,

@@ -234,6 +234,7 @@ class TableDraft:
         class_order: the classes in the order in which the model numbers them, as texts; empty where nobody knows.
         aliases: other spellings of values by the names of columns, each with the value that it means.
         distinct: values that are spelled alike and are different things, by the names of columns.
+        no_answer: of each column the texts that say that a value is not recorded.
     """
 
     columns: Sequence[FrameColumn]
@@ -248,6 +249,7 @@ class TableDraft:
     class_order: Sequence[str] = ()
     aliases: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     distinct: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
+    no_answer: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]
@@ -272,7 +274,11 @@ class TableDraft:
     @cached_property
     def specs(self) -> dict[str, dict[str, Any]]:
         """What the policy says of each column."""
-        return {column.name: self._with_spellings(column.name, self._spec(column)) for column in self.columns}
+        return {column.name: self._said(column) for column in self.columns}
+
+    def _said(self, column: FrameColumn) -> dict[str, Any]:
+        """What the policy says of a column, with what the caller says of its values."""
+        return self._answered(column.name, self._with_spellings(column.name, self._spec(column)))
 
     def _with_spellings(self, name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
         """What the policy says of a column, with what the caller says of spellings, which are no values then."""
@@ -284,6 +290,15 @@ class TableDraft:
         if name in self.distinct:
             found["distinct"] = [list(map(str, values)) for values in self.distinct[name]]
         return found
+
+    def _answered(self, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+        """What the policy says of a column, with its `no_answer`; those that the model has as a class stay one."""
+        texts = self.no_answer.get(name)
+        if texts is None:
+            return spec
+        classes = {*self.class_order, *(() if self.hints is None else self.hints.classes)}
+        kept = [value for value in spec.get("values", ()) if value not in texts or value in classes]
+        return {**spec, **({"values": kept} if "values" in spec else {}), "no_answer": list(texts)}
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

@@ -31,7 +31,16 @@ from leafgate.policy.load import policy_of
 from leafgate.session.audit import Audit, AuditFiles, private_folder, with_files
 from leafgate.session.draft import RoleWords, TableDraft, column_numbers
 from leafgate.session.limit_warnings import decimal_commas, limits_against_table, small_limits, spelled_alike
-from leafgate.session.people import CLASS_NAME, People, people_like, people_of, table_for, value_texts, with_persons
+from leafgate.session.people import (
+    CLASS_NAME,
+    People,
+    people_like,
+    people_of,
+    table_for,
+    unanswered_of,
+    value_texts,
+    with_persons,
+)
 from leafgate.session.proposals import Proposal, SecretShares, propose
 from leafgate.session.python_text import error_in_python, problem_in_python
 from leafgate.session.run import Session, given_words, session_of
@@ -86,6 +95,7 @@ def audit(
     person: Any = None,
     aliases: Mapping[str, Mapping[str, str]] | None = None,
     distinct: Mapping[str, Sequence[Sequence[str]]] | None = None,
+    no_answer: Any = None,
 ) -> Audit:
     """Audit what a fitted model discloses about the people that it was fitted on, before its file is published.
 
@@ -124,6 +134,9 @@ def audit(
             `{"ill": {"Yes": "yes"}}`.
         distinct: values of a secret or the class that are spelled alike and are different things, by the names of
             columns, such as `{"genotype": [["AA", "Aa"]]}`. Without either the audit is inconclusive, or fails.
+        no_answer: values of the class that say that it is not recorded, such as `["unknown", None]` (None: missing
+            cells); or such lists by the names of secrets. Limits judge the other people; whoever has no class that the
+            model knows is left out.
 
     Returns:
         The audit.
@@ -149,6 +162,7 @@ def audit(
             **{"control": control, "encoding": encoding, "trained_by": trained_by, "name": name, "harmless": harmless},
             "person": person,
             **{"aliases": aliases, "distinct": distinct},
+            "no_answer": no_answer,
         }
         _refuse_with_policy(given)
         return _audit_by_policy(model, X, y, test, search_remedies)
@@ -158,9 +172,11 @@ def audit(
     components = _own_components((*_listed(attacks), *_listed(limits)), plugins)
     plugins = Plugins((*plugins.entries, *components))
     subject = _Subject.of(model, plugins, X)
-    people = people_of(X, y, subject.column_names)
+    gaps = no_answer is not None
+    people = people_of(X, y, subject.column_names, gaps=gaps)
+    unanswered = unanswered_of(no_answer, people)
     others = {
-        key: people_like(people, table, key)
+        key: people_like(people, table, key, gaps=gaps)
         for key, table in (("test", test), ("control", control))
         if table is not None
     }
@@ -179,8 +195,10 @@ def audit(
         class_order=subject.class_order,
         aliases=aliases or {},
         distinct=distinct or {},
+        no_answer={name: each.texts for name, each in unanswered.items()},
     )
-    tables = _Tables(people, others, () if draft.hints is None else draft.hints.known)
+    without_answer = [name for name, each in unanswered.items() if each.missing]
+    tables = _Tables(people, others, () if draft.hints is None else draft.hints.known, without_answer)
     answers = None if encoding else subject.answers(X, draft, tables.missing)
     build = _without_none(
         use="published",
@@ -233,11 +251,13 @@ class _Tables:
         people: the people whom the model was fitted on.
         others: test and control people, by the keys of the section `data`.
         known: texts of cells that the model knows, which stand for no missing ones.
+        without_answer: the columns whose missing cells say that the value is not recorded.
     """
 
     people: People
     others: Mapping[str, People]
     known: Collection[str]
+    without_answer: Collection[str] = ()
 
     @cached_property
     def missing(self) -> str:
@@ -256,8 +276,12 @@ class _Tables:
             **{key: f"{key}.csv" for key in self.others},
             "missing": [self.missing] if incomplete else [],
             **({"on_missing": on_missing} if says_missing else {}),  # the claims of a release are about its domains
-            "columns": draft.specs,
+            "columns": {name: self._with_mark(name, spec) for name, spec in draft.specs.items()},
         }
+
+    def _with_mark(self, name: str, spec: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What the policy says of a column, its missing cells among its `no_answer` where they say so."""
+        return spec if name not in self.without_answer else {**spec, "no_answer": [*spec["no_answer"], self.missing]}
 
     def as_files(self) -> dict[str, FrameTable]:
         """The tables as they stand for files, by the keys of the section `data`."""

@@ -31,8 +31,18 @@ class People:
         return [column.name for column in self.columns if column.name != self.target]
 
 
-def people_of(X: Any, y: Any, names: Sequence[str] | None, class_name: str = CLASS_NAME) -> People:  # noqa: N803
-    """The columns of a table with its class; `names` are what the model calls columns that have no names."""
+def people_of(
+    X: Any,  # noqa: N803
+    y: Any,
+    names: Sequence[str] | None,
+    class_name: str = CLASS_NAME,
+    *,
+    gaps: bool = False,
+) -> People:
+    """The columns of a table with its class, in which there may be `gaps`, or none.
+
+    `names` are what the model calls columns that have no names.
+    """
     if X is None:
         raise InvalidError("is missing", place="X", remedy="give the table that the model was fitted on")
     if names is not None and len(names) != getattr(X, "shape", (0,))[-1]:
@@ -48,8 +58,8 @@ def people_of(X: Any, y: Any, names: Sequence[str] | None, class_name: str = CLA
             remedy = nearest_name(y, held, "give the name of a column of X, or the column itself")
             raise InvalidError(f"there is no column {y!r}", place="y", remedy=remedy)
         label = next(column for column in columns if column.name == y)
-        return People(columns, _complete(label).name)
-    label = _complete(single_column(y, class_name, "y"))
+        return People(columns, _complete(label, gaps=gaps).name)
+    label = _complete(single_column(y, class_name, "y"), gaps=gaps)
     _refuse_lengths(columns, label, "X", "y")
     if label.name in held:
         same = next(column for column in columns if column.name == label.name)
@@ -60,11 +70,11 @@ def people_of(X: Any, y: Any, names: Sequence[str] | None, class_name: str = CLA
     return People((*columns, label), label.name)
 
 
-def _complete(label: FrameColumn) -> FrameColumn:
-    """The class; DataError where some are missing."""
-    if label.has_missing:
+def _complete(label: FrameColumn, *, gaps: bool) -> FrameColumn:
+    """The class; DataError where some are missing, and none may be."""
+    if label.has_missing and not gaps:
         gone = int((label.codes < 0).sum())
-        remedy = "leave these rows out of X and y, or give them a value of their own"
+        remedy = "leave these rows out of X and y, or say that they have no class: no_answer=[None]"
         raise DataError(f"{gone:,} value(s) are missing", place="y", remedy=remedy)
     return label
 
@@ -76,16 +86,16 @@ def _refuse_lengths(columns: Sequence[FrameColumn], label: FrameColumn, place: s
         raise DataError(f"has {labels:,} row(s), and {place} has {rows:,}", place=y_place, remedy=remedy)
 
 
-def people_like(people: People, other: Any, place: str) -> People:
-    """Other people with the columns of the table, as `(X, y)` or as a table that has the class."""
+def people_like(people: People, other: Any, place: str, *, gaps: bool = False) -> People:
+    """Other people with the columns of the table, as `(X, y)` or as a table that has the class, maybe with gaps."""
     rows, label = other if isinstance(other, tuple) and len(other) == 2 else (other, people.target)
     columns = {each.name: each for each in table_columns(rows, place, None if has_names(rows) else people.names)}
     if not isinstance(label, str):
         labels = replace(single_column(label, people.target, place), name=people.target)
         _refuse_lengths(list(columns.values()), labels, place, f"the class of {place}")
-        columns[people.target] = _complete(labels)
+        columns[people.target] = _complete(labels, gaps=gaps)
     elif label in columns:
-        columns[people.target] = _complete(replace(columns[label], name=people.target))
+        columns[people.target] = _complete(replace(columns[label], name=people.target), gaps=gaps)
     lacking = [column.name for column in people.columns if column.name not in columns]
     if lacking:
         remedy = f"give {place}=(X, y) with the columns of X"
@@ -118,6 +128,36 @@ def with_persons(people: People, person: Any) -> tuple[People, tuple[str, ...]]:
     names = (f"{PERSON_NAME}{'_' * number}" for number in count())
     name = next(name for name in names if name not in {*people.names, people.target})
     return replace(people, columns=(*people.columns, replace(column, name=name))), (name,)
+
+
+@dataclass(frozen=True)
+class Unanswered:
+    """What says that somebody's value is not recorded: these texts, and whether missing cells do."""
+
+    texts: tuple[str, ...]
+    missing: bool
+
+
+def unanswered_of(no_answer: Any, people: People) -> dict[str, Unanswered]:
+    """What `no_answer` of `leafgate.audit` says of each column; of the class where it is a list.
+
+    Raises:
+        InvalidError: there is no such column, or the class has gaps of which it does not say so.
+    """
+    given = no_answer if isinstance(no_answer, Mapping) else {people.target: [] if no_answer is None else no_answer}
+    names, found = [column.name for column in people.columns], dict[str, Unanswered]()
+    for name, values in given.items():
+        if name not in names:
+            remedy = nearest_name(str(name), names, "name a column of X, or the class")
+            raise InvalidError(f"there is no column {name!r}", place="no_answer", remedy=remedy)
+        listed = [values] if isinstance(values, str) or not hasattr(values, "__iter__") else list(values)
+        if listed:
+            column = single_column(listed, "no_answer", "no_answer")
+            texts = tuple(column.texts[code] for code in column.codes.tolist() if code >= 0)
+            found[str(name)] = Unanswered(texts, column.has_missing)
+    label = next(column for column in people.columns if column.name == people.target)
+    _complete(label, gaps=people.target in found and found[people.target].missing)
+    return found
 
 
 def value_texts(harmless: Any) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from data_files import DATA
 from leafgate import DataError
 from leafgate.api import InvalidError
 from leafgate.app import load_policy, open_session, parse_yaml
-from leafgate.commands.scaffold.policy import MISSING, Files, first_policy
+from leafgate.commands.scaffold.policy import Files, first_policy
+from leafgate.kernel.schema import MISSING_WORDS
+from leafgate.kernel.tree import columns_asked
 from leafgate.session.domains import round_bounds
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\n"), max_size=6)
@@ -118,9 +121,83 @@ def test_missing_cells_and_missing_classes_are_no_obstacle(tmp_path: Path) -> No
         for i in range(90)
     ]
     policy = started(tmp_path, "\n".join(["age,x,z,ill", *cells]), target="ill")
-    assert columns(policy)["ill"]["aliases"] == {"NA": "unknown"}
+    assert columns(policy)["ill"]["no_answer"] == ["NA"]
     run = open_session(policy)
-    assert (run.table.people, run.audit().report.exit_code) == (90, 0)
+    assert (run.table.people, run.table.without_class, run.audit().report.exit_code) == (80, 10, 0)
+
+
+@pytest.mark.parametrize(
+    ("mark", "said"),
+    [
+        ("NULL", {"values": ["n", "y"], "no_answer": ["NULL"]}),
+        ("", {"values": ["n", "y"], "no_answer": [""]}),
+        ("refused", {"values": ["n", "refused", "y"], "no_answer": ["refused"], "missing_is_value": True}),
+        ("None", {"values": ["None", "n", "y"], "no_answer": ["None"], "missing_is_value": True}),
+    ],
+)
+def test_a_class_that_is_not_recorded_hides_nobody(tmp_path: Path, mark: str, said: dict[str, Any]) -> None:
+    """In one street all are ill whose class is recorded: kADET may not tell it from the others."""
+    rows = [f"Elm,{20 + i % 3},{'y' if i % 2 else mark}" for i in range(60)]
+    rows += [f"{'Ash' if i % 4 else 'Oak'},{20 + i % 5},{'ny'[i % 2]}" for i in range(120)]
+    policy = started(tmp_path, "\n".join(["street,age,ill", *rows]), target="ill")
+    spec = columns(policy)["ill"]
+    assert {key: spec[key] for key in spec if key != "role"} == said
+    audit = open_session(policy).audit(search_remedies=False)
+    assert audit.report.exit_code == 0
+    assert audit.artifact is not None
+    assert "street" not in {name for tree in audit.artifact.release.trees for name in columns_asked(tree)}
+
+
+@pytest.mark.parametrize("mark", ["NaN", "NULL", "None", "n/a", "#N/A", ".", "(null)", ".A"])
+def test_numbers_with_a_usual_mark_of_missing_cells_are_numbers(tmp_path: Path, mark: str) -> None:
+    rows = [f"{mark if i % 60 == 0 else 20 + i % 70},{i % 3},{'ny'[i % 2]}" for i in range(600)]
+    policy = started(tmp_path, "\n".join(["age,x,ill", *rows]))
+    missing = parse_yaml(policy.read_bytes(), "policy.yaml")["data"]["missing"]
+    assert (missing, "bounds" in columns(policy)["age"]) == ([mark], True)
+    assert "590 of 600 cells are numbers, the others usual marks of missing cells" in policy.read_text()
+
+
+@pytest.mark.parametrize(
+    ("write", "said"),
+    [
+        (lambda i: f"{1000 + 137 * i:,}", "thousands separators: write 1234"),
+        (lambda i: f"${13 * i}", "currency sign or %"),
+        (lambda i: f"{i}%", "currency sign or %"),
+        (lambda i: f"{i / 7:.2f}".replace(".", ","), "decimal commas: write decimal points (1.5)"),
+        (lambda i: "Total" if i == 199 else str(i), "199 of 200 cells are numbers, and 1 neither"),
+    ],
+)
+def test_init_says_why_a_column_is_none_of_numbers(tmp_path: Path, write: Callable[[int], str], said: str) -> None:
+    rows = [f"{write(i)};{i % 3};{'ny'[i % 2]}" for i in range(200)]
+    assert said in started(tmp_path, "\n".join(["pay;x;ill", *rows])).read_text()
+
+
+LINES = [f"{20 + i % 50},{i % 3},{'ny'[i % 2]}" for i in range(60)]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("\n".join(["# made by me", "age,x,ill", *LINES]).encode(), "a title or a comment"),
+        ("\n".join(["age,x,ill", *LINES, "1,2"]).encode(), "1 row(s) have another number of cells"),
+        ("\n".join(["age,age,ill", *LINES]).encode(), "stands twice in the header"),
+        ("\n".join(["age,x,ill", *LINES]).encode("utf-16"), "`--encoding utf-16`"),
+        ("\n".join(["age,x,ill", *LINES]).encode("utf-16-le"), "`--encoding utf-16-le`"),
+        (b"PK\x03\x04" + bytes(range(256)), "is a spreadsheet or an archive"),
+        (b"age\n1\n2\n", "has one column"),
+    ],
+)
+def test_a_file_that_is_no_table_is_called_what_it_is(tmp_path: Path, content: bytes, said: str) -> None:
+    (tmp_path / "people.csv").write_bytes(content)
+    refused = leafgate("init", tmp_path / "people.csv", "--out", tmp_path / "p.yaml")
+    assert (refused.code, said in refused.err) == (2, True)
+
+
+@pytest.mark.thorough
+def test_a_table_of_3000_columns_gets_a_policy(tmp_path: Path) -> None:
+    header = [*(f"measured_{i:04d}" for i in range(3000)), "ill"]
+    rows = [",".join([*(str((i * j) % 97 / 8) for j in range(3000)), "ny"[i % 2]]) for i in range(1, 41)]
+    assert len(columns(started(tmp_path, "\n".join([",".join(header), *rows])))) == 3001
 
 
 def test_decimal_commas_are_to_be_checked_and_warned_of(tmp_path: Path) -> None:
@@ -202,7 +279,9 @@ def test_any_text_gets_through_a_first_policy_unharmed(
     head = ",".join(["age", quoted(f"x{name}"), "ill"])
     policy = started(folder, table([quoted(text) for text in texts] * 7, head=head), header=True)
     assert set(columns(policy)) == {"age", f"x{name}", "ill"}
-    with contextlib.suppress(DataError) if set(texts) & set(MISSING) else contextlib.nullcontext():  # few may be left
+    with (
+        contextlib.suppress(DataError) if set(texts) & set(MISSING_WORDS) else contextlib.nullcontext()
+    ):  # few may be left
         assert open_session(policy).table.people > 0
 
 

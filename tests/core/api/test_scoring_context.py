@@ -32,7 +32,11 @@ from leafgate.testing.scenarios.contexts import candidates_case, people_case
 
 SECRET = "illness"
 POSTERIOR, PRIOR, COMPOSITION, PEOPLE, OVERALL, TRUTH, NUMBERS, SIZES, MEMBERSHIP = Observation
-PROPERTIES = [name for name, what in vars(ScoringContext).items() if isinstance(what, property | cached_property)]
+PROPERTIES = [
+    name
+    for name, what in vars(ScoringContext).items()
+    if isinstance(what, property | cached_property) and name != "everyone"  # which is the table, as `table` is
+]
 READS_SECRETS = {
     "posterior": {"derived": {POSTERIOR}, "composition": {POSTERIOR, COMPOSITION}},
     "prior": {"derived": {PRIOR}, "composition": {PRIOR}},
