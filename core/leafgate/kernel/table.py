@@ -208,7 +208,7 @@ class Table:
     def has_missing(self, names: Iterable[str]) -> NDArray[np.bool_]:
         """Which records have a missing cell in some of these columns: shape (n_records,)."""
         gaps = (self.frame[name].isna().to_numpy() for name in names)
-        return np.logical_or.reduce([np.zeros(len(self), dtype=np.bool_), *gaps])
+        return np.asarray(np.logical_or.reduce([np.zeros(len(self), dtype=np.bool_), *gaps]))
 
     def records_where(self, kept: NDArray[np.bool_]) -> Table:
         """Some of the records, each with its people."""
