@@ -18,6 +18,7 @@ from leafgate.api import (
     InconclusiveError,
     PositiveFloat,
     Release,
+    Schema,
     Table,
     TableBelief,
     TrainingRows,
@@ -123,14 +124,18 @@ class Rebuild(AttackModel):
             )
         if release.count_semantics == "bootstrap" if by_class else rows is not None and rows.drawn:
             return [_of_draws(release, known, start, seconds, by_class=by_class)]
-        if by_class or rows is None:
-            forest = regions.Forest.of(release, known.complete_schema)
-        else:
-            forest = regions.Forest.of_rows(release, known.complete_schema, rows)
+        counted_rows = None if by_class else rows
+        try:
+            forest = _forest(release, known.complete_schema, counted_rows)
+        except InconclusiveError:
+            if known.set_apart is None:
+                raise
+            known = replace(known, set_apart=None, hardly_missing=frozenset())  # trees without them count differently
+            forest = _forest(release, known.schema, counted_rows)
         groups = _people_with_cells(known)
         n_known, unused = 0, tuple[str, ...]()
         for people in groups:
-            forest, taken, why = _without_known(forest, release, people)
+            forest, taken, why = _without_known(forest, release, people, apart=people is known.set_apart)
             n_known, unused = n_known + taken, (*unused, *why)
         rng = np.random.default_rng([known.seed, 46])
         columns = bounds.bounds_of_columns(forest, [_near(parts) for parts in forest.columns], start + seconds)
@@ -249,8 +254,17 @@ def _people_with_cells(known: AdversaryKnowledge) -> list[Table]:
     return [each for each in (apart, people) if each is not None and each.people]
 
 
-def _without_known(forest: Forest, release: Release, people: Table) -> tuple[Forest, int, tuple[str, ...]]:
+def _forest(release: Release, schema: Schema, rows: TrainingRows | None) -> Forest:
+    """The forest by the classes that leaves count, or by the rows that a file counts."""
+    return regions.Forest.of(release, schema) if rows is None else regions.Forest.of_rows(release, schema, rows)
+
+
+def _without_known(
+    forest: Forest, release: Release, people: Table, *, apart: bool
+) -> tuple[Forest, int, tuple[str, ...]]:
     """The forest of all but these people, how many of them were taken out, and why they were not.
+
+    Those who are set `apart` may be in leaves that nobody else reaches, which the forest does not have.
 
     Raises InconclusiveError where the people are not among those that the trees count.
     """
@@ -266,9 +280,9 @@ def _without_known(forest: Forest, release: Release, people: Table) -> tuple[For
     for number, tree in zip(forest.numbers, forest.trees, strict=True):
         leaf = regions.positions(tree.leaf, routing.leaf_numbers(release.trees[number], people).astype(np.int64))
         taken = np.zeros_like(tree.people)
-        if (leaf < 0).any():
+        if (leaf < 0).any() and not apart:
             raise InconclusiveError(NOT_IN_LEAVES, place="knows.people", remedy="name people of the table")
-        np.add.at(taken, (leaf, label), people.weight)
+        np.add.at(taken, (leaf[leaf >= 0], label[leaf >= 0]), people.weight[leaf >= 0])
         trees.append(replace(tree, people=tree.people - taken))
         if (trees[-1].people < 0).any():
             raise InconclusiveError(NOT_IN_LEAVES, place="knows.people", remedy="name people of the table")

@@ -37,7 +37,7 @@ def people() -> pd.DataFrame:
 
 def as_read(folder: Path, **options: Any) -> pd.DataFrame:
     people().to_csv(folder / "people.csv", index=False)
-    return pd.read_csv(folder / "people.csv", **options)
+    return pd.DataFrame(pd.read_csv(folder / "people.csv", **options))
 
 
 def fitted(table: pd.DataFrame, *steps: Any) -> Any:

@@ -10,6 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
@@ -39,8 +42,8 @@ def proved_by_milp(model: DecisionTreeClassifier, table: pd.DataFrame, ill: pd.S
     tree, yes = model.tree_, (ill == "yes").to_numpy().astype(int)
     leaf_counts = np.rint(tree.value[:, 0] * tree.n_node_samples[:, None])
     gone = table["hiv"].isna().to_numpy()
-    rows = table.to_numpy().astype(np.float32)
-    np.subtract.at(leaf_counts, (tree.apply(rows[gone]), yes[gone]), 1)
+    cells_of_all = table.to_numpy().astype(np.float32)
+    np.subtract.at(leaf_counts, (tree.apply(cells_of_all[gone]), yes[gone]), 1)
     groups = table[~gone].groupby(["age", "ward"]).size().reset_index(name="people")
     n = len(groups)
     cells = groups[["age", "ward"]].to_numpy()
@@ -68,7 +71,7 @@ def proofs_agree(seed: int, blank: Blank, folder: Path) -> int:
     rng = np.random.default_rng(seed)
     table, ill = people(rng, int(rng.integers(60, 250)))
     column = str(rng.choice(["age", "ward", "hiv"]))
-    others = {key: people(rng, 90) for key in ("control", "test")}
+    others: dict[str, Any] = {key: people(rng, 90) for key in ("control", "test")}
     if blank in others:
         others[blank] = with_blank(others[blank][0], column), others[blank][1]
     if blank == "table":
@@ -107,3 +110,49 @@ def test_leaf_constraints_prove_what_an_integer_programme_proves(blank: Blank, t
 @pytest.mark.parametrize("blank", BLANKS)
 def test_of_50_tables_each_the_proofs_are_those_of_an_integer_programme(blank: Blank, tmp_path: Path) -> None:
     assert sum(proofs_agree(seed, blank, tmp_path / str(seed)) for seed in range(50))
+
+
+ROWS = [
+    *[(0, 0, "a", 1), (0, 0, "b", 2), (0, 1, "a", 1), (0, 1, "b", 6)],
+    *[(1, 0, "a", 3), (1, 0, "b", 2), (1, 1, "a", 3), (1, 1, "b", 3)],
+]
+"""Cells of two columns, a class, and how many people have them; a tree has a leaf for each pair of cells."""
+
+
+def proved_cells(blank: Blank, declared: bool = False, encoder: Any = "passthrough") -> Any:
+    """The share of cells of x0 and x1 that `rebuild` proves."""
+    people = pd.DataFrame([row[:3] for row in ROWS for _ in range(row[3])], columns=["x0", "x1", "y"])
+    tables = {"table": people, "control": people.assign(x1=1 - people["x1"]), "test": people}
+    if blank in tables:
+        tables[blank] = with_blank(tables[blank], "x0")
+    role = {"role": "quasi_identifier", "values": ["0", "1"], **({"missing": True} if declared else {})}
+    table = tables["table"]
+    prepare = make_column_transformer((encoder, ["x0", "x1"]))
+    model = make_pipeline(prepare, DecisionTreeClassifier(random_state=0)).fit(table[["x0", "x1"]], table["y"])
+    audit = leafgate.audit(
+        model,
+        table,
+        "y",
+        control=(tables["control"][["x0", "x1"]], tables["control"]["y"]),
+        roles={"x0": role, "x1": role},
+        attacks=["rebuild"],
+        limits=[{"use": "reconstructed_cells", "counted": "proved", "at_most": 0.95}],
+        search_remedies=False,
+    )
+    finding = next(each for each in document(audit.report, "auditor")["findings"] if "reconstructed" in each["metric"])
+    return finding["evidence"].get("proved_cells"), finding["evidence"].get("not_judged")
+
+
+@pytest.mark.parametrize("encoder", ["passthrough", OneHotEncoder()], ids=["numbers", "one hot"])
+def test_rebuild_proves_every_cell(encoder: Any) -> None:
+    assert proved_cells("nowhere", encoder=encoder) == (42, None)
+    assert proved_cells("control", encoder=encoder) == (42, None)
+
+
+def test_rebuild_takes_out_the_few_who_miss_a_cell() -> None:
+    proved, not_judged = proved_cells("table")
+    assert (proved, not_judged) == (40, "1 people with missing cells that hardly anybody has")
+
+
+def test_declared_missing_cells_prove_less() -> None:
+    assert proved_cells("nowhere", declared=True)[0] < 42

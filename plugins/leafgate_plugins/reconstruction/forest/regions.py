@@ -31,10 +31,7 @@ from leafgate.api import (
 NOT_COUNTED = "it does not count the people of each class on all its leaves"
 NOT_EVERYBODY = "some values have no branch in it, so that it counts a part of the people"
 COUNTS = "publish counts on leaves, or leave this attack out where nobody sees any"
-PASSES_ALL = (
-    "declare only `values` that the model takes; where it takes no missing cells, leave such people out by "
-    "`on_missing: drop`"
-)
+TAKES_SOME = "declare only `values` that the model takes; where it takes no missing cells, say `on_missing: drop`"
 OTHER_PEOPLE = "the trees count different numbers of people, so that they are of different tables"
 NO_WHOLE_PEOPLE = "the leaves count no whole people, or nobody"
 EVERYBODY = ("",)
@@ -316,7 +313,7 @@ class Forest:
         if not numbers:
             raise InconclusiveError(
                 f"no tree of the release can be used: {reasons[0] if reasons else 'there is none'}",
-                remedy=PASSES_ALL if NOT_EVERYBODY in reasons else COUNTS,
+                remedy=TAKES_SOME if NOT_EVERYBODY in reasons else COUNTS,
             )
         names = [c.name for c in schema.columns if any(c.name in possible for each in used for possible, _ in each)]
         columns = [
@@ -386,7 +383,7 @@ def _counted(reached: Leaves, columns: Sequence[ColumnParts], counts: Floats | N
 
 def positions(own: Ids, leaf: Ids) -> Ids:
     """The position of each leaf among `own`; -1 for a leaf that is not there."""
-    position = np.full(int(max(own.max(), leaf.max())) + 1, -1)
+    position = np.full(int(max(own.max(), leaf.max(initial=0))) + 1, -1)
     position[own] = np.arange(len(own))
     return np.asarray(position[leaf])
 
