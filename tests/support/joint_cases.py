@@ -166,10 +166,13 @@ class Case:
             np.add.at(counts, (np.arange(len(tables)), reached[private[:, i]], label[:, i]), times[i])
         return counts
 
-    def all_tables(self) -> Tables:
-        """Every table that agrees with all releases: shape (n_tables, n_people), label * n_private + private cell."""
+    def all_tables(self, at: int | None = None) -> Tables:
+        """Every table that agrees with all releases: shape (n_tables, n_people), label * n_private + private cell.
+
+        Where classes may have changed, they are those of the version `at` for its people, and else the latest ones.
+        """
         if self.history is not None:
-            return self._all_histories()
+            return self._all_histories(at)
         n_states = self.n_labels * self.n_private
         every = np.array([*itertools.product(range(n_states), repeat=len(self.label))])
         truth = (self.label * self.n_private + self.private)[None]
@@ -230,8 +233,8 @@ class Case:
                 fits &= np.asarray((label[:, alike] == value).sum(axis=1) >= least)
         return fits
 
-    def _all_histories(self) -> Tables:
-        """Every latest class of everybody for which classes in the other tables agree with all releases."""
+    def _all_histories(self, at: int | None) -> Tables:
+        """Every class of everybody in one version for which classes in the other tables agree with all releases."""
         assert self.n_private == 1
         assert self.history is not None
         n_versions, n = len(self.versions), len(self.label)
@@ -250,8 +253,11 @@ class Case:
             is_in = np.array(there).T[None]
             differ = np.where(is_in, every, 99).min(axis=1) != np.where(is_in, every, -1).max(axis=1)
             agrees &= (differ & is_in.any(axis=1)).sum(axis=1) <= self.change.at_most
-        latest = np.array([row.index(True) if any(row) else 0 for row in there])
-        return np.unique(every[agrees][:, latest, np.arange(n)], axis=0)
+        agrees &= self._known_fit(every[:, 0])
+        asked = np.array([row.index(True) if any(row) else 0 for row in there])
+        if at is not None:
+            asked = np.where(np.array(there)[:, at], at, asked)
+        return np.unique(every[agrees][:, asked, np.arange(n)], axis=0)
 
     def _may_be(self, way: tuple[int, ...], there: list[bool]) -> bool:
         """May somebody who is in these versions have had these classes? Where she is not, 0 stands for any."""
@@ -446,6 +452,13 @@ COUNTED: tuple[Counted, ...] = ("exact", "sampled", "bootstrap")
 def known_case(rng: np.random.Generator, *, n_private: int = 1) -> Case:
     """Some people, of whom the classes of some are known."""
     case = random_case(rng, most_people=8 if n_private == 1 else 5, n_private=n_private)
+    latest = case.versions[0].people
+    return replace(case, known=tuple(latest[rng.random(len(latest)) < 0.4].tolist()))
+
+
+def changing_known_case(rng: np.random.Generator) -> Case:
+    """Some people whose class may have changed, of whom the classes of some in the latest version are known."""
+    case = changing_case(rng)
     latest = case.versions[0].people
     return replace(case, known=tuple(latest[rng.random(len(latest)) < 0.4].tolist()))
 

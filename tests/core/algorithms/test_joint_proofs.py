@@ -14,6 +14,7 @@ from joint_cases import (
     Forgotten,
     Tables,
     changing_case,
+    changing_known_case,
     drawn_case,
     known_case,
     random_case,
@@ -57,6 +58,20 @@ def test_proofs_equal_the_enumeration_where_people_are_drawn_known_or_change(mak
 @pytest.mark.parametrize("seed", seeds(30))
 def test_proofs_equal_the_enumeration_where_people_are_known_and_a_column_is_private(seed: int) -> None:
     assert_equal_to_enumeration(known_case(np.random.default_rng(seed), n_private=2))
+
+
+@pytest.mark.parametrize("seed", seeds(60))
+def test_proofs_about_an_older_class_equal_the_enumeration_where_the_latest_class_of_some_is_known(seed: int) -> None:
+    case = changing_known_case(np.random.default_rng(seed))
+    weight, known = np.ones(len(case.label), dtype=np.int64), case.known_people()
+    for at in range(len(case.versions)):
+        system = joint_system(
+            case.sources(), weight, case.schema, case.schema["y"], change=case.change, known=known, at=-at
+        )
+        found, label = joint_proofs(system), case.all_tables(at)
+        for number in range(system.n_classes):
+            possible = [(label[:, system.class_of == number] == value).any() for value in range(case.n_labels)]
+            assert (found.state[number] == np.where(possible, POSSIBLE, IMPOSSIBLE)).all()
 
 
 @pytest.mark.slow

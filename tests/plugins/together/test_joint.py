@@ -374,6 +374,23 @@ def test_all_others_are_proved_where_everybody_with_the_value_is_known(folder: F
     assert without.posterior["yes"].tolist() == [0.2, 0.2]
 
 
+@pytest.mark.parametrize("by_town", [True, False])
+def test_known_people_are_known_as_of_the_audited_table(folder: Folder, by_town: bool) -> None:
+    old_rows = [(f"p{i:03}", 1, "b" if i == 9 else "a", "yes" if i < 3 else "no") for i in range(10)]
+    rows = [*old_rows[:-1], (*old_rows[-1][:3], "yes")]  # the known person, alone in her town, fell ill in between
+    old, new = folder.table("old.csv", old_rows), folder.table("new.csv", rows)
+    (folder.path / "known.csv").write_text("age,town,ill\n1,b,yes\n")
+    (folder.path / "paper.csv").write_text("count,town,ill\n3,a,yes\n6,a,no\n1,b,no\n")
+    build = {"use": "kadet", "k": 10}
+    folder.release("old.json", old, build=build)
+    paper = {"path": "paper.csv", "counts": ["town", "ill"]} if by_town else {"path": "old.json"}
+    changes = {"secret_may_change": [["no", "yes"]], "knows": {"people": "known.csv"}}
+    belief, _ = folder.belief(new, build=build, releases=[paper | {"data": old}], **changes)
+    assert proved_and_right(belief, rows) == 1
+    unused = belief.evidence.get("unused", [])
+    assert any("in an older table" in reason for reason in unused) == by_town
+
+
 def test_counts_of_a_sample_are_lower_limits_that_can_break_a_limit(folder: Folder) -> None:
     rows = [(f"p{i:03}", 1, "a", "yes" if i < 10 else "no") for i in range(20)]
     table = folder.table("people.csv", rows)
