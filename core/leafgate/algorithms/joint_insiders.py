@@ -7,6 +7,7 @@ their values, so that a value counts as certain where it is for each cell that a
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,13 +17,16 @@ import numpy as np
 
 from leafgate.algorithms.joint_classes import JointSystem
 from leafgate.algorithms.joint_networks import Network
-from leafgate.algorithms.joint_proofs import IMPOSSIBLE, OPEN, JointProofs, by_cell, joint_proofs
+from leafgate.algorithms.joint_proofs import IMPOSSIBLE, OPEN, JointProofs, assignment_with, by_cell, joint_proofs
 from leafgate.algorithms.leaf_statements import NO_LIMIT
 from leafgate.errors import InconclusiveError
 from leafgate.kernel.arrays import Ids, Mask
 
 MAX_PROOFS = 1_000_000
 """Proofs are kept up to this number, for memory; what further ones prove is open."""
+
+MIN_SPREAD = 8
+"""In parts of fewer classes insiders are tried without a search for witnesses that are good for all of them."""
 
 Pair = int
 """A joint class and a value: class * n_values + value."""
@@ -62,7 +66,7 @@ def insider_proofs(proofs: JointProofs, *, insiders: int, time_limit: float = fl
         search.open |= (proofs.state != IMPOSSIBLE) & ~proofs.proved.any(axis=1, keepdims=True)
     else:
         for part in _parts(proofs):
-            search.decide(part)
+            search.decide(search.spread(part))
     return search.result()
 
 
@@ -209,6 +213,25 @@ class _Search:
     def seconds(self) -> float:
         """What is left of the time."""
         return self.deadline - time.monotonic()
+
+    def spread(self, part: _Part) -> _Part:
+        """The part with witnesses in which any two classes have many combinations of values.
+
+        Where people of two classes can have any values, these rule out nearly all that insiders may be certain of. The
+        classes of which a binary digit of the number is 1 are to have one value, and the others another.
+        """
+        number, values = np.arange(len(part.classes)), range(len(part.system.values))
+        if part.network is not None or len(number) < MIN_SPREAD:
+            return part
+        digits = range(len(number).bit_length())
+        wanted = [np.full(len(number), value) for value in values]
+        wanted += [np.where(number >> i & 1, *pair) for i in digits for pair in itertools.permutations(values, 2)]
+        found = []
+        for value in wanted:
+            if self.seconds > 0:
+                witness = assignment_with(part.system, number * len(values) + value, time_limit=self.seconds)
+                found += [] if witness is None else [witness]
+        return part.with_witnesses(found)
 
     def decide(self, part: _Part, told: tuple[Pair, ...] = (), first: int = 0) -> None:
         """Decide what one insider more is certain of, for each cell of a part from the first one.

@@ -190,7 +190,8 @@ def joint_proofs(
 
     Args:
         system: what the releases state.
-        witnesses: assignments that may agree with everything, so that less has to be searched.
+        witnesses: assignments that agree with everything, where some are known; then little is left to find, and trees
+            are not taken two by two first.
         time_limit: seconds after which no new question is put to the solver; what was not answered is OPEN.
 
     Returns:
@@ -247,13 +248,13 @@ class _Search:
         """
         if not (self.state == OPEN).any() and (self.witnesses or not self.system.n_classes):
             return None
-        network = self._decide_by_networks()
+        network = None if self.witnesses else self._decide_by_networks()
         maybe = self._decide_by_relaxation() & (self.state == OPEN)
         if network is not None and self.witnesses:
             self._look_along(network, maybe)
             maybe &= self.state == OPEN
         while (maybe.any() or not self.witnesses) and self.seconds > 0:
-            found, complete = self._whole_assignment(self._most_pairs(maybe))
+            found, complete = self.whole_assignment(self._most_pairs(maybe))
             if found is not None and self.learn(found):
                 maybe &= self.state == OPEN
                 if int(maybe.sum()) <= MANY_PAIRS:
@@ -386,7 +387,7 @@ class _Search:
                 self.proofs.append(proof)
                 self.branched.reshape(-1)[pair] = False
 
-    def _whole_assignment(self, objective: _Objective) -> tuple[Ids | None, bool]:
+    def whole_assignment(self, objective: _Objective) -> tuple[Ids | None, bool]:
         """A good assignment, and whether it is certain that none has anything of the objective."""
         solution = self.program.whole_assignment(objective, self.seconds)
         if solution is None:
@@ -395,6 +396,17 @@ class _Search:
             return None, True
         assignment = np.rint(solution.people).astype(np.int64)
         return (assignment, solution.complete) if check_witness(self.system, assignment) else (None, False)
+
+
+def assignment_with(system: JointSystem, pairs: Ids, *, time_limit: float) -> Ids | None:
+    """An assignment with somebody in many of some pairs of a class and a value; None where none was found in time.
+
+    Args:
+        system: what the releases state.
+        pairs: shape (n_pairs,), their numbers, class * n_values + value.
+        time_limit: seconds.
+    """
+    return _Search(system, time.monotonic() + time_limit).whole_assignment(_Objective.of_pairs(system, pairs))[0]
 
 
 def by_cell(system: JointSystem, people: Ids) -> Ids:
