@@ -76,7 +76,8 @@ def _is_known(label: Any, person: int) -> bool:
     return bool((label[:, person] == label[0, person]).all())
 
 
-def assert_equal_to_enumeration(case: Case, insiders: int = 1) -> None:
+def assert_equal_to_enumeration(case: Case, insiders: int = 1) -> bool:
+    """Assert that proofs are what is true of all tables; whether one insider is certain of anything."""
     proofs = proofs_of(case)
     found, class_of = insider_proofs(proofs, insiders=insiders), proofs.system.class_of.tolist()
     rows, sometimes = certain_rows(case, class_of, 1)
@@ -91,6 +92,7 @@ def assert_equal_to_enumeration(case: Case, insiders: int = 1) -> None:
         sometimes |= more_sometimes
     is_open = {(int(joint), int(value)) for joint, value in np.argwhere(found.open)}
     assert is_open == sometimes if insiders == 1 else is_open >= sometimes
+    return bool(rows)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -109,3 +111,34 @@ def test_one_insider_equals_the_enumeration_where_people_are_drawn_known_or_chan
 @pytest.mark.parametrize("seed", seeds(10))
 def test_two_insiders_are_certain_of_what_the_enumeration_says(kind: str, seed: int) -> None:
     assert_equal_to_enumeration(random_case(np.random.default_rng(seed), **KINDS[kind]), 2)  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_one_insider_of_two_thousand_pairs_and_triples_equals_the_enumeration() -> None:
+    tried = with_proofs = 0
+    rng = np.random.default_rng(59)
+    while tried < 2_000:
+        case = random_case(rng, **KINDS["two values" if tried % 4 else "three values"])  # type: ignore[arg-type]
+        if len(case.versions) > 1:
+            with_proofs += assert_equal_to_enumeration(case)
+            tried += 1
+    assert with_proofs > 300
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", MAKERS)
+def test_one_insider_equals_the_enumeration_in_two_hundred_more_cases(make: Any) -> None:
+    for seed in range(200):
+        assert_equal_to_enumeration(make(np.random.default_rng(1_000_000 + seed)))
+
+
+def test_what_insiders_prove_is_open_without_time() -> None:
+    checked = set()
+    for seed in range(12):
+        proofs = proofs_of(random_case(np.random.default_rng(seed), most_people=9))
+        (certain,) = insider_proofs(proofs, insiders=1).certain
+        without_time = insider_proofs(proofs, insiders=1, time_limit=0.0)
+        assert not len(without_time.certain[0])
+        assert without_time.open[certain[:, 1, 0], certain[:, 1, 1]].all()
+        checked |= {proofs.network is None} if len(certain) else set()
+    assert checked == {True, False}
