@@ -123,6 +123,13 @@ class _Part:
         found[joint] = (others == size[joint]).all(axis=0)
         return np.asarray(found & (size > 0)[:, None] & ~self.known)
 
+    @property
+    def fewest_witnesses(self) -> list[Ids]:
+        """Some witnesses that have somebody wherever any has: for each pair the one with the most people."""
+        if not len(self.witnesses):
+            return []
+        return [*self.witnesses[np.unique(self._people.argmax(axis=0))]]
+
     @cached_property
     def _people(self) -> Ids:
         """The people of each class by their value in each witness: shape (n_witnesses, n_classes, n_values)."""
@@ -269,7 +276,7 @@ class _Search:
             self.open[part.classes] |= maybe
             return np.zeros_like(maybe), ()
         others = part.beside(cell)
-        given = [*others.witnesses]
+        given = others.fewest_witnesses
         try:
             proofs = joint_proofs(others.system, witnesses=given, time_limit=self.seconds)
         except InconclusiveError:

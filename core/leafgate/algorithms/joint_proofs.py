@@ -53,6 +53,9 @@ MIP_GAP = 0.3
 MANY_PAIRS = 2_000
 """Up to so many pairs are looked for one by one, near an assignment that is known."""
 
+FEW_PAIRS = 8
+"""Up to so many pairs are looked for near an assignment that is given, before anything is looked for everywhere."""
+
 NEAR_SECONDS = 2.0
 """The search near a known assignment ends after this for each pair: what it does not find is looked for everywhere."""
 
@@ -248,7 +251,11 @@ class _Search:
         """
         if not (self.state == OPEN).any() and (self.witnesses or not self.system.n_classes):
             return None
-        network = None if self.witnesses else self._decide_by_networks()
+        network = None
+        if not self.witnesses:
+            network = self._decide_by_networks()
+        elif int((self.state == OPEN).sum()) <= FEW_PAIRS:
+            self._look_near(self.witnesses[0], self.state == OPEN)
         maybe = self._decide_by_relaxation() & (self.state == OPEN)
         if network is not None and self.witnesses:
             self._look_along(network, maybe)
