@@ -166,10 +166,22 @@ class Case:
             np.add.at(counts, (np.arange(len(tables)), reached[private[:, i]], label[:, i]), times[i])
         return counts
 
-    def all_tables(self) -> Tables:
-        """Every table that agrees with all releases: shape (n_tables, n_people), label * n_private + private cell."""
+    def all_states(self) -> Tables:
+        """Every state of everybody that agrees with all releases: shape (n_tables, n_people, n_parts).
+
+        A state is what a person knows of herself: her class and private cell, or her classes in all versions.
+        """
         if self.history is not None:
-            return self._all_histories()
+            return self._agreeing_histories().transpose(0, 2, 1)
+        return np.stack(np.divmod(self.all_tables(), self.n_private), axis=2)
+
+    def all_tables(self, at: int | None = None) -> Tables:
+        """Every table that agrees with all releases: shape (n_tables, n_people), label * n_private + private cell.
+
+        Where classes may have changed, they are those of the version `at` for its people, and else the latest ones.
+        """
+        if self.history is not None:
+            return self._all_histories(at)
         n_states = self.n_labels * self.n_private
         every = np.array([*itertools.product(range(n_states), repeat=len(self.label))])
         truth = (self.label * self.n_private + self.private)[None]
@@ -230,8 +242,21 @@ class Case:
                 fits &= np.asarray((label[:, alike] == value).sum(axis=1) >= least)
         return fits
 
-    def _all_histories(self) -> Tables:
-        """Every latest class of everybody for which classes in the other tables agree with all releases."""
+    def _all_histories(self, at: int | None) -> Tables:
+        """Every class of everybody in one version for which classes in the other tables agree with all releases."""
+        asked = self.latest
+        if at is not None:
+            asked = np.where(np.isin(np.arange(len(self.label)), self.versions[at].people), at, asked)
+        return np.unique(self._agreeing_histories()[:, asked, np.arange(len(self.label))], axis=0)
+
+    @property
+    def latest(self) -> NDArray[np.int64]:
+        """For each person the latest version with her; the first one for people who are in none."""
+        there = np.array([np.isin(np.arange(len(self.label)), version.people) for version in self.versions])
+        return np.where(there.any(axis=0), there.argmax(axis=0), 0)
+
+    def _agreeing_histories(self) -> Tables:
+        """All classes of everybody in all versions that agree with all releases: shape (n_tables, n_versions, n)."""
         assert self.n_private == 1
         assert self.history is not None
         n_versions, n = len(self.versions), len(self.label)
@@ -250,8 +275,7 @@ class Case:
             is_in = np.array(there).T[None]
             differ = np.where(is_in, every, 99).min(axis=1) != np.where(is_in, every, -1).max(axis=1)
             agrees &= (differ & is_in.any(axis=1)).sum(axis=1) <= self.change.at_most
-        latest = np.array([row.index(True) if any(row) else 0 for row in there])
-        return np.unique(every[agrees][:, latest, np.arange(n)], axis=0)
+        return every[agrees & self._known_fit(every[:, 0])]
 
     def _may_be(self, way: tuple[int, ...], there: list[bool]) -> bool:
         """May somebody who is in these versions have had these classes? Where she is not, 0 stands for any."""
@@ -450,6 +474,13 @@ def known_case(rng: np.random.Generator, *, n_private: int = 1) -> Case:
     return replace(case, known=tuple(latest[rng.random(len(latest)) < 0.4].tolist()))
 
 
+def changing_known_case(rng: np.random.Generator) -> Case:
+    """Some people whose class may have changed, of whom the classes of some in the latest version are known."""
+    case = changing_case(rng)
+    latest = case.versions[0].people
+    return replace(case, known=tuple(latest[rng.random(len(latest)) < 0.4].tolist()))
+
+
 def changing_case(rng: np.random.Generator) -> Case:
     """Some people whose class may have changed between the releases, in the allowed directions, or so many of them."""
     n_labels = int(rng.integers(2, 4))
@@ -474,7 +505,5 @@ def changing_case(rng: np.random.Generator) -> Case:
             allowed = rng.permutation(n)[: change.at_most]
             older = np.where(np.isin(np.arange(n), allowed), older, case.label) if len(history) == 1 else history[-1]
         history.append(older)
-    there = np.array([np.isin(np.arange(n), version.people) for version in case.versions])
-    latest = np.where(there.any(axis=0), there.argmax(axis=0), 0)
     history_of = np.array(history)
-    return replace(case, history=history_of, label=history_of[latest, np.arange(n)])
+    return replace(case, history=history_of, label=history_of[case.latest, np.arange(n)])

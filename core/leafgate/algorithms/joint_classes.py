@@ -633,6 +633,8 @@ class _Constraints:
     def add_known(self, known: Table, record: Ids, record_of_class: Ids, secret: Column) -> None:
         """Add that so many people with a record have the secrets that are known of them.
 
+        Their class is known as it is in the latest table, whichever table is asked about.
+
         Args:
             known: the people.
             record: shape (n_known,), their records.
@@ -641,6 +643,7 @@ class _Constraints:
         """
         targets = [column.name for column in known.schema.having("class")]
         names = [name for name in dict.fromkeys([*targets, secret.name]) if name in known.schema]
+        latest = self.cells.label[:, -1]
         codes = np.stack([record, *(known.codes(name) for name in names)], axis=1)
         rows, row_of = np.unique(codes, axis=0, return_inverse=True)
         people = np.bincount(row_of.reshape(-1), weights=known.weight, minlength=len(rows)).astype(np.int64)
@@ -648,8 +651,7 @@ class _Constraints:
         for row, least in zip(rows, people.tolist(), strict=True):
             fits = own == row[0]
             for name, code in zip(names, row[1:].tolist(), strict=True):
-                column = self.cells.value if name == secret.name else self.cells.label[:, -1]
-                fits &= (column == code) | (code < 0)
+                fits &= ((latest if name in targets else self.cells.value) == code) | (code < 0)
             cells = np.flatnonzero(fits)
             self._add(cells, np.ones(len(cells), dtype=np.int64), least, NO_LIMIT)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from graphlib import TopologicalSorter
@@ -106,11 +106,35 @@ class Network:
         fits = ((sums >= self.low[1:]) & (sums <= self.high[1:])).all() and ((people >= 0) & (people <= size)).all()
         return people if fits else None
 
-    def residual(self, people: Ids) -> list[tuple[int, int]]:
-        """The arcs along which one more person with the second value can flow."""
-        through = self.through(people)
-        steps = ((node, self._steps(node, people, through)) for node in range(len(self.low)))
-        return sorted({(node, other) for node, found in steps for other, _, _ in found if other != node})
+    def residual(self, people: Ids) -> Ids:
+        """The arcs along which one more person with the second value can flow: shape (n_arcs, 2), some twice."""
+        through, node = self.through(people), np.arange(len(self.low))
+        rises, falls = through < self.high, through > self.low
+        is_first = node <= self.n_first
+        rises[FREE] = falls[FREE] = False
+        more, less = people < self.system.size, people > 0
+        to_free, from_free = np.where(is_first, falls, rises), np.where(is_first, rises, falls)
+        start = [self.start[more], self.end[less], node[to_free], np.full(int(from_free.sum()), FREE)]
+        end = [self.end[more], self.start[less], np.full(int(to_free.sum()), FREE), node[from_free]]
+        return np.stack([np.concatenate(start), np.concatenate(end)], axis=1)
+
+    def components(self, people: Ids) -> Ids:
+        """The strong component of the residual graph that each node is in: shape (n_nodes,)."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        arcs, n = self.residual(people), len(self.low)
+        graph = coo_array((np.ones(len(arcs)), (arcs[:, 0], arcs[:, 1])), shape=(n, n)).tocsr()
+        return np.asarray(connected_components(graph, directed=True, connection="strong")[1])
+
+    def beside(self, joint: int, value: int) -> Network:
+        """The network of all others, where somebody of a class has this value (0 or 1)."""
+        size, low, high = self.system.size.copy(), self.low.copy(), self.high.copy()
+        size[joint] -= 1
+        nodes = [self.start[joint], self.end[joint]]
+        low[nodes] -= value
+        high[nodes] -= value
+        return replace(self, system=replace(self.system, size=size), low=low, high=high)
 
     @cached_property
     def n_first(self) -> int:
@@ -126,16 +150,10 @@ class Network:
 
     def potentials(self, people: Ids) -> Ids:
         """For each node the position of its strong component in an order along the residual arcs; FREE has 0."""
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
-        arcs = self.residual(people)
-        n = len(self.low)
-        ends = np.array(arcs, dtype=np.int64).reshape(len(arcs), 2)
-        graph = coo_array((np.ones(len(arcs)), (ends[:, 0], ends[:, 1])), shape=(n, n)).tocsr()
-        n_parts, part = connected_components(graph, directed=True, connection="strong")
+        part = self.components(people)
+        n_parts = int(part.max()) + 1
         sorter: TopologicalSorter[int] = TopologicalSorter(dict.fromkeys(range(n_parts), ()))
-        for a, b in ends.tolist():
+        for a, b in self.residual(people).tolist():
             if part[a] != part[b]:
                 sorter.add(int(part[b]), int(part[a]))  # what an arc leads to comes later
         position = np.zeros(n_parts, dtype=np.int64)

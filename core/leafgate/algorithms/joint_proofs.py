@@ -53,6 +53,9 @@ MIP_GAP = 0.3
 MANY_PAIRS = 2_000
 """Up to so many pairs are looked for one by one, near an assignment that is known."""
 
+FEW_PAIRS = 8
+"""Up to so many pairs are looked for near an assignment that is given, before anything is looked for everywhere."""
+
 NEAR_SECONDS = 2.0
 """The search near a known assignment ends after this for each pair: what it does not find is looked for everywhere."""
 
@@ -160,9 +163,7 @@ class JointProofs:
         proofs: each checked by `check_proof`, together for all impossible pairs but those that are `branched`.
         branched: shape (n_classes, n_values), the impossible pairs for which the solver searched all branches, and no
             proof by a sum of constraints was found.
-        to_insider: shape (n_classes, n_values, n_values) where it was asked: for the own value of one member of a class
-            and a value, POSSIBLE where all others certainly have that value, given the own value, IMPOSSIBLE where they
-            need not, OPEN where neither was found in time. Only pairs of which the own value is possible count.
+        network: the network of the whole system, where it is one and was decided.
     """
 
     system: JointSystem
@@ -170,7 +171,7 @@ class JointProofs:
     witnesses: Sequence[Ids]
     proofs: Sequence[Proof]
     branched: Mask
-    to_insider: Ids | None = None
+    network: Network | None = None
 
     @property
     def proved(self) -> Mask:
@@ -185,12 +186,15 @@ class JointProofs:
         return np.asarray((self.state != IMPOSSIBLE) & (others == 0) & ~self.proved)
 
 
-def joint_proofs(system: JointSystem, *, insiders: int = 0, time_limit: float = float("inf")) -> JointProofs:
+def joint_proofs(
+    system: JointSystem, *, witnesses: Sequence[Ids] = (), time_limit: float = float("inf")
+) -> JointProofs:
     """What follows from several releases for the people of each joint class.
 
     Args:
         system: what the releases state.
-        insiders: 1 to find out also what a member of a class, who knows her own value, is certain of; 0 otherwise.
+        witnesses: assignments that agree with everything, where some are known; then little is left to find, and trees
+            are not taken two by two first.
         time_limit: seconds after which no new question is put to the solver; what was not answered is OPEN.
 
     Returns:
@@ -200,15 +204,16 @@ def joint_proofs(system: JointSystem, *, insiders: int = 0, time_limit: float = 
         InconclusiveError: no assignment agrees with all that the releases state.
     """
     search = _Search(system, time.monotonic() + time_limit)
+    for witness in witnesses:
+        search.learn(witness)
     network = search.decide()
-    to_insider = search.decide_for_insider(network) if insiders else None
     return JointProofs(
         system=system,
         state=search.state,
         witnesses=tuple(search.witnesses),
         proofs=tuple(search.proofs),
         branched=search.branched,
-        to_insider=to_insider,
+        network=network,
     )
 
 
@@ -230,7 +235,8 @@ class _Search:
         self.branched = np.zeros(shape, dtype=bool)
         there = np.zeros(shape[0] * shape[1], dtype=bool)
         there[self.system.pair_of_cell] = True
-        self.state[~there.reshape(shape)] = IMPOSSIBLE  # no combination of cells has such a value
+        there = there.reshape(shape) & (self.system.size > 0)[:, None]
+        self.state[~there] = IMPOSSIBLE  # no combination of cells has such a value, or nobody is in the class
         self.program = _Program.of(self.system)
 
     @property
@@ -243,16 +249,20 @@ class _Search:
 
         The network of the whole system is given back, if it is one.
         """
-        if not self.system.n_classes:
+        if not (self.state == OPEN).any() and (self.witnesses or not self.system.n_classes):
             return None
-        network = self._decide_by_networks()
+        network = None
+        if not self.witnesses:
+            network = self._decide_by_networks()
+        elif int((self.state == OPEN).sum()) <= FEW_PAIRS:
+            self._look_near(self.witnesses[0], self.state == OPEN)
         maybe = self._decide_by_relaxation() & (self.state == OPEN)
         if network is not None and self.witnesses:
             self._look_along(network, maybe)
             maybe &= self.state == OPEN
         while (maybe.any() or not self.witnesses) and self.seconds > 0:
-            found, complete = self._whole_assignment(self._most_pairs(maybe))
-            if found is not None and self._learn(found):
+            found, complete = self.whole_assignment(self._most_pairs(maybe))
+            if found is not None and self.learn(found):
                 maybe &= self.state == OPEN
                 if int(maybe.sum()) <= MANY_PAIRS:
                     self._look_near(found, maybe)
@@ -289,7 +299,7 @@ class _Search:
                 self.proofs.append(proof)
                 self.state[fixed] = IMPOSSIBLE
             if len(pairs) == 1 and network.complete:
-                self._learn(_by_cell(self.system, people))
+                self.learn(by_cell(self.system, people))
                 return network
         return None
 
@@ -301,7 +311,7 @@ class _Search:
             if self.seconds > 0 and self.state[joint, value] == OPEN:
                 found = network.changed(people, joint, 1 if value else -1)
                 if found is not None:
-                    self._learn(_by_cell(self.system, found))
+                    self.learn(by_cell(self.system, found))
 
     def _look_near(self, assignment: Ids, pairs: Mask) -> None:
         """Look for somebody in each pair among the assignments that differ from one only near the pair's class."""
@@ -309,7 +319,7 @@ class _Search:
             if self.seconds > 0 and self.state.reshape(-1)[pair] == OPEN:
                 found = self.program.near(assignment, pair, self.state == OPEN)
                 if found is not None:
-                    self._learn(found)
+                    self.learn(found)
 
     def _decide_by_relaxation(self) -> Mask:
         """Prove what follows without whole numbers; the pairs for which a solution in fractions has somebody."""
@@ -324,7 +334,7 @@ class _Search:
                 return np.asarray(maybe | undecided)
             if solution.infeasible:
                 raise InconclusiveError(CONTRADICTION)
-            self._learn(np.rint(solution.people).astype(np.int64))
+            self.learn(np.rint(solution.people).astype(np.int64))
             people = self._people_by_pair(solution.people)
             new = undecided & (people > ROUNDING)
             if not new.any():
@@ -344,7 +354,7 @@ class _Search:
         sums = np.bincount(self.system.pair_of_cell, weights=people, minlength=self.state.size)
         return sums.astype(np.float64).reshape(self.state.shape)
 
-    def _learn(self, assignment: Ids) -> bool:
+    def learn(self, assignment: Ids) -> bool:
         """Keep an assignment, if it agrees with everything and has somebody where nobody was known to be."""
         if not check_witness(self.system, assignment):
             return False
@@ -384,7 +394,7 @@ class _Search:
                 self.proofs.append(proof)
                 self.branched.reshape(-1)[pair] = False
 
-    def _whole_assignment(self, objective: _Objective) -> tuple[Ids | None, bool]:
+    def whole_assignment(self, objective: _Objective) -> tuple[Ids | None, bool]:
         """A good assignment, and whether it is certain that none has anything of the objective."""
         solution = self.program.whole_assignment(objective, self.seconds)
         if solution is None:
@@ -394,56 +404,19 @@ class _Search:
         assignment = np.rint(solution.people).astype(np.int64)
         return (assignment, solution.complete) if check_witness(self.system, assignment) else (None, False)
 
-    def decide_for_insider(self, network: Network | None) -> Ids:
-        """Decide what one member of each class is certain of, as `JointProofs.to_insider` has it."""
-        n_classes, n_values = self.state.shape
-        certain = np.full((n_classes, n_values, n_values), OPEN, dtype=np.int64)
-        certain[self.state == IMPOSSIBLE] = IMPOSSIBLE
-        certain[self.system.size < 2] = IMPOSSIBLE
-        for witness in self.witnesses:
-            self._exclude(certain, witness)
-        alone = (self.state != IMPOSSIBLE).sum(axis=1) == 1
-        for joint in np.flatnonzero(alone & (self.system.size >= 2)).tolist():
-            value = int(np.flatnonzero(self.state[joint] != IMPOSSIBLE)[0])
-            certain[joint], certain[joint, value, value] = IMPOSSIBLE, POSSIBLE
-        if network is not None:
-            self._decide_along(network, certain)
-        while self.seconds > 0 and (certain == OPEN).any():
-            found, complete = self._whole_assignment(_Objective.of_insiders(self.system, np.argwhere(certain == OPEN)))
-            left = int((certain == OPEN).sum())
-            if found is not None:
-                self._exclude(certain, found)
-            if int((certain == OPEN).sum()) == left:
-                certain[certain == OPEN] = POSSIBLE if complete else OPEN
-                break
-        return certain
 
-    def _decide_along(self, network: Network, certain: Ids) -> None:
-        """Decide what a member is certain of by one step along the residual arcs, where the system is a network.
+def assignment_with(system: JointSystem, pairs: Ids, *, time_limit: float) -> Ids | None:
+    """An assignment with somebody in many of some pairs of a class and a value; None where none was found in time.
 
-        All others have one value in some assignment; they have it in all of them unless one person less can have it.
-        """
-        for joint, own, value in np.argwhere(certain == OPEN).tolist():
-            if self.seconds <= 0 or certain[joint, own, value] != OPEN:
-                continue
-            people = next((w[1::2] for w in self.witnesses if w[2 * joint + own] > 0), None)
-            if people is not None:
-                found = network.changed(people, joint, -1 if value else 1)
-                if found is None:
-                    certain[joint, own, value] = POSSIBLE
-                else:
-                    self._exclude(certain, _by_cell(self.system, found))
-
-    def _exclude(self, certain: Ids, witness: Ids) -> None:
-        """Mark what a member of each class cannot be certain of, because this assignment has it otherwise."""
-        people = self.system.people_by_value(witness)
-        own = np.eye(people.shape[1], dtype=np.int64)
-        of_value = people[:, None, :] - own[None]  # the people with a value beside a member with her own value
-        all_have = of_value == (self.system.size - 1)[:, None, None]
-        certain[(people > 0)[:, :, None] & ~all_have] = IMPOSSIBLE
+    Args:
+        system: what the releases state.
+        pairs: shape (n_pairs,), their numbers, class * n_values + value.
+        time_limit: seconds.
+    """
+    return _Search(system, time.monotonic() + time_limit).whole_assignment(_Objective.of_pairs(system, pairs))[0]
 
 
-def _by_cell(system: JointSystem, people: Ids) -> Ids:
+def by_cell(system: JointSystem, people: Ids) -> Ids:
     """The assignment of a network by cells: those of each class with the first value, and with the second."""
     return np.stack([system.size - people, people], axis=1).reshape(-1)
 
@@ -456,23 +429,19 @@ def _single(pairs: Mask, pair: int) -> Mask:
 
 @dataclass(frozen=True, eq=False)
 class _Objective:
-    """To meet as many wishes as possible: each is met where its numbers of people are as large as they need to be.
+    """To have somebody in as many of some pairs of a class and a value as possible.
 
     Attributes:
-        wishes: how many there are.
-        wish: shape (n_numbers,), the wish that each number is for.
-        members: shape (n_numbers, n_cells), the cells whose people each number counts.
-        needed: shape (n_numbers,), how many people a wish needs there.
+        pairs: how many there are.
+        members: shape (n_pairs, n_cells), the cells of each.
     """
 
-    wishes: int
-    wish: Ids
+    pairs: int
     members: csr_array
-    needed: Ids
 
     @classmethod
     def of_pairs(cls, system: JointSystem, pairs: Ids) -> _Objective:
-        """To have somebody in each of some pairs, given by their numbers."""
+        """That of some pairs, given by their numbers."""
         from scipy.sparse import coo_array
 
         position = np.full(system.n_classes * len(system.values), -1)
@@ -480,34 +449,12 @@ class _Objective:
         row = position[system.pair_of_cell]
         cells = np.flatnonzero(row >= 0)
         shape = (len(pairs), len(system.cell_class))
-        members = coo_array((np.ones(len(cells)), (row[cells], cells)), shape=shape).tocsr()
-        return cls(len(pairs), np.arange(len(pairs)), members, np.ones(len(pairs), dtype=np.int64))
-
-    @classmethod
-    def of_insiders(cls, system: JointSystem, asked: Ids) -> _Objective:
-        """To have a member with her own value, and not all others of the class with another value.
-
-        Args:
-            system: what the releases state.
-            asked: shape (n_wishes, 3): class, own value, and value of the others.
-        """
-        from scipy.sparse import csr_array, vstack
-
-        joint, own, value = asked.T
-        n_values, n_cells = len(system.values), len(system.cell_class)
-        ones, cells = np.ones(n_cells), np.arange(n_cells)
-        by_pair = csr_array((ones, (system.pair_of_cell, cells)), shape=(system.n_classes * n_values, n_cells))
-        by_class = csr_array((ones, (system.cell_class, cells)), shape=(system.n_classes, n_cells))
-        with_others = by_class[joint] - by_pair[joint * n_values + value]
-        members = vstack([by_pair[joint * n_values + own], with_others], format="csr")
-        wish = np.tile(np.arange(len(asked)), 2)
-        needed = np.concatenate([np.ones(len(asked)), 1 + (own != value)]).astype(np.int64)
-        return cls(len(asked), wish, members, needed)
+        return cls(len(pairs), coo_array((np.ones(len(cells)), (row[cells], cells)), shape=shape).tocsr())
 
 
 @dataclass(frozen=True, eq=False)
 class _Solution:
-    """Numbers of people in cells; `complete` where the solver proved that no wish can be met."""
+    """Numbers of people in cells; `complete` where the solver proved that none of the pairs can have anybody."""
 
     people: Floats
     complete: bool
@@ -541,7 +488,7 @@ class _Program:
         return matrix[self.equal], system.low[self.equal].astype(np.float64), upper, limits
 
     def relaxed(self, objective: _Objective, seconds: float, most: float = 1.0) -> _Solution | None:
-        """The best solution in fractions, each wish being met up to `most`; None where the solver did not finish."""
+        """The best solution in fractions, `most` of a person counting in each pair; None where the solver has none."""
         return self._solve(objective, seconds, most, whole=False)
 
     def whole_assignment(self, objective: _Objective, seconds: float) -> _Solution | None:
@@ -550,18 +497,17 @@ class _Program:
 
     def _solve(self, objective: _Objective, seconds: float, most: float, *, whole: bool) -> _Solution | None:
         from scipy.optimize import linprog
-        from scipy.sparse import coo_array, csr_array, hstack, vstack
+        from scipy.sparse import csr_array, eye_array, hstack, vstack
 
         equal, wanted, upper, limits = self._parts
-        n, m, k = len(self.system.cell_class), objective.wishes, len(objective.wish)
-        needs = coo_array((objective.needed.astype(float), (np.arange(k), objective.wish)), shape=(k, m))
-        counted = hstack([-objective.members, needs], format="csr")
+        n, m = len(self.system.cell_class), objective.pairs
+        counted = hstack([-objective.members, eye_array(m)], format="csr")
         upper = vstack([hstack([upper, csr_array((upper.shape[0], m))]), counted], format="csr")
         limit = {} if seconds == float("inf") else {"time_limit": max(seconds, 0.01)}
         result = linprog(
             np.concatenate([np.zeros(n), -np.ones(m)]),
             A_ub=upper,
-            b_ub=np.concatenate([limits, np.zeros(k)]),
+            b_ub=np.concatenate([limits, np.zeros(m)]),
             A_eq=hstack([equal, csr_array((equal.shape[0], m))], format="csr"),
             b_eq=wanted,
             bounds=np.column_stack([np.zeros(n + m), np.concatenate([np.full(n, np.inf), np.full(m, most)])]),

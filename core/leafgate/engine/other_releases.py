@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 OTHER_PEOPLE = "name the table that it was learned from in `data`, as it was then"
 SAME_SECRETS = "name tables in which everybody has the same secret, or say in `secret_may_change` what may change"
+SAY_WHOSE = "name the table that it was learned from, or write `data: same` where that is the audited one"
 LEDGER_FILES = "put the files back as they were when the line was added"
 ONE_ROW = "give every person one row, with a key of her own"
 
@@ -162,11 +163,13 @@ def _read(policy: Policy, place: str, spec: ReleaseSpec, table: Table, readers: 
     """Read a release and its table, of which a copy is the same table; InconclusiveError where that is not possible."""
     encoding = getattr(policy.build, "encoding", None) or None
     people, identity, roll = table, spec.table_identity, None
+    if spec.data is None and not isinstance(spec, LedgerRelease):
+        raise InconclusiveError("it does not say which people it was learned from", place=place, remedy=SAY_WHOSE)
     try:
         if isinstance(spec, LedgerRelease) and spec.roll is not None and spec.roll_key is not None:
             roll, people = open_roll(spec.roll, spec.roll_key, place), table.without_rows
-        if spec.data is not None:
-            people = _people(policy, table, spec.data, f"{place}.data")
+        if spec.table is not None:
+            people = _people(policy, table, spec.table, f"{place}.data")
             identity = people.sha256 or identity
             if people.sha256 and people.sha256 == table.sha256:
                 people, identity = table, None

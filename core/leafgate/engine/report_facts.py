@@ -91,8 +91,8 @@ def files_of(policy: Policy, tables: Tables) -> DataFiles:
     source = {} if policy.data.source is None else policy.data.source.people_files
     fields |= {f"data.source.{name}": _digest(path, f"data.source.{name}") for name, path in source.items()}
     for place, other in policy.placed_releases:
-        if other.data is not None and other.data.is_file():  # one that is gone is inconclusive
-            fields[f"{place}.data"] = _digest(other.data, f"{place}.data")
+        if other.table is not None and other.table.is_file():  # one that is gone is inconclusive
+            fields[f"{place}.data"] = _digest(other.table, f"{place}.data")
         if isinstance(other, LedgerRelease) and other.roll is not None:
             fields[f"{place}.roll"] = _digest(other.roll, f"{place}.roll")
     for kind, components in (("attacks", policy.attacks), ("metrics", policy.metrics)):

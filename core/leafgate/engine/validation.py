@@ -88,23 +88,26 @@ def _validated_secret(belief: SecretBelief, known: AdversaryKnowledge) -> Secret
     if "sensitive" not in known.schema[belief.secret].roles:
         raise InconclusiveError("its belief is about a column that is no secret")
     belief = replace(_with_checked_posteriors(belief, rows, known), **classes)
-    if belief.certain_to_insider is not None:
-        belief = replace(belief, certain_to_insider=_certain_to_insider(belief, groups))
+    if belief.certain_to_insiders is not None:
+        belief = replace(belief, certain_to_insiders=_certain_to_insiders(belief, groups))
     if groups is not None and belief.prior is None:
         _check_equal_within_classes(groups, [belief.posterior, *belief.alternative_posteriors])
     return belief
 
 
-def _certain_to_insider(belief: SecretBelief, groups: NDArray[Any] | None) -> NDArray[Any]:
-    """What members of each class are certain of, as an array that cannot be written to."""
+def _certain_to_insiders(belief: SecretBelief, groups: NDArray[Any] | None) -> list[NDArray[Any]]:
+    """What insiders are certain of, as arrays that cannot be written to."""
     import numpy as np
 
-    certain, size = np.array(belief.certain_to_insider), belief.posterior.shape[1]
-    is_numbered = groups is not None and (not len(groups) or (groups.min() >= 0 and groups.max() < len(certain)))
-    if certain.dtype.kind != "b" or certain.shape[1:] != (size, size) or not is_numbered:
-        raise InconclusiveError("its belief needs True or False for each class and two values in `certain_to_insider`")
-    certain.setflags(write=False)
-    return certain
+    found = [np.array(each) for each in belief.certain_to_insiders or ()]
+    is_numbered = groups is not None and (not len(groups) or groups.min() >= 0)
+    for insiders, pairs in enumerate(found, 1):
+        fits = pairs.dtype.kind == "i" and pairs.ndim == 3 and pairs.shape[1:] == (insiders + 1, 2)
+        in_domain = fits and (pairs >= 0).all() and (pairs[:, :, 1] < belief.posterior.shape[1]).all()
+        if not is_numbered or not in_domain:
+            raise InconclusiveError("its belief needs classes and values, for each insider, in `certain_to_insiders`")
+        pairs.setflags(write=False)
+    return found
 
 
 def _validated_cells(belief: CellBelief, known: AdversaryKnowledge, release: Release | None) -> CellBelief:

@@ -102,9 +102,10 @@ class SecretBelief(PosteriorBelief):
             order, and not about a record.
         derived_alone: the equivalence classes are no disclosure by themselves, so that limits judge what is derived,
             and never the true composition of a class.
-        certain_to_insider: shape (n_classes, n_values, n_values), by the numbers of the equivalence classes: whether
-            somebody of the class who has the first value is certain, by knowing that, that all others have the second.
-            None where the attack does not say what members of a class know.
+        certain_to_insiders: for 1, 2, ... insiders, who pool what they know of themselves, shape (n_proofs, n_insiders
+            + 1, 2): pairs of an equivalence class and the position of a value in the domain. Insiders of these classes
+            with these values are certain that everybody else of the last pair's class has its value. None where the
+            attack does not say what insiders are certain of.
     """
 
     equivalence_class: NDArray[Any] | None = field(default=None, kw_only=True)
@@ -113,7 +114,7 @@ class SecretBelief(PosteriorBelief):
     population_groups: NDArray[Any] | None = field(default=None, kw_only=True)
     of_people: bool = field(default=False, kw_only=True)
     derived_alone: bool = field(default=False, kw_only=True)
-    certain_to_insider: NDArray[np.bool_] | None = field(default=None, kw_only=True)
+    certain_to_insiders: Sequence[NDArray[np.int64]] | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)

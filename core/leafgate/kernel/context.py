@@ -271,29 +271,42 @@ class ScoringContext:
             )
         return np.asarray(person, dtype=np.int64)
 
-    @property
-    def certain_to_insider(self) -> NDArray[np.bool_] | None:
-        """For each row and value whether a member of its equivalence class is certain that the others have this value.
+    def certain_to_insiders(self, insiders: int) -> NDArray[np.bool_] | None:
+        """For each row and value whether so many insiders, or fewer, are certain that others of its class have it.
 
-        Members know their own values, and there must be one beside the person of the row. None where the attack does
-        not say what members know; shape (n_rows, n_values).
+        Insiders are people of the table with the values that they have in truth, and others than the person of the row.
+
+        Args:
+            insiders: how many people pool their own values, from 1.
+
+        Returns:
+            Shape (n_rows, n_values); None where the attack does not say what insiders are certain of.
+
+        Raises:
+            InconclusiveError: the attack says it of fewer insiders.
         """
         import numpy as np
 
         belief = self._belief
-        if not isinstance(belief, SecretBelief) or belief.certain_to_insider is None or self.scored != "derived":
+        if not isinstance(belief, SecretBelief) or belief.certain_to_insiders is None or self.scored != "derived":
             return None
         if self._whole_table is not None:
             problem = "the attack does not say what insiders are certain of, of people whose value is recorded"
             raise InconclusiveError(problem, remedy="leave the option `insiders` of the limit out")
+        if len(belief.certain_to_insiders) < insiders:
+            problem = f"the attack does not say what {insiders} insiders are certain of"
+            raise InconclusiveError(problem, remedy="give the attack as many `insiders` as the limit, if it takes them")
         self.observed.add(Observation.COMPOSITION)
         size, number = len(self.secret.domain), self.equivalence_class.to_numpy()
-        classes = len(belief.certain_to_insider)
-        cell = number * size + self.table.codes(self.secret.name)
-        people = self.table.people_by(cell, classes * size).reshape(classes, size)
-        others = people[:, :, None] - np.eye(size)[None] >= 1
-        certain = np.asarray((belief.certain_to_insider & others).any(axis=1))
-        return np.asarray(certain[number])
+        pair_of_row = number * size + self.table.codes(self.secret.name)
+        proofs = [each[:, :, 0] * size + each[:, :, 1] for each in belief.certain_to_insiders[:insiders]]
+        n_pairs = size * (1 + max(int(each.max(initial=-1)) // size for each in (number * size, *proofs)))
+        people = self.table.people_by(pair_of_row, n_pairs)
+        certain = np.zeros(n_pairs, dtype=bool)
+        for pairs in proofs:
+            needed = (pairs[:, :, None] == pairs[:, None, :]).sum(axis=2)
+            certain[pairs[(people[pairs] >= needed).all(axis=1), -1]] = True
+        return np.asarray(certain.reshape(-1, size)[number])
 
     @property
     def certain_is_true(self) -> bool:

@@ -297,14 +297,21 @@ class ReleaseSpec(Strict):
         "row says how many people have these cells, or what share of those with the same other cells has "
         "this class; nobody has combinations without a row.",
     )
-    data: PeopleFile | None = Field(
-        None, description="The people it was learned from, read as the table is; by default the table itself."
+    data: Literal["same"] | PeopleFile | None = Field(
+        None,
+        description="The people it was learned from, read as the table is; `same` is the table itself. Without, what "
+        "uses the release is inconclusive; a report needs none.",
     )
+
+    @property
+    def table(self) -> Path | None:
+        """The table of its people, where it is not the audited one."""
+        return self.data if isinstance(self.data, Path) else None
 
     @property
     def table_identity(self) -> object:
         """What releases of one table have in common; None where it is the audited table."""
-        return self.data
+        return self.table
 
 
 class LedgerRelease(ReleaseSpec):
@@ -320,7 +327,7 @@ class LedgerRelease(ReleaseSpec):
     @property
     def table_identity(self) -> object:
         """What releases of one table have in common; None where it is the audited table."""
-        return self.data if self.roll is None else self.people
+        return self.table if self.roll is None else self.people
 
 
 class ChangedPeople(Strict):

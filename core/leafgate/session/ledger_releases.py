@@ -84,7 +84,7 @@ def _with_their_tables(lines: Sequence[LedgerLine]) -> list[LedgerLine]:
 def _tables(lines: Iterable[LedgerLine], policy: Policy, folder: Path, key: bytes) -> dict[Path, str]:
     """The keyed digests of the tables of releases that are there, where some line says it, or the policy."""
     named = [(folder / line.data.path).resolve() for line in lines if line.data is not None]
-    paths = dict.fromkeys([*(each.data for each in policy.releases if each.data is not None), *named])
+    paths = dict.fromkeys([*(each.table for each in policy.releases if each.table is not None), *named])
     digests = ((path, _digest(path)) for path in paths)
     return {path: keyed_digest(key, "data", sha256) for path, sha256 in digests if sha256 is not None}
 
@@ -108,12 +108,14 @@ class _Files:
     roll_keys: Mapping[Path, bytes]
 
     def release_of(self, line: LedgerLine) -> LedgerRelease:
-        """The release of a line, with the table of its people or their roll; with neither for the audited table."""
+        """The release of a line, with the table of its people or their roll."""
         path = (self.folder / line.release.path).resolve()
         given: dict[str, Any] = {"path": path, "counts": None, "line": line.number}
         if line.data is None:
             given["problem"] = UNKNOWN_TABLE
-        elif line.data.keyed_sha256 != self.audited:
+        elif line.data.keyed_sha256 == self.audited:
+            given["data"] = "same"
+        else:
             given |= self._people(line, line.data)
         if _digest(path) != line.release.sha256:
             given |= {"problem": NO_RELEASE, "remedy": ""}

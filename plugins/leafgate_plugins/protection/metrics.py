@@ -127,7 +127,10 @@ class Exposure(ValueMetric, AtMost):
     checked_by = "linking"
     by_equivalence_class = True
     judges_numbers = True
-    threat_model = "Whatever the attack it judges assumes; with `insiders` also members of the person's group."
+    threat_model = (
+        "Whatever the attack it judges assumes; with `insiders` also members of the person's group, or, for `joint`, "
+        "any other people of the tables."
+    )
     formula = (
         "1 if the truth is a judged value and at most `insiders` people of the group of x have another "
         "one (without insiders: if P(secret = truth | x) = 1, to 1e-9), else 0; a number also 1 if all "
@@ -180,11 +183,9 @@ class Exposure(ValueMetric, AtMost):
     def _certain_values(self, case: ScoringContext) -> Mask:
         """For each record and value whether the adversary, with insiders, is certain of it; shape of the posterior."""
         posterior = case.posterior.to_numpy()
-        to_insider = case.certain_to_insider if self.insiders else None
-        if to_insider is not None:
-            if self.insiders > 1:
-                raise InconclusiveError("the attack says what one insider is certain of, and not what several are")
-            return np.asarray((posterior >= certainty.CERTAIN) | to_insider)
+        to_insiders = case.certain_to_insiders(self.insiders) if self.insiders else None
+        if to_insiders is not None:
+            return np.asarray((posterior >= certainty.CERTAIN) | to_insiders)
         if self.insiders and isinstance(case.belief, SecretBelief) and case.belief.derived_alone:
             problem = "the attack does not say what insiders are certain of"
             raise InconclusiveError(problem, remedy="leave the option `insiders` of the attack out")

@@ -13,7 +13,8 @@ import pandas as pd
 from leafgate.algorithms.equivalence import ResidualTrees
 from leafgate.algorithms.feasible import conditions
 from leafgate.algorithms.joint_classes import JointSystem, ReleasedTable, joint_system, known_records
-from leafgate.algorithms.joint_proofs import IMPOSSIBLE, OPEN, POSSIBLE, JointProofs, joint_proofs
+from leafgate.algorithms.joint_insiders import InsiderProofs, insider_proofs
+from leafgate.algorithms.joint_proofs import JointProofs, joint_proofs
 from leafgate.api import (
     AdversaryKnowledge,
     AuditorOnly,
@@ -140,7 +141,7 @@ def _anything_may_change(known: AdversaryKnowledge, releases: KnownReleases) -> 
 def _belief(world: _World, secret: Column, *, insiders: int, time_limit: float) -> SecretBelief:
     start = time.monotonic()
     system = world.system(secret)
-    proofs = joint_proofs(system, insiders=insiders, time_limit=time_limit)
+    proofs = joint_proofs(system, time_limit=time_limit)
     unused = [*world.unused, *(f"{world.sources[i].label}: {reason}" for i, reason in system.unsupported)]
     unused += [f"{each.label}: it has trees beside its model" for each in world.sources if each.release.alternatives]
     posterior, gap = _posterior(proofs)
@@ -149,17 +150,24 @@ def _belief(world: _World, secret: Column, *, insiders: int, time_limit: float) 
     def rows(of_classes: Floats) -> pd.DataFrame:
         return pd.DataFrame(of_classes[row_of], columns=pd.Index(list(secret.domain), dtype=object))
 
-    undecided = _undecided(proofs)
+    people = _people_of_classes(world, system)
+    to_insiders = None
+    if insiders:
+        left = max(time_limit - (time.monotonic() - start), 0.0)
+        to_insiders = _of_the_table(insider_proofs(proofs, insiders=insiders, time_limit=left), people)
+    undecided = _undecided(proofs, to_insiders)
     others = [rows(each) for each in _alternatives(posterior, proofs, undecided)]
     because = "; ".join(unused) or (NOT_NEAR if gap > MAX_GAP else NOT_DECIDED if undecided.any() else NEAR_LIMIT)
-    people = _people_of_classes(world, system)
     evidence = _counts(proofs, people, undecided)
     if world.known.releases is not None:
         left = max(time_limit - (time.monotonic() - start), 1.0)
         evidence |= {"together": [each.label for each in world.sources], **_versions(world, proofs, secret, left)}
         evidence |= _says(evidence, secret) | _batch(world, posterior[row_of])
     left = max(time_limit - (time.monotonic() - start), 1.0)
-    unused += _not_judged(world, proofs, secret, undecided, left)
+    derived = np.asarray(proofs.proved.any(axis=1) | undecided.any(axis=1))
+    for each in () if to_insiders is None else to_insiders.certain:
+        derived[each[:, -1, 0]] = True
+    unused += _not_judged(world, system, secret, derived, left)
     because = "; ".join(unused) or because
     if unused:
         evidence["unused"] = unused
@@ -177,19 +185,39 @@ def _belief(world: _World, secret: Column, *, insiders: int, time_limit: float) 
         undecided_because=because,
         derived_alone=True,
         of_people=world.known.releases is not None,
-        certain_to_insider=None if proofs.to_insider is None else proofs.to_insider == POSSIBLE,
+        certain_to_insiders=None if to_insiders is None else to_insiders.certain,
     )
 
 
-def _not_judged(world: _World, proofs: JointProofs, secret: Column, undecided: Mask, time_limit: float) -> list[str]:
-    """Why limits, which judge what people of the table have now, are no answer for others and for earlier secrets."""
-    start, class_of = time.monotonic(), proofs.system.class_of
+def _of_the_table(proofs: InsiderProofs, people: Ids) -> InsiderProofs:
+    """The proofs of insiders who are in the table; those of others, whose values no limit compares, are open.
+
+    Args:
+        proofs: what insiders are certain of.
+        people: shape (n_classes,), the people of the table in each joint class.
+    """
+    is_open, certain = proofs.open.copy(), []
+    for each in proofs.certain:
+        is_in = (people[each[:, :-1, 0]] > 0).all(axis=1)
+        is_open[each[~is_in, -1, 0], each[~is_in, -1, 1]] = True
+        certain.append(each[is_in])
+    return InsiderProofs(certain=certain, open=is_open)
+
+
+def _not_judged(world: _World, system: JointSystem, secret: Column, derived: Mask, time_limit: float) -> list[str]:
+    """Why limits, which judge what people of the table have now, are no answer for others and for earlier secrets.
+
+    Args:
+        world: the releases, and the people.
+        system: what the releases state of the secret.
+        secret: the column.
+        derived: shape (n_classes,), of whom something is, or may be, certain to outsiders or insiders.
+        time_limit: seconds.
+    """
+    start, class_of = time.monotonic(), system.class_of
     reasons = []
     if known := _mixed_records(world):
         reasons.append(known)
-    derived = np.asarray(proofs.proved.any(axis=1) | undecided.any(axis=1))
-    if proofs.to_insider is not None:
-        derived |= (proofs.to_insider != IMPOSSIBLE).any(axis=(1, 2))
     left = np.flatnonzero(derived[class_of] & (np.arange(len(class_of)) >= world.in_table))
     if len(left) and not _proved_by_others(world, secret, time_limit)[left].all():
         reasons.append(LEFT_PROVED)
@@ -200,7 +228,7 @@ def _not_judged(world: _World, proofs: JointProofs, secret: Column, undecided: M
             seconds = max(time_limit - (time.monotonic() - start), 1.0)
             then = joint_proofs(world.system(secret, at=table), time_limit=seconds)
             there = np.any([each.record >= 0 for each in world.sources if each.table == table], axis=0)
-            found = np.asarray(then.proved.any(axis=1) | _undecided(then).any(axis=1))[then.system.class_of]
+            found = np.asarray(then.proved.any(axis=1) | then.open.any(axis=1))[then.system.class_of]
             if (found & there & (world.sources[0].record >= 0)).any():
                 reasons.append(EARLIER_PROVED)
                 break
@@ -295,11 +323,11 @@ def _uncertain(estimate: Floats) -> Floats:
     return np.asarray(estimate - excess + (excess.sum(axis=1, keepdims=True) - excess) / (n_values - 1))
 
 
-def _undecided(proofs: JointProofs) -> Mask:
-    """For each class the values that may be certain, to outsiders or to an insider, as far as was found out in time."""
+def _undecided(proofs: JointProofs, to_insiders: InsiderProofs | None) -> Mask:
+    """For each class the values that may be certain, to outsiders or to insiders, as far as was found out."""
     undecided: Mask = np.asarray(proofs.open)
-    if proofs.to_insider is not None:
-        undecided = undecided | (proofs.to_insider == OPEN).any(axis=1)
+    if to_insiders is not None:
+        undecided = undecided | to_insiders.open
     return np.asarray(undecided & ~proofs.proved.any(axis=1, keepdims=True))
 
 

@@ -24,9 +24,10 @@ class Joint(AttackModel):
 
     use: Literal["joint"] = "joint"
 
-    insiders: Annotated[int, MORE, Field(ge=0, le=1)] = Field(
+    insiders: Annotated[int, MORE, Field(ge=0, le=2)] = Field(
         1,
-        description="1: also what a member of a class, who knows her own value, is certain of, for `exposure`; 0: not.",
+        description="Also what so many people of the tables are certain of who pool what they know of themselves, for "
+        "`exposure` with as many `insiders`; 0: outsiders alone.",
     )
     time_limit: Annotated[PositiveFloat | None, MORE] = Field(
         120.0,

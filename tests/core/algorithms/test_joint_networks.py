@@ -90,7 +90,7 @@ def test_a_proof_with_a_wrong_potential_is_none() -> None:
 
 def test_two_trees_are_decided_without_branching_and_with_one_proof() -> None:
     for case, network in networks(60):
-        found = joint_proofs(network.system, insiders=1)
+        found = joint_proofs(network.system)
         assert not found.branched.any()
         assert not found.open.any()
         assert len(found.proofs) <= 1, case

@@ -190,7 +190,7 @@ def test_the_releases_of_three_nights_are_judged_together(nights: Path) -> None:
 
 def test_a_frequency_table_breaks_the_total(nights: Path) -> None:
     (nights / "table1.csv").write_text("town,ill,count\na,yes,5\n")
-    releases = [*named("monday"), {"path": "table1.csv", "counts": ["town", "ill"]}]
+    releases = [*named("monday"), {"path": "table1.csv", "counts": ["town", "ill"], "data": "same"}]
     code, findings = audited(nights, "wednesday", slice(0, 600), releases=releases)
     assert code == 1
     found = findings["differential_privacy"]
@@ -254,7 +254,7 @@ def test_joint_stays_inconclusive_where_no_limit_on_the_total_bounds_beliefs(
 def test_beside_a_release_with_exact_counts_a_private_one_leaves_joint_inconclusive(nights: Path) -> None:
     build = {"use": "kadet", "k": 20}
     audited(nights, "exact", slice(0, 600), build=build, metrics=[{"use": "k_anonymity", "at_least": 20}])
-    releases = [*named("monday"), {"path": "exact/release.json"}]
+    releases = [*named("monday"), {"path": "exact/release.json", "data": "same"}]
     limits = [{**LIMIT, "at_most": 9}, JOINT]
     _, findings = audited(
         nights, "wednesday", slice(0, 600), attacks=[{"use": "joint"}], metrics=limits, releases=releases
@@ -265,7 +265,7 @@ def test_beside_a_release_with_exact_counts_a_private_one_leaves_joint_inconclus
 
 def test_a_release_that_cannot_be_read_leaves_the_total_inconclusive(nights: Path) -> None:
     (nights / "broken.json").write_text("{}")
-    code, findings = audited(nights, "wednesday", slice(0, 600), releases=[{"path": "broken.json"}])
+    code, findings = audited(nights, "wednesday", slice(0, 600), releases=[{"path": "broken.json", "data": "same"}])
     assert code == 3
     assert "releases[0]" in findings["differential_privacy"]["evidence"]["problem"]
 

@@ -138,7 +138,7 @@ def test_three_trees_of_one_table_prove_only_what_is_true(folder: Folder) -> Non
         table = folder.table("people.csv", rows)
         folder.release("town.json", table, ignored=["age"])
         folder.release("age.json", table, ignored=["town"])
-        releases = [{"path": "town.json"}, {"path": "age.json"}]
+        releases = [{"path": "town.json", "data": "same"}, {"path": "age.json", "data": "same"}]
         belief, _ = folder.belief(table, releases=releases)
         more = proved_and_right(belief, rows)
         fewer, _ = folder.belief(table, releases=releases[:1])
@@ -150,7 +150,7 @@ def test_limits_on_joint_judge_what_is_derived_whatever_the_policy_says(folder: 
     folder.release("age.json", table, ignored=["town"])
     for scored in ("worst", "composition", "derived"):
         metrics = [{"use": "exposure", "of": "joint", "at_most": 0, "scored": scored}]
-        found = folder.findings(table, metrics=metrics, releases=[{"path": "age.json"}])
+        found = folder.findings(table, metrics=metrics, releases=[{"path": "age.json", "data": "same"}])
         finding = found["exposure@joint#ill"]
         assert finding.limit is not None
         assert finding.limit.scored == "derived"
@@ -163,10 +163,25 @@ def test_a_release_of_bootstraps_leaves_limits_inconclusive(folder: Folder) -> N
     document = json.loads((folder.path / name).read_text())
     document["counted"] = "bootstrap"
     (folder.path / name).write_text(json.dumps(document))
-    found = folder.findings(table, build=build, releases=[{"path": name}])
+    found = folder.findings(table, build=build, releases=[{"path": name, "data": "same"}])
     for limit in ("exposure@joint#ill", "confidence@joint#ill"):
         assert found[limit].passed is None
         assert "bootstraps" in str(found[limit].evidence["problem"])
+
+
+def test_a_release_that_does_not_say_whose_it_is_leaves_limits_inconclusive(folder: Folder) -> None:
+    rows = [(f"p{i:03}", 1, "a", "yes" if i % 3 == 0 else "no") for i in range(30)]
+    joined = [*rows[1:], ("p999", 1, "a", "yes")]  # one left and one came, both ill: no number of the tree changes
+    old, new = folder.table("old.csv", rows), folder.table("new.csv", joined)
+    build = {"use": "kadet", "k": 30}
+    folder.release("old.json", old, build=build)
+    for data, passed in (({}, None), ({"data": old}, None), ({"data": "same"}, True)):
+        found = folder.findings(new, build=build, releases=[{"path": "old.json"} | data])
+        assert found["exposure@joint#ill" if data else "exposure@joint"].passed is passed
+        if not data:
+            assert "write `data: same`" in str(found["attack:joint"].evidence)
+        elif passed is None:
+            assert "left the table" in str(found["exposure@joint#ill"].evidence["problem"])
 
 
 def test_people_of_another_table_without_keys_leave_limits_inconclusive(folder: Folder) -> None:
@@ -211,11 +226,36 @@ def test_what_is_not_decided_in_time_leaves_limits_inconclusive(folder: Folder) 
         assert "not decided in time" in str(found[limit].evidence["problem"])
 
 
-def test_more_than_one_insider_is_inconclusive(folder: Folder) -> None:
-    table = folder.table("people.csv", people(40))
-    metrics = [{"use": "exposure", "of": "joint", "at_most": 0, "insiders": 2}]
-    (finding,) = [f for f in folder.findings(table, metrics=metrics).values() if f.metric == "exposure"]
-    assert finding.passed is None
+@pytest.mark.parametrize(("ill", "passed"), [(1, (False, None, False)), (2, (True, None, False)), (3, (True,) * 3)])
+def test_two_insiders_are_tried_by_an_attack_with_two(
+    folder: Folder, ill: int, passed: tuple[bool | None, ...]
+) -> None:
+    table = folder.table("people.csv", [(f"p{i:03}", 1, "a", "yes" if i < ill else "no") for i in range(10)])
+    for (of_limit, of_attack), expected in zip(((1, 1), (2, 1), (2, 2)), passed, strict=True):
+        metrics = [{"use": "exposure", "of": "joint", "at_most": 0, "insiders": of_limit}]
+        attacks = [{"use": "joint", "insiders": of_attack}]
+        found = folder.findings(table, build={"use": "kadet", "k": 10}, metrics=metrics, attacks=attacks)
+        assert found["exposure@joint#ill"].passed is (None if of_attack < of_limit else expected)
+
+
+@pytest.mark.parametrize(
+    ("young", "ill", "passed"),
+    [(1, (10, 1, 0, 7, 7), False), (1, (10, 1, 1, 7, 7), False), (3, (10, 2, 1, 7, 7), True)],
+)
+def test_insiders_of_other_joint_classes_know_as_much(
+    folder: Folder, young: int, ill: Sequence[int], passed: bool
+) -> None:
+    groups = (("a", 0, 20), ("b", 0, young), ("c", 0, young), ("b", 9, 9), ("c", 9, 9))
+    cells = [(town, age, i < n) for (town, age, size), n in zip(groups, ill, strict=True) for i in range(size)]
+    rows = [(f"p{i:03}", age, town, "yes" if is_ill else "no") for i, (town, age, is_ill) in enumerate(cells)]
+    table, build = folder.table("people.csv", rows), {"use": "kadet", "k": 10, "prune": False}
+    folder.release("town.json", table, build=build, ignored=["age"])
+    folder.release("age.json", table, build=build, ignored=["town"])
+    changes = {"build": {"use": "published", "path": "age.json"}, "releases": [{"path": "town.json", "data": "same"}]}
+    assert folder.findings(table, **changes)["exposure@joint#ill"].passed is passed
+    if ill == (10, 1, 0, 7, 7):  # outsiders know no more than that one of the two is ill
+        metrics = [{"use": "exposure", "of": "joint", "at_most": 0}]
+        assert folder.findings(table, **changes, metrics=metrics)["exposure@joint#ill"].passed is True
 
 
 def test_releases_without_an_attack_that_uses_them_are_refused(folder: Folder) -> None:
@@ -288,7 +328,7 @@ def test_limits_are_inconclusive_where_anything_may_change_unless_they_are_broke
     assert "secret_may_change" in str(found["exposure@joint#ill"].evidence["problem"])
     pure = folder.table("pure.csv", [(f"p{i:03}", i // 10, "a", "yes" if i < 10 else "no") for i in range(20)])
     folder.release("pure.json", pure)
-    found = folder.findings(pure, releases=[{"path": "pure.json"}], secret_may_change=True)
+    found = folder.findings(pure, releases=[{"path": "pure.json", "data": "same"}], secret_may_change=True)
     assert found["exposure@joint#ill"].passed is False
 
 
@@ -374,6 +414,23 @@ def test_all_others_are_proved_where_everybody_with_the_value_is_known(folder: F
     assert without.posterior["yes"].tolist() == [0.2, 0.2]
 
 
+@pytest.mark.parametrize("by_town", [True, False])
+def test_known_people_are_known_as_of_the_audited_table(folder: Folder, by_town: bool) -> None:
+    old_rows = [(f"p{i:03}", 1, "b" if i == 9 else "a", "yes" if i < 3 else "no") for i in range(10)]
+    rows = [*old_rows[:-1], (*old_rows[-1][:3], "yes")]  # the known person, alone in her town, fell ill in between
+    old, new = folder.table("old.csv", old_rows), folder.table("new.csv", rows)
+    (folder.path / "known.csv").write_text("age,town,ill\n1,b,yes\n")
+    (folder.path / "paper.csv").write_text("count,town,ill\n3,a,yes\n6,a,no\n1,b,no\n")
+    build = {"use": "kadet", "k": 10}
+    folder.release("old.json", old, build=build)
+    paper = {"path": "paper.csv", "counts": ["town", "ill"]} if by_town else {"path": "old.json"}
+    changes = {"secret_may_change": [["no", "yes"]], "knows": {"people": "known.csv"}}
+    belief, _ = folder.belief(new, build=build, releases=[paper | {"data": old}], **changes)
+    assert proved_and_right(belief, rows) == 1
+    unused = belief.evidence.get("unused", [])
+    assert any("in an older table" in reason for reason in unused) == by_town
+
+
 def test_counts_of_a_sample_are_lower_limits_that_can_break_a_limit(folder: Folder) -> None:
     rows = [(f"p{i:03}", 1, "a", "yes" if i < 10 else "no") for i in range(20)]
     table = folder.table("people.csv", rows)
@@ -383,7 +440,10 @@ def test_counts_of_a_sample_are_lower_limits_that_can_break_a_limit(folder: Fold
     for counts, passed in (({"no": 9, "yes": 10}, None), ({"no": 10, "yes": 10}, None)):
         sample["trees"][0]["counts"] = counts
         (folder.path / "sample.json").write_text(json.dumps(sample))
-        build, releases = {"use": "published", "path": name}, [{"path": name}, {"path": "sample.json"}]
+        build, releases = (
+            {"use": "published", "path": name},
+            [{"path": name, "data": "same"}, {"path": "sample.json", "data": "same"}],
+        )
         found = folder.findings(table, build=build, publish={"leaves": "labels"}, releases=releases)
         assert found["exposure@joint#ill"].passed is passed
         assert "lower limits" in str(found["exposure@joint#ill"].evidence)
@@ -420,7 +480,7 @@ def test_an_attack_that_does_not_need_other_releases_gets_none(folder: Folder) -
     table = folder.table("people.csv", people(40))
     folder.release("age.json", table, ignored=["town"])
     attacks = [{"use": "joint"}, {"use": "linking"}]
-    session = folder.session(table, attacks=attacks, releases=[{"path": "age.json"}])
+    session = folder.session(table, attacks=attacks, releases=[{"path": "age.json", "data": "same"}])
     artifact = build_release(session.policy, session.plugins, session.table)
     known = [
         granted_knowledge(session.policy, attack, session.tables, artifact, readers=session.plugins.readers).releases
@@ -479,7 +539,10 @@ def test_an_estimate_near_a_limit_is_inconclusive(folder: Folder) -> None:
     build = {"use": "kadet", "k": 10, "prune": False}
     folder.release("town.json", table, build=build, ignored=["age"])
     folder.release("age.json", table, build=build, ignored=["town"])
-    changes: dict[str, Any] = {"build": {"use": "published", "path": "age.json"}, "releases": [{"path": "town.json"}]}
+    changes: dict[str, Any] = {
+        "build": {"use": "published", "path": "age.json"},
+        "releases": [{"path": "town.json", "data": "same"}],
+    }
     belief, _ = folder.belief(table, **changes)
     largest = float(belief.posterior.to_numpy().max())
     assert 0.6 < largest < 0.97
@@ -540,7 +603,7 @@ def test_three_trees_that_pass_alone_fail_together(tmp_path: Path) -> None:
         changes: dict[str, Any] = {"build": build, "attacks": [{"use": "linking"}], "metrics": alone}
         assert all(each.passed for each in folder.findings(table, **changes).values())
         folder.release(f"{i}.json", table, **changes)
-    releases = [{"path": "1.json"}, {"path": "2.json"}]
+    releases = [{"path": "1.json", "data": "same"}, {"path": "2.json", "data": "same"}]
     two, _ = folder.belief(table, build=builds[0], releases=releases[:1])
     three, _ = folder.belief(table, build=builds[0], releases=releases)
     assert 50 < proved_and_right(two, rows) < proved_and_right(three, rows)
@@ -604,7 +667,7 @@ def test_a_table_of_shares_says_what_rounds_to_them(folder: Folder, n: int, digi
 def test_what_is_no_frequency_table_is_inconclusive(folder: Folder, text: str) -> None:
     table = folder.table("people.csv", people(40))
     (folder.path / "paper.csv").write_text(text)
-    found = folder.findings(table, releases=[{"path": "paper.csv", "counts": ["town", "ill"]}])
+    found = folder.findings(table, releases=[{"path": "paper.csv", "counts": ["town", "ill"], "data": "same"}])
     assert "frequency table" in str(found["attack:joint"].evidence["problem"])
 
 
@@ -626,7 +689,7 @@ def test_a_report_that_passed_says_that_no_share_is_larger(folder: Folder) -> No
     (folder.path / "out" / "report.json").rename(folder.path / "report.json")
     other = {"build": {"use": "published", "path": name}, "publish": publish}
     (folder.path / "paper.csv").write_text("town,ill,share\na,yes,0.4\na,no,0.6")
-    releases = [{"path": "paper.csv", "counts": ["town", "ill"]}]
+    releases = [{"path": "paper.csv", "counts": ["town", "ill"], "data": "same"}]
     alone, _ = folder.belief(table, **other, releases=releases)
     belief, _ = folder.belief(table, **other, releases=[*releases, {"path": "report.json"}])
     assert proved_and_right(alone, rows) == proved_and_right(belief, rows) == 0
@@ -646,7 +709,7 @@ def test_a_report_that_passed_says_that_no_share_is_larger(folder: Folder) -> No
 def test_a_frequency_table_of_other_people_is_inconclusive(folder: Folder) -> None:
     table = folder.table("people.csv", people(40))
     (folder.path / "paper.csv").write_text("count,town,ill\n40,a,no\n")
-    found = folder.findings(table, releases=[{"path": "paper.csv", "counts": ["town", "ill"]}])
+    found = folder.findings(table, releases=[{"path": "paper.csv", "counts": ["town", "ill"], "data": "same"}])
     assert "is not of its table" in str(found["attack:joint"].evidence["problem"])
 
 
@@ -709,7 +772,7 @@ def test_the_audited_table_under_another_name_is_the_audited_table(folder: Folde
     folder.table("copy.csv", rows)
     release = folder.release("age.json", new, build={"use": "kadet", "k": 3, "prune": False}, ignored=["town"])
     changes: dict[str, Any] = {"build": {"use": "kadet", "k": 9}, "secret_may_change": {"at_most": 2}}
-    alone = folder.findings(new, **changes, releases=[{"path": release}])
+    alone = folder.findings(new, **changes, releases=[{"path": release, "data": "same"}])
     named = folder.findings(new, **changes, releases=[{"path": release, "data": name}])
     assert alone["exposure@joint#ill"].passed is named["exposure@joint#ill"].passed is False
 
@@ -717,7 +780,7 @@ def test_the_audited_table_under_another_name_is_the_audited_table(folder: Folde
 def test_insiders_of_a_limit_need_an_attack_that_says_what_they_know(folder: Folder) -> None:
     table = folder.table("people.csv", [("q1", 0, "b", "yes"), ("q2", 0, "b", "no"), *mixed(20)])
     (folder.path / "paper.csv").write_text("town,ill,count\na,yes,10\na,no,10\nb,yes,1\nb,no,1")
-    releases = [{"path": "paper.csv", "counts": ["town", "ill"]}]
+    releases = [{"path": "paper.csv", "counts": ["town", "ill"], "data": "same"}]
     changes: dict[str, Any] = {"build": {"use": "kadet", "k": 20}, "releases": releases}
     assert folder.findings(table, **changes)["exposure@joint#ill"].passed is False
     found = folder.findings(table, **changes, attacks=[{"use": "joint", "insiders": 0}])["exposure@joint#ill"]
