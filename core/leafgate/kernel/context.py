@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from leafgate.errors import InconclusiveError, UnreadableError
 from leafgate.kernel.belief import Belief, CellBelief, GroupBelief, PosteriorBelief, SecretBelief, classes_of, rows_for
@@ -32,12 +32,46 @@ class Observation(Enum):
     POSTERIOR = "the distribution that is scored"
     PRIOR = "the attack's prior, which may rest on knowledge that the policy grants"
     COMPOSITION = "each equivalence class's true distribution of the secret"
-    PEOPLE = "whether the true people of each equivalence class are scored, and not only their shares"
+    SCORED = "which distribution is scored, other than by reading it as `posterior`"
     OVERALL = "the secret's distribution in the whole table"
     TRUTH = "true secrets of single people"
     NUMBERS = "true numbers of single people, of a secret that is told in intervals"
     SIZES = "how many people are in each equivalence class"
     MEMBERSHIP = "who of the candidates or targets is in the table, and the secrets of targets"
+    TABLES = "people, in a table or in what the adversary knows, as a metric of the release reads them"
+
+
+class RecordedField:
+    """A field of a context whose reads are recorded in `observed`.
+
+    Attributes:
+        observation: what a read is recorded as.
+        default: the value of contexts that are made without one.
+    """
+
+    def __init__(self, observation: Observation, default: object = None) -> None:
+        self.observation, self.default = observation, default
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, case: ScoringContext | None, owner: type) -> object:
+        if case is None:
+            return self.default
+        case.observed.add(self.observation)
+        return vars(case)[self.name]
+
+    def __set__(self, case: ScoringContext, value: object) -> None:
+        vars(case)[self.name] = value
+
+
+def recorded(observation: Observation, default: object = None) -> Any:
+    """A RecordedField, in the place of a field of any type."""
+    return RecordedField(observation, default)
+
+
+SCORED_DISTRIBUTION = recorded(Observation.SCORED, "derived")
+"""The field `scored`."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +103,9 @@ class ScoringContext:
     policy's metrics of this kind of belief (MembershipBelief or AttributeBelief) give together, at least 1: intervals
     that are to hold together divide their error by it. `smallest_cell`: a number that so many people share is nobody's.
 
-    `observed` is the record of what was read. Every property that reads the table's secrets enters an `Observation`
-    before it returns, and `leafgate.engine.audience` decides by this record whether the public sees a score.
+    `observed` is the record of what was read. `scored`, and every property that reads the table's secrets, enter an
+    `Observation` before they return. `leafgate.engine.audience` decides by this record whether the public sees a score,
+    and a score by one distribution stands for that by the other only where both would be computed from the same reads.
     A copy made with `dataclasses.replace` writes into the same record.
     """
 
@@ -79,7 +114,7 @@ class ScoringContext:
     release: Release
     known: AdversaryKnowledge
     belief: Belief | None = None
-    scored: Distribution = "derived"
+    scored: Distribution = SCORED_DISTRIBUTION
     origins: Sequence[int] | None = None
     inconsistency: bool = False
     builder: TreeBuilder | None = None
@@ -97,7 +132,15 @@ class ScoringContext:
         Args:
             scored: the distribution that the copy's `posterior` holds; this context's when left out.
         """
-        return replace(self, scored=self.scored if scored is None else scored, observed=set())
+        values = {each.name: vars(self)[each.name] for each in fields(self)} | {"observed": set()}
+        return ScoringContext(**values | ({} if scored is None else {"scored": scored}))
+
+    def of_release_metric(self) -> ScoringContext:
+        """The same context for a metric of the release, whose reads of people are recorded too, in this one's record.
+
+        Nothing masks the score of such a metric, unless it counts people or states a `sensitivity`.
+        """
+        return ReleaseScoringContext(**{each.name: vars(self)[each.name] for each in fields(self)})
 
     @cached_property
     def other_releases(self) -> tuple[NamedRelease, ...]:
@@ -145,7 +188,8 @@ class ScoringContext:
     def posterior(self) -> pd.DataFrame:
         """The distribution of each record's secret that is scored: shape (n_rows, n_values), rows sum to 1."""
         believed = self._about_secret.posterior
-        scored = self._composition if self.scored == "composition" else believed.iloc[self._position]
+        composition = vars(self)["scored"] == "composition"  # who reads the posterior reads nothing else of `scored`
+        scored = self._composition if composition else believed.iloc[self._position]
         self.observed.add(Observation.POSTERIOR)
         return scored.reset_index(drop=True)
 
@@ -258,7 +302,6 @@ class ScoringContext:
         import numpy as np
 
         size = len(self.secret.domain)
-        self.observed.add(Observation.PEOPLE)
         if self.scored != "composition" or classes_of(self.belief) is None:
             return None
         import pandas as pd
@@ -396,3 +439,12 @@ class ScoringContext:
             return self._person
         own, public = belief.records, self.table.public[1]
         return public if own is None else rows_for(self.known, own)[public]
+
+
+class ReleaseScoringContext(ScoringContext):
+    """What a metric of the release scores: reads of people's tables, and of what the adversary knows, are recorded."""
+
+    table: Table = recorded(Observation.TABLES)
+    test: Table | None = recorded(Observation.TABLES)
+    known: AdversaryKnowledge = recorded(Observation.TABLES)
+    _other_releases: Callable[[], Sequence[NamedRelease]] = recorded(Observation.TABLES)
