@@ -432,7 +432,7 @@ def inconsistent_leaves(release: Release, table: Table) -> int:
     compared = release.count_semantics in {"exact", *DRAWN} or _counts_people(release)
     if not compared or release.model != "trees" or release.target not in table.schema:
         return 0
-    inconsistent, tolerance = 0, _share_tolerance(release)
+    inconsistent, tolerance = 0, share_tolerance(release)
     for tree in (*release.trees, *release.alternatives.values()):
         if not all(name in table.schema for name in columns_asked(tree)):
             continue
@@ -503,8 +503,8 @@ def _counts(table: Table, target: str, leaf: NDArray[np.int64], n_leaves: int) -
     return people.astype(np.int64).reshape(n_leaves + 1, n_values)[1:]
 
 
-def _share_tolerance(release: Release) -> float:
-    """The largest difference of a published share from the share of the people."""
+def share_tolerance(release: Release) -> float:
+    """Return the largest difference of a published share from the share of the people."""
     items = [list(leaf.shares.values()) for tree in release.trees for leaf in leaves(tree) if leaf.shares is not None]
     units = share_units(np.array(items), release.file.discloses) if release.file is not None and items else None
     return TOLERANCE if units is None else 1 / units + TOLERANCE

@@ -7,6 +7,7 @@ would itself disclose something.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import pandas as pd
 
+from leafgate.algorithms.consistency import share_tolerance
 from leafgate.algorithms.routing import NOWHERE, route
 from leafgate.kernel.arrays import Floats, Ids
 from leafgate.kernel.belief import SecretBelief, classes_of, secret_of
@@ -49,7 +51,12 @@ def leaf_counts_derivable(case: ScoringContext) -> bool:
 
 
 def leaf_classes_derivable(case: ScoringContext) -> bool:
-    """Return whether the leaves disclose their people's classes, by counts or by shares of publicly known people."""
+    """Return whether the leaves disclose their people's classes, by counts or by shares of publicly known people.
+
+    The shares of two tables that agree with the same release differ by at most twice its tolerance, and one person of
+    another class changes the shares of a leaf of n people by 1 / n. So rounded shares disclose the classes of small
+    leaves alone.
+    """
     release, table = case.release, case.table
     if case.inconsistency or release.count_semantics != "exact" or release.target not in table.schema:
         return False
@@ -58,7 +65,8 @@ def leaf_classes_derivable(case: ScoringContext) -> bool:
     with_shares = all(_has_shares(leaf, release) for tree in release.fitted_trees for leaf in leaves(tree))
     if not (with_shares and asks_public(release, table)):
         return False
-    return all((_leaf(tree, table) != NOWHERE).all() for tree in release.fitted_trees)
+    most_people = 1 / (2 * share_tolerance(release))
+    return all(_largest_leaf(tree, table) < most_people for tree in release.fitted_trees)
 
 
 def overall_shares_derivable(case: ScoringContext) -> bool:
@@ -132,6 +140,12 @@ def _leaf(tree: Node, table: Table) -> Ids:
     """The leaf of each row of the table, in a tree that tests public columns only."""
     public, row_of = table.public
     return route(tree, public).leaf[row_of]
+
+
+def _largest_leaf(tree: Node, table: Table) -> float:
+    """The people in the largest leaf of a tree that tests public columns only; infinite where some reach no leaf."""
+    leaf = _leaf(tree, table)
+    return math.inf if (leaf == NOWHERE).any() else float(np.bincount(leaf, weights=table.weight).max(initial=0))
 
 
 def _has_shares(leaf: Leaf, release: Release) -> bool:

@@ -17,7 +17,7 @@ from leafgate.algorithms.derivable import (
     uses_background_knowledge,
 )
 from leafgate.api.registry import Plugins
-from leafgate.engine.attack import isolate_plugin_errors
+from leafgate.engine.attack import AttackResult, isolate_plugin_errors
 from leafgate.errors import InconclusiveError
 from leafgate.kernel.belief import AttributeBelief, MembershipBelief
 from leafgate.kernel.context import Observation, ScoringContext
@@ -49,7 +49,8 @@ def audience_of_score(
     with isolate_plugin_errors(metric, plugins):
         public = {_public_in(metric, case) for case in cases}
     counts_nobody = Unit(metric.unit) in {Unit.NONE, Unit.TABLE}  # nothing would mask a small number of people
-    if counts_nobody and any(Observation.SIZES in case.observed for case in cases):
+    unmasked = {Observation.SIZES} | (set() if sensitivity else {Observation.TABLES})
+    if counts_nobody and any(unmasked & case.observed for case in cases):
         return VisibleTo.AUDITORS
     if "verdict" in public or any(_follows_from_data(case, result, sensitivity) for case in cases):
         return VisibleTo.AUDITORS
@@ -84,6 +85,17 @@ def audience_of_guesses(case: ScoringContext, result: RanAttack) -> VisibleTo:
     derivable = group_shares_derivable(case, alike=True) and not case.table.weighted
     is_private = uses_background_knowledge(case, result) or not derivable or case.release.claims_differential_privacy
     return VisibleTo.AUDITORS if is_private else VisibleTo.MASKED
+
+
+def audience_of_evidence(case: ScoringContext, result: AttackResult | None) -> VisibleTo:
+    """Who may see the evidence of the belief of this context.
+
+    An attack may state the same of all its beliefs, such as how well a solver converged: what one of them rests on is
+    then seen in the evidence of the others.
+    """
+    beliefs = [case.belief] if result is None else result.beliefs
+    cases = (replace(case, belief=belief, observed=set()) for belief in beliefs)
+    return VisibleTo.AUDITORS if any(uses_background_knowledge(each, result) for each in cases) else VisibleTo.EVERYBODY
 
 
 def beside_claim(findings: Sequence[Finding]) -> list[Finding]:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.algorithms.derivable import overall_shares_derivable, uses_background_knowledge
+from leafgate.algorithms.derivable import overall_shares_derivable
 from leafgate.engine.attack import AttackResult
-from leafgate.engine.audience import audience_of_score
+from leafgate.engine.audience import audience_of_evidence, audience_of_score
 from leafgate.engine.remedies.static import from_error
 from leafgate.engine.scores import (
     DISTRIBUTION_NAMES,
@@ -438,9 +438,9 @@ def _together(result: AttackResult | None, belief: Belief | None) -> str:
 
 
 def _attack_evidence(case: ScoringContext, result: AttackResult | None) -> dict[str, Any]:
-    """The evidence of the attack; for auditors alone where it rests on knowledge that only the policy grants."""
+    """The evidence of the attack; for auditors alone where the attack used knowledge that only the policy grants."""
     evidence = dict(case.belief.evidence) if case.belief else {}
-    if uses_background_knowledge(case, result):
+    if audience_of_evidence(case, result) == VisibleTo.AUDITORS:
         return {key: AuditorOnly(value) for key, value in evidence.items()}
     return evidence
 

@@ -76,11 +76,11 @@ class ValidScore:
 def score_of(metric: Metric, plugins: Plugins, case: ScoringContext) -> ValidScore:
     """The metric's score of every record, or of the release; InconclusiveError where it is not valid."""
     with isolate_plugin_errors(metric, plugins):
-        score = metric.score(case)
+        of_people = isinstance(metric, PersonMetric)
+        score = metric.score(case if of_people else case.of_release_metric())
         with naming_component(f"{metric.use} ({plugins.origin(metric)})"):
             if not isinstance(score, Score):
                 raise InconclusiveError(f"`score` returned {described(score)} where a Score belongs")
-            of_people = isinstance(metric, PersonMetric)
             part, other = (score.people, score.value) if of_people else (score.value, score.people)
             if part is None or other is not None:
                 wanted = "`people` and no `value`" if of_people else "a `value` and no `people`"
@@ -233,6 +233,8 @@ DISTRIBUTION_NAMES: dict[Distribution, str] = {
     "composition": "the group's true composition",
     "by_persons": "the group's true composition by persons",
 }
+READS_OF_DISTRIBUTION = frozenset({Observation.POSTERIOR, Observation.SCORED})
+"""What a metric reads whose score may depend on the distribution."""
 POSTERIOR_TOLERANCE = 1e-12
 """Probabilities that differ by no more than this are equal: floating point makes such differences."""
 
@@ -342,12 +344,12 @@ def _scored_cases(
     if state.table.person_rows is not None and scored != "derived":
         distributions = (*distributions, "by_persons")
     for distribution in distributions:
-        same_as = cases.get("derived")
-        if same_as is not None and Observation.POSTERIOR not in same_as.case.observed:
+        derived = cases.get("derived")
+        if derived is not None and not READS_OF_DISTRIBUTION & derived.case.observed:
             break  # the metric does not read the distribution
         try:
             case = judged_case(metric, state, result, belief, distribution, recorded=recorded)
-            cases[distribution] = _score_case(metric, state.plugins, case, same_as)
+            cases[distribution] = _score_case(metric, state.plugins, case, derived)
         except LeafgateError as error:
             failed[distribution] = error
     return cases, failed
@@ -364,17 +366,21 @@ class ScoredCase:
 
 def _score_case(metric: PersonMetric, plugins: Plugins, case: ScoringContext, derived: ScoredCase | None) -> ScoredCase:
     """Every record's score in a context; those of `derived`, where the release discloses that both are the same."""
-    same = derived is not None and _same_posterior(case, derived.case)
-    by_people = derived is not None and bool({Observation.PEOPLE, Observation.NUMBERS} & derived.case.observed)
-    by_people |= case.table.person_rows is not None
-    if derived is not None and same and not by_people and Observation.COMPOSITION not in undisclosed_reads(case):
+    same = derived is not None and case.table.person_rows is None and _reads_the_same(case, derived.case)
+    if derived is not None and same and Observation.COMPOSITION not in undisclosed_reads(case):
         return replace(derived, case=case)
     score = score_of(metric, plugins, case)
     return ScoredCase(case, score.numbers, score.evidence if derived is None else {})
 
 
-def _same_posterior(case: ScoringContext, other: ScoringContext) -> bool:
-    return bool(np.allclose(case.posterior, other.posterior, rtol=0, atol=POSTERIOR_TOLERANCE))
+def _reads_the_same(case: ScoringContext, scored: ScoringContext) -> bool:
+    """Would the metric read in `case` what it has read in `scored`, a context of the other distribution?
+
+    It would where it read of the distribution nothing but the posterior, and both posteriors are equal.
+    """
+    posteriors = case.posterior, scored.posterior
+    same = bool(np.allclose(*posteriors, rtol=0, atol=POSTERIOR_TOLERANCE))
+    return same and Observation.SCORED not in scored.observed
 
 
 def worst_scores(metric: Metric, scores: Sequence[Scores]) -> Scores:
@@ -395,7 +401,7 @@ def _secondary_scores(
     their absence would then disclose something about it.
     """
     first = next(iter(cases.values())).case
-    if classes_of(first.belief) is None or Observation.POSTERIOR not in first.observed:
+    if classes_of(first.belief) is None or not READS_OF_DISTRIBUTION & first.observed:
         return {}
     composed = cases.get("composition")
     undisclosed = composed is not None and Observation.COMPOSITION in undisclosed_reads(composed.case)
@@ -404,7 +410,7 @@ def _secondary_scores(
         if scored != "worst" and other not in cases and metric.can_score(other):
             case = first.with_own_record(other)
             try:
-                if undisclosed or not _same_posterior(case, first):
+                if undisclosed or not _reads_the_same(case, first):
                     cases[other] = ScoredCase(case, score_of(metric, plugins, case).numbers, {})
             except LeafgateError:
                 continue

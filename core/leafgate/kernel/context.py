@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from leafgate.errors import InconclusiveError, UnreadableError
 from leafgate.kernel.belief import (
@@ -42,14 +42,47 @@ class Observation(Enum):
     POSTERIOR = "the distribution that is scored"
     PRIOR = "the attack's prior, which may rest on knowledge that the policy grants"
     COMPOSITION = "each equivalence class's true distribution of the secret"
-    PEOPLE = (
-        "whether the true people of each equivalence class are scored, and not only their shares; whose rows are whose"
-    )
+    PEOPLE = "whose rows are whose, where a person may have several"
+    SCORED = "which distribution is scored, other than by reading it as `posterior`"
     OVERALL = "the secret's distribution in the whole table"
     TRUTH = "true secrets of single people"
     NUMBERS = "true numbers of single people, of a secret that is told in intervals"
     SIZES = "how many people are in each equivalence class"
     MEMBERSHIP = "who of the candidates or targets is in the table, and the secrets of targets"
+    TABLES = "people, in a table or in what the adversary knows, as a metric of the release reads them"
+
+
+class RecordedField:
+    """A field of a context whose reads are recorded in `observed`.
+
+    Attributes:
+        observation: what a read is recorded as.
+        default: the value of contexts that are made without one.
+    """
+
+    def __init__(self, observation: Observation, default: object = None) -> None:
+        self.observation, self.default = observation, default
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, case: ScoringContext | None, owner: type) -> object:
+        if case is None:
+            return self.default
+        case.observed.add(self.observation)
+        return vars(case)[self.name]
+
+    def __set__(self, case: ScoringContext, value: object) -> None:
+        vars(case)[self.name] = value
+
+
+def recorded(observation: Observation, default: object = None) -> Any:
+    """A RecordedField, in the place of a field of any type."""
+    return RecordedField(observation, default)
+
+
+SCORED_DISTRIBUTION = recorded(Observation.SCORED, "derived")
+"""The field `scored`."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +141,9 @@ class ScoringContext:
     policy's metrics of this kind of belief (MembershipBelief or AttributeBelief) give together, at least 1: intervals
     that are to hold together divide their error by it. `smallest_cell`: a number that so many people share is nobody's.
 
-    `observed` is the record of what was read. Every property that reads the table's secrets enters an `Observation`
-    before it returns, and `leafgate.engine.audience` decides by this record whether the public sees a score.
+    `observed` is the record of what was read. `scored`, and every property that reads the table's secrets, enter an
+    `Observation` before they return. `leafgate.engine.audience` decides by this record whether the public sees a score,
+    and a score by one distribution stands for that by the other only where both would be computed from the same reads.
     A copy made with `dataclasses.replace` writes into the same record.
     """
 
@@ -118,7 +152,7 @@ class ScoringContext:
     release: Release
     known: AdversaryKnowledge
     belief: Belief | None = None
-    scored: Distribution = "derived"
+    scored: Distribution = SCORED_DISTRIBUTION
     origins: Sequence[int] | None = None
     inconsistency: bool = False
     builder: TreeBuilder | None = None
@@ -138,7 +172,14 @@ class ScoringContext:
         Args:
             scored: the distribution that the copy's `posterior` holds; this context's when left out.
         """
-        return replace(self, scored=self.scored if scored is None else scored, observed=set())
+        return self._with(observed=set(), **({} if scored is None else {"scored": scored}))
+
+    def of_release_metric(self) -> ScoringContext:
+        """The same context for a metric of the release, whose reads of people are recorded too, in this one's record.
+
+        Nothing masks the score of such a metric, unless it counts people or states a `sensitivity`.
+        """
+        return ReleaseScoringContext(**{each.name: vars(self)[each.name] for each in fields(self)})
 
     @property
     def everyone(self) -> Table:
@@ -182,13 +223,16 @@ class ScoringContext:
         posterior = conditioned(belief.posterior, column)
         self.observed.add(Observation.COMPOSITION)  # which groups are judged at all depends on whose value is recorded
         belief = replace(belief, posterior=posterior, prior=prior, alternative_posteriors=others)
-        return replace(
-            self,
+        return self._with(
             table=self.table.at(rows).with_values(column.recorded),
             belief=belief,
             _judged_rows=rows,
             _whole_table=self.table,
         )
+
+    def _with(self, **changed: Any) -> ScoringContext:
+        """The context with other values of some fields; reading the others is no observation."""
+        return ScoringContext(**{each.name: vars(self)[each.name] for each in fields(self)} | changed)
 
     @cached_property
     def other_releases(self) -> tuple[NamedRelease, ...]:
@@ -242,7 +286,8 @@ class ScoringContext:
         Rows sum to 1, but for shares of persons, who may have several values (`Distribution`).
         """
         believed = self._about_secret.posterior
-        scored = believed.iloc[self._position] if self.scored == "derived" else self._composition
+        shares = vars(self)["scored"] != "derived"  # who reads the posterior reads nothing else of `scored`
+        scored = self._composition if shares else believed.iloc[self._position]
         self.observed.add(Observation.POSTERIOR)
         return scored.reset_index(drop=True)
 
@@ -330,7 +375,7 @@ class ScoringContext:
         cell = group * size + self.table.codes(self.secret.name)
         counts = np.bincount(cell, weights=self.table.weight, minlength=len(groups) * size).reshape(-1, size)
         shares = counts / counts.sum(axis=1, keepdims=True)
-        if self.scored == "by_persons":
+        if vars(self)["scored"] == "by_persons":
             people = self.table.people_by(group, len(groups))[:, None]  # nobody where no row says whose it is
             having = self.table.people_by(cell, len(groups) * size).reshape(-1, size)
             shares = np.where(people > 0, having / np.maximum(people, 1), shares)
@@ -375,7 +420,6 @@ class ScoringContext:
         import numpy as np
 
         size = len(self.secret.domain)
-        self.observed.add(Observation.PEOPLE)
         several = self.table.person_rows is not None
         if several or self.scored != "composition" or classes_of(self.belief) is None:
             return None
@@ -423,7 +467,7 @@ class ScoringContext:
 
         codes, size = self.table.codes(self.secret.name), len(self.secret.domain)
         self.observed.add(Observation.OVERALL)
-        if self.scored == "by_persons":
+        if vars(self)["scored"] == "by_persons":
             having = self.table.people_by(codes, size)
             return np.asarray(having / having.sum())
         counts = np.bincount(codes, weights=self.table.weight, minlength=size)
@@ -531,7 +575,7 @@ class ScoringContext:
 
         belief = self._belief
         if self._whole_table is not None:
-            whole = replace(self, table=self._whole_table, _judged_rows=None, _whole_table=None)
+            whole = self._with(table=self._whole_table, _judged_rows=None, _whole_table=None)
             return whole._position[self._judged_rows]
         if isinstance(belief, CellBelief):
             return np.arange(len(self.table))
@@ -541,3 +585,12 @@ class ScoringContext:
             return self._person
         own, public = belief.records, self.table.public[1]
         return public if own is None else rows_for(self.known, own)[public]
+
+
+class ReleaseScoringContext(ScoringContext):
+    """What a metric of the release scores: reads of people's tables, and of what the adversary knows, are recorded."""
+
+    table: Table = recorded(Observation.TABLES)
+    test: Table | None = recorded(Observation.TABLES)
+    known: AdversaryKnowledge = recorded(Observation.TABLES)
+    _other_releases: Callable[[], Sequence[NamedRelease]] = recorded(Observation.TABLES)

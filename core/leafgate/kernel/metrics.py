@@ -113,7 +113,9 @@ class Metric(Component):
 
     `public` is what a public report shows of a score (`Public`): the `number` of a metric that reads the release alone,
     neither `table` nor `test`, which a claim of differential privacy covers; the number made `coarse` by its unit; or
-    the `verdict` alone, of a metric that compares with what is true of single people. `measures` is what a score is
+    the `verdict` alone, of a metric that compares with what is true of single people. Whatever it says, a metric of the
+    release whose unit counts nobody, and which reads `case.table`, `case.test` or `case.known` without a `sensitivity`,
+    is published by its verdict alone. `measures` is what a score is
     about (`Measured`): a policy without a limit on `protection` never passes.
 
     `by_equivalence_class`: is the score the same if all people with the same class and secrets, in the same leaf of

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leafgate.api.registry import use_of
 from leafgate.engine.evidence import checked_evidence
@@ -32,7 +33,7 @@ from leafgate.testing.scenarios.tables import (
     reordered,
     shuffled,
 )
-from leafgate.testing.subjects import MetricSubject
+from leafgate.testing.subjects import MetricSubject, Scores
 
 PEOPLE = SHOWN_CASES[0].name
 TRUTH = "flu"
@@ -109,7 +110,7 @@ def _compared(
 
 
 def says_who_moves_it(subject: MetricSubject) -> None:
-    """A score of the release that people of the test table move says by how much one of them can, and no less."""
+    """A score of the release that people of a table move says by how much one of them can, and no less."""
     metric = subject.component
     if subject.of_people or metric.public == "verdict" or metric.unit:
         raise DoesNotApply("the public sees its scores as counts, shares or averages of people, or not at all")
@@ -120,41 +121,58 @@ def says_who_moves_it(subject: MetricSubject) -> None:
 
 
 def _require_sensitivity(subject: MetricSubject, case: ScoringContext) -> None:
-    """NonConformance where test people move the score, and it states no `sensitivity` or a smaller one."""
-    score = subject.score(case)
-    if canonical_text(subject.scores(_of_half_the_test(case))) == canonical_text(subject.scores(case)):
-        return
-    if not score.sensitivity > 0:
-        raise NonConformance(
-            f"{use_of(type(subject.component))} scores otherwise without some test people, "
-            "and says that nobody moves it",
-            "let `sensitivity` of the Score say by how much one person can, such as `1 / case.test.people`",
-        )
-    value = subject.scores(case)
-    moved = max((float(abs(subject.scores(each) - value)) for each in _without_somebody(case)), default=0.0)
-    if moved > score.sensitivity + CLOSE:
-        raise NonConformance(
-            f"one test person less moves its score by {moved:.6g}, and its `sensitivity` is {score.sensitivity:.6g}",
-            "state the most by which one person can move it: the public sees the score rounded by this number",
-        )
+    """NonConformance where people of a table move the score, and it states no `sensitivity` or a smaller one."""
+    score, value = subject.score(case), subject.scores(case)
+    for which in ("table", "test"):
+        if _difference(subject, value, _of_half(case, which)) <= CLOSE:
+            continue
+        if not score.sensitivity > 0:
+            raise NonConformance(
+                f"{use_of(type(subject.component))} scores otherwise without some people of `case.{which}`, "
+                "and says that nobody moves it",
+                f"let `sensitivity` of the Score say by how much one person can, such as `1 / case.{which}.people`; or "
+                'say `public = "verdict"`',
+            )
+        moved = max((_difference(subject, value, each) for each in _without_somebody(case, which)), default=0.0)
+        if moved > score.sensitivity + CLOSE:
+            raise NonConformance(
+                f"one person less in `case.{which}` moves its score by {moved:.6g}, and its `sensitivity` is "
+                f"{score.sensitivity:.6g}",
+                "state the most by which one person can move it: the public sees the score rounded by this number",
+            )
 
 
-def _without_somebody(case: ScoringContext) -> Iterator[ScoringContext]:
-    """The case with one person less in its test table, from each record that several people share."""
-    test = case.test
-    for row in () if test is None else np.flatnonzero(test.weight > 1):
-        assert test is not None
-        weight = test.weight.copy()
+def _difference(subject: MetricSubject, value: Scores, case: ScoringContext) -> float:
+    """How far the score of another case is from a score; 0 where one is infinite, which is no number for the public."""
+    other = subject.scores(case)
+    return float(abs(other - value)) if np.isfinite(other) and np.isfinite(value) else 0.0
+
+
+def _without_somebody(case: ScoringContext, which: str) -> Iterator[ScoringContext]:
+    """The case with one person less in one of its tables, from each record that several people share."""
+    table: Table | None = getattr(case, which)
+    for row in () if table is None else np.flatnonzero(table.weight > 1):
+        assert table is not None
+        weight = table.weight.copy()
         weight[row] -= 1
-        yield replace(case, test=Table(test.schema, test.frame, weight))
+        yield _with_weight(case, which, weight)
 
 
-def _of_half_the_test(case: ScoringContext) -> ScoringContext:
-    """The case with every other record of its test table."""
-    test = case.test
-    if test is None:
+def _of_half(case: ScoringContext, which: str) -> ScoringContext:
+    """The case with half of the people of one of its tables: of every other record, all but one."""
+    table: Table | None = getattr(case, which)
+    if table is None:
         return case
-    return replace(case, test=Table(test.schema, test.frame.iloc[::2].reset_index(drop=True), test.weight[::2]))
+    weight = table.weight.copy()
+    weight[::2] = 1
+    return _with_weight(case, which, weight)
+
+
+def _with_weight(case: ScoringContext, which: str, weight: NDArray[np.int64]) -> ScoringContext:
+    """The case with other numbers of people who share the records of one of its tables."""
+    table: Table = getattr(case, which)
+    changed: dict[str, Any] = {which: Table(table.schema, table.frame, weight)}
+    return replace(case, observed=set(), **changed)
 
 
 def scores(subject: MetricSubject) -> None:

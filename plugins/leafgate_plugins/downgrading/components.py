@@ -68,6 +68,7 @@ class CellsWithheld(ReleaseAtMost):
     )
 
     policy_example = "at_most: 0.33"
+    public = "verdict"
     measures = "cost"
     threat_model = "None: it measures what protection costs."
     formula = (

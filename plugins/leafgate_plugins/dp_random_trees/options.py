@@ -245,6 +245,8 @@ class DifferentialPrivacy(ReleaseAtMost):
         return self.over == "releases"
 
     def score(self, case: ScoringContext) -> Score:
+        """The epsilon, which follows from the release: whether its people are the table's decides the verdict alone."""
+        case = case.with_own_record()
         if self.reads_releases and case.other_releases:
             return composition.total_score(case, self.delta, self.neighbours)
         return claim_check.score(case, self.delta, self.neighbours)

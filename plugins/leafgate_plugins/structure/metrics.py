@@ -218,7 +218,7 @@ class RiskySettings(ReleaseAtMost):
         return self.public if known else "verdict"
 
     def score(self, case: ScoringContext) -> Score:
-        risk = hyperparameters.risk(case)
+        risk = hyperparameters.risk(case.with_own_record())  # `public_in` says whether what is counted is published
         return Score(float(len(risk.change)), evidence=risk.evidence)
 
 

@@ -31,7 +31,7 @@ from leafgate.testing.scenarios import unchanged
 from leafgate.testing.scenarios.contexts import candidates_case, people_case
 
 SECRET = "illness"
-POSTERIOR, PRIOR, COMPOSITION, PEOPLE, OVERALL, TRUTH, NUMBERS, SIZES, MEMBERSHIP = Observation
+POSTERIOR, PRIOR, COMPOSITION, PEOPLE, SCORED, OVERALL, TRUTH, NUMBERS, SIZES, MEMBERSHIP, TABLES = Observation
 PROPERTIES = [
     name
     for name, what in vars(ScoringContext).items()
@@ -42,7 +42,7 @@ READS_SECRETS = {
     "prior": {"derived": {PRIOR}, "composition": {PRIOR}},
     "_composition": {"derived": {COMPOSITION}, "composition": {COMPOSITION}},
     "worst_case_posteriors": {"derived": {TRUTH}, "composition": {TRUTH}},
-    "people_by_value": {"derived": {PEOPLE}, "composition": {PEOPLE, COMPOSITION}},
+    "people_by_value": {"derived": {SCORED}, "composition": {SCORED, COMPOSITION}},
     "overall": {"derived": {OVERALL}, "composition": {OVERALL}},
     "truth": {"derived": {TRUTH}, "composition": {TRUTH}},
     "sizes": {"derived": {SIZES}, "composition": {SIZES}},
@@ -102,6 +102,17 @@ def test_a_read_by_another_route_is_recorded(read: Callable[[ScoringContext], ob
     case = a_case()
     read(case)
     assert what in case.observed
+
+
+@pytest.mark.parametrize("name", ["table", "test", "known"])
+def test_a_metric_of_the_release_is_recorded_to_read_tables_and_no_other_is(name: str) -> None:
+    case = a_case()
+    own = case.of_release_metric()
+    assert (getattr(case, name), case.scored) == (vars(own)[name], "derived")
+    assert case.observed == {SCORED}
+    assert getattr(own, name) is getattr(case, name)
+    assert case.observed == {SCORED, TABLES}
+    assert own.with_own_record().table is case.table
 
 
 def test_a_read_that_fails_records_nothing() -> None:

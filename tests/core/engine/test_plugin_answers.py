@@ -1,6 +1,7 @@
 """Answers of a plugin that are no answers leave its limit inconclusive, and no unmasked number reaches the public."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -138,6 +139,38 @@ def test_a_sensitivity_of_peoples_scores_publishes_no_number() -> None:
     found = published(audited(kind, metrics=ODD), "odd@calm#ill")
     assert (found["passed"], found["value"]) == (None, None)
     assert "only the score of a release" in found["evidence"]["problem"]
+
+
+ILL: dict[str, Callable[[ScoringContext], Any]] = {
+    "the table": lambda case: case.table.codes("ill") @ case.table.weight,
+    "a copy": lambda case: replace(case).table.codes("ill") @ case.table.weight,
+    "what the adversary knows": lambda case: case.known.public.weight.max(),
+}
+
+
+@pytest.mark.parametrize("read", ILL)
+@pytest.mark.parametrize("facts", [{}, {"public": "number"}, {"unit": "table"}], ids=str)
+def test_a_number_of_people_from_a_metric_of_the_release_is_published_by_its_verdict_alone(
+    read: str, facts: dict[str, Any]
+) -> None:
+    def score(case: ScoringContext) -> Score:
+        return Score(2.0 + ILL[read](case) / 7, evidence={"ill": float(ILL[read](case))})
+
+    found = published(audited(release_metric_that(score, **facts), metrics=WHOLE), "whole")
+    assert (found["passed"], found["value"], found["evidence"]) == (True, None, {})
+
+
+def test_a_number_of_people_with_a_sensitivity_is_published_rounded() -> None:
+    kind = release_metric_that(lambda case: Score(2.0 + ILL["the table"](case) / 7, sensitivity=0.004))
+    value = published(audited(kind, metrics=WHOLE), "whole")["value"]
+    assert value == round(value, 1)
+
+
+@pytest.mark.parametrize("facts", [{}, {"public": "number"}], ids=str)
+def test_a_metric_that_reads_the_release_alone_publishes_its_number(facts: dict[str, Any]) -> None:
+    kind = release_metric_that(lambda case: 2.0 + len(case.release.schema.columns) / 7, **facts)
+    found = published(audited(kind, metrics=WHOLE), "whole")
+    assert found["value"] == 2.0 + 3 / 7
 
 
 def fails(self: object, case: ScoringContext) -> bool:

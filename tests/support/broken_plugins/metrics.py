@@ -24,6 +24,8 @@ from leafgate.api import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from leafgate import Table
+
 
 class Doubt(AtLeast):
     """How unlikely each person's true secret is thought."""
@@ -267,15 +269,29 @@ class ByTheTest(ReleaseAtLeast):
     def score(self, case: ScoringContext) -> Score:
         import numpy as np
 
-        if case.test is None:
+        people = self.people(case)
+        if people is None:
             raise InconclusiveError("there is no test table")
-        column = case.test.schema.having("class")[0].name
-        share = float(np.bincount(case.test.codes(column), weights=case.test.weight).max() / case.test.people)
-        return Score(share, sensitivity=self.moved(case.test.people))
+        column = people.schema.having("class")[0].name
+        share = float(np.bincount(people.codes(column), weights=people.weight).max() / people.people)
+        return Score(share, sensitivity=self.moved(people.people))
+
+    def people(self, case: ScoringContext) -> Table | None:
+        """Whose share it is."""
+        return case.test
 
     def moved(self, people: int) -> float:
         """By how much one of the test people is said to move the score."""
         return 0.0
+
+
+class ByTheTable(ByTheTest):
+    """The commonest class's share of the people of the table, as a number that everybody may read."""
+
+    public = "number"
+
+    def people(self, case: ScoringContext) -> Table:
+        return case.table
 
 
 class Understated(ByTheTest):
@@ -305,6 +321,7 @@ class MeanCertainty(ReleaseAtMost):
 
     use: str = "mean_certainty"
 
+    public = "verdict"
     judges = frozenset({SecretBelief})
     threat_model = "Whatever the attack it judges assumes."
     formula = "mean over people of max P(v | x)"
@@ -436,6 +453,7 @@ BROKEN_METRICS: tuple[tuple[Metric, str], ...] = (
     (EndsOnly(at_least=0), "sees_a_leak"),
     (LikesHalf(at_least=0), "nothing_is_safest"),
     (ByTheTest(at_least=0), "says_who_moves_it"),
+    (ByTheTable(at_least=0), "says_who_moves_it"),
     (Understated(at_least=0), "says_who_moves_it"),
     (Clipped(at_least=0), "certainty_is_worst"),
     (WrongExample(at_least=0), "examples_hold"),
