@@ -102,6 +102,11 @@ HONEST: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
         {"ill": COLUMNS["ill"] | {"aliases": {"no.": "no"}}},
         [ROWS[0], f"{ROWS[-1]}.", *ROWS[1:-1]],
     ),
+    "a mark of secrets that are not recorded": (
+        {},
+        {"disease": {"role": "sensitive", "values": ["none", "flu", "gout"], "no_answer": ["?"]}},
+        [*ROWS, "Mill,40,?,no"],
+    ),
     "numbers spelled otherwise": (
         {},
         {"age": COLUMNS["age"] | {"aliases": {"40.0": "40"}}},
@@ -158,6 +163,14 @@ REMOVING: dict[str, tuple[dict[str, Any], dict[str, Any], list[str], str]] = {
     "two values of a secret as one": (
         {}, {"disease": {"role": "sensitive", "values": ["none", "gout"], "aliases": {"flu": "none"}}}, ROWS,
         "'disease': the `aliases` make 1 value(s) of several that occur",
+    ),
+    "a value that limits do not judge": (
+        {}, {"disease": {"role": "sensitive", "values": ["none", "flu", "gout"], "no_answer": ["flu"]}}, ROWS,
+        "disease.no_answer: leaves people with a value unjudged",
+    ),
+    "a value that means a mark": (
+        {}, {"disease": {"role": "sensitive", "values": ["none", "gout"], "aliases": {"flu": "?"}, "no_answer": ["?"]}},
+        ROWS, "disease.aliases: makes missing cells of values",
     ),
 }  # fmt: skip
 
