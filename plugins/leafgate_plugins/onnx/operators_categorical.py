@@ -60,7 +60,10 @@ def _label(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
         own = None if cell.untold else _of_missing(cell, of.kind, texts, seen)
         missing = None if cell.untold else float(other) if own is None else result[own]
         codes = result if cell.untold else {text: code for text, code in result.items() if text != MISSING_TEXT}
-        outputs.append(Cell(cell.name, CategoryCodes(column, codes, float(other), missing, seen), untold=cell.untold))
+        alike = [text for text, code in codes.items() if own == MISSING_TEXT and code == missing]
+        fill_value = alike[0] if len(alike) == 1 else ""  # may be the word that an imputer had for a missing cell
+        coded = CategoryCodes(column, codes, float(other), missing, seen, fill_value)
+        outputs.append(Cell(cell.name, coded, untold=cell.untold))
     return [wire(kind, outputs, of.cells.shape)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -183,7 +183,7 @@ def _of_codes(origin: CategoryCodes) -> Asked:
         raise ReleaseError("has infinite codes of categories", place=PLACE, remedy=OTHER_FORMAT)
     exact = all(float(np.float32(code)) == code for code in ordered)
     written = {code: code if exact else float(i) for i, code in enumerate(ordered)}
-    texts = {value: written.get(code, math.nan) for value, code in _known(origin)}
+    texts = {value: written.get(code, math.nan) for value, code in origin.codes.items()}
     other = 0.0 if origin.otherwise is None else written.get(origin.otherwise, math.nan)
     missing = other if origin.missing is None else written.get(origin.missing, math.nan)
     return Asked(origin.column, Coding(texts, missing, other, origin.lookup_precision), written=written)
@@ -192,7 +192,7 @@ def _of_codes(origin: CategoryCodes) -> Asked:
 def _of_set(origin: CategoryCodes, chosen: frozenset[str | float], question: Question) -> Coding:
     """1 for values that a test sends low, which are those of the set, else 0."""
     split = Split(0.0, False, question.float32, question.missing_low, chosen)
-    texts = {value: float(split.low(code)) for value, code in _known(origin)}
+    texts = {value: float(split.low(code)) for value, code in origin.codes.items()}
     texts |= {value: 1.0 for value in sorted(map(str, chosen)) if value in chosen}
     other = 0.0 if origin.otherwise is None else float(split.low(origin.otherwise))
     missing = other if origin.missing is None else float(split.low(origin.missing))
@@ -208,11 +208,6 @@ def _of_numbers(origin: Numeric, chosen: frozenset[str | float], question: Quest
     missing = question.missing_low if origin.fill is None else origin.fill in chosen
     texts = {f"{each:.0f}" if each.is_integer() else str(np.float32(each)): 1.0 for each in numbers}
     return Coding(texts, float(missing), 0.0, "single")
-
-
-def _known(origin: CategoryCodes) -> Iterator[tuple[str, float]]:
-    """The values and their codes, but for a word that stands in for gaps."""
-    return ((value, code) for value, code in origin.codes.items() if not value or value != origin.fill_value)
 
 
 def add_features(columns: Columns, asked: Mapping[Question, Asked], proto: Any, helper: Any) -> str:
