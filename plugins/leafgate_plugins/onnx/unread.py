@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from leafgate.api import FileDisclosure
-from leafgate.readers import LETTERS_PER_NUMBER, MANY_NUMBERS, CategoryList, UnreadTracker, text_size
+from leafgate.readers import (
+    LETTERS_PER_NUMBER,
+    MANY_NUMBERS,
+    CategoryList,
+    UnreadTracker,
+    has_known_words,
+    text_size,
+)
 from leafgate_plugins.onnx import MISSING_TEXT
 from leafgate_plugins.onnx.ensemble_v5 import MEMBER, lists_of
 from leafgate_plugins.onnx.graph import Graph, Operator, numbers
@@ -30,8 +37,7 @@ def disclosures(graph: Graph, ensemble: Operator) -> tuple[FileDisclosure, ...]:
     """Everything the operators before the trees keep, and the names of columns that they do not use."""
     before = leading(graph, ensemble)
     found = dict.fromkeys(item for op in before for item in _of(op))
-    used = {name for op in (*before, ensemble) for name in op.inputs}
-    unused = [name for name in graph.given if name not in used]
+    unused = _unused_inputs(graph, ensemble)
     says = f"the names of {len(unused)} column(s) that the model does not use (its graph's inputs)"
     return (*found, *([FileDisclosure("column_names", "medium", says)] if unused else []))
 
@@ -83,6 +89,7 @@ HIT = FileDisclosure("sizes", "high", "how many people reach each node (nodes_hi
 
 
 NAMES, OPERATORS = "names of inputs, outputs and values", "kinds of operators"
+NODES_NAMES, GRAPH_NAME = "names of operators", "the graph's name"
 
 
 @dataclass
@@ -116,14 +123,14 @@ TYPE.parts = {
 VALUE = Message("an input or output", {1: NAMES}, {2: TYPE})
 NODE = Message(
     "an operator",
-    {1: NAMES, 2: NAMES, 3: "names of operators", 4: OPERATORS, 7: OPERATORS},
+    {1: NAMES, 2: NAMES, 3: NODES_NAMES, 4: OPERATORS, 7: OPERATORS},
     read={5},
     unread={6: "doc_string"},
 )
 TENSOR = Message("a tensor", {8: "names of tensors"}, read={1, 2, 4, 5, 6, 7, 9, 10, 11, 13, 14})
 GRAPH = Message(
     "the graph",
-    {2: "the graph's name"},
+    {2: GRAPH_NAME},
     {1: NODE, 5: TENSOR, 11: VALUE, 12: VALUE, 13: VALUE},
     unread={10: "doc_string", 14: "quantization_annotation", 15: "sparse_initializer"},
 )
@@ -144,6 +151,18 @@ tools xgboost
 PROGRAMS = frozenset(WRITERS.split())
 """Words of the names of programs that write ONNX files, which reports may print."""
 
+NAME_WORDS = """
+argmax array as axis binarizer cast class classes classifier codes coded column columns concat concatenated
+conc constant cst double doubles encoded encoder ensemble extracted extractor feature features filled float gather graph
+identity imputed imputer index indices infrequent initial input inputs int keep label labels leq lgbm lgbmlabel
+lgbmprobabilities main map max merged min model mul name new node nodes normalized normalizer nan number one op operator
+ordinal out output outputs predicted prediction predictions proba probabilities probability red regressor reshape
+reshaped result scaled scaler score scores seen shape split string sub sum tensor to transformed tree trees union value
+values variable variables vectorizer xgb zip c n x y
+"""
+NAMING = PROGRAMS | frozenset(NAME_WORDS.split())
+"""Words, in small letters, of the names that programs give operators and what these make."""
+
 RANDOM_NAME = re.compile(r"[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}|[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
 """The name that skl2onnx gives a graph without one: a random UUID."""
 
@@ -158,6 +177,7 @@ def unread_content(
     _check_messages(tracker, content, graph, place)
     _check_repeated(tracker, content, place)
     _check_tensors(tracker, graph)
+    _check_unused_inputs(tracker, graph, ensemble)
     _check_attributes(tracker, graph, ensemble, place, classes)
     _check_leaves(tracker, ensemble, place)
     return (*hit, *disclosures(graph, ensemble), *tracker.disclosures()), tracker.texts
@@ -181,8 +201,25 @@ def _check_messages(tracker: UnreadTracker, content: bytes, graph: Graph, place:
                 size = text_size(value) if isinstance(value, bytes) else 1
                 tracker.add(f"{message.name}'s {message.unread.get(number, f'field {number}')}", size)
     for location, found in texts.items():
-        unknown = {text for text in found if location != "the graph's name" or not RANDOM_NAME.fullmatch(text)}
-        tracker.check_texts(location, unknown, graph.given)
+        unknown = found - graph.given.keys()
+        if location in NAMED:
+            unknown = {text for text in unknown if not _is_of_programs(text, graph)}
+            for text in unknown:
+                tracker.add(f"{location} that no program gives", 1 + len(text) // LETTERS_PER_NUMBER)
+        tracker.check_texts(location, unknown)
+
+
+NAMED = frozenset({NAMES, NODES_NAMES, GRAPH_NAME, "names of tensors"})
+
+
+def _is_of_programs(name: str, graph: Graph) -> bool:
+    """Whether a name is random, or has the words of programs, and names of inputs and kinds of operators."""
+    known = sorted((*graph.given, *(operator.kind for operator in graph.operators)), key=len, reverse=True)
+    rest = name
+    for each in known:
+        rest = rest.replace(each, "")
+    beginnings = {operator.kind[:2].lower() for operator in graph.operators}  # as in skl2onnx's Ad_Addcst
+    return RANDOM_NAME.fullmatch(name) is not None or has_known_words(rest, NAMING | beginnings)
 
 
 ONCE = frozenset({1, 2, 3, 4, 5, 7})
@@ -212,6 +249,20 @@ def _check_tensors(tracker: UnreadTracker, graph: Graph) -> None:
     for name, content in graph.constants.items():
         if name not in given:
             tracker.add("a tensor that no operator is given", len(content) // LETTERS_PER_NUMBER)
+
+
+def _unused_inputs(graph: Graph, ensemble: Operator) -> list[str]:
+    """The names of what the graph is given and does not use."""
+    used = {name for operator in (*leading(graph, ensemble), ensemble) for name in operator.inputs}
+    return [name for name in graph.given if name not in used]
+
+
+def _check_unused_inputs(tracker: UnreadTracker, graph: Graph, ensemble: Operator) -> None:
+    """Record the sizes of inputs that nobody uses, which are those of one column; their names are compared later."""
+    shapes = (graph.given[name].shape or () for name in _unused_inputs(graph, ensemble))
+    size = sum(axis not in {None, 1} for shape in shapes for axis in shape)
+    if size:
+        tracker.add("sizes of inputs that nobody uses", size)
 
 
 def _check_attributes(

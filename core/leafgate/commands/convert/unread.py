@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
+
+import numpy as np
 
 from leafgate.commands.convert import FOREIGN_REASON
 from leafgate.ir.features import known_by
@@ -52,7 +54,8 @@ def unread_content(document: Mapping[str, Any], model: ModelIR, known: Vocabular
         items, "kind", [item.kind for item in model.discloses]
     ):
         tracker.add("`discloses` in words that leafgate does not write", MANY_NUMBERS)
-    if numbers := sum(map(_unused_numbers, model.trees)):
+    idle_base = 0 if model.combine in {"boost", "sum"} else len(model.base)
+    if numbers := idle_base + sum(map(_unused_numbers, model.trees)) + sum(_not_labels(model)):
         tracker.add("numbers of nodes that nobody reads", numbers)
     if numbers := _numbers_of_unused_features(model):
         tracker.add("numbers of features that no test asks about", numbers)
@@ -87,7 +90,8 @@ def _check_origins(tracker: UnreadTracker, document: Mapping[str, Any], model: M
     if model.unspecified_missing_features - columns:
         tracker.add_text("columns of `untold_of` that no feature is of", *model.unspecified_missing_features)
     coded = [one for one in origins if isinstance(one, CategoryCodes)]
-    tracker.check_texts("`stand_in` that is no value", [one.fill_value for one in coded if _is_unknown_stand_in(one)])
+    fills = {one.fill_value for one in coded} - STAND_INS
+    tracker.check_texts("`stand_in` that is no value", (text for text in fills if not NUMBER.fullmatch(text)))
     besides = [_besides(model.features[i], one, i).strip() for i, one in enumerate(origins) if one is not None]
     tracker.check_texts("names of features that are of no column", filter(LETTER.search, besides))
 
@@ -154,6 +158,13 @@ def _unused_numbers(tree: TreeIR) -> int:
     below = (((tree.low != LEAF) | (tree.high != LEAF)) & leaf).sum()
     flags = (tree.flag(name)[leaf] for name in ("strict", "float32", "missing_low"))
     return int(below + sum(each.sum() for each in flags if not each.all()))
+
+
+def _not_labels(model: ModelIR) -> Iterator[int]:
+    """How many leaves of each tree that have labels hold something else than 1 for a class."""
+    for tree in model.trees if model.values == "labels" else ():
+        values = tree.values[tree.leaves]
+        yield int(((values != 0) & (values != 1)).any(axis=1).sum() + (np.count_nonzero(values, axis=1) > 1).sum())
 
 
 def _numbers_of_unused_features(model: ModelIR) -> int:
