@@ -100,7 +100,7 @@ class Message:
         name: what reports call such a message.
         texts: fields that hold a text, each with what reports call these.
         parts: fields that hold a message.
-        numbers: fields that hold one number that the graph is read by, or that says a version.
+        numbers: fields that hold one number of few digits that the graph is read by, or that says a version.
         read: fields that the reader decodes, or refuses, on its own.
         unread: names of fields that nobody reads, for reports.
     """
@@ -113,6 +113,8 @@ class Message:
     unread: Mapping[int, str] = field(default_factory=dict)
 
 
+MAX_NUMBER = 9_999
+"""Types, versions and sizes of axes are not larger; of the largest tables an axis counts as a number."""
 AXIS = Message("a dimension", {2: "a dimension's name", 3: "a dimension's denotation"}, numbers={1})
 TYPE = Message("a type", {6: "a type's denotation"})
 TYPE.parts = {
@@ -121,13 +123,15 @@ TYPE.parts = {
     5: Message("a map's type", parts={2: TYPE}, numbers={1}),
 }
 VALUE = Message("an input or output", {1: NAMES}, {2: TYPE})
+TENSOR = Message(
+    "a tensor", {8: "names of tensors"}, read={1, 2, 4, 5, 6, 7, 9, 10, 11, 13, 14}, unread={12: "doc_string"}
+)
 NODE = Message(
     "an operator",
     {1: NAMES, 2: NAMES, 3: NODES_NAMES, 4: OPERATORS, 7: OPERATORS},
-    read={5},
+    {5: Message("an attribute", parts={5: TENSOR}, read=range(1, 100))},
     unread={6: "doc_string"},
 )
-TENSOR = Message("a tensor", {8: "names of tensors"}, read={1, 2, 4, 5, 6, 7, 9, 10, 11, 13, 14})
 GRAPH = Message(
     "the graph",
     {2: GRAPH_NAME},
@@ -195,31 +199,36 @@ def _check_messages(tracker: UnreadTracker, content: bytes, graph: Graph, place:
                 texts.setdefault(message.texts[number], set()).add(_decoded(value))
             elif wire == BYTES and isinstance(value, bytes) and number in message.parts:
                 waiting.append((value, message.parts[number]))
-            elif wire == VARINT and number in message.numbers and number not in numbers_given:
+            elif (
+                wire == VARINT
+                and number in message.numbers
+                and number not in numbers_given
+                and isinstance(value, int)
+                and value <= MAX_NUMBER
+            ):
                 numbers_given.add(number)
             elif number not in message.read and value != b"":
                 size = text_size(value) if isinstance(value, bytes) else 1
                 tracker.add(f"{message.name}'s {message.unread.get(number, f'field {number}')}", size)
     for location, found in texts.items():
-        unknown = found - graph.given.keys()
-        if location in NAMED:
-            unknown = {text for text in unknown if not _is_of_programs(text, graph)}
-            for text in unknown:
-                tracker.add(f"{location} that no program gives", 1 + len(text) // LETTERS_PER_NUMBER)
+        unknown = {text for text in found - graph.given.keys() - {""} if not RANDOM_NAME.fullmatch(text)}
         tracker.check_texts(location, unknown)
+        for text in unknown if location in NAMED else ():
+            if not _is_of_programs(text, graph):
+                tracker.add(f"{location} that no program gives", 1 + len(text) // LETTERS_PER_NUMBER)
 
 
 NAMED = frozenset({NAMES, NODES_NAMES, GRAPH_NAME, "names of tensors"})
 
 
 def _is_of_programs(name: str, graph: Graph) -> bool:
-    """Whether a name is random, or has the words of programs, and names of inputs and kinds of operators."""
+    """Whether a name has the words of programs, and names of inputs and kinds of operators."""
     known = sorted((*graph.given, *(operator.kind for operator in graph.operators)), key=len, reverse=True)
     rest = name
     for each in known:
         rest = rest.replace(each, "")
     beginnings = {operator.kind[:2].lower() for operator in graph.operators}  # as in skl2onnx's Ad_Addcst
-    return RANDOM_NAME.fullmatch(name) is not None or has_known_words(rest, NAMING | beginnings)
+    return has_known_words(rest, NAMING | beginnings)
 
 
 ONCE = frozenset({1, 2, 3, 4, 5, 7})
@@ -258,7 +267,10 @@ def _unused_inputs(graph: Graph, ensemble: Operator) -> list[str]:
 
 
 def _check_unused_inputs(tracker: UnreadTracker, graph: Graph, ensemble: Operator) -> None:
-    """Record the sizes of inputs that nobody uses, which are those of one column; their names are compared later."""
+    """Record the sizes of inputs that nobody uses, where they are not those of one column.
+
+    Their names are compared with those of the policy's columns, as the names of all inputs are.
+    """
     shapes = (graph.given[name].shape or () for name in _unused_inputs(graph, ensemble))
     size = sum(axis not in {None, 1} for shape in shapes for axis in shape)
     if size:

@@ -49,7 +49,7 @@ def content_of(
         {name: frozenset(each) for name, each in values.items()},
         tuple(unplaced),
         (*_numbers(model, origins), *numbers),
-        unknown_names(model, schema) | model.texts | {*_fills(model, origins, schema), *_numbers_of_codes(model)},
+        unknown_names(model, schema) | model.texts | {*_fills(model, origins, schema), *_numbers_of_no_column(model)},
     )
 
 
@@ -64,8 +64,11 @@ def _fills(model: ModelIR, origins: Mapping[int, Origin], schema: Schema) -> Ite
                 yield one.fill_value
 
 
-def _numbers_of_codes(model: ModelIR) -> Iterator[str]:
-    """The numbers that tests compare with codes, and codes: of no column, and others in their order would do as well."""
+def _numbers_of_no_column(model: ModelIR) -> Iterator[str]:
+    """The numbers of settings, codes, and those that tests compare with codes."""
+    sampling = model.sampling
+    settings = (*model.settings.values(), *sampling.rate, *(sampling.root or ()), sampling.held_out, sampling.draws)
+    yield from (repr(each) for each in settings if isinstance(each, int | float) and not isinstance(each, bool))
     for feature in model.asked:
         match model.origins[feature] if model.origins is not None else None:
             case CategoryCodes(_, codes, other, missing):
