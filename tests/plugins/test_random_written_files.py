@@ -26,7 +26,9 @@ SINGLE = 1e-5
 
 def as_texts(column: pd.Series) -> list[str]:
     """The cells as an input of texts is given them: whole numbers without a point, missing ones empty."""
-    return ["" if cell is None or cell != cell else f"{cell:.0f}" if isinstance(cell, float) else cell for cell in column]
+    return [
+        "" if cell is None or cell != cell else f"{cell:.0f}" if isinstance(cell, float) else cell for cell in column
+    ]
 
 
 def by_onnxruntime(content: bytes, frame: pd.DataFrame) -> list[str]:

@@ -163,6 +163,7 @@ lgbmprobabilities main map max merged min model mul name new node nodes normaliz
 ordinal out output outputs predicted prediction predictions proba probabilities probability red regressor reshape
 reshaped result scaled scaler score scores seen shape split string sub sum tensor to transformed tree trees union value
 values variable variables vectorizer xgb zip c n x y
+boosting calibrated cv decision extra forest gradient grid hist pipeline random randomized search
 """
 NAMING = PROGRAMS | frozenset(NAME_WORDS.split())
 """Words, in small letters, of the names that programs give operators and what these make."""
@@ -218,17 +219,18 @@ def _check_messages(tracker: UnreadTracker, content: bytes, graph: Graph, place:
                 tracker.add(f"{location} that no program gives", 1 + len(text) // LETTERS_PER_NUMBER)
 
 
+MAX_BEGINNING = 2
+"""Letters of the beginnings of operators in the names that skl2onnx gives, such as Ad_Addcst."""
 NAMED = frozenset({NAMES, NODES_NAMES, GRAPH_NAME, "names of tensors"})
 
 
 def _is_of_programs(name: str, graph: Graph) -> bool:
     """Whether a name has the words of programs, and names of inputs and kinds of operators."""
-    known = sorted((*graph.given, *(operator.kind for operator in graph.operators)), key=len, reverse=True)
+    known = {*graph.given, *(operator.kind for operator in graph.operators)}
     rest = name
-    for each in known:
-        rest = rest.replace(each, "")
-    beginnings = {operator.kind[:2].lower() for operator in graph.operators}  # as in skl2onnx's Ad_Addcst
-    return has_known_words(rest, NAMING | beginnings)
+    for each in sorted(known, key=len, reverse=True):
+        rest = rest.replace(each, "") if len(each) > MAX_BEGINNING else rest
+    return has_known_words(rest, NAMING | {each[:MAX_BEGINNING].lower() for each in known})
 
 
 ONCE = frozenset({1, 2, 3, 4, 5, 7})

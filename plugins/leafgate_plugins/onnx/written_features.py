@@ -31,12 +31,16 @@ OTHER_FORMAT = "write another format, such as .json"
 
 @dataclass(frozen=True)
 class Coding:
-    """The number of each value of a column of categories: of its `texts`, of a missing cell, and of any other."""
+    """The number of each value of a column of categories: of its `texts`, of a missing cell, and of any other.
+
+    `fill_value` is the one of the texts that missing cells were filled with, if it need not be a value of the column.
+    """
 
     texts: Mapping[str, float]
     missing: float
     other: float
     seen: LookupPrecision = ""
+    fill_value: str = ""
 
 
 @dataclass(frozen=True)
@@ -186,7 +190,9 @@ def _of_codes(origin: CategoryCodes) -> Asked:
     texts = {value: written.get(code, math.nan) for value, code in origin.codes.items()}
     other = 0.0 if origin.otherwise is None else written.get(origin.otherwise, math.nan)
     missing = other if origin.missing is None else written.get(origin.missing, math.nan)
-    return Asked(origin.column, Coding(texts, missing, other, origin.lookup_precision), written=written)
+    return Asked(
+        origin.column, Coding(texts, missing, other, origin.lookup_precision, origin.fill_value), written=written
+    )
 
 
 def _of_set(origin: CategoryCodes, chosen: frozenset[str | float], question: Question) -> Coding:
@@ -196,7 +202,7 @@ def _of_set(origin: CategoryCodes, chosen: frozenset[str | float], question: Que
     texts |= {value: 1.0 for value in sorted(map(str, chosen)) if value in chosen}
     other = 0.0 if origin.otherwise is None else float(split.low(origin.otherwise))
     missing = other if origin.missing is None else float(split.low(origin.missing))
-    return Coding(texts, missing, other, origin.lookup_precision)
+    return Coding(texts, missing, other, origin.lookup_precision, origin.fill_value)
 
 
 def _of_numbers(origin: Numeric, chosen: frozenset[str | float], question: Question) -> Coding:
@@ -272,7 +278,9 @@ def _add_encoder(columns: Columns, column: str, coding: Coding, proto: Any, help
     if coding.seen and not _same(coding.missing, coding.other):
         given = _add_fill(columns, given, coding, proto, helper)
     elif not coding.seen and (not texts or not _same(coding.missing, coding.other)):
-        texts[MISSING_TEXT] = coding.missing
+        fill = {coding.fill_value: texts.pop(coding.fill_value)} if coding.fill_value in texts else {}
+        gap = {MISSING_TEXT: coding.missing}  # by its place the reader knows what fills gaps
+        texts = {**texts, **fill, **gap} if fill else {**gap, **texts}
     for kind, precisions in ((proto.FLOAT, ("single", "single_whole")), (proto.INT64, ("whole", "single_whole"))):
         if coding.seen in precisions:
             seen = columns.fresh("seen")

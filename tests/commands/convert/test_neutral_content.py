@@ -151,7 +151,9 @@ def test_values_of_encoders_are_the_policys_or_its_aliases(tmp_path: Path) -> No
     assert audited(tmp_path, document).code == 1
 
 
-@pytest.mark.parametrize("fill", ["Kim Vale;born 1910;HIV", "Kim Vale born in 1910 has HIV since then, and she knows it"])
+@pytest.mark.parametrize(
+    "fill", ["Kim Vale;born 1910;HIV", "Kim Vale born in 1910 has HIV since then, and she knows it"]
+)
 def test_a_word_for_gaps_that_names_somebody_is_other_content(tmp_path: Path, fill: str) -> None:
     def change(document: Any) -> None:
         document["origins"][0].update(codes={"north": 1.0, fill: 0.25}, stand_in=fill)

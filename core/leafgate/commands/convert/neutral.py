@@ -47,10 +47,11 @@ SOMETIMES = ("untold_missing", "untold_of", "settings", "groups", "sampling", "l
 TREE_KEYS = ("feature", "threshold", "low", "high", "says", "strict", "float32", "missing_low", "subsets")
 FLAGS = ("strict", "float32", "missing_low")
 NUMBERS = ("counts", "size")
-PARTS = frozenset({*KEYS, *SOMETIMES, *TREE_KEYS, *NUMBERS, "discloses", "trees", "output"}).union(
-    "kind column codes other missing seen stand_in steps fill zero there gone why remedy".split(),
-    "rate held_out draws root".split(),
-)
+OTHER_KEYS = """
+discloses trees output kind column codes other missing seen stand_in steps fill zero there gone why remedy rate held_out
+draws root
+"""
+PARTS = frozenset((*KEYS, *SOMETIMES, *TREE_KEYS, *NUMBERS, *OTHER_KEYS.split()))
 """All keys that are no texts of people or of a program."""
 WORDS = frozenset({"discloses", "untold_missing", "why"})
 """Texts that are compared with what the readers say, each on its own."""

@@ -39,7 +39,9 @@ def random_cells(models: Sequence[ModelIR], n: int, rng: np.random.Generator) ->
     cells: dict[str, list[Any]] = {}
     for column in sorted({*texts, *numbers}):
         chosen = (
-            _of_texts(sorted(texts[column]), n, rng) if column in texts else _of_numbers(sorted(numbers[column]), n, rng)
+            _of_texts(sorted(texts[column]), n, rng)
+            if column in texts
+            else _of_numbers(sorted(numbers[column]), n, rng)
         )
         gone = (rng.random(n) < MISSING) & (column not in complete)
         cells[column] = [None if missing else cell for cell, missing in zip(chosen, gone.tolist(), strict=True)]

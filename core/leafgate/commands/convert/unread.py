@@ -40,6 +40,7 @@ KIND, SAYS, SETTING, NAME = 60, 300, 40, 200
 MAX_DISCLOSURES = 60
 """Disclosures that a file may list: there are not as many kinds."""
 
+
 def unread_content(document: Mapping[str, Any], model: ModelIR, known: Vocabulary) -> UnreadTracker:
     """What the file holds besides the model that was read from it."""
     tracker = UnreadTracker()

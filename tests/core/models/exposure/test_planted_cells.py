@@ -113,9 +113,10 @@ def is_found(content: bytes) -> bool:
 
 
 def a_cell(rng: np.random.Generator, text: bool = True) -> str:
-    """A cell of one person: a name, a date, or a number."""
+    """A cell of one person: a name, a date, or a number of many digits."""
     name = str(rng.choice(["name", "born", "income"] if text else ["income"]))
-    return str(people()[name][int(rng.integers(N))])
+    cells = people()[name] if name != "income" else people()["income"][people()["income"] >= 10_000]
+    return str(cells.iloc[int(rng.integers(len(cells)))])
 
 
 Place = Callable[[np.random.Generator], bytes]
@@ -494,7 +495,9 @@ def written_files() -> Mapping[str, bytes]:
     skops = pytest.importorskip("skops.io")
     pytest.importorskip("onnx")
     frame = people()[["town", "job", "age", "hours"]].astype({"age": float, "hours": float})
-    scaled = make_column_transformer((OneHotEncoder(), ["town"]), (StandardScaler(), ["age"]), (OrdinalEncoder(), ["job"]))
+    scaled = make_column_transformer(
+        (OneHotEncoder(), ["town"]), (StandardScaler(), ["age"]), (OrdinalEncoder(), ["job"])
+    )
     codes = make_column_transformer((OrdinalEncoder(), ["town", "job"]), remainder="passthrough")
     estimators = {
         "scaled": (scaled, DecisionTreeClassifier(max_depth=2, random_state=0)),
@@ -590,7 +593,7 @@ def mutations_that_are_missed(number: int) -> list[tuple[int, str]]:
 
 
 def test_nothing_is_found_in_files_that_leafgate_writes() -> None:
-    assert {name: told(content) for name, content in written_files().items()} == dict.fromkeys(written_files(), [])
+    assert not any(told(content) for content in written_files().values())
 
 
 def test_cells_put_into_written_files_are_refused_disclosed_or_change_answers() -> None:
