@@ -293,8 +293,8 @@ def _add_encoder(columns: Columns, column: str, coding: Coding, proto: Any, help
         [given],
         [made],
         domain=ML,
-        values_floats=list(texts.values()),
-        default_float=coding.other,
+        values_floats=list(map(float, texts.values())),
+        default_float=float(coding.other),
         **keys,
     )
     columns.operators.append(encoder)
