@@ -104,14 +104,14 @@ def _feature(origin: Origin, cells: Sequence[Any]) -> Floats:
             return np.where(filled == 0, math.nan, filled) if zero_is_missing else filled
         case CategoryCodes(_, codes, other, missing, precision):
             see = LOOKUP_ROUNDING[precision]
-            numbers = {see(parse_number(text)): code for text, code in codes.items()} if precision else {}
+            looked_up = {see(parse_number(text)): code for text, code in codes.items()} if precision else {}
             rest = math.nan if other is None else other
             absent = math.nan if missing is None else missing
             return np.array(
                 [
                     absent
                     if cell is None
-                    else numbers.get(see(cell), rest)
+                    else looked_up.get(see(cell), rest)
                     if precision and not isinstance(cell, str)
                     else codes.get(cell, rest)
                     for cell in cells

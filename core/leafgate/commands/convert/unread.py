@@ -55,7 +55,7 @@ def unread_content(document: Mapping[str, Any], model: ModelIR, known: Vocabular
         items, "kind", [item.kind for item in model.discloses]
     ):
         tracker.add("`discloses` in words that leafgate does not write", MANY_NUMBERS)
-    idle_base = 0 if model.combine in {"boost", "sum"} else len(model.base)
+    idle_base = 0 if model.combine in {"boost", "sum"} or not model.classes else len(model.base)
     if numbers := idle_base + sum(map(_unused_numbers, model.trees)) + sum(_not_labels(model)):
         tracker.add("numbers of nodes that nobody reads", numbers)
     if numbers := _numbers_of_unused_features(model):
