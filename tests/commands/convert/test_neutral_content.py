@@ -170,8 +170,11 @@ def test_a_word_for_gaps_and_a_value_are_no_other_content(tmp_path: Path, fill: 
 
 
 LEAVES = TreeIR(
-    *(np.array(each) for each in ([0, -1, -1], [0.5, np.nan, np.nan], [1, -1, -1], [2, -1, -1])),
-    np.array([[np.nan, np.nan], [0.5, 0.5], [0.25, 0.75]]),
+    feature=np.array([0, -1, -1]),
+    threshold=np.array([0.5, np.nan, np.nan]),
+    low=np.array([1, -1, -1]),
+    high=np.array([2, -1, -1]),
+    values=np.array([[np.nan, np.nan], [0.5, 0.5], [0.25, 0.75]]),
 )
 
 

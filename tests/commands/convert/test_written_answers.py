@@ -95,7 +95,13 @@ def test_the_script_takes_truth_values_for_the_numbers_that_they_are(tmp_path: P
     truth_model(tmp_path)
     words = ("convert", tmp_path / "model.skops", tmp_path / "new.json", "--script")
     assert leafgate(*words, "--witness", tmp_path / "answers.csv").code == 0
-    run = [sys.executable, "-I", tmp_path / "predict.py", tmp_path / "new.json", tmp_path / "answers.csv"]
+    run: list[str | Path] = [
+        sys.executable,
+        "-I",
+        tmp_path / "predict.py",
+        tmp_path / "new.json",
+        tmp_path / "answers.csv",
+    ]
     (tmp_path / "found.csv").write_text(subprocess.run(run, capture_output=True, text=True, check=True).stdout)
     found, wanted = (pd.read_csv(tmp_path / name)["1"] for name in ("found.csv", "answers.csv"))
     np.testing.assert_allclose(found, wanted, atol=1e-9)
