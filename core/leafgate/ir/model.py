@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -147,6 +148,11 @@ class ModelIR:
     learner: Learner | None = None
     unknown: tuple[str, ...] = ()
     link: Literal["softmax", "other"] = "softmax"
+
+    @cached_property
+    def asked(self) -> frozenset[int]:
+        """The numbers of the features that some test asks about."""
+        return frozenset(number for tree in self.trees for number in np.unique(tree.feature).tolist()) - {LEAF}
 
     @property
     def level(self) -> Level:

@@ -8,7 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.ir.features import CategoryCodes, MissingIndicator, Numeric, Origin, Unresolved, after_steps
+from leafgate.io.json import parse_number
+from leafgate.ir.features import (
+    LOOKUP_ROUNDING,
+    CategoryCodes,
+    MissingIndicator,
+    Numeric,
+    Origin,
+    Unresolved,
+    after_steps,
+)
 from leafgate.ir.model import Floats, ModelIR
 from leafgate.kernel.schema import Column
 from leafgate.kernel.table import Table
@@ -93,10 +102,22 @@ def _feature(origin: Origin, cells: Sequence[Any]) -> Floats:
             changed = np.array([after_steps(number, steps) for number in numbers.tolist()]) if steps else numbers
             filled = changed if fill is None else np.where(np.isnan(numbers), fill, changed)
             return np.where(filled == 0, math.nan, filled) if zero_is_missing else filled
-        case CategoryCodes(_, codes, other, missing):
+        case CategoryCodes(_, codes, other, missing, precision):
+            see = LOOKUP_ROUNDING[precision]
+            looked_up = {see(parse_number(text)): code for text, code in codes.items()} if precision else {}
             rest = math.nan if other is None else other
             absent = math.nan if missing is None else missing
-            return np.array([absent if cell is None else codes.get(cell, rest) for cell in cells], dtype=np.float64)
+            return np.array(
+                [
+                    absent
+                    if cell is None
+                    else looked_up.get(see(cell), rest)
+                    if precision and not isinstance(cell, str)
+                    else codes.get(cell, rest)
+                    for cell in cells
+                ],
+                dtype=np.float64,
+            )
         case MissingIndicator(_, there, gone):
             return np.array([gone if cell is None else there for cell in cells], dtype=np.float64)
     return np.full(len(cells), math.nan)

@@ -60,7 +60,12 @@ def _label(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
         own = None if cell.untold else _of_missing(cell, of.kind, texts, seen)
         missing = None if cell.untold else float(other) if own is None else result[own]
         codes = result if cell.untold else {text: code for text, code in result.items() if text != MISSING_TEXT}
-        outputs.append(Cell(cell.name, CategoryCodes(column, codes, float(other), missing, seen), untold=cell.untold))
+        at = texts.index(MISSING_TEXT) if own == MISSING_TEXT else 0
+        before = texts[at - 1] if at else ""  # in leafgate's files the word that fills missing cells, if one does
+        coded = CategoryCodes(
+            column, codes, float(other), missing, seen, before if codes.get(before) == missing else ""
+        )
+        outputs.append(Cell(cell.name, coded, untold=cell.untold))
     return [wire(kind, outputs, of.cells.shape)]
 
 

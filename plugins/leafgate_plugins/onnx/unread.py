@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from leafgate.api import FileDisclosure
-from leafgate.readers import LETTERS_PER_NUMBER, MANY_NUMBERS, CategoryList, UnreadTracker, text_size
+from leafgate.readers import (
+    LETTERS_PER_NUMBER,
+    MANY_NUMBERS,
+    CategoryList,
+    UnreadTracker,
+    has_known_words,
+    text_size,
+)
 from leafgate_plugins.onnx import MISSING_TEXT
 from leafgate_plugins.onnx.ensemble_v5 import MEMBER, lists_of
 from leafgate_plugins.onnx.graph import Graph, Operator, numbers
@@ -30,8 +37,7 @@ def disclosures(graph: Graph, ensemble: Operator) -> tuple[FileDisclosure, ...]:
     """Everything the operators before the trees keep, and the names of columns that they do not use."""
     before = leading(graph, ensemble)
     found = dict.fromkeys(item for op in before for item in _of(op))
-    used = {name for op in (*before, ensemble) for name in op.inputs}
-    unused = [name for name in graph.given if name not in used]
+    unused = _unused_inputs(graph, ensemble)
     says = f"the names of {len(unused)} column(s) that the model does not use (its graph's inputs)"
     return (*found, *([FileDisclosure("column_names", "medium", says)] if unused else []))
 
@@ -83,6 +89,7 @@ HIT = FileDisclosure("sizes", "high", "how many people reach each node (nodes_hi
 
 
 NAMES, OPERATORS = "names of inputs, outputs and values", "kinds of operators"
+NODES_NAMES, GRAPH_NAME = "names of operators", "the graph's name"
 
 
 @dataclass
@@ -93,7 +100,7 @@ class Message:
         name: what reports call such a message.
         texts: fields that hold a text, each with what reports call these.
         parts: fields that hold a message.
-        numbers: fields that hold one number that the graph is read by, or that says a version.
+        numbers: fields that hold one number of few digits that the graph is read by, or that says a version.
         read: fields that the reader decodes, or refuses, on its own.
         unread: names of fields that nobody reads, for reports.
     """
@@ -106,6 +113,8 @@ class Message:
     unread: Mapping[int, str] = field(default_factory=dict)
 
 
+MAX_NUMBER = 9_999
+"""Types, versions and sizes of axes are not larger; of the largest tables an axis counts as a number."""
 AXIS = Message("a dimension", {2: "a dimension's name", 3: "a dimension's denotation"}, numbers={1})
 TYPE = Message("a type", {6: "a type's denotation"})
 TYPE.parts = {
@@ -114,16 +123,18 @@ TYPE.parts = {
     5: Message("a map's type", parts={2: TYPE}, numbers={1}),
 }
 VALUE = Message("an input or output", {1: NAMES}, {2: TYPE})
+TENSOR = Message(
+    "a tensor", {8: "names of tensors"}, read={1, 2, 4, 5, 6, 7, 9, 10, 11, 13, 14}, unread={12: "doc_string"}
+)
 NODE = Message(
     "an operator",
-    {1: NAMES, 2: NAMES, 3: "names of operators", 4: OPERATORS, 7: OPERATORS},
-    read={5},
+    {1: NAMES, 2: NAMES, 3: NODES_NAMES, 4: OPERATORS, 7: OPERATORS},
+    {5: Message("an attribute", parts={5: TENSOR}, read=range(1, 100))},
     unread={6: "doc_string"},
 )
-TENSOR = Message("a tensor", {8: "names of tensors"}, read={1, 2, 4, 5, 6, 7, 9, 10, 11, 13, 14})
 GRAPH = Message(
     "the graph",
-    {2: "the graph's name"},
+    {2: GRAPH_NAME},
     {1: NODE, 5: TENSOR, 11: VALUE, 12: VALUE, 13: VALUE},
     unread={10: "doc_string", 14: "quantization_annotation", 15: "sparse_initializer"},
 )
@@ -144,6 +155,19 @@ tools xgboost
 PROGRAMS = frozenset(WRITERS.split())
 """Words of the names of programs that write ONNX files, which reports may print."""
 
+NAME_WORDS = """
+argmax array as axis binarizer cast class classes classifier codes coded column columns concat concatenated
+conc constant cst double doubles encoded encoder ensemble extracted extractor feature features filled float gather graph
+identity imputed imputer index indices infrequent initial input inputs int keep label labels leq lgbm lgbmlabel
+lgbmprobabilities main map max merged min model mul name new node nodes normalized normalizer nan number one op operator
+ordinal out output outputs predicted prediction predictions proba probabilities probability red regressor reshape
+reshaped result scaled scaler score scores seen shape split string sub sum tensor to transformed tree trees union value
+values variable variables vectorizer xgb zip c n x y
+boosting calibrated cv decision extra forest gradient grid hist pipeline random randomized search
+"""
+NAMING = PROGRAMS | frozenset(NAME_WORDS.split())
+"""Words, in small letters, of the names that programs give operators and what these make."""
+
 RANDOM_NAME = re.compile(r"[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}|[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
 """The name that skl2onnx gives a graph without one: a random UUID."""
 
@@ -158,6 +182,7 @@ def unread_content(
     _check_messages(tracker, content, graph, place)
     _check_repeated(tracker, content, place)
     _check_tensors(tracker, graph)
+    _check_unused_inputs(tracker, graph, ensemble)
     _check_attributes(tracker, graph, ensemble, place, classes)
     _check_leaves(tracker, ensemble, place)
     return (*hit, *disclosures(graph, ensemble), *tracker.disclosures()), tracker.texts
@@ -175,14 +200,37 @@ def _check_messages(tracker: UnreadTracker, content: bytes, graph: Graph, place:
                 texts.setdefault(message.texts[number], set()).add(_decoded(value))
             elif wire == BYTES and isinstance(value, bytes) and number in message.parts:
                 waiting.append((value, message.parts[number]))
-            elif wire == VARINT and number in message.numbers and number not in numbers_given:
+            elif (
+                wire == VARINT
+                and number in message.numbers
+                and number not in numbers_given
+                and isinstance(value, int)
+                and value <= MAX_NUMBER
+            ):
                 numbers_given.add(number)
             elif number not in message.read and value != b"":
                 size = text_size(value) if isinstance(value, bytes) else 1
                 tracker.add(f"{message.name}'s {message.unread.get(number, f'field {number}')}", size)
     for location, found in texts.items():
-        unknown = {text for text in found if location != "the graph's name" or not RANDOM_NAME.fullmatch(text)}
-        tracker.check_texts(location, unknown, graph.given)
+        unknown = {text for text in found - graph.given.keys() - {""} if not RANDOM_NAME.fullmatch(text)}
+        tracker.check_texts(location, unknown)
+        for text in unknown if location in NAMED else ():
+            if not _is_of_programs(text, graph):
+                tracker.add(f"{location} that no program gives", 1 + len(text) // LETTERS_PER_NUMBER)
+
+
+MAX_BEGINNING = 2
+"""Letters of the beginnings of operators in the names that skl2onnx gives, such as Ad_Addcst."""
+NAMED = frozenset({NAMES, NODES_NAMES, GRAPH_NAME, "names of tensors"})
+
+
+def _is_of_programs(name: str, graph: Graph) -> bool:
+    """Whether a name has the words of programs, and names of inputs and kinds of operators."""
+    known = {*graph.given, *(operator.kind for operator in graph.operators)}
+    rest = name
+    for each in sorted(known, key=len, reverse=True):
+        rest = rest.replace(each, "") if len(each) > MAX_BEGINNING else rest
+    return has_known_words(rest, NAMING | {each[:MAX_BEGINNING].lower() for each in known})
 
 
 ONCE = frozenset({1, 2, 3, 4, 5, 7})
@@ -212,6 +260,23 @@ def _check_tensors(tracker: UnreadTracker, graph: Graph) -> None:
     for name, content in graph.constants.items():
         if name not in given:
             tracker.add("a tensor that no operator is given", len(content) // LETTERS_PER_NUMBER)
+
+
+def _unused_inputs(graph: Graph, ensemble: Operator) -> list[str]:
+    """The names of what the graph is given and does not use."""
+    used = {name for operator in (*leading(graph, ensemble), ensemble) for name in operator.inputs}
+    return [name for name in graph.given if name not in used]
+
+
+def _check_unused_inputs(tracker: UnreadTracker, graph: Graph, ensemble: Operator) -> None:
+    """Record the sizes of inputs that nobody uses, where they are not those of one column.
+
+    Their names are compared with those of the policy's columns, as the names of all inputs are.
+    """
+    shapes = (graph.given[name].shape or () for name in _unused_inputs(graph, ensemble))
+    size = sum(axis not in {None, 1} for shape in shapes for axis in shape)
+    if size:
+        tracker.add("sizes of inputs that nobody uses", size)
 
 
 def _check_attributes(

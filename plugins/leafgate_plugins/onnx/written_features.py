@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,12 +31,16 @@ OTHER_FORMAT = "write another format, such as .json"
 
 @dataclass(frozen=True)
 class Coding:
-    """The number of each value of a column of categories: of its `texts`, of a missing cell, and of any other."""
+    """The number of each value of a column of categories: of its `texts`, of a missing cell, and of any other.
+
+    `fill_value` is the one of the texts that missing cells were filled with, if it need not be a value of the column.
+    """
 
     texts: Mapping[str, float]
     missing: float
     other: float
     seen: LookupPrecision = ""
+    fill_value: str = ""
 
 
 @dataclass(frozen=True)
@@ -183,20 +187,22 @@ def _of_codes(origin: CategoryCodes) -> Asked:
         raise ReleaseError("has infinite codes of categories", place=PLACE, remedy=OTHER_FORMAT)
     exact = all(float(np.float32(code)) == code for code in ordered)
     written = {code: code if exact else float(i) for i, code in enumerate(ordered)}
-    texts = {value: written.get(code, math.nan) for value, code in _known(origin)}
+    texts = {value: written.get(code, math.nan) for value, code in origin.codes.items()}
     other = 0.0 if origin.otherwise is None else written.get(origin.otherwise, math.nan)
     missing = other if origin.missing is None else written.get(origin.missing, math.nan)
-    return Asked(origin.column, Coding(texts, missing, other, origin.lookup_precision), written=written)
+    return Asked(
+        origin.column, Coding(texts, missing, other, origin.lookup_precision, origin.fill_value), written=written
+    )
 
 
 def _of_set(origin: CategoryCodes, chosen: frozenset[str | float], question: Question) -> Coding:
     """1 for values that a test sends low, which are those of the set, else 0."""
     split = Split(0.0, False, question.float32, question.missing_low, chosen)
-    texts = {value: float(split.low(code)) for value, code in _known(origin)}
+    texts = {value: float(split.low(code)) for value, code in origin.codes.items()}
     texts |= {value: 1.0 for value in sorted(map(str, chosen)) if value in chosen}
     other = 0.0 if origin.otherwise is None else float(split.low(origin.otherwise))
     missing = other if origin.missing is None else float(split.low(origin.missing))
-    return Coding(texts, missing, other, origin.lookup_precision)
+    return Coding(texts, missing, other, origin.lookup_precision, origin.fill_value)
 
 
 def _of_numbers(origin: Numeric, chosen: frozenset[str | float], question: Question) -> Coding:
@@ -208,11 +214,6 @@ def _of_numbers(origin: Numeric, chosen: frozenset[str | float], question: Quest
     missing = question.missing_low if origin.fill is None else origin.fill in chosen
     texts = {f"{each:.0f}" if each.is_integer() else str(np.float32(each)): 1.0 for each in numbers}
     return Coding(texts, float(missing), 0.0, "single")
-
-
-def _known(origin: CategoryCodes) -> Iterator[tuple[str, float]]:
-    """The values and their codes, but for a word that stands in for gaps."""
-    return ((value, code) for value, code in origin.codes.items() if not value or value != origin.fill_value)
 
 
 def add_features(columns: Columns, asked: Mapping[Question, Asked], proto: Any, helper: Any) -> str:
@@ -277,7 +278,9 @@ def _add_encoder(columns: Columns, column: str, coding: Coding, proto: Any, help
     if coding.seen and not _same(coding.missing, coding.other):
         given = _add_fill(columns, given, coding, proto, helper)
     elif not coding.seen and (not texts or not _same(coding.missing, coding.other)):
-        texts[MISSING_TEXT] = coding.missing
+        fill = {coding.fill_value: texts.pop(coding.fill_value)} if coding.fill_value in texts else {}
+        gap = {MISSING_TEXT: coding.missing}  # by its place the reader knows what fills gaps
+        texts = {**texts, **fill, **gap} if fill else {**gap, **texts}
     for kind, precisions in ((proto.FLOAT, ("single", "single_whole")), (proto.INT64, ("whole", "single_whole"))):
         if coding.seen in precisions:
             seen = columns.fresh("seen")
@@ -290,8 +293,8 @@ def _add_encoder(columns: Columns, column: str, coding: Coding, proto: Any, help
         [given],
         [made],
         domain=ML,
-        values_floats=list(texts.values()),
-        default_float=coding.other,
+        values_floats=list(map(float, texts.values())),
+        default_float=float(coding.other),
         **keys,
     )
     columns.operators.append(encoder)

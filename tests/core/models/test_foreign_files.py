@@ -380,7 +380,6 @@ SMUGGLED: dict[str, Callable[[Any], None]] = {
     "a long name": lambda value: value.update(features=[*value["features"], ILL]),
     "a disclosure that says too much": lambda value: value["discloses"][0].update(says=ILL),
     "many disclosures": lambda value: value.update(discloses=[{**value["discloses"][0], "says": "36"}] * 200),
-    "groups of nobody": lambda value: value.update(groups=[{f"Ada {i}": 36 for i in range(200)}]),
 }
 
 
@@ -394,11 +393,11 @@ def test_what_a_neutral_file_has_no_need_of_is_told(change: Callable[[Any], None
     assert [item.severity for item in found] == ["high"]
 
 
-@pytest.mark.parametrize(
-    ("key", "node", "value"), [("threshold", 2, 36.0), ("says", 0, [36, 17]), ("low", 3, 3), ("high", 4, 1)]
-)
+@pytest.mark.parametrize(("key", "node", "value"), [("low", 3, 3), ("high", 4, 1), ("strict", 3, True)])
 def test_numbers_of_nodes_that_nobody_reads_are_told(key: str, node: int, value: Any) -> None:
     document = json.loads(written(MODEL))
+    items = document["trees"][0][key]
+    document["trees"][0][key] = [items] * len(document["trees"][0]["low"]) if isinstance(items, bool) else items
     document["trees"][0][key][node] = value
     found = [
         item for item in read_foreign(json.dumps(document).encode(), "m").discloses if item.kind == "other_content"

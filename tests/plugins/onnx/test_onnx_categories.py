@@ -125,13 +125,20 @@ def alone(origin: Origin | None, **test: Any) -> ModelIR:
     return ModelIR("made", ("job",), ("a", "b"), (tree,), "labels", discloses=(), origins=(origin,))
 
 
-def test_an_encoder_names_the_values_that_tests_part_from_others_and_no_word_for_gaps() -> None:
+def test_an_encoder_names_the_values_that_tests_part_from_others_and_the_one_that_fills_gaps() -> None:
     codes = {"clerk": 0.0, "nurse": 1.0, "smith": 2.0, "gone": 3.0}
     origin = CategoryCodes("job", codes, -1.0, 3.0, fill_value="gone")
     content = model_as_file(alone(origin, chosen={1.0, 3.0}), b"", "new.onnx", READERS)
     encoder = onnx.load_from_string(content).graph.node[0]
     (keys,) = (each.strings for each in encoder.attribute if each.name == "keys_strings")
-    assert set(keys) == {b"nurse", b""}
+    assert list(keys) == [b"nurse", b"gone", b""]
+    (again,) = read_foreign(content, "new").origins or ()
+    assert again == CategoryCodes("job", {"nurse": 1.0, "gone": 1.0}, 0.0, 1.0, fill_value="gone")
+
+
+def test_an_encoder_without_a_word_for_gaps_is_read_as_such() -> None:
+    origin = CategoryCodes("job", {"clerk": 0.0, "nurse": 1.0, "smith": 2.0}, -1.0, 1.0)
+    content = model_as_file(alone(origin, chosen={1.0}), b"", "new.onnx", READERS)
     (again,) = read_foreign(content, "new").origins or ()
     assert again == CategoryCodes("job", {"nurse": 1.0}, 0.0, 1.0)
 

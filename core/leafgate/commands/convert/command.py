@@ -14,6 +14,7 @@ from leafgate.console.options import DataRoot
 
 if TYPE_CHECKING:
     from leafgate.commands.convert.rare_cells import MergedModel, TableOfPolicy
+    from leafgate.commands.convert.witness import AnsweredRows
     from leafgate.readers import ModelIR, ModelReader
 
 
@@ -52,7 +53,7 @@ def convert(
     """
     from leafgate.api.registry import load_plugins
     from leafgate.commands.convert.pickles import opened, refused
-    from leafgate.commands.convert.witness import rows_answered
+    from leafgate.commands.convert.witness import WRITTEN_POINTS, check_written, rows_answered
     from leafgate.console.output import say
     from leafgate.io.files import OWNER_ONLY, make_folder, refuse_same, write_file
     from leafgate.models.reader import read_foreign, read_model
@@ -66,9 +67,13 @@ def convert(
     read = read_model(model, readers, opened if trust else refused)
     content = _content(read, model, out.name, writer, readers)
     new = read_foreign(content, out.name, readers)
-    rows = rows_answered((read, new), witness, model.name)
+    rows = rows_answered({model.name: read, out.name: new}, witness)
+    check_written(read, new, out.name)
     write_file(out, content, OWNER_ONLY)
-    say(f"{out}: {len(read.trees)} tree(s) of {read.producer or read.format}; it discloses {read.level}")
+    say(
+        f"{out}: {len(read.trees)} tree(s) of {read.producer or read.format}; it discloses {read.level}; read back, it "
+        f"predicts the same as what was read of {model.name} on {WRITTEN_POINTS:,} random points"
+    )
     same = "; so does the new file" if witness is not None else ""
     say(f"  {_compared(model, witness, rows)}{same}")
     if script:
@@ -122,10 +127,12 @@ def _content(new: ModelIR, given: Path, name: str, writer: ModelReader | None, r
     return written(new) if writer is None else model_as_file(new, model_bytes(given), name, readers)
 
 
-def _compared(model: Path, witness: Path | None, rows: int) -> str:
+def _compared(model: Path, witness: Path | None, answered: AnsweredRows | None) -> str:
     """With whose answers the reading was compared."""
-    if witness is not None:
-        return f"what was read of {model.name} answers as {witness.name} on all {rows:,} rows that it has answers for"
+    if witness is not None and answered is not None:
+        alone = " (classes alone were compared, no scores)" if answered.labels_alone else ""
+        rows = f"on all {answered.rows:,} rows that it has answers for{alone}"
+        return f"what was read of {model.name} answers as {witness.name} {rows}"
     return f"compared with no answers of the model itself: name some by --witness, or audit {model.name}"
 
 
@@ -169,10 +176,10 @@ def scrub(
         shares_changed,
         with_leaves,
     )
-    from leafgate.commands.convert.witness import rows_answered
+    from leafgate.commands.convert.witness import check_written, rows_answered
     from leafgate.console.output import say
     from leafgate.io.files import EVERYONE, make_folder, refuse_same, write_file
-    from leafgate.models.reader import read_model
+    from leafgate.models.reader import read_foreign, read_model
     from leafgate.readers import printable_name
     from leafgate.session.run import open_session
 
@@ -186,7 +193,7 @@ def scrub(
     make_folder(out.parent)
     keeps_features = writer is not None and writer.check_original is not None
     whole = read_model(model, plugins.readers)
-    rows = rows_answered((whole,), witness, model.name)
+    rows = rows_answered({model.name: whole}, witness)
 
     def least(model_: ModelIR) -> ModelIR:
         reduce = with_leaves if keeps_features else minimise
@@ -198,28 +205,34 @@ def scrub(
         listed = minimise(whole, leaves.value, model.name, units) if keeps_features else less
         merged = merge_rare_values(whole, listed, people, dummies=not keeps_features)
         less = least(merged.model) if merged.columns else less
-    proofs = [("random points", compare_on_random_points(merged.model, less, seed=0))]
+    unmoved = less
     if people is not None:
         less = move_rare_thresholds(complete_public_lists(less, people) if writer is None else less, people)
-        proofs.append(("records of the table", on_data(whole, less, people, merged)))
-    refuse_different(proofs, leaves.value, model.name, units)
-    less = with_unproved(whole, less) if session is None else less
-    if writer is not None and (names := unproved(less)):
+    marked = with_unproved(whole, less) if session is None else less
+    if writer is not None and (names := unproved(marked)):
         raise ReleaseError(
             f"cannot record that no table has shown what {len(names)} of its features are",
             place=out.name,
             remedy="give the table it was trained on by --policy; or write a file that ends in .json",
         )
     content = _content(less, model, out.name, writer, plugins.readers)
+    new = read_foreign(content, out.name, plugins.readers)
+    reduced = new if less is unmoved else unmoved  # moved thresholds part points between the cells of the table anew
+    proofs = [("random points", compare_on_random_points(merged.model, reduced, seed=0))]
+    if people is not None:
+        proofs.append(("records of the table", on_data(whole, new, people, merged)))
+    refuse_different(proofs, leaves.value, model.name, units)
+    check_written(less, new, out.name)
+    content = content if marked is less else _content(marked, model, out.name, writer, plugins.readers)
     write_file(out, content, EVERYONE)
     same = " and ".join(f"{'all' if proof.of_people else f'{proof.points:,}'} {where}" for where, proof in proofs)
     change = shares_changed(whole, leaves.value, units)
     say(
-        f"{out}: discloses {less.level} on its leaves{change}; predicts the same as what was read of {model.name} on "
-        f"{same}{_but_for(merged, people)}"
+        f"{out}: discloses {less.level} on its leaves{change}; read back, it predicts the same as what was read of "
+        f"{model.name} on {same}{_but_for(merged, people)}"
     )
     say(f"  {_compared(model, witness, rows)}")
-    if names := unproved(less):
+    if names := unproved(marked):
         result = ", ".join(repr(printable_name(name)) for name in names)[:200]
         say(
             f"no table has shown what is {result}: audits ask for their `encoding`; scrubbed with --policy, they do not"

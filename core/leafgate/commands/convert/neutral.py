@@ -10,8 +10,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from leafgate.api import Combine, Counted, FileDisclosure, Floats, ReleaseError
-from leafgate.commands.convert import FORMAT
-from leafgate.commands.convert.unread import known_reason, unread_content
+from leafgate.commands.convert import FORMAT, SCRUBBED
+from leafgate.commands.convert.unread import known_reason, unread_content, with_plain_unused
 from leafgate.io.json import are_numbers, are_texts, canonical, is_number, list_at, object_at, one_of, refuse_unknown
 from leafgate.io.release_codec import read_disclosure
 from leafgate.readers import (
@@ -45,7 +45,16 @@ ORIGIN_KEYS = {"otherwise": "other", "lookup_precision": "seen", "fill_value": "
 KEYS = ("format", "from", "producer", "features", "origins", "classes", "says", "combine", "base", "counted")
 SOMETIMES = ("untold_missing", "untold_of", "settings", "groups", "sampling", "link")
 TREE_KEYS = ("feature", "threshold", "low", "high", "says", "strict", "float32", "missing_low", "subsets")
+FLAGS = ("strict", "float32", "missing_low")
 NUMBERS = ("counts", "size")
+OTHER_KEYS = """
+discloses trees output kind column codes other missing seen stand_in steps fill zero there gone why remedy rate held_out
+draws root
+"""
+PARTS = frozenset((*KEYS, *SOMETIMES, *TREE_KEYS, *NUMBERS, *OTHER_KEYS.split()))
+"""All keys that are no texts of people or of a program."""
+WORDS = frozenset({"discloses", "untold_missing", "why"})
+"""Texts that are compared with what the readers say, each on its own."""
 Link = Literal["softmax", "other"]
 ORIGINS = {"number": Numeric, "coded": CategoryCodes, "absent": MissingIndicator, "unknown": Unresolved}
 
@@ -53,11 +62,22 @@ ORIGINS = {"number": Numeric, "coded": CategoryCodes, "absent": MissingIndicator
 def written(model: ModelIR) -> bytes:
     """The model as a neutral file; the same bytes for the same model.
 
-    Raises ReleaseError for a model that holds an infinite number, or NaN where the format has no word for it.
+    Features that no test asks about are written without the numbers that make them of their columns. Raises
+    ReleaseError for a model that holds an infinite number, or NaN where the format has no word for it.
     """
+    document = _document(with_plain_unused(model))
+    try:
+        lines = [f"{canonical(key).decode()}:{canonical(value).decode()}" for key, value in document.items()]
+    except ValueError:
+        raise ReleaseError("has an infinite or missing number where a neutral file holds none", place="model") from None
+    return ("{" + ",\n".join(lines) + "}\n").encode()
+
+
+def _document(model: ModelIR) -> dict[str, Any]:
+    """What the neutral file of a model holds, as JSON has it."""
     tables = _tables(model)
     number = {key: i for i, key in enumerate(tables)}
-    document: dict[str, Any] = {
+    return {
         "format": FORMAT,
         "from": model.format,
         "producer": model.producer,
@@ -77,11 +97,6 @@ def written(model: ModelIR) -> bytes:
         "discloses": [item.written() for item in model.discloses],
         "trees": [_tree_document(tree) for tree in model.trees],
     }
-    try:
-        lines = [f"{canonical(key).decode()}:{canonical(value).decode()}" for key, value in document.items()]
-    except ValueError:
-        raise ReleaseError("has an infinite or missing number where a neutral file holds none", place="model") from None
-    return ("{" + ",\n".join(lines) + "}\n").encode()
 
 
 def _tables(model: ModelIR) -> dict[int, Mapping[str, int]]:
@@ -144,9 +159,10 @@ def _tree_document(tree: TreeIR) -> dict[str, Any]:
     }
     for node in tree.subsets:
         document["threshold"][node] = None
-    for name in ("strict", "float32", "missing_low"):
+    for name in FLAGS:
         flag = np.asarray(getattr(tree, name))
-        document[name] = flag.tolist() if flag.ndim == 0 or flag.min() != flag.max() else bool(flag[0])
+        inner = flag[~leaf] if flag.ndim else flag
+        document[name] = (flag & ~leaf).tolist() if inner.any() and not inner.all() else bool(inner.any())
     document["subsets"] = {str(node): sorted(chosen, key=str) for node, chosen in tree.subsets.items()}
     for name in NUMBERS:
         numbers = getattr(tree, name)
@@ -195,9 +211,48 @@ def read(content: bytes, place: str, known: Vocabulary) -> ModelIR:
         sampling=_sampling(document, f"{place}.sampling"),
         link=one_of(document.get("link", "softmax"), Link, f"{place}.link"),
     )
+    _refuse_unwritten(document, _document(_as_scrubbed(model) if model.producer == SCRUBBED else model), place)
     unread = unread_content(document, model, known)
     found = dict.fromkeys((*model.discloses, *_undeclared(model), *unread.disclosures()))
     return replace(model, discloses=tuple(found), texts=unread.texts | {model.producer, model.format})
+
+
+def _as_scrubbed(model: ModelIR) -> ModelIR:
+    """The model without settings, sizes, and steps and stand-ins of numbers, of which `scrub` leaves none."""
+    origins = tuple(
+        Numeric(one.column) if isinstance(one, Numeric) and not one.zero_is_missing else one
+        for one in model.origins or ()
+    )
+    trees = tuple(replace(tree, size=None) for tree in model.trees)
+    return replace(model, settings={}, trees=trees, origins=None if model.origins is None else origins)
+
+
+def _refuse_unwritten(given: Any, own: Any, place: str) -> None:
+    """Refuse a part of a file that differs from what leafgate writes of the model that was read from it.
+
+    Of tables whose keys are texts of people, such as `codes`, the error has the location of the whole.
+
+    Args:
+        given: A part of the file, as it is.
+        own: The same part, as it is written.
+        place: Its location.
+
+    Raises:
+        ReleaseError: what is in the file, and was not read, or is read as something else.
+    """
+    if given == own:
+        return
+    if isinstance(given, list) and isinstance(own, list) and len(given) == len(own):
+        for number, pair in enumerate(zip(given, own, strict=True)):
+            _refuse_unwritten(*pair, f"{place}[{number}]")
+    elif isinstance(given, dict) and isinstance(own, dict) and PARTS.issuperset(own):
+        for key in PARTS.intersection(given) - WORDS.union(FLAGS):
+            if given[key]:
+                _refuse_unwritten(given[key], own.get(key), f"{place}.{key}")
+        refuse_unknown(given, PARTS, ReleaseError, place)
+    elif given != own:
+        remedy = "write it anew from the model's own file: leafgate convert, or leafgate scrub"
+        raise ReleaseError("holds what leafgate does not write there", place=place, remedy=remedy)
 
 
 def _undeclared(model: ModelIR) -> list[FileDisclosure]:
@@ -276,10 +331,9 @@ def _origin(document: Any, place: str, tables: Sequence[_Table], known: Vocabula
             column, shared, _code(document.get("other"), place), _code(document.get("missing"), place), seen, stand_in
         )
     if kind == "coded" and isinstance(document.get("codes"), dict):
-        codes = {value: _code(code, place) for value, code in document["codes"].items()}
-        given = {value: code for value, code in codes.items() if code is not None}
+        codes = {value: _own_code(code, place) for value, code in document["codes"].items()}
         return CategoryCodes(
-            column, given, _code(document.get("other"), place), _code(document.get("missing"), place), seen, stand_in
+            column, codes, _code(document.get("other"), place), _code(document.get("missing"), place), seen, stand_in
         )
     if kind == "absent":
         there, gone = (_indicator_number(document.get(key), place) for key in ("there", "gone"))
@@ -296,11 +350,14 @@ def _number_origin(document: Mapping[str, Any], column: str, place: str) -> Nume
 
 
 def _code(document: Any, place: str) -> float | None:
-    if document is None or is_number(document):
-        return None if document is None else float(document)
-    if document != "missing":
-        raise ReleaseError("a code must be a number", place=place)
-    return math.nan
+    """The code of values that have none of their own, or of missing cells; None where the model takes no such."""
+    return None if document is None else _own_code(document, place)
+
+
+def _own_code(document: Any, place: str) -> float:
+    if document != "missing" and not is_number(document):
+        raise ReleaseError("a code must be a number", place=f"{place}.codes")
+    return math.nan if document == "missing" else float(document)
 
 
 def _indicator_number(document: Any, place: str) -> float:

@@ -251,7 +251,7 @@ class Feature:
         if self._origin["kind"] == "coded":
             codes = self._origin["codes"]
             self._codes = _codes_of_group(codes, groups) if isinstance(codes, list) else codes
-            self._alike = {self._comparable(text): code for text, code in self._codes.items()}
+            self._alike: dict[Any, Any] = {self._comparable(text): code for text, code in self._codes.items()}
 
     def cells(self, column: Sequence[Any]) -> Cells:
         """What the feature is of each cell of the column."""
@@ -287,7 +287,9 @@ class Feature:
             return _number_in_file(self._origin["missing"])
         if text in self._codes:
             return _number_in_file(self._codes[text])
-        return _number_in_file(self._alike.get(self._comparable(text), self._origin["other"]))
+        spellings = (self._comparable(text), TRUTH.get(text.lower()))
+        code = next((self._alike[each] for each in spellings if each in self._alike), self._origin["other"])
+        return _number_in_file(code)
 
     def _comparable(self, text: str) -> float | str:
         """What spellings of one value have in common: a number as the model sees it, or a truth value."""

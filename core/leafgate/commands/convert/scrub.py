@@ -122,7 +122,7 @@ def minimise(
     gaps filled goes into the thresholds. Raises ReleaseError where the file has not what is to be left.
     """
     model = with_leaves(folded(model), leaves, place, units, merge=merge)
-    asked = sorted(_asked(model) | {i for i, name in enumerate(model.features) if name in kept})
+    asked = sorted(model.asked | {i for i, name in enumerate(model.features) if name in kept})
     number = {old: new for new, old in enumerate(asked)}
     trees = [_renumbered(tree, number) for tree in model.trees]
     origins = None if model.origins is None else tuple(model.origins[f] for f in asked)
@@ -262,10 +262,6 @@ def _renumbered(tree: TreeIR, number: Mapping[int, int]) -> TreeIR:
     """The tree over fewer features."""
     feature = np.array([LEAF if f == LEAF else number[f] for f in tree.feature.tolist()], dtype=np.int64)
     return replace(tree, feature=feature)
-
-
-def _asked(model: ModelIR) -> set[int]:
-    return {int(f) for tree in model.trees for f in np.unique(tree.feature) if f != LEAF}
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -17,9 +19,10 @@ from leafgate.readers import (
     LETTERS_PER_NUMBER,
     MANY_NUMBERS,
     CategoryCodes,
-    ContentField,
-    ContentKind,
+    MissingIndicator,
     ModelIR,
+    Numeric,
+    OneHot,
     Origin,
     TreeIR,
     UnreadTracker,
@@ -37,21 +40,6 @@ KIND, SAYS, SETTING, NAME = 60, 300, 40, 200
 MAX_DISCLOSURES = 60
 """Disclosures that a file may list: there are not as many kinds."""
 
-CHECKED_BY_READER, EMPTY = ContentField(ContentKind.ANY), ContentField(ContentKind.TEXT, re.compile(""))
-
-
-def _entries(keys: str) -> dict[str, ContentField]:
-    return dict.fromkeys(keys.split(), CHECKED_BY_READER)
-
-
-ORIGINS: Mapping[str, Mapping[str, ContentField]] = {
-    "number": _entries("kind column steps fill zero"),
-    "coded": _entries("kind column codes other missing seen stand_in"),
-    "absent": _entries("kind column there gone"),
-    "unknown": {**_entries("kind column why"), "remedy": EMPTY},
-}
-"""The entries of an origin by its kind; the reader refuses those that are of another form."""
-
 
 def unread_content(document: Mapping[str, Any], model: ModelIR, known: Vocabulary) -> UnreadTracker:
     """What the file holds besides the model that was read from it."""
@@ -67,13 +55,11 @@ def unread_content(document: Mapping[str, Any], model: ModelIR, known: Vocabular
         items, "kind", [item.kind for item in model.discloses]
     ):
         tracker.add("`discloses` in words that leafgate does not write", MANY_NUMBERS)
-    codes = [each.get("codes") for each in document.get("origins") or () if isinstance(each, dict)]
-    used = {each[0] for each in codes if isinstance(each, list)}
-    idle = [table for number, table in enumerate(document.get("groups", ())) if number not in used]
-    if idle:
-        tracker.add("`groups` that no feature is of", sum(map(len, idle)))
-    if numbers := sum(map(_unused_numbers, model.trees)):
+    idle_base = 0 if model.combine in {"boost", "sum"} or not model.classes else len(model.base)
+    if numbers := idle_base + sum(map(_unused_numbers, model.trees)) + sum(_not_labels(model)):
         tracker.add("numbers of nodes that nobody reads", numbers)
+    if numbers := _numbers_of_unused_features(model):
+        tracker.add("numbers of features that no test asks about", numbers)
     return tracker
 
 
@@ -95,10 +81,7 @@ def _check_lengths(tracker: UnreadTracker, document: Mapping[str, Any], model: M
 
 
 def _check_origins(tracker: UnreadTracker, document: Mapping[str, Any], model: ModelIR) -> None:
-    """Check entries of origins, reasons that leafgate does not give, and names of features besides their columns."""
-    for each in document.get("origins") or ():
-        if each is not None:
-            tracker.check_table(each, ORIGINS[each["kind"]], {}, "origins")
+    """Check reasons that leafgate does not give, and names of features besides their columns."""
     origins = model.origins or (None,) * len(model.features)
     reasons = [one.why if isinstance(one, Unresolved) else "" for one in origins]
     changed = _differ(document.get("origins") or (), "why", reasons)
@@ -108,7 +91,8 @@ def _check_origins(tracker: UnreadTracker, document: Mapping[str, Any], model: M
     if model.unspecified_missing_features - columns:
         tracker.add_text("columns of `untold_of` that no feature is of", *model.unspecified_missing_features)
     coded = [one for one in origins if isinstance(one, CategoryCodes)]
-    tracker.check_texts("`stand_in` that is no value", [one.fill_value for one in coded if _is_unknown_stand_in(one)])
+    fills = {one.fill_value for one in coded} - STAND_INS
+    tracker.check_texts("`stand_in` that is no value", (text for text in fills if not NUMBER.fullmatch(text)))
     besides = [_besides(model.features[i], one, i).strip() for i, one in enumerate(origins) if one is not None]
     tracker.check_texts("names of features that are of no column", filter(LETTER.search, besides))
 
@@ -170,10 +154,72 @@ def _is_unknown_stand_in(one: CategoryCodes) -> bool:
 
 
 def _unused_numbers(tree: TreeIR) -> int:
-    """How many numbers stand where nodes have none: thresholds of leaves and sets, values of inner nodes, children."""
+    """How many numbers stand where nodes have none: children of leaves, and how leaves compare, if not all alike."""
     leaf = tree.feature == LEAF
-    idle = leaf.copy()
-    idle[[node for node in tree.subsets if 0 <= node < tree.nodes]] = True
-    below = ((tree.low != LEAF) & leaf) | ((tree.high != LEAF) & leaf)
-    says = np.isfinite(tree.values[~leaf]).any(axis=1)
-    return int(np.isfinite(tree.threshold[idle]).sum() + says.sum() + below.sum())
+    below = (((tree.low != LEAF) | (tree.high != LEAF)) & leaf).sum()
+    flags = (tree.flag(name)[leaf] for name in ("strict", "float32", "missing_low"))
+    return int(below + sum(each.sum() for each in flags if not each.all()))
+
+
+def _not_labels(model: ModelIR) -> Iterator[int]:
+    """How many leaves of each tree that have labels hold something else than 1 for a class."""
+    for tree in model.trees if model.values == "labels" else ():
+        values = tree.values[tree.leaves]
+        yield int(((values != 0) & (values != 1)).any(axis=1).sum() + (np.count_nonzero(values, axis=1) > 1).sum())
+
+
+def _numbers_of_unused_features(model: ModelIR) -> int:
+    """How many numbers say how a feature that no test asks about is made of its column."""
+    pairs = zip(model.origins or (), with_plain_unused(model).origins or (), strict=True)
+    both = (zip_longest(_numbers_of(one), _numbers_of(plain)) for one, plain in pairs if one is not plain)
+    return sum(number != other and not math.isnan(number) for each in both for number, other in each)
+
+
+def with_plain_unused(model: ModelIR) -> ModelIR:
+    """The model without the numbers that make a feature of a column where no test asks about the feature.
+
+    The values of an encoder stay, and positions as their codes.
+    """
+    if model.origins is None:
+        return model
+    origins = (one if feature in model.asked else _plain(one) for feature, one in enumerate(model.origins))
+    return replace(model, origins=tuple(origins))
+
+
+def _plain(origin: Origin | None) -> Origin | None:
+    match origin:
+        case Numeric():
+            return Numeric(origin.column)
+        case MissingIndicator():
+            return MissingIndicator(origin.column)
+        case CategoryCodes(codes=OneHot() as hot):
+            codes: Mapping[str, float] = replace(hot, on=1.0, off=0.0)
+        case CategoryCodes():
+            places = enumerate(origin.codes.items())
+            codes = {value: _position(code, len(origin.codes), float(place)) for place, (value, code) in places}
+        case _:
+            return origin
+    n = len(codes)
+    others = [None if one is None else _position(one, n, math.nan) for one in (origin.otherwise, origin.missing)]
+    return replace(origin, codes=codes, otherwise=others[0], missing=others[1])
+
+
+def _position(code: float, n: int, instead: float) -> float:
+    """The code where it is a position among n values, or -1; else what stands in its place."""
+    return code if code in range(-1, n + 1) else instead
+
+
+def _numbers_of(origin: Origin | None) -> list[float]:
+    """The numbers that make a feature of a column: as many of each kind of origin, but for the steps at their end."""
+    match origin:
+        case Numeric():
+            return [math.nan if origin.fill is None else origin.fill, *(step.by for step in origin.steps)]
+        case MissingIndicator():
+            return [origin.there, origin.gone]
+        case CategoryCodes(codes=OneHot() as hot):
+            numbers = [hot.on, hot.off]
+        case CategoryCodes():
+            numbers = list(origin.codes.values())
+        case _:
+            return []
+    return [*(math.nan if each is None else each for each in (origin.otherwise, origin.missing)), *numbers]

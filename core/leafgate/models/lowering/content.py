@@ -10,7 +10,7 @@ import numpy as np
 
 from leafgate.io.json import parse_number
 from leafgate.ir.content import ColumnNumbers, FileContent
-from leafgate.ir.features import CategoryCodes, Numeric, OneHot, Origin, known_by
+from leafgate.ir.features import CategoryCodes, MissingIndicator, Numeric, OneHot, Origin
 from leafgate.ir.model import CategoryList, Flags, ModelIR, TreeIR
 from leafgate.kernel.schema import MISSING_WORDS, Schema
 from leafgate.models.lowering.encoding import BETWEEN, Encoding, is_position, names_of, not_listed, spellings
@@ -50,8 +50,39 @@ def content_of(
         {name: frozenset(each) for name, each in values.items()},
         tuple(unplaced),
         (*_numbers(model, origins), *numbers),
-        unknown_names(model, schema) | model.texts,
+        unknown_names(model, schema) | model.texts | {*_fills(model, origins, schema), *_numbers_of_no_column(model)},
     )
+
+
+def _fills(model: ModelIR, origins: Mapping[int, Origin], schema: Schema) -> Iterator[str]:
+    """The texts that missing cells are filled with, and that the policy does not declare as values of their column."""
+    resolved = {one.column: origins[i].column for i, one in enumerate(model.origins or ()) if one and i in origins}
+    for one in model.origins or ():
+        if isinstance(one, CategoryCodes) and one.fill_value:
+            name = resolved.get(one.column, one.column)
+            declared = {*(schema[name].values or ()), *schema[name].aliases} if name in schema else ()
+            if one.fill_value not in declared:
+                yield one.fill_value
+
+
+def _numbers_of_no_column(model: ModelIR) -> Iterator[str]:
+    """The numbers of settings, codes, and those that tests compare with codes."""
+    sampling = model.sampling
+    settings = (*model.settings.values(), *sampling.rate, *(sampling.root or ()), sampling.held_out, sampling.draws)
+    yield from (repr(each) for each in settings if isinstance(each, int | float) and not isinstance(each, bool))
+    for feature in model.asked:
+        match model.origins[feature] if model.origins is not None else None:
+            case CategoryCodes(_, codes, other, missing):
+                numbers = {*codes.values(), *(each for each in (other, missing) if each is not None)}
+            case MissingIndicator(_, there, gone):
+                numbers = {there, gone}
+            case _:
+                continue
+        for tree in model.trees:
+            numbers.update(tree.threshold[_asks_number(tree, feature)].tolist())
+            chosen = (sets for node, sets in tree.subsets.items() if tree.feature[node] == feature)
+            numbers.update(each for sets in chosen for each in sets if not isinstance(each, str))
+        yield from map(repr, numbers)
 
 
 def unknown_names(model: ModelIR, schema: Schema) -> frozenset[str]:
@@ -71,14 +102,14 @@ def _lists(
 ) -> tuple[dict[str, set[str]], list[frozenset[str]], list[ColumnNumbers]]:
     """The values that the file lists, by their column, lists of no column, and numbers that are no list of values.
 
-    Words for gaps and positions are left out.
+    Positions are left out, and words for gaps, which `content_of` has among its names.
 
     Lists of the numbers that the policy itself gives as a feature's codes are none of a column's values.
     """
     coded = [one for one in model.origins or () if isinstance(one, CategoryCodes)]
-    fills = STAND_INS.union(one.fill_value for one in coded)
+    fills = STAND_INS.union(_fills(model, origins, schema))
     shared = {(one.column, id(one.codes.groups if isinstance(one.codes, OneHot) else one.codes)): one for one in coded}
-    lists = {CategoryList(one.column, known_by(one)) for one in shared.values()} | set(model.category_lists)
+    lists = {CategoryList(one.column, frozenset(one.codes)) for one in shared.values()} | set(model.category_lists)
     own = {name: {f"{code:g}" for code in one.codes.values()} for name, one in encodings.items() if one.codes}
     columns = {spelling: one.name for one in schema.columns for spelling in spellings(one.name)}
     columns |= {spelling: name for name in schema.dropped for spelling in (name, *spellings(name))}

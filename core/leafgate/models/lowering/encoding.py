@@ -71,7 +71,8 @@ def _misspelt(known: frozenset[str], column: Column, see: See, *, whole: bool) -
     that nobody has any more, or not know some that were declared. Both at once may be one value in two spellings.
     """
     values = frozenset(column.values or ())
-    numbers, alike = ({_comparable(value, see) for value in each} for each in (values, known))
+    alike = {_comparable(value, see) for value in known}
+    numbers = {spelling for value in values for spelling in _spellings(value, see)}
     named = known - values - {IDLE_CATEGORY}
     strange = frozenset(value for value in named if _comparable(value, see) not in numbers)
     gone = frozenset(value for value in strange if value.strip() in MISSING_WORDS)
@@ -83,7 +84,7 @@ def _misspelt(known: frozenset[str], column: Column, see: See, *, whole: bool) -
         why = f"the model knows {merged} value(s) that `aliases` make another value of, so its tests for them are lost"
         return Unresolved(column.name, why, "declare them as `values`, without `aliases`")
     others = len(strange - gone)
-    if not others or (whole and all(value in known or _comparable(value, see) in alike for value in values)):
+    if not others or (whole and all(value in known or alike.intersection(_spellings(value, see)) for value in values)):
         return None
     why = f"the model knows {others} value(s) that the policy does not have"
     return Unresolved(
@@ -104,6 +105,12 @@ def _comparable(value: str, see: See) -> float | str:
     if math.isfinite(number):
         return see(number)
     return value.lower() if value.lower() in TRUTH else value
+
+
+def _spellings(value: str, see: See) -> tuple[float | str, ...]:
+    """What a policy's value may be to a model, the likeliest first: a truth value is a number, too."""
+    truth = TRUTH.get(value.lower())
+    return (_comparable(value, see), *(() if truth is None else (truth,)))
 
 
 IDLE_CATEGORY = "infrequent_sklearn"
@@ -355,11 +362,13 @@ TRUTH = {"false": 0.0, "true": 1.0}
 
 
 def _in_domain(origin: CategoryCodes, column: Column) -> dict[str, float]:
-    """The codes under the policy's spelling: a model's 3.0 is `3`, and what it sees as 3.0 too; True is `TRUE`."""
+    """The codes under the policy's spelling: a model's 3.0 is `3`, what it sees as 3.0 too, and its 1 is `TRUE`."""
     codes, see = origin.codes, LOOKUP_ROUNDING[origin.lookup_precision]
     exact = {value: codes[value] for value in column.values or () if value in codes}
     alike = {_comparable(text, see): code for text, code in codes.items()}
-    return {v: alike[_comparable(v, see)] for v in column.values or () if _comparable(v, see) in alike} | exact
+    spellings = {value: _spellings(value, see) for value in column.values or ()}
+    found = {value: next((alike[each] for each in those if each in alike), None) for value, those in spellings.items()}
+    return {value: code for value, code in found.items() if code is not None} | exact
 
 
 def class_values(classes: Sequence[str], encoding: Encoding | None, target: Column, place: str) -> tuple[str, ...]:

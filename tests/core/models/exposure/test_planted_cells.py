@@ -14,19 +14,24 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from example_counts import seeds
-from installed_readers import read_foreign
+from installed_readers import READERS, read_foreign
 from leafgate import ReleaseError, Table
+from leafgate.algorithms.witness import first_difference
 from leafgate.api import Column, Schema, make_table, typed_column
 from leafgate.app import Encoding
 from leafgate.commands.convert.neutral import written
+from leafgate.commands.convert.sampling import random_cells
+from leafgate.commands.convert.scrub import minimise
+from leafgate.commands.convert.witness import answers_to, with_coded_categories
 from leafgate.models.exposure.cells import cells_disclosed
 from leafgate.models.lowering.release import lower_model
+from leafgate.models.writer import model_as_file
 
 N = 1200
 FEW = 10
@@ -108,9 +113,10 @@ def is_found(content: bytes) -> bool:
 
 
 def a_cell(rng: np.random.Generator, text: bool = True) -> str:
-    """A cell of one person: a name, a date, or a number."""
+    """A cell of one person: a name, a date, or a number of many digits."""
     name = str(rng.choice(["name", "born", "income"] if text else ["income"]))
-    return str(people()[name][int(rng.integers(N))])
+    cells = people()[name] if name != "income" else people()["income"][people()["income"] >= 10_000]
+    return str(cells.iloc[int(rng.integers(len(cells)))])
 
 
 Place = Callable[[np.random.Generator], bytes]
@@ -481,3 +487,119 @@ def test_a_thousand_honest_files_tell_of_nobody() -> None:
         if found := told(honest(seed)):
             wrong[seed] = found
     assert wrong == {}
+
+
+@cache
+def written_files() -> Mapping[str, bytes]:
+    """What convert and scrub write of a scaled pipeline, a forest of codes, and boosted scores, as JSON and ONNX."""
+    skops = pytest.importorskip("skops.io")
+    pytest.importorskip("onnx")
+    frame = people()[["town", "job", "age", "hours"]].astype({"age": float, "hours": float})
+    scaled = make_column_transformer(
+        (OneHotEncoder(), ["town"]), (StandardScaler(), ["age"]), (OrdinalEncoder(), ["job"])
+    )
+    codes = make_column_transformer((OrdinalEncoder(), ["town", "job"]), remainder="passthrough")
+    estimators = {
+        "scaled": (scaled, DecisionTreeClassifier(max_depth=2, random_state=0)),
+        "codes": (codes, RandomForestClassifier(2, max_depth=3, random_state=0)),
+        "boosted": (codes, GradientBoostingClassifier(n_estimators=2, max_depth=2, random_state=0)),
+    }
+    found: dict[str, bytes] = {}
+    for name, steps in estimators.items():
+        original = skops.dumps(Pipeline([("prepare", steps[0]), ("model", steps[1])]).fit(frame, people()["state"]))
+        model = read_foreign(original, "m")
+        found[f"{name} converted"] = written(model)
+        less = minimise(model, "labels" if name == "scaled" else "shares", "m")
+        found[f"{name} scrubbed"] = written(less)
+        found[f"{name} as ONNX"] = model_as_file(less, original, "m.onnx", READERS)
+    return found
+
+
+def mutated_json(content: bytes, rng: np.random.Generator) -> bytes:
+    """The document with a cell of one person put in place of something, or added to it."""
+    document = json.loads(content)
+    parts: list[tuple[Any, Any]] = []
+    waiting = [document]
+    while waiting:
+        here = waiting.pop()
+        inner = list(here.items()) if isinstance(here, dict) else list(enumerate(here))
+        parts += [(here, key) for key, _ in inner] + [(here, None)]
+        waiting += [value for _, value in inner if isinstance(value, dict | list)]
+    here, key = parts[int(rng.integers(len(parts)))]
+    is_text = isinstance(here, dict) if key is None else isinstance(here[key], str)
+    cell: Any = a_cell(rng) if is_text else float(a_cell(rng, text=False))
+    if key is not None:
+        here[key] = cell
+    elif isinstance(here, dict):
+        here[cell] = [None, 0.0, "missing", {}, cell][int(rng.integers(5))]
+    else:
+        here.append(cell)
+    return json.dumps(document).encode()
+
+
+def mutated_onnx(content: bytes, rng: np.random.Generator) -> bytes:
+    """The graph with a cell of one person in some field of one of its messages."""
+    import onnx
+
+    document = onnx.ModelProto()
+    document.ParseFromString(content)
+    messages: list[Any] = [document]
+    for message in messages:
+        for field, value in message.ListFields():
+            if field.type == field.TYPE_MESSAGE:
+                messages += list(value) if hasattr(value, "append") else [value]
+    places = [
+        (message, field)
+        for message in messages
+        for field in message.DESCRIPTOR.fields
+        if field.type != field.TYPE_MESSAGE and field.enum_type is None
+    ]
+    message, field = places[int(rng.integers(len(places)))]
+    is_text, is_bytes = field.type == field.TYPE_STRING, field.type == field.TYPE_BYTES
+    is_float = field.type in {field.TYPE_FLOAT, field.TYPE_DOUBLE}
+    number = float(a_cell(rng, text=False))
+    cell: Any = a_cell(rng) if is_text else a_cell(rng).encode() if is_bytes else number if is_float else int(number)
+    present = getattr(message, field.name)
+    if hasattr(present, "append"):
+        present.append(cell)
+    else:
+        setattr(message, field.name, cell)
+    return bytes(document.SerializeToString())
+
+
+def is_accounted(before: bytes, after: bytes) -> bool:
+    """Is the file refused, does it disclose more than before, or does the model answer otherwise?"""
+    if is_found(after):
+        return True
+    model, new = read_foreign(before, "m"), read_foreign(after, "m")
+    if set(new.discloses) - set(model.discloses) or new.unspecified_missing:
+        return True
+    coded = [with_coded_categories(each) for each in (model, new)]
+    cells = random_cells(coded, 500, np.random.default_rng(0))
+    first, second = (answers_to(each, cells) for each in coded)
+    return len(model.classes) != len(new.classes) or first_difference(first, second) is not None
+
+
+def mutations_that_are_missed(number: int) -> list[tuple[int, str]]:
+    missed = []
+    for seed in range(number):
+        rng = np.random.default_rng(seed)
+        name = str(rng.choice(list(written_files())))
+        before = written_files()[name]
+        mutate = mutated_onnx if name.endswith("ONNX") else mutated_json
+        if not is_accounted(before, mutate(before, rng)):
+            missed.append((seed, name))
+    return missed
+
+
+def test_nothing_is_found_in_files_that_leafgate_writes() -> None:
+    assert not any(told(content) for content in written_files().values())
+
+
+def test_cells_put_into_written_files_are_refused_disclosed_or_change_answers() -> None:
+    assert mutations_that_are_missed(20) == []
+
+
+@pytest.mark.thorough
+def test_500_cells_put_into_written_files_are_refused_disclosed_or_change_answers() -> None:
+    assert mutations_that_are_missed(500) == []

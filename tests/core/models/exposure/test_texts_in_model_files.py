@@ -243,7 +243,7 @@ IN_NEUTRAL: dict[str, dict[str, Any]] = {
     "untold_of": {"untold_of": [MARK]},
     "untold_missing": {"untold_missing": MARK},
     "feature": {"features": [MARK]},
-    "settings": {"settings": {"max_features": MARK}},
+    "settings": {"producer": "skops", "settings": {"max_features": MARK}},
 }
 
 
@@ -261,10 +261,10 @@ BESIDE_ORIGINS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("origin", BESIDE_ORIGINS.values(), ids=BESIDE_ORIGINS)
-def test_an_entry_that_an_origin_does_not_have_is_other_content(origin: dict[str, Any]) -> None:
-    content = json.dumps(NEUTRAL | {"origins": [origin]}).encode()
-    assert others(content) == ["high"]
-    assert b"Jane" not in written(read_foreign(content, "m"))
+def test_an_entry_that_an_origin_does_not_have_is_refused(origin: dict[str, Any]) -> None:
+    with pytest.raises(ReleaseError) as raised:
+        read_foreign(json.dumps(NEUTRAL | {"origins": [origin]}).encode(), "m")
+    assert (str(raised.value).startswith("m.origins[0]"), "Jane" in str(raised.value)) == (True, False)
 
 
 PMML = """<PMML version="4.4" xmlns="http://www.dmg.org/PMML-4_4"><Header copyright="c"><Application name="SkLearn2PMML"
