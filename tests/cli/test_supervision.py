@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 
 from cases import more
-from command_line import MAIN, process, start
+from command_line import LISTEN, MAIN, process, start, wait_for
 from session_processes import PROC, running_in
 from stranger import install
 from survey import survey
-from test_interruptions import LISTEN, wait_for
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is forked here")
 ENDS = """
@@ -79,10 +78,20 @@ def test_an_exit_code_that_is_not_the_stated_one_ends_in_4(tmp_path: Path) -> No
 @pytest.mark.thorough
 def test_what_a_command_started_may_outlive_it(tmp_path: Path) -> None:
     """It keeps the pipe open by which the exit code is stated."""
-    before = "import atexit, os, time; atexit.register(lambda: os.fork() or (os.close(1), os.close(2), time.sleep(9)))"
-    began = time.monotonic()
-    assert process("validate", survey(tmp_path), before=before).code == 0
-    assert time.monotonic() - began < 8
+    stays = tmp_path / "stays"
+    before = f"""
+import atexit, os, pathlib, time
+def start():
+    if os.fork() == 0:
+        os.close(1), os.close(2)
+        pathlib.Path({str(stays)!r}).write_text(str(os.getpid()))
+        time.sleep(600)
+atexit.register(start)
+"""
+    try:
+        assert process("validate", survey(tmp_path), before=before).code == 0
+    finally:
+        os.kill(int(stays.read_text()), signal.SIGKILL)
 
 
 def test_no_process_could_be_started_is_an_internal_error(tmp_path: Path) -> None:

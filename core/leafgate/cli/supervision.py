@@ -1,6 +1,7 @@
 """A command in a forked process, whose exit code counts only if that process states it before it ends.
 
-A native library that calls `exit(0)`, or a plugin that calls `os._exit(0)`, ends a process with the exit code of a pass.
+A native library that calls `exit(0)`, or a plugin that calls `os._exit(0)`, ends its process with the exit code of a
+pass.
 """
 
 from __future__ import annotations
