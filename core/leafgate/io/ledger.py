@@ -257,13 +257,13 @@ def begin_ledger(path: Path, key: bytes) -> LedgerHead:
     """Begin a ledger with a line that has its identifier; its head, which is that of no other ledger.
 
     Raises:
-        LedgerError: there is something at this path.
+        LedgerError: there is something in the file.
         OutputError: the ledger cannot be written.
     """
     line: JsonDocument = {"format": FORMAT, "number": 0, "id": secrets.token_hex(32)}
     raw = canonical({**line, "mac": _mac(key, line)})
     with shared_file(path) as target:
-        if target.exists():
+        if target.exists() and target.stat().st_size:
             raise LedgerError("is there already", place=str(path), remedy="use it, or name another file")
         write_files(target.parent, {target.name: raw + b"\n"}, OWNER_ONLY)
     return LedgerHead(0, _sha256(raw))
