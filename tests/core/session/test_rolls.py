@@ -269,7 +269,8 @@ def test_a_limit_on_a_total_epsilon_needs_the_table_and_no_roll(nights: Nights) 
 
 
 def test_a_roll_of_an_audit_that_an_organisation_held_to_its_policy_needs_that_policy(nights: Nights) -> None:
-    nights.ledger.write_bytes(b"")
+    nights.ledger.unlink()
+    assert nights.begin().code == 0
     org = nights.folder / "org.yaml"
     unlisted = {"except": [{"columns": "id", "roles": ["key"]}]}
     org.write_text(yaml.safe_dump({"leafgate": 1, "ledger": "required", "data": {"unlisted": unlisted}}))
