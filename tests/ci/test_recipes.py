@@ -91,7 +91,7 @@ def test_what_was_verified_is_published_and_nothing_else(project: Path, verdict:
     other = project / "governance" / ("failing.yaml" if code == 0 else "leafgate.yaml")
     changed = project / "release.json"
     changed.write_bytes((out / "release.json").read_bytes() + b" ")
-    refused = [
+    refused: list[tuple[object, ...]] = [
         (out, "public.pem", policy, "--release", changed),
         (out, "public.pem", policy, "--file", out / "release.json"),
         (out, "other-public.pem", policy, "--release", out / "release.json"),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from leafgate.commands.attest.predicate import AuditPredicate
 from leafgate.disclosure.schema import Digest
@@ -108,13 +108,15 @@ def _other_files(path: Path, stated: str, wanted: Mapping[str, str]) -> Iterator
     take = "take it from the folder of the audit, beside the statements"
     try:
         content = read_bounded(path, MAX_BYTES, ReportError, str(path))
+        if hashlib.sha256(content).hexdigest() != stated:
+            raise ReportError("is not what the statements say of it", place=str(path))
+        read = ReadFiles.model_validate_json(content).files
     except ReportError as error:
         yield replace(error.problems[0], hint=take)
         return
-    if hashlib.sha256(content).hexdigest() != stated:
-        yield Problem(str(path), "is not what the statements say of it", take)
+    except ValidationError:
+        yield Problem(str(path), "has no digests of files, although it was signed", "audit again with --attest")
         return
-    read = ReadFiles.model_validate_json(content).files
     for key, sha256 in wanted.items():
         if read.get(key) != sha256:
             message = "another file was read" if key in read else "no such file was read"
