@@ -22,7 +22,6 @@ from leafgate.kernel.tables import Tables
 from leafgate.policy.load import each_org, load_policy
 from leafgate.policy.sources import shown_file
 from leafgate.progress import progress_step
-from leafgate.session.given_files import given_files
 
 if TYPE_CHECKING:
     from leafgate.io.release_codec import SealedRelease
@@ -215,6 +214,8 @@ def open_session(
         before_data(loaded.policy, loaded.plugins)
     policy = loaded.policy.with_given(*given_words(path, data, root, each_org(org), test))
     if not (data is None and root is None and test is None):
+        from leafgate.session.given_files import given_files
+
         named = loaded.policy if root is None else _without_root(path, org)
         files = given_files(named, with_data_files(loaded.policy, data, test))
         policy = policy.with_origin(replace(policy.origin, given_files=files))

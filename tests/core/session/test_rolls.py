@@ -243,6 +243,7 @@ def test_somebody_who_has_another_secret_now_is_noticed_where_leaves_do_not_allo
     nights.policy(0, publish={"leaves": leaves})
     assert nights.audit(0).code == 0
     nights.ledger.unlink()
+    assert nights.begin().code == 0
     nights.roll.unlink()
     assert nights.add(0, *nights.roll_words()).code == 0
     (nights.folder / "0.csv").unlink()
