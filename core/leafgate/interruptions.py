@@ -9,12 +9,15 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 """The signals by which others end a process that is asked to clean up; Windows has the first one only."""
+REPEATED_SECONDS = 0.5
+"""Within so long the same signal again is the same interruption."""
 LONGEST_WRITE_SECONDS = 5.0
 """How long a process whose parent is gone may go on with what it writes."""
 
@@ -32,20 +35,26 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_writers)
 
 
-def interrupt_on_ending_signals() -> list[int]:
+def interrupt_on_signals() -> list[int]:
     """Have SIGTERM and SIGHUP interrupt this process as Ctrl-C does, unless they are ignored (nohup) or handled.
+
+    A signal that arrives twice within REPEATED_SECONDS interrupts once: a terminal sends it to all processes of a
+    command, and the one that was started passes it on to the other.
 
     Returns:
         A list that the signals are added to when they arrive.
     """
     received: list[int] = []
+    last: dict[int, float] = {}
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        received.append(number)
-        raise KeyboardInterrupt
+        before, last[number] = last.get(number), time.monotonic()
+        if before is None or last[number] - before > REPEATED_SECONDS:
+            received.append(number)
+            raise KeyboardInterrupt
 
-    for number in ENDING:
-        if signal.getsignal(number) == signal.SIG_DFL:
+    for number in (signal.SIGINT, *ENDING):
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, interrupt)
     return received
 

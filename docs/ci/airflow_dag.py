@@ -22,8 +22,12 @@ with DAG(dag_id="leafgate", schedule=None, catchup=False) as dag:
     )
     publish = BashOperator(
         task_id="publish",
-        bash_command='cp "$REPORT/release.json" "$REPORT/report.json" "$PUBLIC/"',
-        env={"REPORT": "{{ ti.xcom_pull(task_ids='audit') }}", "PUBLIC": "/srv/public"},
+        bash_command='sh "$COPY" "$REPORT" "$PUBLIC"',  # copies the contents, and verifies the copies
+        env={
+            "COPY": "/opt/leafgate/copy.sh",
+            "REPORT": "{{ ti.xcom_pull(task_ids='audit') }}",
+            "PUBLIC": "/srv/public",
+        },
         append_env=True,
         trigger_rule="all_success",
     )

@@ -13,8 +13,8 @@ def audit(policy: str, data: str, report: dsl.Output[dsl.Artifact]) -> dsl.Conta
 
 @dsl.container_component
 def publish(report: dsl.Input[dsl.Artifact], release: dsl.Output[dsl.Artifact]) -> dsl.ContainerSpec:
-    """Hand on the release that passed."""
-    return dsl.ContainerSpec(image=IMAGE, command=["cp"], args=[f"{report.path}/release.json", release.path])
+    """Hand on the release that passed, as a folder with its report."""
+    return dsl.ContainerSpec(image=IMAGE, command=["sh", "/opt/leafgate/copy.sh"], args=[report.path, release.path])
 
 
 @dsl.pipeline(name="leafgate")

@@ -148,7 +148,7 @@ EXIT_CODES = {
     ExitCode.FAIL: "A limit is broken, a claim of the release is refuted, or no release keeps the builder's promise.",
     ExitCode.INVALID: "The policy, the command line or the data is invalid, and nothing was judged.",
     ExitCode.INCONCLUSIVE: "Inconclusive: an attack or a plugin could not run, or evidence is missing. Never a pass.",
-    ExitCode.INTERNAL: "Internal error, or the result could not be written.",
+    ExitCode.INTERNAL: "Internal error, the result could not be written, or the process ended without a verdict.",
     ExitCode.INTERRUPTED: "Interrupted, for example with Ctrl-C. SIGTERM ends a run with 143, SIGHUP with 129.",
 }
 EXIT_CODE_NOTES = """Publish a release only if its audit ends with 0. Other commands:

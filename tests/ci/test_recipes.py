@@ -30,6 +30,7 @@ pytestmark = pytest.mark.thorough
 
 CI = TOP / "docs" / "ci"
 GATE = CI / "gate.sh"
+COPY = CI / "copy.sh"
 PUBLISH = CI / "publish.sh"
 POLICY = "governance/leafgate.yaml"
 NOTHING: Mapping[str, str] = {}
@@ -47,7 +48,8 @@ def project(tmp_path: Path) -> Path:
     failing = passing.replace("k_anonymity, at_least: 3", "k_anonymity, at_least: 4")
     assert failing != passing
     (folder / "governance" / "failing.yaml").write_text(failing)
-    shutil.copy(GATE, folder / "governance")
+    for script in (GATE, COPY):
+        shutil.copy(script, folder / "governance")
     return folder
 
 
@@ -75,9 +77,11 @@ def test_what_was_verified_is_published_and_nothing_else(project: Path, verdict:
     run("leafgate", "audit", policy, "data/people.csv", "--out", out, "--attest", "private.pem", folder=project)
     published = project / "published"
 
-    def publish(*given: object) -> subprocess.CompletedProcess[str]:
-        copying = ("sh", "-c", 'cp -- "$1" published', "publish")
-        return run("sh", PUBLISH, *given, *copying, folder=project)
+    copying = ("sh", "-c", 'cp -- "$1" published', "publish")
+
+    def publish(folder: object, key: object, policy: object, *given: object) -> subprocess.CompletedProcess[str]:
+        table = "--data=data/people.csv"
+        return run("sh", PUBLISH, folder, key, policy, table, *given, *copying, folder=project)
 
     done = publish(out, "public.pem", policy, "--release", out / "release.json")
     assert (done.returncode, published.exists()) == (code, code == 0), done.stderr
@@ -87,7 +91,7 @@ def test_what_was_verified_is_published_and_nothing_else(project: Path, verdict:
     other = project / "governance" / ("failing.yaml" if code == 0 else "leafgate.yaml")
     changed = project / "release.json"
     changed.write_bytes((out / "release.json").read_bytes() + b" ")
-    refused = [
+    refused: list[tuple[object, ...]] = [
         (out, "public.pem", policy, "--release", changed),
         (out, "public.pem", policy, "--file", out / "release.json"),
         (out, "other-public.pem", policy, "--release", out / "release.json"),
@@ -96,12 +100,69 @@ def test_what_was_verified_is_published_and_nothing_else(project: Path, verdict:
         (project / "data", "public.pem", policy, "--release", out / "release.json"),
         ("--help", "public.pem", policy, "--release", out / "release.json"),
     ]
+    for option in ("--data=governance/failing.yaml", "--data", "--signer=ed25519"):
+        refused.append((out, "public.pem", policy, option, "--release", out / "release.json"))
     for given in refused if code == 0 else refused[:3]:
         assert publish(*given).returncode == 2
         assert not published.exists()
     assert (
         run("sh", PUBLISH, out, "public.pem", policy, "--release", out / "release.json", folder=project).returncode == 2
     )
+    words = (out, "public.pem", policy, "--release", out / "release.json", *copying)
+    assert run("sh", PUBLISH, *words, folder=project).returncode == 2  # nobody says which table it must be
+    assert not published.exists()
+
+
+SWAP = """
+if [ "$1" = verify ] || [ "$1" = report ]; then
+    {leafgate} "$@" || exit $?
+    cp other.json release.json
+else
+    exec {leafgate} "$@"
+fi
+"""
+
+
+@pytest.mark.parametrize("script", [PUBLISH, COPY], ids=lambda path: path.name)
+def test_of_a_link_the_content_that_was_verified_is_published(script: Path, project: Path, tmp_path: Path) -> None:
+    """What the link leads to is another file as soon as the first one is verified."""
+    write_keys(project)
+    policy, out = project / "governance" / "leafgate.yaml", project / "run"
+    run("leafgate", "audit", policy, "data/people.csv", "--out", out, "--attest", "private.pem", folder=project)
+    passed = (out / "release.json").read_bytes()
+    (out / "release.json").rename(project / "release.json")
+    (out / "release.json").symlink_to(project / "release.json")
+    (project / "other.json").write_bytes(passed + b" ")
+    programs = program(tmp_path / "programs", "leafgate", SWAP.format(leafgate=PROGRAMS / "leafgate"))
+    published = project / "public" / "release.json"
+    words: tuple[object, ...] = (out, published.parent)
+    if script == PUBLISH:
+        published.parent.mkdir()
+        copying = ("sh", "-c", 'cp -RP -- "$1" public', "publish")
+        words = (out, "public.pem", policy, "--data=data/people.csv", "--release", out / "release.json", *copying)
+    done = run("sh", script, *words, folder=project, programs=programs)
+    assert done.returncode == 0, done.stderr
+    assert (project / "release.json").read_bytes() != passed
+    assert (published.is_symlink(), published.read_bytes()) == (False, passed)
+    shutil.rmtree(published.parent)
+    published.parent.mkdir()
+    assert run("sh", script, *words, folder=project, programs=programs).returncode == 2  # the link leads elsewhere now
+    assert list(published.parent.iterdir()) == []
+
+
+def test_the_gate_refuses_another_table_than_the_policy_names(project: Path) -> None:
+    table = (project / "data" / "people.csv").read_text()
+    named = project / "governance" / "mortgage.csv"
+    named.write_text(table)
+    words = ("governance/leafgate.yaml", "data/people.csv")
+    assert run("sh", GATE, "same", *words, folder=project).returncode == 0
+    named.write_text("".join(table.splitlines(keepends=True)[:-1]))
+    done = run("sh", GATE, "other", *words, folder=project)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "data.path: is another file than the policy names" in done.stderr
+    assert run("sh", GATE, "moved", words[0], "--root", "data", folder=project).returncode == 2  # it is not there
+    (project / "data" / "mortgage.csv").write_text(table)
+    assert run("sh", GATE, "rooted", words[0], "--root", "data", folder=project).returncode == 0
 
 
 each_verdict = pytest.mark.parametrize(("verdict", "code"), [*more(("pass", 0)), ("fail", 1)])
@@ -167,7 +228,7 @@ def test_the_dvc_stages_publish_after_a_pass_alone(verdict: str, code: int, proj
     assert list(stages) == ["audit", "publish"]
     assert stages["audit"]["always_changed"] is True
     (out,) = (name for each in stages["audit"]["outs"] for name in each)
-    assert stages["publish"]["deps"] == [out]
+    assert stages["publish"]["deps"] == ["governance/copy.sh", out]
     ended = 0
     for stage in stages.values():
         assert all((project / path).exists() for path in stage["deps"])
@@ -275,7 +336,7 @@ def test_the_airflow_dag_publishes_after_a_pass_alone(
     assert run("bash", "-c", audit.options["bash_command"], folder=project, variables=filled).returncode == 2
     if code == 0:
         (project / "public").mkdir()
-        handed = {"REPORT": first.stdout.splitlines()[-1], "PUBLIC": str(project / "public")}
+        handed = {"COPY": str(COPY), "REPORT": first.stdout.splitlines()[-1], "PUBLIC": str(project / "public")}
         assert set(handed) == set(publish.options["env"])
         assert run("bash", "-c", publish.options["bash_command"], folder=project, variables=handed).returncode == 0
         assert (project / "public" / "release.json").exists()
@@ -334,8 +395,9 @@ def test_the_kubeflow_pipeline_publishes_what_the_audit_gives(
     assert done.returncode == code, done.stderr
     publish = pipeline["publish"].function(report=report, release=release)
     if code == 0:
-        assert run(*publish["command"], *publish["args"], folder=project).returncode == 0
-        assert (project / "release").exists()
+        assert publish["command"] == ["sh", "/opt/leafgate/copy.sh"]
+        assert run("sh", COPY, *publish["args"], folder=project).returncode == 0
+        assert (project / "release" / "release.json").exists()
     assert set(get_type_hints(pipeline["audit"].function)) == {"policy", "data", "report", "return"}
 
 

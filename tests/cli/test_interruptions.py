@@ -6,15 +6,13 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cases import more
-from command_line import leafgate, process, start
+from command_line import LISTEN, leafgate, process, start, wait_for
 from leafgate.app import ExitCode
 from leafgate.console.exit_codes import exit_code_of
 from stranger import install
@@ -74,20 +72,6 @@ def tree_builders():
 def attack_models():
     return [SlowAttack]
 """
-LISTEN = """
-import signal
-signal.signal(signal.SIGINT, signal.default_int_handler)
-if hasattr(signal, "SIGHUP"):
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
-"""
-"""A process in the background may have been told to ignore Ctrl-C and hang-ups; a person's terminal does not."""
-
-
-def wait_for(done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not done():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def interrupted(

@@ -48,7 +48,7 @@ def passed(audited: Path, tmp_path: Path) -> Path:
 
 def stale(folder: Path) -> set[str]:
     """What an older run left that a later step could take for a verdict of its own."""
-    return set(RESULTS) & set(os.listdir(folder / "out"))
+    return {*RESULTS, "release.json"} & set(os.listdir(folder / "out"))
 
 
 WRONG = [
@@ -127,7 +127,7 @@ def test_every_folder_of_a_repeated_out_is_cleared_and_no_other(passed: Path) ->
 def test_a_failing_audit_replaces_a_passing_one_altogether(passed: Path) -> None:
     assert leafgate("audit", survey(passed, FAILS), "--out", passed / "out").code == 1
     assert json.loads((passed / "out" / "report.json").read_bytes())["verdict"] == "fail"
-    assert stale(passed) == {"report.json"}
+    assert stale(passed) == {"report.json", "release.json"}
     assert not [name for name in os.listdir(passed / "out") if name.startswith("earlier-")]
 
 
@@ -164,7 +164,7 @@ def tree_builders():
 """
 
 
-def test_a_release_that_was_drawn_once_stays_and_its_report_is_set_aside(
+def test_a_release_that_was_drawn_once_is_set_aside_with_its_report_and_never_drawn_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(tmp_path, "leafgate_drawn_dice", DICE)
@@ -174,7 +174,7 @@ def test_a_release_that_was_drawn_once_stays_and_its_report_is_set_aside(
     release, report = (out / "release.json").read_bytes(), (out / "report.json").read_bytes()
     for words in (["--to", "pdf"], [], ["--nonsense"]):
         assert leafgate("audit", policy, "--out", out, *words).code == 2
-        assert (out / "release.json").read_bytes() == release
+        assert (out / "earlier-release.json").read_bytes() == release
         assert (out / "earlier-report.json").read_bytes() == report
         assert stale(tmp_path) == set()
 
@@ -208,7 +208,16 @@ def test_a_release_is_audited_where_it_stands(passed: Path) -> None:
         assert leafgate("audit", policy, "--out", passed / "out").code == 0
         assert release.read_bytes() == before
     assert leafgate("audit", policy, "--out", passed / "out", "--to", "pdf").code == 2
-    assert (release.read_bytes(), stale(passed)) == (before, set())
+    assert (release.read_bytes(), stale(passed)) == (before, {"release.json"})  # this run reads it
+
+
+def test_the_release_of_a_pass_does_not_stay_beside_a_run_that_is_invalid(passed: Path) -> None:
+    release = (passed / "out" / "release.json").read_bytes()
+    assert leafgate("audit", passed / "nowhere.yaml", "--out", passed / "out").code == 2
+    assert ((passed / "out" / "earlier-release.json").read_bytes(), stale(passed)) == (release, set())
+    assert leafgate("audit", passed / "policy.yaml", "--out", passed / "out").code == 0
+    assert {"release.json", "report.json"} == stale(passed)
+    assert not (passed / "out" / "earlier-release.json").exists()
 
 
 def test_a_model_called_release_json_is_not_written_over(passed: Path) -> None:

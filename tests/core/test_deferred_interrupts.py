@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from leafgate.app import EVERYONE, interrupts_deferred, write_files
-from leafgate.interruptions import ENDING, interrupt_on_ending_signals
+from leafgate.interruptions import ENDING, interrupt_on_signals
 
 
 def test_an_interruption_waits_until_the_files_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,13 +49,14 @@ def test_a_thread_defers_nothing_and_may_write() -> None:
 
 
 def test_ending_signals_interrupt_and_ignored_ones_stay_ignored() -> None:
-    before = {number: signal.getsignal(number) for number in ENDING}
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, *ENDING)}
     try:
         signal.signal(ENDING[-1], signal.SIG_IGN)
         signal.signal(ENDING[0], signal.SIG_DFL)
-        received = interrupt_on_ending_signals()
+        received = interrupt_on_signals()
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(ENDING[0])
+        signal.raise_signal(ENDING[0])  # at once again: the same interruption
         assert received == [ENDING[0]]
         assert ENDING[0] == ENDING[-1] or signal.getsignal(ENDING[-1]) == signal.SIG_IGN
     finally:

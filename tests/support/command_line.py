@@ -8,7 +8,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,13 @@ from typing import Any
 from leafgate.cli import run
 
 MAIN = "from leafgate.cli import main; main()"
+LISTEN = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+"""
+"""A process in the background may have been told to ignore Ctrl-C and hang-ups; a person's terminal does not."""
 
 
 @dataclass(frozen=True)
@@ -66,3 +74,11 @@ def process(*words: object, before: str = "", **options: Any) -> Ended:
     running = start(*words, before=before, **options)
     out, err = running.communicate(timeout=60)
     return Ended(running.returncode, out or "", err or "")
+
+
+def wait_for(done: Callable[[], bool]) -> None:
+    """Wait until something is done."""
+    deadline = time.monotonic() + 30
+    while not done():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

@@ -64,6 +64,10 @@ class Nights:
         policy = self.folder / f"{night}.yaml"
         return leafgate("audit", policy, "--out", self.out(night), "--no-remedies", *given, *words)
 
+    def begin(self) -> Ended:
+        """Begin the ledger."""
+        return leafgate("ledger", "new", self.ledger, "--key", self.key)
+
     def add(self, night: int, *words: object, data: bool = True) -> Ended:
         """Add the release of a night, which was audited."""
         table = ["--data", self.folder / f"{night}.csv"] if data else []

@@ -2,19 +2,18 @@
 
 audit      audit, build, attack (`attack`: one attack on one release file)
 policy     validate;  report: shows a stored report;  plugins: plugins, explain
+supervision: the process that a command runs in
 """
 
 from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from leafgate.cli.supervision import SIGNAL_CODE, continue_in_fork
 from leafgate.errors import ExitCode
-from leafgate.interruptions import end_at_once_on_signals, interrupt_on_ending_signals
-
-SIGNAL_CODE = 128
-"""What shells add to the number of the signal that ended a program."""
+from leafgate.interruptions import end_at_once_on_signals, interrupt_on_signals
 
 GC_THRESHOLD = 10_000
 """How many new objects make Python look for unused cycles; by default 700, which every few imports exceed."""
@@ -25,16 +24,34 @@ def main() -> None:
     if sys.stdout is None:  # closed before we began
         sys.exit(ExitCode.INTERNAL)
     gc.set_threshold(GC_THRESHOLD)
-    signals = interrupt_on_ending_signals()
+    signals = interrupt_on_signals()
+    words = sys.argv[1:]
+
+    def no_verdict(how: str) -> int:
+        return _internal_error(f"the process that ran the command ended {how}, without a verdict", words)
+
+    state: Callable[[int], None] = lambda code: None  # noqa: E731
     try:
-        code = run(sys.argv[1:])
+        state = continue_in_fork(no_verdict)
+        code = run(words)
         end_at_once_on_signals()
+    except OSError as error:
+        code = _internal_error(f"no process could be started: {error.strerror}", words)
     except KeyboardInterrupt:  # just before or just after the command
         code = ExitCode.INTERRUPTED
     if code == ExitCode.INTERRUPTED and signals:
         code = SIGNAL_CODE + signals[0]
     gc.freeze()  # the process ends: looking for cycles among all it has imported takes a seventh of `validate`
+    state(code)
     sys.exit(code)
+
+
+def _internal_error(message: str, words: Sequence[str]) -> int:
+    """Print why there is no result; the exit code of an internal error."""
+    from leafgate.console.exit_codes import print_problems
+    from leafgate.errors import Problem
+
+    return print_problems([Problem("", message)], as_json="--json" in words, code=ExitCode.INTERNAL)
 
 
 def run(words: Sequence[str]) -> int:

@@ -32,8 +32,10 @@ from leafgate.lazy_loading import lazy
 from leafgate.session.results import (
     RELEASE,
     RESULTS,
+    drawn_release,
     is_release_file,
     remove_results,
+    restore_release,
     result_files,
     results_folder,
 )
@@ -115,7 +117,7 @@ def audit(
             verbose=verbose,
         )
         if sign is not None and out is not None:
-            say(attestation.attested(out, sign), err=True)
+            say(attestation.attested(out, sign, run), err=True)
         return code
 
 
@@ -219,16 +221,19 @@ def _given_ledger(path: Path | None, key: Path | None, roll_keys: Sequence[Path]
 def _opened_session(
     out: Path | None, formats: Collection[str], *given: Any, ledger: GivenLedger | None
 ) -> sessions.Session:
-    """The policy and its tables. Verdicts of earlier runs in `out` are set aside by now.
+    """The policy and its tables. Verdicts and releases of earlier runs in `out` are set aside by now.
 
-    Where a release stands that could never be drawn again nothing is drawn, and the release is left as it is.
+    Where a release stands that could never be drawn again nothing is drawn. A release that the run reads is put back.
     """
     if out is None:
         return sessions.open_session(*given, any_size_for="audit", ledger=ledger)
 
     def begin(policy: Policy, plugins: Plugins) -> None:
+        from leafgate.session.ledger_releases import release_paths
         from leafgate.session.report_formats import chosen_formats
 
+        others = [other.path for other in policy.releases] + ([] if ledger is None else release_paths(ledger))
+        restore_release(out, {path.resolve() for path in (*_files_of_build(policy), *others)})
         chosen_formats(plugins, formats)
         _refuse_second_draw(policy, out / RELEASE)
         _results_read(policy, out, RESULTS)
@@ -236,12 +241,16 @@ def _opened_session(
     return sessions.open_session(*given, before_data=begin, any_size_for="audit", ledger=ledger)
 
 
+def _files_of_build(policy: Policy) -> set[Path]:
+    return {path for _, path in policy.build if isinstance(path, Path)}
+
+
 def _results_read(policy: Policy, out: Path, results: Collection[str]) -> set[str]:
     """The results that the builder itself reads: a release file that is audited where it stands.
 
     Raises OutputError where the audit would write its release over something else, such as a model of that name.
     """
-    inputs = {path for _, path in policy.build if isinstance(path, Path)}
+    inputs = _files_of_build(policy)
     names = {name for name in results if (out / name).resolve() in inputs}
     if RELEASE in names and not is_release_file(out / RELEASE):
         raise OutputError(
@@ -262,9 +271,10 @@ def _refuse_overwriting_releases(policy: Policy, out: Path, results: Collection[
 
 def _refuse_second_draw(policy: Policy, release: Path) -> None:
     """Nothing is drawn for a place where a release stands that could never be drawn again."""
-    if policy.build.one_shot and release.exists():
+    drawn = drawn_release(release) if policy.build.one_shot else None
+    if drawn is not None:
         remedy = "publish that one, or name another place; what is drawn twice protects less, or promises nothing"
-        raise OutputError("a release was drawn here before", place=str(release), remedy=remedy)
+        raise OutputError("a release was drawn here before", place=str(drawn), remedy=remedy)
 
 
 def build(

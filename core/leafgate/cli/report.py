@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from leafgate.api.report_formats import SWEEP_PICTURE
-from leafgate.console.options import AsOf, ExpectFile, ExpectPolicy, ExpectRelease
+from leafgate.console.options import AsOf, DataRoot, ExpectFile, ExpectPolicy, ExpectRelease, Org
 from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError
 from leafgate.io.files import EVERYONE, OWNER_ONLY, clear_file, make_folder, write_file
@@ -27,6 +27,8 @@ def report(
     sweep: Annotated[Path | None, typer.Option(metavar="FILE", help="A sweep.json whose picture a page shows.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="The file to write; default: stdout.")] = None,
     expect_policy: ExpectPolicy = None,
+    org: Org = None,
+    root: DataRoot = None,
     expect_release: ExpectRelease = None,
     expect_file: ExpectFile = None,
     as_of: AsOf = None,
@@ -40,7 +42,9 @@ def report(
     if out is not None:
         expectations = (expect_policy, expect_release, expect_file)
         clear_file(out, [stored, *([] if sweep is None else [sweep]), *(Path(each) for each in expectations if each)])
-    expected = ExpectedRun(policy=expect_policy, release=expect_release, file=expect_file, as_of=as_of)
+    expected = ExpectedRun(
+        policy=expect_policy, org=tuple(org or ()), root=root, release=expect_release, file=expect_file, as_of=as_of
+    )
     result, lapsed = expected.judged(read_report(stored), stored)
     for line in lapsed:
         say(f"leafgate: {line}", err=True)

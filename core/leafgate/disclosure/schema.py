@@ -29,6 +29,7 @@ from leafgate.io.json import JsonDocument
 from leafgate.kernel.findings import RemedyAction, Verdict
 from leafgate.kernel.options import Strict
 from leafgate.kernel.oracle import Access
+from leafgate.kernel.origin import GivenFile
 from leafgate.kernel.release import Severity
 
 
@@ -511,6 +512,9 @@ class PolicyDocument(Document):
     """The files of the policies it extends."""
     given: tuple[str, ...] = ()
     """The other arguments of the command line; a path is relative, or a word such as DATA stands for it."""
+    given_files: dict[str, GivenFile] = Field(default_factory=dict)
+    """Files about people that these arguments put in place of those of the policy, by their keys: `other` files than
+    the policy names, or `given` where there was none to compare with."""
     plugin_files: dict[str, Digest] = Field(default_factory=dict)
     """The digests of plugin files that were tried uninstalled, by name."""
     reproducible: bool = True
@@ -631,9 +635,9 @@ class LedgerDocument(Document):
     """The ledger of releases that the audit took into account, by its last line."""
 
     number: WholeNumber
-    """The number of its last line; 0 if empty."""
+    """The number of its last line; 0 without releases."""
     sha256: Digest
-    """The SHA-256 of that line; 64 zeros if empty."""
+    """The SHA-256 of that line; 64 zeros if the file is empty."""
 
 
 class ReportDocument(Document):

@@ -1,9 +1,10 @@
 """Ledgers of releases: a file with one line of JSON for each release that left, every line bound to the one before it.
 
-A line has the SHA-256 of the line before it, and a code (HMAC-SHA256 under the owner's key) over everything else in it.
-Whoever has the key notices a line that was changed, removed, inserted or moved. Whoever has the head, which is the
-SHA-256 of a line, notices without the key whether that line and all lines before it are there. Nobody notices without
-the head of a later line that the last lines were cut off.
+A ledger that `leafgate ledger new` began has a first line of its own, so that no empty file stands for it. A line has
+the SHA-256 of the line before it, and a code (HMAC-SHA256 under the owner's key) over everything else in it. Whoever
+has the key notices a line that was changed, removed, inserted or moved. Whoever has the head, which is the SHA-256 of a
+line, notices without the key whether that line and all lines before it are there. Nobody notices without the head of a
+later line that the last lines were cut off.
 
 Source: Schneier, Kelsey, Secure audit logs to support computer forensics, ACM TISSEC 2(2), 1999: codes over a chain of
 hashes. doi:10.1145/317087.317089
@@ -16,6 +17,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import hmac
+import secrets
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -41,6 +43,7 @@ WRONG_CODE = "was changed, or was written with another key"
 UNCONNECTED = "does not follow the line before it: lines were changed, removed, inserted or moved here"
 INCOMPLETE = "is incomplete: a copy of the file was interrupted, or the file was cut"
 RESTORE = "put back a copy of the ledger that `leafgate ledger verify` accepts"
+BEGIN = "begin a ledger: leafgate ledger new LEDGER --key KEY"
 UNCUT = "compare the lines before it with a copy or a head of the ledger, and then delete what is left of this line"
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -94,6 +97,17 @@ class LedgerPolicy(Strict):
     sha256: Digest
 
 
+class LedgerBeginning(Strict):
+    """The first line of a ledger that was begun before any release left."""
+
+    format: Literal["leafgate/ledger/1"]
+    number: Literal[0]
+    id: Digest
+    """Random digits, so that no two ledgers begin alike."""
+    mac: Digest
+    """HMAC-SHA256, under the key of the ledger, of the line without this entry."""
+
+
 class LedgerLine(Strict):
     """One release that left."""
 
@@ -117,22 +131,31 @@ class LedgerLine(Strict):
     waived: Annotated[int, Field(ge=0)]
     """How many findings were waived."""
     previous: Digest
-    """The SHA-256 of the line before it; of the first line 64 zeros."""
+    """The SHA-256 of the line before it; of a first line 64 zeros."""
     mac: Digest
     """HMAC-SHA256, under the key of the ledger, of the line without this entry."""
 
 
+AnyLine = LedgerLine | LedgerBeginning
+
+
 @dataclass(frozen=True)
 class Ledger:
-    """The lines of a ledger, and the SHA-256 of each."""
+    """The lines of a ledger about releases, and the SHA-256 of each; `start` is what the first of them follows."""
 
     lines: tuple[LedgerLine, ...] = ()
     digests: tuple[str, ...] = ()
+    start: LedgerHead = EMPTY_LEDGER
 
     @property
     def head(self) -> LedgerHead:
-        """The last line; of an empty ledger number 0."""
-        return LedgerHead(len(self.lines), self.digests[-1]) if self.lines else EMPTY_LEDGER
+        """The last line; without releases number 0."""
+        return LedgerHead(len(self.lines), self.digests[-1]) if self.lines else self.start
+
+    @property
+    def is_begun(self) -> bool:
+        """Did `leafgate ledger new` begin it?"""
+        return self.start != EMPTY_LEDGER
 
 
 def read_ledger(path: Path, key: bytes | None) -> Ledger:
@@ -149,6 +172,8 @@ def read_ledger(path: Path, key: bytes | None) -> Ledger:
 
 
 def _content(path: Path) -> bytes:
+    if path.exists() and not path.is_file():
+        raise LedgerError("is no file", place=str(path), remedy=BEGIN)
     content = read_bounded(path, MAX_LEDGER_BYTES, LedgerError, str(path))
     if len(content) > MAX_LEDGER_BYTES:
         raise LedgerError(f"is larger than {MAX_LEDGER_BYTES // 2**20} MB", place=str(path), remedy="begin another one")
@@ -161,14 +186,18 @@ def parse_ledger(content: bytes, place: str, key: bytes | None) -> Ledger:
     lines = [_parsed_line(raw) for raw in complete]
     if len(lines) > 1 and not any(lines):
         raise LedgerError("is no ledger: no line of it is one of a ledger", place=place, remedy="name a ledger")
-    problems = [*_problems(complete, lines, place, key)]
+    is_begun = bool(lines) and isinstance(lines[0], LedgerBeginning)
+    first = 0 if is_begun else 1
+    problems = [*_problems(complete, lines, first, place, key)]
     if rest:
-        problems.append(Problem(_place(place, len(complete) + 1), INCOMPLETE, UNCUT))
+        problems.append(Problem(_place(place, len(complete) + first), INCOMPLETE, UNCUT))
     if problems:
         more = len(problems) - MAX_PROBLEMS
         listed = problems[:MAX_PROBLEMS]
         raise LedgerError.listing([*listed, *([Problem(place, f"{more} more lines")] if more > 0 else [])])
-    return Ledger(tuple(filter(None, lines)), tuple(map(_sha256, complete)))
+    digests = tuple(map(_sha256, complete))
+    releases = tuple(line for line in lines if isinstance(line, LedgerLine))
+    return Ledger(releases, digests[1 - first :], LedgerHead(0, digests[0]) if is_begun else EMPTY_LEDGER)
 
 
 def _place(ledger: str, number: int) -> str:
@@ -179,30 +208,38 @@ def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _parsed_line(raw: bytes) -> LedgerLine | None:
-    """The line, if it is one, byte for byte as `append_line` writes it."""
+def _parsed_line(raw: bytes) -> AnyLine | None:
+    """The line, if it is one, byte for byte as this module writes it."""
     try:
-        if canonical(parse_json(raw, LedgerError, "")) != raw:
+        document = parse_json(raw, LedgerError, "")
+        if canonical(document) != raw:
             return None
-        return LedgerLine.model_validate_json(raw)
+        is_beginning = isinstance(document, dict) and document.get("number") == 0
+        return (LedgerBeginning if is_beginning else LedgerLine).model_validate_json(raw)
     except (LedgerError, ValidationError):
         return None
 
 
 def _problems(
-    complete: Sequence[bytes], lines: Sequence[LedgerLine | None], place: str, key: bytes | None
+    complete: Sequence[bytes], lines: Sequence[AnyLine | None], first: int, place: str, key: bytes | None
 ) -> Iterator[Problem]:
     """What is wrong with each line. Of a line after a changed one nobody knows what it should follow."""
     before: LedgerHead | None = EMPTY_LEDGER
-    for number, (raw, line) in enumerate(zip(complete, lines, strict=True), 1):
+    for number, (raw, line) in enumerate(zip(complete, lines, strict=True), first):
         if line is None:
             yield Problem(_place(place, number), CHANGED, RESTORE)
         elif key is not None and not hmac.compare_digest(line.mac, _mac(key, parse_json(raw, LedgerError, place))):
             yield Problem(_place(place, number), WRONG_CODE, f"name the key that it was written with, or {RESTORE}")
             line = None
-        elif before is not None and (line.number, line.previous) != (before.number + 1, before.sha256):
+        elif not _follows(line, before, is_first=number == first):
             yield Problem(_place(place, number), UNCONNECTED, RESTORE)
         before = None if line is None else LedgerHead(line.number, _sha256(raw))
+
+
+def _follows(line: AnyLine, before: LedgerHead | None, *, is_first: bool) -> bool:
+    if isinstance(line, LedgerBeginning):
+        return is_first
+    return before is None or (line.number, line.previous) == (before.number + 1, before.sha256)
 
 
 def _mac(key: bytes, line: JsonObject) -> str:
@@ -216,7 +253,23 @@ def keyed_digest(key: bytes, kind: Literal["data", "report", "roll"], sha256: st
     return hmac.new(key, f"{FORMAT} {kind} {sha256}".encode(), hashlib.sha256).hexdigest()
 
 
-def append_line(path: Path, content: JsonObject, key: bytes) -> LedgerHead:
+def begin_ledger(path: Path, key: bytes) -> LedgerHead:
+    """Begin a ledger with a line that has its identifier; its head, which is that of no other ledger.
+
+    Raises:
+        LedgerError: there is something in the file.
+        OutputError: the ledger cannot be written.
+    """
+    line: JsonDocument = {"format": FORMAT, "number": 0, "id": secrets.token_hex(32)}
+    raw = canonical({**line, "mac": _mac(key, line)})
+    with shared_file(path) as target:
+        if target.exists() and target.stat().st_size:
+            raise LedgerError("is there already", place=str(path), remedy="use it, or name another file")
+        write_files(target.parent, {target.name: raw + b"\n"}, OWNER_ONLY)
+    return LedgerHead(0, _sha256(raw))
+
+
+def append_line(path: Path, content: JsonObject, key: bytes, audited_at: LedgerHead | None = None) -> LedgerHead:
     """Append a line to a ledger, which begins with it if there is none.
 
     The whole ledger goes to a temporary file, reaches the disk, and takes the place of the old one in one step: whoever
@@ -226,12 +279,15 @@ def append_line(path: Path, content: JsonObject, key: bytes) -> LedgerHead:
         path: the ledger; where it is a link, the file that it leads to is written.
         content: the entries of a LedgerLine but for `format`, `number`, `previous` and `mac`.
         key: the key by which the ledger is written.
+        audited_at: the head of the ledger that the audit took into account; None where it took none. A release whose
+            audit did not see all lines is refused, unless a line has it already: that one left before.
 
     Returns:
         The number and the digest of the new line.
 
     Raises:
-        LedgerError: a line of the ledger was changed, or one has this release, its table and this report.
+        LedgerError: a line of the ledger was changed, one has this release, its table and this report, or the audit saw
+            another head.
         OutputError: the ledger cannot be written, or another process does so all the time.
     """
     with shared_file(path) as target:
@@ -239,6 +295,7 @@ def append_line(path: Path, content: JsonObject, key: bytes) -> LedgerHead:
         ledger = parse_ledger(before, str(path), key)
         line, raw = _next_line(ledger, content, key)
         _refuse_second_line(ledger, line, str(path))
+        _refuse_other_head(ledger, line, audited_at, str(path))
         mode = stat.S_IMODE(target.stat().st_mode) if before else OWNER_ONLY
         write_files(target.parent, {target.name: before + raw + b"\n"}, mode)
     return LedgerHead(line.number, _sha256(raw))
@@ -256,3 +313,12 @@ def _refuse_second_line(ledger: Ledger, line: LedgerLine, place: str) -> None:
         if all(getattr(other, name) == getattr(line, name) for name in ("release", "data", "report", "roll")):
             message = "has this release, its table and this report already, so nothing was added"
             raise LedgerError(message, place=_place(place, other.number), remedy="add each release once")
+
+
+def _refuse_other_head(ledger: Ledger, line: LedgerLine, audited_at: LedgerHead | None, place: str) -> None:
+    if audited_at is None:
+        return
+    has_left = any((other.release.sha256, other.report) == (line.release.sha256, line.report) for other in ledger.lines)
+    if audited_at != ledger.head and not has_left:
+        message = f"has head {ledger.head.number}, and the release was audited at head {audited_at.number}, another one"
+        raise LedgerError(message, place=place, remedy="audit again, with the ledger as it is now")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from leafgate.kernel.paths import DocumentPath
 
@@ -42,6 +42,10 @@ EMPTY_LEDGER = LedgerHead(0, "0" * 64)
 """The head of a ledger without lines."""
 
 
+GivenFile = Literal["other", "given"]
+"""How a file about people that the command line gave compares with the policy's: another one, or none is there."""
+
+
 @dataclass(frozen=True)
 class PolicyOrigin:
     """The file that a policy was read from, the policies it extends, and the line of each of its keys.
@@ -49,8 +53,9 @@ class PolicyOrigin:
     `folder` is relative to the root of the policy's repository and empty outside one, so that no absolute path is
     published and nothing depends on the working directory. `elsewhere` maps each file of the policy that does not lie
     below `folder` to its own folder, likewise relative. `given` lists the other arguments of the command line; paths
-    among them are likewise relative, or replaced by a word such as DATA. `ledger` is the head of the ledger whose
-    releases were added to those of the policy; None where no ledger was given.
+    among them are likewise relative, or replaced by a word such as DATA. `given_files` are the files about people among
+    them, by the keys that they stand for, but for those that are what the policy names. `ledger` is the head of the
+    ledger whose releases were added to those of the policy; None where no ledger was given.
     """
 
     file: str = ""
@@ -58,6 +63,7 @@ class PolicyOrigin:
     extends: tuple[str, ...] = ()
     folder: str = ""
     given: tuple[str, ...] = ()
+    given_files: Mapping[str, GivenFile] = field(default_factory=dict)
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     ledger: LedgerHead | None = None
 
@@ -74,7 +80,13 @@ class PolicyOrigin:
     @property
     def facts(self) -> dict[str, Any]:
         """What a report states about the origin; empty entries are left out."""
-        fields = {"file": self.file, "folder": self.folder, "extends": list(self.extends), "given": list(self.given)}
+        fields: dict[str, Any] = {
+            "file": self.file,
+            "folder": self.folder,
+            "extends": list(self.extends),
+            "given": list(self.given),
+        }
+        fields["given_files"] = dict(self.given_files)
         return {key: value for key, value in fields.items() if value}
 
 

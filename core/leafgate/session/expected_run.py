@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,10 +30,13 @@ class ExpectedRun:
     """The digests, or the files that have them, that a report must match; None accepts any.
 
     `option_prefix` is what the names of the command's options begin with; `where_missing` is what to do where the
-    report has no such digest.
+    report has no such digest. `org` and `root` are those by which the policy is read; an audit that was not held to all
+    of `org` is another one.
     """
 
     policy: str | None = None
+    org: tuple[Path, ...] = ()
+    root: Path | None = None
     release: str | None = None
     file: str | None = None
     as_of: str | None = None
@@ -57,6 +61,7 @@ class ExpectedRun:
 
     def _differences(self, report: Mapping[str, Any], path: str) -> Iterator[Problem]:
         """Every part of the run that is not the expected one."""
+        yield from self._differences_beside(report["policy"], path)
         release = report["release"] or {}
         expected = [
             ("policy", report["policy"], self._policy_digests(report)),
@@ -74,20 +79,39 @@ class ExpectedRun:
 
     def _policy_digests(self, report: Mapping[str, Any]) -> dict[str, str | None]:
         """The digests that a report of the expected policy has; of a file also that of its waivers."""
-        if self.policy is None or SHA256.fullmatch(self.policy):
+        policy = self.policy_of_file
+        if policy is None:
             return _digests(self.policy, f"{self.option_prefix}policy")
         from leafgate.kernel.waivers import waivers_sha256
-        from leafgate.policy.load import load_policy
         from leafgate.session.run import with_data_files
 
-        if not Path(self.policy).is_file():
-            raise _no_digest(self.policy, f"{self.option_prefix}policy")
-        policy = load_policy(Path(self.policy)).policy
         given = report["policy"].get("given", ())
         if "--test" in given:  # the digest depends on whether there is a test table, and not on which
             policy = with_data_files(policy, None, Path("TEST"))
-        sha256 = policy_sha256(policy, self.policy)
+        sha256 = policy_sha256(policy, str(self.policy))
         return {"sha256": sha256, "waivers_sha256": waivers_sha256(policy.waivers) if policy.waivers else None}
+
+    @cached_property
+    def policy_of_file(self) -> Policy | None:
+        """The expected policy; None where none, or its digest alone, is expected."""
+        if self.policy is None or SHA256.fullmatch(self.policy):
+            return None
+        from leafgate.policy.load import load_policy
+
+        if not Path(self.policy).is_file():
+            raise _no_digest(self.policy, f"{self.option_prefix}policy")
+        return load_policy(Path(self.policy), self.root, self.org).policy
+
+    def _differences_beside(self, policy: Mapping[str, Any], path: str) -> Iterator[Problem]:
+        """What the command line of the audit gave beside the policy that is not as expected."""
+        if policy.get("given", ()).count("--org") < len(self.org):
+            message = "is of an audit that was not held to the organisation's policy"
+            yield Problem(f"{path}: policy.given", message, "audit again with --org")
+        if self.policy is not None and self.root is None:
+            for key, kind in policy.get("given_files", {}).items():
+                if kind == "other":
+                    message = "is another file than the policy names"
+                    yield Problem(f"{path}: {key}", message, "audit the file that it names")
 
     def day(self, judged_on: str | None) -> date:
         """The day to judge on: never one before that on which the report was judged, where it says which."""
@@ -152,13 +176,15 @@ def judge_waivers_again(report: dict[str, Any], day: date) -> tuple[dict[str, An
 
 
 def _digests(expected: str | None, option: str) -> dict[str, str | None]:
-    """The expected SHA-256: as it was written, or of the file that was named."""
-    if expected is None:
-        return {}
+    return {} if expected is None else {"sha256": sha256_of(expected, option)}
+
+
+def sha256_of(expected: str, option: str) -> str:
+    """The expected SHA-256: as it was written, or of the file that was named; InvalidError where it is neither."""
     if SHA256.fullmatch(expected):
-        return {"sha256": expected.lower()}
+        return expected.lower()
     try:
-        return {"sha256": digest(Path(expected))}
+        return digest(Path(expected))
     except (OSError, ValueError, ReleaseError):
         raise _no_digest(expected, option) from None
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from leafgate.engine.waivers import utc_today
-from leafgate.errors import LedgerError, PolicyError, ReleaseError
+from leafgate.errors import LedgerError, PolicyError
 from leafgate.io.files import read_key
 from leafgate.io.ledger import LedgerLine, RollFile, TableFile, keyed_digest, read_ledger
 from leafgate.io.roll import Roll, read_roll
-from leafgate.kernel.options import digest
 from leafgate.kernel.policy import LedgerRelease, Policy
+from leafgate.session.given_files import digest_of
 
 NO_RELEASE = "the release is gone, or is not the file that left"
 NO_TABLE = "the table of its people is gone, or is not what it was"
@@ -48,16 +48,21 @@ def with_ledger(policy: Policy, given: GivenLedger) -> Policy:
 
     Raises:
         PolicyError: nothing in the policy uses other releases.
-        LedgerError: the ledger or a key cannot be read, or a line was changed.
+        LedgerError: the ledger or a key cannot be read, a line was changed, or the policy requires another ledger.
     """
     if not policy.reads_releases:
         message = "no attack and no limit of the policy uses the releases of a ledger"
         raise PolicyError(message, place="--ledger", remedy="add the attack `joint`, or leave it out")
     key = read_key(given.key, LedgerError, str(given.key))
     ledger = read_ledger(given.path, key)
-    audited = keyed_digest(key, "data", _digest(policy.data.path) or "")
-    own_files = {_digest(path) for _, path in policy.build if isinstance(path, Path)}
-    named = {(_digest(each.path), each.data) for each in policy.releases}
+    if policy.ledger == "required" and not ledger.is_begun:
+        message = "was not begun by `leafgate ledger new`, and the policy requires a ledger that was"
+        raise LedgerError(
+            message, place=str(given.path), remedy="name that ledger; or begin one, and add releases again"
+        )
+    audited = keyed_digest(key, "data", digest_of(policy.data.path) or "")
+    own_files = {digest_of(path) for _, path in policy.build if isinstance(path, Path)}
+    named = {(digest_of(each.path), each.data) for each in policy.releases}
     folder = given.path.resolve().parent
     roll_keys = {path: read_key(path, LedgerError, str(path)) for path in given.roll_keys}
     files = _Files(folder, key, audited, _tables(ledger.lines, policy, folder, key), roll_keys)
@@ -75,6 +80,12 @@ def with_ledger(policy: Policy, given: GivenLedger) -> Policy:
     return policy.with_ledger(tuple(releases), ledger.head)
 
 
+def release_paths(given: GivenLedger) -> list[Path]:
+    """Where the lines of a ledger say that their releases are; LedgerError where it cannot be read."""
+    folder = given.path.resolve().parent
+    return [folder / line.release.path for line in read_ledger(given.path, None).lines]
+
+
 def _with_their_tables(lines: Sequence[LedgerLine]) -> list[LedgerLine]:
     """The lines, without those that name no table where another line of the same report names one."""
     known = {line.report for line in lines if line.data is not None}
@@ -85,7 +96,7 @@ def _tables(lines: Iterable[LedgerLine], policy: Policy, folder: Path, key: byte
     """The keyed digests of the tables of releases that are there, where some line says it, or the policy."""
     named = [(folder / line.data.path).resolve() for line in lines if line.data is not None]
     paths = dict.fromkeys([*(each.table for each in policy.releases if each.table is not None), *named])
-    digests = ((path, _digest(path)) for path in paths)
+    digests = ((path, digest_of(path)) for path in paths)
     return {path: keyed_digest(key, "data", sha256) for path, sha256 in digests if sha256 is not None}
 
 
@@ -117,7 +128,7 @@ class _Files:
             given["data"] = "same"
         else:
             given |= self._people(line, line.data)
-        if _digest(path) != line.release.sha256:
+        if digest_of(path) != line.release.sha256:
             given |= {"problem": NO_RELEASE, "remedy": ""}
         return LedgerRelease.model_construct(**given)
 
@@ -154,11 +165,3 @@ class _Files:
         if not roll.is_unchanged(self.roll_keys[keys[0]]):
             raise LedgerError("was changed", remedy=NEW_ROLL)
         return {"roll": path, "roll_key": keys[0]}
-
-
-def _digest(path: Path | None) -> str | None:
-    """The digest of a file; None where it cannot be read."""
-    try:
-        return None if path is None else digest(path)
-    except (OSError, ReleaseError):
-        return None

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 REPORT, RELEASE, TIMINGS = "report.json", "release.json", "timings.json"
 STATEMENTS = "statements.intoto.jsonl"
 """The signed statements about a report, which `leafgate attest` may write beside it."""
-RESULTS = frozenset({REPORT, RELEASE, TIMINGS, STATEMENTS, "trail.json", "origins.json", "report.txt"})
+FILES = "statements.files.json"
+"""The digests of the files about people that statements are about, for their owner and those who verify them."""
+RESULTS = frozenset({REPORT, RELEASE, TIMINGS, STATEMENTS, FILES, "trail.json", "origins.json", "report.txt"})
 """Every file that an audit may write, but for those of formats of plugins, and the statements about its report."""
 SHOWN = (
     *("report.txt", "report.html", "report.md", "report.sarif", "report.junit.xml"),
@@ -50,8 +52,9 @@ VERDICTS: Mapping[str, tuple[str, ...]] = {"audit": (), "sweep": SWEEP_FILES}
 def results_folder(folder: Path, command: str = "audit") -> Iterator[None]:
     """Make the folder of `--out`, claim it for this run of a command, and set aside the verdicts of its earlier ones.
 
-    `report.json` becomes `earlier-report.json`, since the release that it is about may be one that can never be drawn
-    again. What this run writes in place of earlier results it removes by `remove_results`.
+    `report.json` becomes `earlier-report.json`, and the release `earlier-release.json`, since it may be one that can
+    never be drawn again; `restore_release` gives a release that this run reads its name back. What this run writes in
+    place of earlier results it removes by `remove_results`.
 
     Args:
         folder: where the results go; made if it is not there.
@@ -84,10 +87,29 @@ def _set_aside(folder: Path, names: Collection[str]) -> None:
 
 
 def _reports(folder: Path) -> list[str]:
-    """The reports of the last audit: those that it wrote, and what `leafgate report` or `attest` may have written."""
+    """The release and the reports of the last audit, and what `leafgate report` or `attest` may have written."""
     listed = _json_object(folder / TIMINGS).get(WRITTEN_FORMATS)
     names = [name for name in listed if FILENAME.fullmatch(str(name))] if isinstance(listed, list) else []
-    return sorted({REPORT, STATEMENTS, *names, *SHOWN})
+    release = [RELEASE] if is_release_file(folder / RELEASE) else []
+    return sorted({*release, REPORT, STATEMENTS, FILES, *names, *SHOWN})
+
+
+def restore_release(folder: Path, inputs: Collection[Path]) -> None:
+    """Give the release that was set aside its name back where the run reads it.
+
+    Args:
+        folder: the folder of results.
+        inputs: the resolved paths of what the run reads.
+    """
+    release, earlier = folder / RELEASE, folder / f"{EARLIER}{RELEASE}"
+    if earlier.is_file() and not release.exists() and not {release.resolve(), earlier.resolve()}.isdisjoint(inputs):
+        os.replace(earlier, release)
+
+
+def drawn_release(release: Path) -> Path | None:
+    """The release that an earlier run wrote to this path, where it stands now; None without one."""
+    places = (release, release.with_name(f"{EARLIER}{release.name}"))
+    return next((place for place in places if place.exists()), None)
 
 
 def set_aside_where_refused(words: Sequence[str]) -> None:

@@ -213,6 +213,12 @@ def open_session(
     if before_data is not None:
         before_data(loaded.policy, loaded.plugins)
     policy = loaded.policy.with_given(*given_words(path, data, root, each_org(org), test))
+    if not (data is None and root is None and test is None):
+        from leafgate.session.given_files import given_files
+
+        named = loaded.policy if root is None else _without_root(path, org)
+        files = given_files(named, with_data_files(loaded.policy, data, test))
+        policy = policy.with_origin(replace(policy.origin, given_files=files))
     if ledger is not None:
         from leafgate.session.ledger_releases import with_ledger
 
@@ -220,6 +226,14 @@ def open_session(
         policy = policy.with_given("--ledger", shown_file(ledger.path, path, "LEDGER"), "--ledger-key", "KEY")
         policy = policy.with_given(*(word for _ in ledger.roll_keys for word in ("--roll-key", "KEY")))
     return session_of(policy, loaded.plugins, data, test, any_size_for=any_size_for)
+
+
+def _without_root(path: Path, org: Path | Sequence[Path] | None) -> Policy | None:
+    """The policy with its files beside it; None where it cannot be read so."""
+    try:
+        return load_policy(path, None, org).policy
+    except LeafgateError:
+        return None
 
 
 def session_of(

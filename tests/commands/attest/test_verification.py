@@ -35,6 +35,7 @@ from command_line import Ended, leafgate
 from leafgate import __version__
 from leafgate.commands.attest.ed25519 import ED25519
 from leafgate.commands.attest.envelope import Envelope, seal
+from leafgate.commands.attest.inputs import ExpectedInputs
 from leafgate.commands.attest.verification import first_differing_path, verify_statements
 from leafgate.errors import InvalidError
 from leafgate.io.json import canonical
@@ -393,7 +394,7 @@ def refusal(folder: Path) -> str:
         option_prefix="--",
     )
     try:
-        verified = verify_statements(folder / "statements", ED25519, public_pem(), expected, None)
+        verified = verify_statements(folder / "statements", ED25519, public_pem(), expected, None, ExpectedInputs())
     except InvalidError as error:
         return str(error)
     return "" if verified.verdict == "pass" else f"the verdict is {verified.verdict}"

@@ -30,8 +30,12 @@ def nights(audited: Nights, tmp_path: Path) -> Nights:
     return Nights(tmp_path / "copy")
 
 
+def sha256_of(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
 def sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return sha256_of(path.read_bytes())
 
 
 def test_a_line_states_the_release_its_report_its_policy_and_its_table_under_the_key(nights: Nights) -> None:
@@ -206,6 +210,31 @@ def test_what_is_wrong_is_one_error_with_what_to_do_and_writes_nothing(
     assert message in ended.err
     assert ended.err.count("\n") == 1
     assert not nights.ledger.exists()
+
+
+def test_of_two_releases_that_were_audited_at_one_head_the_second_is_audited_again(nights: Nights) -> None:
+    """Each passes alone; together they prove what somebody's secret is."""
+    assert nights.begin().code == 0
+    assert (nights.audit(0, ledger=True).code, nights.audit(1, ledger=True).code) == (0, 0)
+    assert nights.add(0).code == 0
+    ended = nights.add(1)
+    assert (ended.code, "at head 0, another one (audit again" in ended.err) == (2, True)
+    assert nights.add(0, data=False).code == 0  # the first left already
+    assert nights.audit(1, ledger=True).code == 1
+    assert nights.add(1).code == 0
+
+
+def test_a_new_ledger_has_a_head_of_its_own_and_is_begun_once(nights: Nights) -> None:
+    head = leafgate("ledger", "new", nights.ledger, "--key", nights.key, "--json").document
+    assert head["sha256"] == sha256_of(nights.ledger.read_bytes().removesuffix(b"\n"))
+    content = nights.ledger.read_bytes()
+    ended = nights.begin()
+    assert (ended.code, "is there already" in ended.err, nights.ledger.read_bytes()) == (2, True, content)
+    nights.add(0)
+    assert nights.verify("--head", head["sha256"]).code == 0
+    nights.ledger.unlink()
+    nights.begin()
+    assert nights.verify("--head", head["sha256"]).code == 2
 
 
 def test_a_report_of_no_release_is_not_added(nights: Nights) -> None:

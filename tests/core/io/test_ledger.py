@@ -19,7 +19,7 @@ import pytest
 
 import leafgate.io.ledger
 from leafgate.errors import LedgerError, OutputError
-from leafgate.io.ledger import MAX_PROBLEMS, append_line, parse_ledger, read_ledger
+from leafgate.io.ledger import MAX_PROBLEMS, append_line, begin_ledger, parse_ledger, read_ledger
 from leafgate.kernel.origin import EMPTY_LEDGER, LedgerHead
 from ledgers import KEY, PREPARED, content, first_difference, random_change, written
 
@@ -256,6 +256,27 @@ def test_a_link_to_a_ledger_stays_a_link(tmp_path: Path) -> None:
     assert len(read_ledger(tmp_path / "target", KEY).lines) == 2
 
 
+def test_the_beginning_of_a_ledger_is_verified_as_its_other_lines_are(ledger: Path) -> None:
+    start = begin_ledger(ledger, KEY)
+    head = append_line(ledger, content(1), KEY, start)
+    assert (read_ledger(ledger, KEY).start, read_ledger(ledger, KEY).head) == (start, head)
+    first, second = ledger.read_bytes().splitlines(keepends=True)
+    other = begin_ledger(ledger.with_name("other"), KEY)
+    assert other.sha256 != start.sha256
+    for changed, words in (
+        (second, "line 1: does not follow"),
+        (first.replace(b'"number":0', b'"number":9') + second, "line 1: is not as leafgate wrote it"),
+        (ledger.with_name("other").read_bytes() + second, "line 1: does not follow"),
+        (first + first + second, "line 1: does not follow"),
+        (second + first, "line 2: does not follow"),
+        (first.replace(b'"id":"', b'"id":"0', 1) + second, "is not as leafgate wrote it"),
+    ):
+        with pytest.raises(LedgerError, match=words):
+            parse_ledger(changed, "", None)
+    with pytest.raises(LedgerError, match="line 0: was changed, or was written with another key"):
+        parse_ledger(first, "", OTHER_KEY)
+
+
 @pytest.mark.parametrize("kind", ["folder", "pipe", "device"])
 def test_what_is_no_file_is_no_ledger(ledger: Path, kind: str) -> None:
     make: dict[str, Callable[[], object]] = {
@@ -266,6 +287,8 @@ def test_what_is_no_file_is_no_ledger(ledger: Path, kind: str) -> None:
     make[kind]()
     with pytest.raises(OutputError, match="is no file"):
         append_line(ledger, content(1), KEY)
+    with pytest.raises(LedgerError, match="is no file"):
+        read_ledger(ledger, KEY)
 
 
 def test_a_ledger_that_is_not_there_or_too_large_is_refused(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:

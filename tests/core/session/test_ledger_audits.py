@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from dataclasses import replace
@@ -24,7 +25,7 @@ from reports import view
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Nights:
     """Two nights that passed alone, the first of which is in the ledger with its table."""
     nights = Nights(tmp_path_factory.mktemp("nights"))
-    nights.ledger.write_bytes(b"")
+    assert nights.begin().code == 0
     assert nights.audit(0, ledger=True).code == 0
     assert nights.add(0).code == 0
     assert nights.audit(1).code == 0
@@ -77,7 +78,8 @@ def test_the_head_stands_in_public_reports_of_every_format_and_the_policy_has_it
 
 
 def test_an_audit_with_a_ledger_without_lines_says_so(nights: Nights) -> None:
-    assert nights.report(0)["ledger"] == {"number": 0, "sha256": "0" * 64}
+    begun = nights.ledger.read_bytes().splitlines()[0]
+    assert nights.report(0)["ledger"] == {"number": 0, "sha256": hashlib.sha256(begun).hexdigest()}
 
 
 @pytest.mark.parametrize("change", ["gone", "changed"])
@@ -112,7 +114,7 @@ def test_a_ledger_that_is_moved_with_its_files_finds_them(nights: Nights, tmp_pa
 
 
 def test_a_line_without_a_table_is_inconclusive_until_another_line_names_it(nights: Nights) -> None:
-    nights.ledger.write_bytes(b"")
+    nights.ledger.write_bytes(nights.ledger.read_bytes().splitlines(keepends=True)[0])
     nights.add(0, data=False)
     assert "ledger line 1: nobody said which people it was learned from" in problem_of_joint(nights)
     nights.add(0)
@@ -195,6 +197,23 @@ def test_a_policy_that_requires_a_ledger_gets_no_verdict_without_one(nights: Nig
     assert swept.code not in {0, 1}
     with pytest.raises(PolicyError, match="requires a ledger"):
         open_session(nights.folder / "1.yaml").audit()
+
+
+@pytest.mark.parametrize("kind", ["empty", "device", "add"])
+def test_a_policy_that_requires_a_ledger_takes_none_that_ledger_new_did_not_begin(nights: Nights, kind: str) -> None:
+    nights.policy(1, ledger="required")
+    nights.ledger.unlink()
+    if kind == "device":
+        nights.ledger.symlink_to("/dev/null")
+    elif kind == "empty":
+        nights.ledger.write_bytes(b"")
+    else:
+        assert nights.add(0).code == 2  # its audit saw the ledger that is gone
+        assert nights.audit(0).code == 0
+        assert nights.add(0).code == 0
+    ended = nights.audit(1, ledger=True)
+    words = "is no file" if kind == "device" else "was not begun by `leafgate ledger new`"
+    assert (ended.code, words in ended.err) == (2, True)
 
 
 def test_a_repair_takes_no_ledger_and_says_so_before_it_searches(nights: Nights) -> None:

@@ -243,6 +243,7 @@ def test_somebody_who_has_another_secret_now_is_noticed_where_leaves_do_not_allo
     nights.policy(0, publish={"leaves": leaves})
     assert nights.audit(0).code == 0
     nights.ledger.unlink()
+    assert nights.begin().code == 0
     nights.roll.unlink()
     assert nights.add(0, *nights.roll_words()).code == 0
     (nights.folder / "0.csv").unlink()
@@ -269,7 +270,8 @@ def test_a_limit_on_a_total_epsilon_needs_the_table_and_no_roll(nights: Nights) 
 
 
 def test_a_roll_of_an_audit_that_an_organisation_held_to_its_policy_needs_that_policy(nights: Nights) -> None:
-    nights.ledger.write_bytes(b"")
+    nights.ledger.unlink()
+    assert nights.begin().code == 0
     org = nights.folder / "org.yaml"
     unlisted = {"except": [{"columns": "id", "roles": ["key"]}]}
     org.write_text(yaml.safe_dump({"leafgate": 1, "ledger": "required", "data": {"unlisted": unlisted}}))

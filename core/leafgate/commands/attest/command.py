@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from leafgate.api.signers import BUNDLED_SIGNER
-from leafgate.console.options import AsOf
+from leafgate.console.options import AsOf, DataRoot, Org
 from leafgate.console.output import say
 from leafgate.errors import InvalidError
-from leafgate.session.results import REPORT, STATEMENTS
+from leafgate.session.results import FILES, REPORT, STATEMENTS
 
 if TYPE_CHECKING:
     from leafgate.api.signers import Signed
     from leafgate.io.json import JsonDocument
+    from leafgate.session.run import Session
 
+NO_FILES: Mapping[str, str] = MappingProxyType({})
 WITHOUT_DIGESTS = "statements of what is no pass have no digests unless they are attested with --with-digests"
 SignerName = Annotated[str, typer.Option("--signer", metavar="NAME", help="The signer: ed25519, or one of a plugin.")]
 
@@ -58,7 +61,8 @@ def attest(
     from leafgate.session.expected_run import ExpectedRun
 
     read = [stored, *([] if key is None else [key]), *(Path(each) for each in (release, file) if each)]
-    clear_file(out / STATEMENTS, read)
+    for name in (STATEMENTS, FILES):
+        clear_file(out / name, read)
     if time is not None and not is_time(time):
         raise InvalidError("is no time", place="--time", remedy="write a second in UTC: 2026-11-22T08:00:00Z")
     content = report_bytes(stored)
@@ -82,6 +86,7 @@ def write_statements(
     *,
     place: str,
     with_digests: bool = False,
+    files: Mapping[str, str] = NO_FILES,
 ) -> str:
     """Write the statements about a report that was checked.
 
@@ -93,6 +98,8 @@ def write_statements(
         time: when the audit ended.
         place: what errors call the report.
         with_digests: whether statements of what is no pass have the digests of release and file.
+        files: the digests of the files about people that the audit read, by their keys. They go to a file for the owner
+            alone, of which the statements have the digest; a random number in it keeps that from confirming a guess.
 
     Returns:
         A line that says what was written, and who may read it.
@@ -101,6 +108,7 @@ def write_statements(
         InvalidError: the report is for auditors.
     """
     from leafgate.commands.attest.envelope import seal
+    from leafgate.commands.attest.inputs import files_content
     from leafgate.commands.attest.predicate import audit_predicate
     from leafgate.commands.attest.statements import NAMES, payload, statements
     from leafgate.io.files import EVERYONE, OWNER_ONLY, write_file
@@ -110,9 +118,13 @@ def write_statements(
         raise InvalidError("is an auditor's report, and statements are made of public ones", place=place, remedy=remedy)
     passed = report["verdict"] == "pass"
     sha256 = hashlib.sha256(content).hexdigest()
-    predicate = audit_predicate(report, sha256, with_digests=passed or with_digests)
+    listed = files_content(files) if files else None
+    files_sha256 = None if listed is None else hashlib.sha256(listed).hexdigest()
+    predicate = audit_predicate(report, sha256, files_sha256, with_digests=passed or with_digests)
     made = statements(predicate, time)
     envelopes = [seal(payload(each), sign) for each in made]
+    if listed is not None:
+        write_file(folder / FILES, listed, OWNER_ONLY)
     write_file(folder / STATEMENTS, b"".join(each.line() for each in envelopes), EVERYONE if passed else OWNER_ONLY)
     names = ", ".join(NAMES[each["predicateType"]] for each in made)
     line = f"{folder / STATEMENTS}: {names}, signed by {envelopes[0].signed.keyid[:16]}"
@@ -140,15 +152,17 @@ def signing(key: Path, out: Path | None, *, public: bool) -> Callable[[bytes], S
     return sign
 
 
-def attested(folder: Path, sign: Callable[[bytes], Signed]) -> str:
-    """Write statements about the report that an audit just wrote into a folder; a line that says so."""
+def attested(folder: Path, sign: Callable[[bytes], Signed], session: Session) -> str:
+    """Write statements about the report that the audit of a session just wrote into a folder; a line that says so."""
     from leafgate.commands.attest.statements import time_of
     from leafgate.disclosure.stored import parse_report, report_bytes
+    from leafgate.session.given_files import read_digests
 
     path = folder / REPORT
     content = report_bytes(path)
     time = time_of(path.stat().st_mtime)
-    return write_statements(folder, parse_report(content, str(path)), content, sign, time, place=str(path))
+    report = parse_report(content, str(path))
+    return write_statements(folder, report, content, sign, time, place=str(path), files=read_digests(session))
 
 
 def verify(
@@ -163,6 +177,18 @@ def verify(
     policy: Annotated[
         str | None, typer.Option(metavar="SHA256|POLICY", help="Refuse statements of another policy, or other waivers.")
     ] = None,
+    org: Org = None,
+    root: DataRoot = None,
+    data: Annotated[
+        str | None, typer.Option(metavar="SHA256|FILE", help="Refuse statements about another table.")
+    ] = None,
+    test: Annotated[
+        str | None, typer.Option(metavar="SHA256|FILE", help="Refuse statements about another test table.")
+    ] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(metavar="SHA256|LEDGER", help="Refuse audits that did not see all releases of this ledger."),
+    ] = None,
     least_version: Annotated[
         str | None, typer.Option(metavar="VERSION", help="Refuse audits of an older version of leafgate.")
     ] = None,
@@ -170,6 +196,7 @@ def verify(
     signer: SignerName = BUNDLED_SIGNER,
 ) -> int:
     """Verify signed statements without the data, and end as their verdict says on this day."""
+    from leafgate.commands.attest.inputs import ExpectedInputs
     from leafgate.commands.attest.keys import key_of_file
     from leafgate.commands.attest.signing import chosen_signer
     from leafgate.commands.attest.verification import verify_statements
@@ -178,14 +205,25 @@ def verify(
     from leafgate.session.expected_run import ExpectedRun
 
     expected = ExpectedRun(
-        policy=policy, release=release, file=file, as_of=as_of, option_prefix="--", where_missing=WITHOUT_DIGESTS
+        policy=policy,
+        org=tuple(org or ()),
+        root=root,
+        release=release,
+        file=file,
+        as_of=as_of,
+        option_prefix="--",
+        where_missing=WITHOUT_DIGESTS,
     )
-    verified = verify_statements(folder, chosen_signer(signer), key_of_file(key, "--key"), expected, least_version)
+    inputs = ExpectedInputs(data=data, test=test, ledger=ledger)
+    public = key_of_file(key, "--key")
+    verified = verify_statements(folder, chosen_signer(signer), public, expected, least_version, inputs)
     for line in verified.lapsed:
         say(f"leafgate: {line}", err=True)
     if policy is None or (release is None and file is None):
         say("note: name --policy, and --file or --release: otherwise a pass may be of another one", err=True)
     predicate = verified.predicate
+    if predicate.ledger is not None and ledger is None:
+        say("note: name --ledger: otherwise a release that left after the audit was not taken into account", err=True)
     about = f"policy {quoted_name(predicate.policy.name)} {predicate.policy.sha256[:16]}"
     if predicate.release is not None and predicate.release.sha256 is not None:
         about += f", release {predicate.release.sha256[:16]}"

@@ -27,6 +27,7 @@ from leafgate.engine.reading import READING
 from leafgate.io.json import JsonDocument
 from leafgate.kernel.findings import Verdict
 from leafgate.kernel.oracle import Access
+from leafgate.kernel.origin import GivenFile
 
 PREDICATE_TYPE = "leafgate:predicate/audit/0"
 """The type of the predicate, as in-toto asks for it; the last number is its major version."""
@@ -66,6 +67,9 @@ class PolicyPart(Document):
     """The digest of its waivers."""
     given: tuple[str, ...] = ()
     """The other arguments of the audit's command line."""
+    given_files: dict[str, GivenFile] = Field(default_factory=dict)
+    """Files about people that these put in place of the policy's: `other` files, or `given` where there was none to
+    compare with."""
     plugin_files: dict[str, Digest] = Field(default_factory=dict)
     """The digests of plugin files that were tried uninstalled."""
     reproducible: bool = True
@@ -79,6 +83,8 @@ class DataPart(Document):
     """People."""
     keyed_sha256: Digest | None = None
     """Its digest under the owner's key, where the policy names one."""
+    files_sha256: Digest = Field(None)  # type: ignore[assignment]
+    """The digest of `statements.files.json`, where the owner has the digests of all files about people."""
 
 
 class FilePart(Document):
@@ -247,24 +253,27 @@ class AuditPredicate(Document):
         return self
 
 
-def audit_predicate(report: Mapping[str, Any], report_sha256: str, *, with_digests: bool) -> AuditPredicate:
+def audit_predicate(
+    report: Mapping[str, Any], report_sha256: str, files_sha256: str | None = None, *, with_digests: bool
+) -> AuditPredicate:
     """What a public report states of its audit.
 
     Args:
         report: the document of the report, which was checked.
         report_sha256: the digest of its bytes.
+        files_sha256: the digest of the owner's file with the digests of the files about people; None without one.
         with_digests: whether digests of the release, the file and the report are part of it.
     """
     release, method = report["release"], report.get("method") or {"attacks": ()}
     readings = [finding for finding in report["findings"] if finding["metric"] == READING]
-    names = ("name", "sha256", "waivers_sha256", "given", "plugin_files", "reproducible")
+    names = ("name", "sha256", "waivers_sha256", "given", "given_files", "plugin_files", "reproducible")
     return AuditPredicate.of(
         {
             "verdict": report["verdict"],
             "waived": report["waived"],
             **_some(report, "judged_on"),
             "policy": _some(report["policy"], *names),
-            "data": _some(report["data"], "people", "keyed_sha256"),
+            "data": _some({**report["data"], "files_sha256": files_sha256}, "people", "keyed_sha256", "files_sha256"),
             **_some(report, "ledger"),
             "release": None if release is None else _release(release, with_digests=with_digests),
             **({"report": {"sha256": report_sha256}} if with_digests else {}),

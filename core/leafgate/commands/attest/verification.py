@@ -24,6 +24,7 @@ from leafgate.commands.attest.envelope import (
     parse_envelope,
     pre_authentication_encoding,
 )
+from leafgate.commands.attest.inputs import ExpectedInputs, input_problems
 from leafgate.commands.attest.predicate import PREDICATE_TYPE, AuditPredicate, audit_predicate
 from leafgate.commands.attest.signing import is_signed, key_of
 from leafgate.commands.attest.statements import NAMES, SVR, is_time, payload, statements
@@ -79,7 +80,12 @@ class Line:
 
 
 def verify_statements(
-    folder: Path, signer: Signer, public_key: bytes, expected: ExpectedRun, least_version: str | None
+    folder: Path,
+    signer: Signer,
+    public_key: bytes,
+    expected: ExpectedRun,
+    least_version: str | None,
+    inputs: ExpectedInputs,
 ) -> Verified:
     """Verify the statements in a folder.
 
@@ -89,6 +95,7 @@ def verify_statements(
         public_key: of the one who must have signed them.
         expected: what they must be about, and the day on which waivers and the key must be valid.
         least_version: of leafgate, by which the audit was made.
+        inputs: what the audit must have read.
 
     Raises:
         InvalidError: something was changed, is missing, is expired, or is about something else; each is named.
@@ -105,6 +112,7 @@ def verify_statements(
         *_version_problems(predicate, least_version, path),
     ]
     problems += _report_problems(folder / REPORT, predicate)
+    problems += input_problems(folder, predicate, expected, inputs)
     try:
         judged, lapsed = expected.judged(_as_report(predicate), path)
     except InvalidError as error:
@@ -257,7 +265,8 @@ def _report_problems(path: Path, predicate: AuditPredicate) -> Iterator[Problem]
     except ReportError as error:
         yield from error.problems
         return
-    made = audit_predicate(document, stated or sha256, with_digests=stated is not None).json_document()
+    files = predicate.data.files_sha256
+    made = audit_predicate(document, stated or sha256, files, with_digests=stated is not None).json_document()
     if document["audience"] != "public":
         yield Problem(str(path), "is an auditor's report, and statements are made of public ones", "take it away")
     elif (difference := first_differing_path(made, predicate.json_document())) is not None:

@@ -1,4 +1,4 @@
-"""The commands `leafgate ledger add`, `show`, `verify` and `forget`."""
+"""The commands `leafgate ledger new`, `add`, `show`, `verify` and `forget`."""
 
 from __future__ import annotations
 
@@ -38,6 +38,16 @@ NO_KEY = "Whether the owner wrote the lines after the head cannot be seen withou
 ledger_app = typer.Typer(help="Keep a ledger of the releases that left, and verify it.", no_args_is_help=True)
 
 
+def new(ledger: LedgerPath, key: KeyFile, as_json: JsonOutput = False) -> int:
+    """Begin a ledger, and print its head. `ledger: required` in a policy wants one that was begun so."""
+    from leafgate.io.files import read_key
+    from leafgate.io.ledger import begin_ledger
+
+    head = begin_ledger(ledger, read_key(key, LedgerError, str(key)))
+    _print_head(ledger, head, [], as_json=as_json)
+    return 0
+
+
 def add(
     ledger: LedgerPath,
     report: Annotated[Path, typer.Argument(metavar="REPORT", help="The report.json of the audit of the release.")],
@@ -70,7 +80,7 @@ def add(
     as_json: JsonOutput = False,
 ) -> int:
     """Add a line about a release that leaves, and print the number and the SHA-256 of the line."""
-    from leafgate.commands.ledger.entry import line_content
+    from leafgate.commands.ledger.entry import audited_head, line_content
     from leafgate.io.files import read_key
     from leafgate.io.ledger import append_line
 
@@ -79,15 +89,16 @@ def add(
         raise InvalidError("is of the policy by which a roll is made", place="--org", remedy="leave it out")
     secret = read_key(key, LedgerError, str(key))
     content = line_content(ledger, report, release, data, _day(day), secret)
+    audited_at = audited_head(report)
     if wanted is None:
-        head = append_line(ledger, content, secret)
+        head = append_line(ledger, content, secret, audited_at)
     else:
         from leafgate.commands.ledger.rolls import with_roll
 
         if data is None:
             raise InvalidError("is needed for a roll", place="--data", remedy="name the table of the release's people")
         with with_roll(replace(wanted, org=tuple(org or ())), ledger, report, release, data, secret) as entry:
-            head = append_line(ledger, {**content, "roll": entry}, secret)
+            head = append_line(ledger, {**content, "roll": entry}, secret, audited_at)
     _print_head(ledger, head, [], as_json=as_json)
     if data is None and not as_json:
         say(f"note: {NO_DATA}", err=True)
@@ -124,7 +135,7 @@ def verify(
     expected = None if head is None else _expected_head(head)
     found = _read(ledger, key)
     known = None if expected is None else _number_of(found, expected, str(ledger))
-    if known == 0 and found.lines and key is None:
+    if known == 0 and found.lines and key is None and not found.is_begun:
         problem = "is the head of an empty ledger, with which every ledger begins"
         raise InvalidError(problem, place="--head", remedy="give a later head, or --key")
     _print_head(ledger, found.head, _coverage(len(found.lines), known, has_key=key is not None), as_json=as_json)
@@ -165,6 +176,7 @@ def forget(
     return 0
 
 
+ledger_app.command("new")(guarded(new))
 ledger_app.command("add")(guarded(add))
 ledger_app.command("show")(guarded(show))
 ledger_app.command("verify")(guarded(verify))
@@ -227,21 +239,19 @@ def _expected_head(text: str) -> LedgerHead:
 
     if SHA256.fullmatch(text):
         return LedgerHead(0, text.lower())
-    from leafgate.disclosure.stored import read_report
+    from leafgate.commands.ledger.entry import audited_head
 
     if not Path(text).is_file():
         raise InvalidError("is no SHA-256, and no file", place="--head", remedy="give 64 hexadecimal digits")
-    stated = read_report(Path(text)).get("ledger")
+    stated = audited_head(Path(text))
     if stated is None:
         raise InvalidError("is of an audit without a ledger", place=text, remedy="name a report that has `ledger`")
-    return LedgerHead(**stated)
+    return stated
 
 
 def _number_of(ledger: Ledger, expected: LedgerHead, place: str) -> int:
     """The number of the line that the head is; LedgerError where no line is."""
-    from leafgate.kernel.origin import EMPTY_LEDGER
-
-    digests = [EMPTY_LEDGER.sha256, *ledger.digests]
+    digests = [ledger.start.sha256, *ledger.digests]
     if expected.sha256 in digests:
         return digests.index(expected.sha256)
     where = f"{place}: after line {len(ledger.lines)}"

@@ -7,11 +7,12 @@ import os
 from datetime import date
 from pathlib import Path
 
-from leafgate.disclosure.stored import parse_report, report_bytes
+from leafgate.disclosure.stored import parse_report, read_report, report_bytes
 from leafgate.errors import DataError, InvalidError, LeafgateError, ReleaseError, ReportError
 from leafgate.io.json import JsonDocument
 from leafgate.io.ledger import keyed_digest
 from leafgate.kernel.options import digest
+from leafgate.kernel.origin import LedgerHead
 from leafgate.session.results import RELEASE
 
 UTF_8 = "utf-8"
@@ -57,6 +58,12 @@ def line_content(
         "verdict": document["verdict"],
         "waived": document["waived"],
     }
+
+
+def audited_head(report: Path) -> LedgerHead | None:
+    """The head of the ledger that an audit took into account, by its report; None where it took none."""
+    stated = read_report(report).get("ledger")
+    return None if stated is None else LedgerHead(**stated)
 
 
 def _released_file(folder: Path, document: JsonDocument, report: Path, given: Path | None) -> JsonDocument:
