@@ -171,7 +171,10 @@ def _of_half(case: ScoringContext, which: str) -> ScoringContext:
 def _with_weight(case: ScoringContext, which: str, weight: NDArray[np.int64]) -> ScoringContext:
     """The case with other numbers of people who share the records of one of its tables."""
     table: Table = getattr(case, which)
-    return replace(case, observed=set(), **{which: Table(table.schema, table.frame, weight)})
+    changed = Table(table.schema, table.frame, weight)
+    if which == "table":
+        return replace(case, table=changed, observed=set())
+    return replace(case, test=changed, observed=set())
 
 
 def scores(subject: MetricSubject) -> None:
