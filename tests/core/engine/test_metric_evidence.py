@@ -154,11 +154,11 @@ def test_an_interval_of_people_is_inconclusive() -> None:
     assert of(audited(kind, metrics=[{"use": "odd", "at_least": 1, "secret": "ill"}])).passed is None
 
 
-def test_a_metric_scores_once_for_its_finding() -> None:
+def test_a_metric_that_reads_no_distribution_scores_once_for_its_finding() -> None:
     seen: list[str] = []
 
     def score(case: ScoringContext) -> Score:
-        seen.append(case.scored)
+        seen.append("derived" if case.with_own_record().scored == "derived" else "composition")
         return Score(people=case.weight, evidence={"rows": 1})
 
     report = audited(metric_that(score), metrics=[{"use": "odd", "at_least": 1, "secret": "ill"}])

@@ -349,9 +349,10 @@ def test_an_adversary_may_be_named_or_described() -> None:
 def test_a_sweep_over_tau_is_the_frontier_of_protection_against_cells_withheld(tmp_path: Path) -> None:
     metrics = [{"use": "confidence", "of": "conditioning", "at_most": 0.99}, {"use": "cells_withheld", "at_most": 1}]
     policy = written(tmp_path, metrics=metrics)
-    swept = leafgate("sweep", policy, "--over", "build.tau=0.4,1", "--out", tmp_path / "out", "--workers", "1")
+    options = ("--over", "build.tau=0.4,1", "--out", tmp_path / "out", "--workers", "1", "--audience", "auditor")
+    swept = leafgate("sweep", policy, *options)
     assert swept.code == 0
-    assert "The best cells_withheld that passes: 1 with build.tau=0.4" in swept.out
+    assert "The best cells_withheld that passes: build.tau=0.4" in swept.out
     document = json.loads((tmp_path / "out" / "sweep.json").read_text())
     assert (document["protection"], document["utility"]) == ("confidence", "cells_withheld")
     assert b"cells_withheld against confidence" in (tmp_path / "out" / "sweep.svg").read_bytes()
