@@ -71,13 +71,15 @@ def test_what_is_written_answers_as_the_producer(
     model = model_of(archive, name)
     answers = witness(archive, name, model)
     answers.to_csv(tmp_path / "answers.csv", index=False)
-    models = [model, read_foreign(written(model), "new.json")]
+    models = {name: model, "new.json": read_foreign(written(model), "new.json")}
     for leaves in LEAVES:
         try:
             less = minimise(model, leaves, name, None)
         except ReleaseError:  # the file has not what is to be left, or its trees' labels do not decide
             continue
         if leaves != "labels" or len(model.trees) == 1 or not model.classes:
-            models.append(read_foreign(written(less), "less.json"))
-    assert rows_answered(models, tmp_path / "answers.csv", name) == (answers["prediction"] != "").sum()
+            models[f"{leaves}.json"] = read_foreign(written(less), f"{leaves}.json")
+    answered = rows_answered(models, tmp_path / "answers.csv")
+    assert answered is not None
+    assert answered.rows == (answers["prediction"] != "").sum()
     assert len(models) > 2

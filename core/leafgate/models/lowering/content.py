@@ -10,7 +10,7 @@ import numpy as np
 
 from leafgate.io.json import parse_number
 from leafgate.ir.content import ColumnNumbers, FileContent
-from leafgate.ir.features import CategoryCodes, MissingIndicator, Numeric, OneHot, Origin
+from leafgate.ir.features import CategoryCodes, MissingIndicator, Numeric, OneHot, Origin, known_by
 from leafgate.ir.model import CategoryList, Flags, ModelIR, TreeIR
 from leafgate.kernel.schema import MISSING_WORDS, Schema
 from leafgate.models.lowering.encoding import BETWEEN, Encoding, is_position, names_of, not_listed, spellings
