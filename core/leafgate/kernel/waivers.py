@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_val
 from leafgate.kernel.inheritance import Kind, ordered_by
 from leafgate.kernel.options import STRICT, FiniteFloat, ShareBelowOne
 from leafgate.kernel.paths import canonical
+from leafgate.kernel.spelling import similar_form
 
 if TYPE_CHECKING:
     from leafgate.kernel.metrics import Metric
@@ -108,35 +109,36 @@ class Waiver(BaseModel):
         return metric.model_copy(update=fields)
 
 
-_ADDRESS = r"([^<>@\s,;]+@[^<>@\s,;]+)"
+_ADDRESS = r"(?:mailto:)?([^<>@\s,;]+@[^<>@\s,;]+)"
 ENTRY = re.compile(rf"[^<>@]*<{_ADDRESS}>|{_ADDRESS}")
 """One address, alone or after a name."""
 
 
 def address_of(entry: str) -> str:
-    """The e-mail address in `dpo@example.org` or `Name <dpo@example.org>`, in small letters; empty where there is none.
+    """The e-mail address in `dpo@example.org` or `Name <dpo@example.org>`, in its form; empty where there is none.
 
     >>> address_of("Jane Doe <Jane@Example.org>"), address_of("Jane Doe")
     ('jane@example.org', '')
     """
-    found = ENTRY.fullmatch(entry.strip())
-    return (found[1] or found[2]).casefold() if found else ""
+    found = ENTRY.fullmatch(similar_form(entry))
+    return (found[1] or found[2]).rstrip(".") if found else ""
 
 
 def same_person(entry: str, other: str) -> bool:
-    """Have two entries an address in common, or where one has none, are they the same text?
+    """Have two entries an address in common, or where one has none, are they the same text, however they are spelled?
 
     >>> same_person("Jane <jane@example.org>", "dpo@example.org, JANE@EXAMPLE.ORG")
     True
     >>> same_person("Jane Doe", "jane  doe")
     True
+    >>> same_person("jane@example.org", "mailto:jane@example.org.")
+    True
     >>> same_person("jane@example.org", "dpo@example.org")
     False
     """
-    first, second = (set(re.findall(_ADDRESS, text.casefold())) for text in (entry, other))
-    if first and second:
-        return bool(first & second)
-    return entry.casefold().split() == other.casefold().split()
+    one, two = similar_form(entry), similar_form(other)
+    first, second = ({each.rstrip(".") for each in re.findall(_ADDRESS, form)} for form in (one, two))
+    return bool(first & second) if first and second else one == two
 
 
 def _an_address(text: str) -> str:

@@ -19,7 +19,7 @@ from leafgate.io.tables.raw_records import RawRecords
 from leafgate.kernel.components import DataSource
 from leafgate.kernel.paths import DocumentPath
 from leafgate.kernel.schema import MISSING_WORDS, Column, Role, Schema
-from leafgate.kernel.spelling import similar_form
+from leafgate.kernel.spelling import same_form, similar_form
 
 
 class SourceColumn(Protocol):
@@ -243,11 +243,6 @@ def people_of_rows(records: RawRecords, data: TableSource, place: str) -> tuple[
     return np.where(strange, 1, numbers).astype(np.int64)[codes] * records.rows, spec.counts == "people"
 
 
-def person_key(text: str) -> str:
-    """What spellings of one id have in common."""
-    return " ".join(text.split())
-
-
 def persons_of_rows(
     records: RawRecords, data: TableSource, place: str
 ) -> tuple[NDArray[np.int64] | None, pd.Index | None]:
@@ -264,7 +259,7 @@ def persons_of_rows(
     for name in data.persons:
         cells = records.cells[name].cat
         aliases, missing = data.columns[name].aliases, missing_texts(records.cells[name], name, data)
-        texts = [None if each in missing else person_key(aliases.get(each, each)) or None for each in cells.categories]
+        texts = [None if each in missing else same_form(aliases.get(each, each)) or None for each in cells.categories]
         of_category, keys = pd.factorize(np.array(texts, dtype=object))
         own = of_category[cells.codes.to_numpy()]
         pair = np.where((person < 0) | (own < 0), -1, person * len(keys) + own)

@@ -1,0 +1,127 @@
+"""Columns that may number the people are asked about where limits that are counted by them break."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import leafgate
+from command_line import leafgate as command
+from leafgate.api import InvalidError
+from leafgate.kernel.person_columns import names_persons
+from survey import survey
+
+COLUMNS: dict[str, Any] = {
+    "patient": {"role": "identifier"},
+    "ward": {"role": "quasi_identifier", "bounds": [0, 9]},
+    "ill": {"role": ["class", "sensitive"], "values": ["no", "yes"]},
+}
+TREE: dict[str, Any] = {"use": "c45", "min_leaf": 1, "prune": False, "average_gain": False}
+VISITS = [(f"p{i}", i // 12, i % 12 < (2, 8)[i // 12 % 2]) for i in range(120) for _ in range(10)]
+"""120 patients of ten visits each; twelve patients share a ward, two or eight of them are ill."""
+PERSONS = """
+patient patient_id PatientID pid patid subject Subject subject_id subj_no participant person person_id personid
+customer customer_id CustomerId custid client client_no member memberNumber household household_id hhid hh_id id
+ID uid user user_id userID student studentid student_number pupil_id employee EmployeeNumber emp_no worker_id
+respondent respondent_id case case_id caseno claimant beneficiary_id policyholder borrower_id applicant donor_id
+account account_no acct_id mrn ssn individual indiv_id insured_id pseudonym farmer_id tenant_id
+"""
+OTHERS = """
+age sex visit visit_id visit_no date postal_code zip zipcode region region_id hospital hospital_id ward ward_no
+state country_code year month income education education_num household_size number_of_children children cases
+patients_per_day customer_age session_id order_no product_id item_code school_id class_id team trial_no height
+diagnosis_code ICD10 store_id row_id record_no transaction_id department_id occupation score group userspace
+"""
+
+
+def policy(folder: Path, rows: Sequence[tuple[str, int, bool]], changes: dict[str, Any]) -> Path:
+    lines = [f"{person},{ward},{'yes' if ill else 'no'}" for person, ward, ill in rows]
+    limits = [{"use": "k_anonymity", "at_least": 20}]
+    document = {"data.columns": copy.deepcopy(COLUMNS), "build": TREE, "metrics": limits} | changes
+    return survey(folder, document, "\n".join(["patient,ward,ill", *lines]) + "\n")
+
+
+def test_at_least_95_percent_of_usual_names_of_persons_are_known_and_no_other_names() -> None:
+    assert sum(map(names_persons, PERSONS.split())) >= 0.95 * len(PERSONS.split())
+    assert [name for name in OTHERS.split() if names_persons(name)] == []
+
+
+@pytest.mark.parametrize("role", ["identifier", "ignored", "quasi_identifier"])
+def test_a_column_by_which_a_limit_breaks_is_asked_about(tmp_path: Path, role: str) -> None:
+    columns = COLUMNS | {"patient": {"role": role, **({"values": None} if role == "quasi_identifier" else {})}}
+    columns["patient"] = {key: value for key, value in columns["patient"].items() if value is not None}
+    result = command("audit", policy(tmp_path, VISITS, {"data.columns": columns, "build.min_leaf": 60}))
+    assert result.code == 3
+    assert "persons#patient" in result.out
+    assert "'patient' has 120 different values in 1,200 rows" in result.out
+    assert "k_anonymity@linking#ill" in result.out
+    assert "p17" not in result.out
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"data.rows": "people"}, 0),
+        ({"data.columns": COLUMNS | {"patient": {"role": "person"}}}, 1),
+    ],
+)
+def test_what_a_row_is_settles_it(tmp_path: Path, changes: dict[str, Any], code: int) -> None:
+    result = command("audit", policy(tmp_path, VISITS, changes), "--no-remedies")
+    assert result.code == code
+    assert "persons#" not in result.out
+
+
+def test_where_limits_hold_by_the_column_too_there_is_a_note(tmp_path: Path) -> None:
+    limits = [{"use": "k_anonymity", "at_least": 10}]
+    result = command("audit", policy(tmp_path, VISITS, {"metrics": limits, "build.min_leaf": 120}))
+    assert result.code == 0
+    assert "'patient' has 120 different values in 1,200 rows" in result.out
+
+
+def test_a_column_whose_values_do_not_repeat_is_not_asked_about(tmp_path: Path) -> None:
+    rows = [(f"{person}v{i}", ward, ill) for i, (person, ward, ill) in enumerate(VISITS)]
+    result = command("audit", policy(tmp_path, rows, {}))
+    assert result.code == 0
+    assert "different values in" not in result.out
+
+
+def test_spellings_of_one_id_are_one_person(tmp_path: Path) -> None:
+    spelled = ["{}", "{} ", "{}.", "\u200b{}"]
+    rows = [(spelled[i % 4].format(person), ward, ill) for i, (person, ward, ill) in enumerate(VISITS)]
+    columns = COLUMNS | {"patient": {"role": "person"}}
+    result = command("audit", policy(tmp_path, rows, {"data.columns": columns}), "--no-remedies")
+    assert "120 people in" in result.out
+
+
+def test_init_writes_the_role_person_and_proposes_limits_for_persons(tmp_path: Path) -> None:
+    lines = [f"{person},{ward},{'yes' if ill else 'no'}" for person, ward, ill in VISITS]
+    (tmp_path / "visits.csv").write_text("\n".join(["patient,ward,ill", *lines]) + "\n")
+    written = command("init", tmp_path / "visits.csv", "--class", "ill").out
+    assert '"patient": {role: person}' in written
+    assert "k: 5 " in written
+    (tmp_path / "visits.yaml").write_text(written)
+    result = command("audit", tmp_path / "visits.yaml")
+    assert result.code == 0
+    assert "120 people in" in result.out
+
+
+def test_python_takes_whose_the_rows_are() -> None:
+    from sklearn.tree import DecisionTreeClassifier
+
+    table = pd.DataFrame(VISITS, columns=["patient", "ward", "ill"])
+    answers = np.where(table["ill"], "yes", "no")
+    tree = DecisionTreeClassifier(min_samples_leaf=60, random_state=0).fit(table[["ward"]], answers)
+    limits = {"k_anonymity": 20}
+    by_rows, by_persons = (
+        leafgate.audit(tree, table[["ward"]], answers, limits=limits, person=person)
+        for person in (None, table["patient"])
+    )
+    assert (by_rows.verdict, by_persons.verdict) == ("pass", "fail")
+    with pytest.raises(InvalidError, match="there is no column 'pat'"):
+        leafgate.audit(tree, table[["ward"]], answers, person="pat")

@@ -1,0 +1,100 @@
+"""kADET where a person may have several rows: no group breaks k or what is required, by counting and by enumeration."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from leafgate.algorithms.person_certainty import PersonRows
+from leafgate.algorithms.routing import route
+from leafgate.app import open_session
+from leafgate.kernel.table import Table
+from literal_persons import certain_by_enumeration
+from survey import survey
+
+COLUMNS: dict[str, Any] = {
+    "patient": {"role": "person"},
+    "age": {"role": "quasi_identifier", "bounds": [0, 9]},
+    "ward": {"role": "quasi_identifier", "values": ["a", "b", "c"]},
+    "ill": {"role": ["class", "sensitive"], "values": ["no", "yes"]},
+}
+MOST_SHARE = 0.9
+
+
+def random_policy(folder: Path, rng: np.random.Generator) -> Path:
+    """Ten persons of one to three rows, most of them near to each other, and kADET with k = 2."""
+    lines = ["patient,age,ward,ill"]
+    for person in range(10):
+        age, ward, ill = int(rng.integers(10)), rng.choice(list("abc")), rng.random() < 0.5
+        for _ in range(int(rng.integers(1, 4))):
+            moved = rng.random() < 0.2
+            value = ill if rng.random() < 0.95 else not ill
+            lines.append(f"p{person},{int(rng.integers(10)) if moved else age},{ward},{'yes' if value else 'no'}")
+    if len({line.rsplit(",", 1)[1] for line in lines[1:]}) < 2:
+        lines[1] = lines[1].rsplit(",", 1)[0] + (",no" if lines[1].endswith("yes") else ",yes")
+    require = [{"use": "exposure", "insiders": 1}, {"use": "confidence", "at_most": MOST_SHARE}]
+    return survey(
+        folder,
+        {
+            "data.columns": copy.deepcopy(COLUMNS),
+            "build": {"use": "kadet", "k": 2, "prune": False, "require": require},
+            "metrics": [{"use": "k_anonymity", "at_least": 2}],
+        },
+        "\n".join(lines) + "\n",
+    )
+
+
+def check(folder: Path, seed: int) -> int:
+    """Compare one tree with counting and enumeration; how many leaves it has, 0 where there is no tree."""
+    session = open_session(random_policy(folder, np.random.default_rng(seed)))
+    audit = session.audit()
+    if audit.artifact is None:
+        return 0
+    table = session.table
+    assert isinstance(table, Table)
+    assert table.person_rows is not None
+    persons, routed = table.person_rows, route(audit.artifact.release.trees[0], table)
+    leaf, value = routed.leaf[persons.record], table.codes("ill")[persons.record]
+    for number in np.unique(leaf).tolist():
+        here = leaf == number
+        people = {int(person) for person in persons.person[here]}
+        assert len(people) >= 2
+        for each in (0, 1):
+            with_it = {int(person) for person in persons.person[here & (value == each)]}
+            assert len(with_it) <= MOST_SHARE * len(people)
+    cells = dict.fromkeys(zip(persons.person.tolist(), leaf.tolist(), value.tolist(), strict=True), 0)
+    for cell, rows in zip(
+        zip(persons.person.tolist(), leaf.tolist(), value.tolist(), strict=True), persons.rows.tolist(), strict=True
+    ):
+        cells[cell] += rows
+    keys = list(cells)
+    rows = PersonRows(
+        person=np.array([person for person, _, _ in keys]),
+        leaf=np.array([[leaf for _, leaf, _ in keys]]),
+        value=np.array([value for _, _, value in keys]),
+        rows=np.array([cells[key] for key in keys]),
+        n_persons=persons.size,
+        n_values=2,
+    )
+    for fixed in (True, False):
+        certain = certain_by_enumeration(rows, rows.composition, 1, fixed=fixed)
+        if certain is not None:
+            assert not certain[rows.person, rows.value].any()
+    return routed.n_leaves
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_group_breaks_k_or_what_is_required_of_persons(tmp_path: Path, seed: int) -> None:
+    check(tmp_path, seed)
+
+
+@pytest.mark.slow
+def test_no_group_of_300_tables_breaks_k_or_what_is_required_of_persons(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    leaves = [check(tmp_path_factory.mktemp("persons"), seed) for seed in range(100, 400)]
+    assert sum(number > 1 for number in leaves) > 30
