@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from leafgate.algorithms.joint_proofs import INFEASIBLE
 from leafgate.algorithms.leaf_statements import NO_LIMIT, Statement
 from leafgate.kernel.arrays import Ids, Mask
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+INFEASIBLE = 2
+"""The status of `scipy.optimize.milp` for a program without any solution."""
 
 MAX_SEARCHES = 200
 """Searches for assignments in each component; what is then undecided is open."""

@@ -17,7 +17,6 @@ from leafgate.algorithms.routing import count_leaves
 from leafgate.api.registry import Plugins
 from leafgate.engine.audience import beside_claim
 from leafgate.engine.knowledge import secret_inputs
-from leafgate.engine.person_columns import persons_note
 from leafgate.engine.waivers import Waivers
 from leafgate.errors import DataError, PolicyError
 from leafgate.io.files import read_key
@@ -253,7 +252,10 @@ def report_of(
         for name in table.repeated_identifiers
         if name not in suspected
     ]
-    repeated += [persons_note(name, rows) for name, rows in suspected.items() if f"{PERSONS}#{name}" not in doubted]
+    if suspected:
+        from leafgate.engine.person_columns import persons_note
+
+        repeated += [persons_note(name, rows) for name, rows in suspected.items() if f"{PERSONS}#{name}" not in doubted]
     open_domains = [column.name for column in table.schema.columns if not column.declared and "key" not in column.roles]
     return Report(
         policy={**identity, **policy.origin.facts, **_plugin_files(plugins)},

@@ -173,8 +173,10 @@ class Kadet(TreeBuilder):
     ) -> tuple[requirements.Admissible, persons.PersonGroups | None]:
         """What every group must have, and where a person may have several rows also of its persons."""
         admissible = requirements.admissible_of(coded, table.schema, self.k, self.require)
-        groups = persons.PersonGroups.of(table, coded, self.k, self.require)
-        return (admissible if groups is None else replace(admissible, forbidden_by_persons=groups.forbidden)), groups
+        if table.person_rows is None:
+            return admissible, None
+        groups = persons.PersonGroups(table, table.person_rows, coded, self.k, self.require)
+        return replace(admissible, forbidden_by_persons=groups.forbidden), groups
 
     def _release(self, tree: Node, schema: Schema, records: Records | None) -> Release:
         return Release(

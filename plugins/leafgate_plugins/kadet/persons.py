@@ -39,11 +39,6 @@ class PersonGroups:
     k: int
     wanted: Sequence[Required]
 
-    @classmethod
-    def of(cls, table: Table, coded: EncodedTable, k: int, wanted: Sequence[Required]) -> PersonGroups | None:
-        """What is required of the persons of a table; None where every row is a person."""
-        return None if table.person_rows is None else cls(table, table.person_rows, coded, k, wanted)
-
     @cached_property
     def record(self) -> Ids:
         """The record of each row that spans hold: shape (n_rows,)."""
