@@ -9,7 +9,7 @@ has a value at least once where she has more rows in a leaf than are left for th
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -37,6 +37,9 @@ ENOUGH = 1.0
 VARIED_SEARCHES = 30
 """Before insiders are tried one by one, so many assignments are looked for that change the values of half the persons:
 one of them nearly always leaves an insider's value as it is and changes that of another person."""
+
+Owned = tuple[tuple[int, int, int], ...]
+"""What a person owns: kinds, values, and how many members of both."""
 
 Statements = Sequence[Sequence[Sequence[Statement]]]
 """For each tree and each of its leaves, what the leaf states of its rows; coefficients are by the secret's values."""
@@ -120,7 +123,40 @@ def certain_of_varying(rows: PersonRows, stated: Statements, *, insiders: int = 
         stated: what each leaf states of its rows.
         insiders: how many other persons, whoever they are, pool what they know of their own rows, from 0.
     """
+    if len(rows.leaf) == 1 and stated == rows.composition:
+        return _certain_by_counts(rows, insiders)
     return _VaryingSearch(rows, stated, insiders).result()
+
+
+def _certain_by_counts(rows: PersonRows, insiders: int) -> PersonCertainty:
+    """What is certain of a varying secret where the leaves of one tree state their numbers of rows by value.
+
+    In each leaf those insiders help most who have most rows of other values.
+    """
+    certain = np.zeros((rows.n_persons, rows.n_values), dtype=bool)
+    pairs, which = np.unique(rows.leaf[0] * rows.n_persons + rows.person, return_inverse=True)
+    leaf, person = pairs // rows.n_persons, pairs % rows.n_persons
+    own = np.bincount(which, weights=rows.rows, minlength=len(pairs)).astype(np.int64)
+    for value in range(rows.n_values):
+        with_it = np.bincount(which, weights=rows.rows * (rows.value == value), minlength=len(pairs)).astype(np.int64)
+        others = own - with_it
+        room = np.bincount(leaf, weights=others).astype(np.int64)[leaf] - _most_of_others(leaf, others, insiders)
+        must = (own > room) & (with_it > 0)
+        certain[person[must], value] = True
+    return PersonCertainty(certain, np.zeros_like(certain))
+
+
+def _most_of_others(group: Ids, numbers: Ids, most: int) -> Ids:
+    """For each member of a group the sum of the largest numbers, at most so many, of other members."""
+    order = np.lexsort((-numbers, group))
+    start = np.searchsorted(group[order], group[order])
+    rank, running = np.arange(len(order)) - start, np.append(0, np.cumsum(numbers[order]))
+    end = np.searchsorted(group[order], group[order], side="right")
+    is_among = rank < most
+    last = np.minimum(start + most + is_among, end)
+    found = np.zeros(len(numbers), dtype=np.int64)
+    found[order] = running[last] - running[start] - np.where(is_among, numbers[order], 0)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +177,7 @@ class _Kinds:
     value: Ids
     members: Ids
     rows_in_leaf: Sequence[csr_array]
-    own: Sequence[tuple[tuple[int, int, int], ...]]
+    own: Sequence[Owned]
 
     @classmethod
     def of(cls, rows: PersonRows) -> _Kinds:
@@ -213,38 +249,43 @@ class _FixedSearch:
         """What is certain of each person."""
         n_persons, n_values = len(self.kinds.of_person), self.kinds.members.shape[1]
         certain, unanswered = np.zeros((2, n_persons, n_values), dtype=bool)
-        component_of = [{int(self.kinds.component[kind]) for kind, _, _ in each} for each in self.kinds.own]
-        for component in range(int(self.kinds.component.max(initial=-1)) + 1):
-            kinds = np.flatnonzero(self.kinds.component == component)
-            persons = [person for person, components in enumerate(component_of) if component in components]
-            self._decide(kinds, persons, certain, unanswered)
+        component, kinds_of = self.kinds.component, dict[int, list[int]]()
+        for kind, number in enumerate(component.tolist()):
+            kinds_of.setdefault(number, []).append(kind)
+        owners = {number: dict[Owned, list[int]]() for number in kinds_of}
+        for person, own in enumerate(self.kinds.own):
+            for number in {int(component[kind]) for kind, _, _ in own}:
+                part = tuple(each for each in own if component[each[0]] == number)
+                owners[number].setdefault(part, []).append(person)
+        for number, kinds in kinds_of.items():
+            self._decide(np.array(kinds), owners[number], certain, unanswered)
         return PersonCertainty(certain, unanswered & ~certain)
 
-    def _decide(self, kinds: Ids, persons: list[int], certain: Mask, unanswered: Mask) -> None:
-        """Decide the persons of one component."""
+    def _decide(self, kinds: Ids, owners: Mapping[Owned, list[int]], certain: Mask, unanswered: Mask) -> None:
+        """Decide the persons of one component; those who own the same are decided together."""
         position = {int(kind): i for i, kind in enumerate(kinds)}
-        owned = {
-            person: tuple((position[kind], value, n) for kind, value, n in self.kinds.own[person] if kind in position)
-            for person in persons
+        asked_of = {
+            own: (position[own[0][0]], own[0][1])
+            for own, (person, *_) in owners.items()
+            if self.kinds.of_person[person] >= 0
         }
-        kind_of = {p: position[int(self.kinds.of_person[p])] for p in persons if self.kinds.of_person[p] >= 0}
         search = _ComponentSearch(self.kinds, self.stated, kinds)
-        coalitions = _Coalitions(owned, self.insiders)
-        for coalition in coalitions:
+        for coalition in _coalitions({own: len(persons) for own, persons in owners.items()}, self.insiders):
             left = [
-                person
-                for person in kind_of
-                if coalitions.can_exclude(person, coalition) and not certain[person, self.kinds.value[person]]
+                own
+                for own, (_, value) in asked_of.items()
+                if coalition.count(own) < len(owners[own]) and not certain[owners[own][0], value]
             ]
             known = np.zeros_like(search.members)
             for kind, value, count in itertools.chain(*coalition):
-                known[kind, value] += count
+                known[position[kind], value] += count
             asked = np.zeros(len(kinds), dtype=bool)
-            asked[[kind_of[person] for person in left]] = True
+            asked[[asked_of[own][0] for own in left]] = True
             alike = search.decided(asked, known)
-            for person in left:
-                certain[person, self.kinds.value[person]] |= alike[kind_of[person]] == ALIKE
-                unanswered[person, self.kinds.value[person]] |= alike[kind_of[person]] == OPEN
+            for own in left:
+                kind, value = asked_of[own]
+                certain[owners[own], value] |= alike[kind] == ALIKE
+                unanswered[owners[own], value] |= alike[kind] == OPEN
 
 
 NOT_ALIKE = 0
@@ -459,28 +500,12 @@ def _with_multiples(reached: int, rows: int, count: int) -> int:
     return reached
 
 
-class _Coalitions:
-    """The coalitions of up to so many insiders that differ in what they know.
-
-    Insiders who own members of the same kinds with the same values are interchangeable.
-    """
-
-    def __init__(self, owned: dict[int, tuple[tuple[int, int, int], ...]], insiders: int) -> None:
-        self.owned = owned
-        self.insiders = insiders
-        self.alike: dict[tuple[tuple[int, int, int], ...], int] = {}
-        for each in owned.values():
-            self.alike[each] = self.alike.get(each, 0) + 1
-
-    def __iter__(self) -> Iterator[tuple[tuple[tuple[int, int, int], ...], ...]]:
-        for size in range(self.insiders + 1):
-            for coalition in itertools.combinations_with_replacement(self.alike, size):
-                if all(coalition.count(each) <= self.alike[each] for each in coalition):
-                    yield coalition
-
-    def can_exclude(self, person: int, coalition: tuple[tuple[tuple[int, int, int], ...], ...]) -> bool:
-        """Is there such a coalition of others than this person?"""
-        return coalition.count(self.owned[person]) < self.alike[self.owned[person]]
+def _coalitions(owners: Mapping[Owned, int], insiders: int) -> Iterator[tuple[Owned, ...]]:
+    """The coalitions of up to so many insiders that differ in what they own, of so many persons who own each."""
+    for size in range(insiders + 1):
+        for coalition in itertools.combinations_with_replacement(owners, size):
+            if all(coalition.count(own) <= owners[own] for own in coalition):
+                yield coalition
 
 
 def _constraints(kinds: _Kinds, stated: Statements, chosen: Ids) -> tuple[csr_array, Ids, Ids]:
