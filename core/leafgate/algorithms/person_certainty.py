@@ -264,17 +264,14 @@ class _FixedSearch:
     def _decide(self, kinds: Ids, owners: Mapping[Owned, list[int]], certain: Mask, unanswered: Mask) -> None:
         """Decide the persons of one component; those who own the same are decided together."""
         position = {int(kind): i for i, kind in enumerate(kinds)}
-        asked_of = {
-            own: (position[own[0][0]], own[0][1])
-            for own, (person, *_) in owners.items()
-            if self.kinds.of_person[person] >= 0
-        }
+        asking = {own: [each for each in persons if self.kinds.of_person[each] >= 0] for own, persons in owners.items()}
+        asked_of = {own: (position[own[0][0]], own[0][1]) for own, persons in asking.items() if persons}
         search = _ComponentSearch(self.kinds, self.stated, kinds)
         for coalition in _coalitions({own: len(persons) for own, persons in owners.items()}, self.insiders):
             left = [
                 own
                 for own, (_, value) in asked_of.items()
-                if coalition.count(own) < len(owners[own]) and not certain[owners[own][0], value]
+                if coalition.count(own) < len(owners[own]) and not certain[asking[own][0], value]
             ]
             known = np.zeros_like(search.members)
             for kind, value, count in itertools.chain(*coalition):
@@ -284,8 +281,8 @@ class _FixedSearch:
             alike = search.decided(asked, known)
             for own in left:
                 kind, value = asked_of[own]
-                certain[owners[own], value] |= alike[kind] == ALIKE
-                unanswered[owners[own], value] |= alike[kind] == OPEN
+                certain[asking[own], value] |= alike[kind] == ALIKE
+                unanswered[asking[own], value] |= alike[kind] == OPEN
 
 
 NOT_ALIKE = 0
