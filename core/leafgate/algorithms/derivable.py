@@ -169,7 +169,7 @@ def undisclosed_reads(case: ScoringContext) -> frozenset[Observation]:
     }
     derivable[Observation.NUMBERS] = lambda case: False  # what is published of numbers are means and intervals
     whose = case.table.person_rows is not None and Observation.PEOPLE in case.observed
-    if whose or case.scored == "by_persons":  # a release counts rows, and does not say whose they are
+    if whose or vars(case)["scored"] == "by_persons":  # a release counts rows, and does not say whose they are
         derivable = dict.fromkeys([*derivable, *([Observation.PEOPLE] if whose else [])], lambda case: False)
     undisclosed = {read for read, is_derivable in derivable.items() if read in case.observed and not is_derivable(case)}
     return frozenset(undisclosed | (case.observed & {Observation.MEMBERSHIP}))

@@ -16,6 +16,7 @@ from leafgate.engine.audience import audience_of_evidence, audience_of_score
 from leafgate.engine.remedies.static import from_error
 from leafgate.engine.scores import (
     DISTRIBUTION_NAMES,
+    Counts,
     PeopleScores,
     Scores,
     choose_distribution,
@@ -294,7 +295,7 @@ def _of_people(
         evidence=evidence,
         audience=scores.audience,
         masking=scores.masking,
-        scored=_scored_people(scores, past),
+        scored=_scored_people(scores, weight, past),
         remedies=remedies,
         **_common(metric, state, id, result, belief),
     )
@@ -304,12 +305,12 @@ def _people_judged(case: ScoringContext) -> int:
     """The people of a finding; everybody where it does not follow from the release whose value is recorded."""
     own = case.with_own_record()
     table = own.table if own.judged_rows is None or overall_shares_derivable(own) else own.everyone
-    return int(table.persons.sum())
+    return table.people_among()
 
 
-def _scored_people(scores: PeopleScores, past: NDArray[np.bool_]) -> ScoredPeople:
+def _scored_people(scores: PeopleScores, weight: Counts, past: NDArray[np.bool_]) -> ScoredPeople:
     """Everybody's scores, by which reports draw; those who gave no answer weigh nothing in them."""
-    case, weight = scores.case, scores.case.table.persons
+    case = scores.case
     everyone = not isinstance(case.belief, CellBelief)
     if case.judged_rows is None or not everyone:
         return ScoredPeople(scores.numbers, weight, past, everyone=everyone)

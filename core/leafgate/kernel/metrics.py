@@ -115,8 +115,8 @@ class Metric(Component):
     neither `table` nor `test`, which a claim of differential privacy covers; the number made `coarse` by its unit; or
     the `verdict` alone, of a metric that compares with what is true of single people. Whatever it says, a metric of the
     release whose unit counts nobody, and which reads `case.table`, `case.test` or `case.known` without a `sensitivity`,
-    is published by its verdict alone. `measures` is what a score is
-    about (`Measured`): a policy without a limit on `protection` never passes.
+    is published by its verdict alone. `measures` is what a score is about (`Measured`): a policy without a limit on
+    `protection` never passes.
 
     `by_equivalence_class`: is the score the same if all people with the same class and secrets, in the same leaf of
     each tree and able to reach the same leaves with other private cells, have the other cells of one of them? The

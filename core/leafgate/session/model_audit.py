@@ -21,7 +21,7 @@ from leafgate.io.tables.frames import FrameTable, single_column, word_for_missin
 from leafgate.io.yaml import MAX_YAML_BYTES, as_parsed
 from leafgate.kernel.components import AttackModel, Component
 from leafgate.kernel.metrics import Metric
-from leafgate.kernel.origin import NO_REMEDIES
+from leafgate.kernel.origin import NO_REMEDIES, GivenFile
 from leafgate.kernel.policy import CsvOptions, Policy
 from leafgate.kernel.release import LEVELS, Level, Release
 from leafgate.models.reader import model_bytes, read_foreign
@@ -331,7 +331,12 @@ def _audit_by_policy(policy: Policy, X: Any, y: Any, test: Any, search_remedies:
         *origin.given,
         *(("--test", "TEST") if "test" in frames else ()),
     )
-    origin = replace(origin, given=(*words, *(() if search_remedies else (NO_REMEDIES,))))
+    named = {"data.path": policy.data.path, "data.test": policy.data.test}
+    files: dict[str, GivenFile] = {
+        key: "given" if named[key] is None else "other" for key in (f"data.{table}" for table in frames)
+    }
+    given = (*words, *(() if search_remedies else (NO_REMEDIES,)))
+    origin = replace(origin, given=given, given_files={**origin.given_files, **files})
     session = session_of(policy.with_origin(origin), plugins, frames=frames)
     audited = session.audit(search_remedies=search_remedies)
     return with_files(audited, None, tuple(map(str, _warnings(session))))

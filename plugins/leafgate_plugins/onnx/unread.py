@@ -162,7 +162,7 @@ identity imputed imputer index indices infrequent initial input inputs int keep 
 lgbmprobabilities main map max merged min model mul name new node nodes normalized normalizer nan number one op operator
 ordinal out output outputs predicted prediction predictions proba probabilities probability red regressor reshape
 reshaped result scaled scaler score scores seen shape split string sub sum tensor to transformed tree trees union value
-values variable variables vectorizer xgb zip c n x y
+values variable variables vectorizer weights xgb zip c n x y
 boosting calibrated cv decision extra forest gradient grid hist pipeline random randomized search
 """
 NAMING = PROGRAMS | frozenset(NAME_WORDS.split())

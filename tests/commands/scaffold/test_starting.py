@@ -247,7 +247,7 @@ def test_spaces_and_signs_in_a_header_mislead_nobody(tmp_path: Path, head: str) 
         ([f"person {i}" for i in range(20)], {"role": "identifier"}),
         ([f"{i:03d}" for i in range(10)] * 2, {"role": "quasi_identifier", "values": [f"{i:03d}" for i in range(10)]}),
         ([f"{i:05d}" for i in range(20)] * 6, {"role": "quasi_identifier", "values": [f"{i:05d}" for i in range(20)]}),
-        ([f"{i:05d}" for i in range(20)] * 2, {"role": "identifier"}),
+        ([f"{i:05d}" for i in range(20)] * 2, {"role": "person"}),
         (["nan" if i == 3 else str(i) for i in range(20)] * 2, None),
         (["inf" if i == 3 else str(i) for i in range(20)] * 2, None),
         ([f"1_{i}" for i in range(20)] * 2, None),

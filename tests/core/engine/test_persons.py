@@ -86,7 +86,7 @@ def test_a_table_of_120_patients_of_ten_visits_does_not_pass(tmp_path: Path) -> 
     rows = [(f"p{i}", i // 3 % 10, i % 3 <= i // 3 % 2) for i in range(30) for _ in range(10)]
     rows += [(person, 8 + ward % 2, ill) for person, ward, ill in VISITS[300:]]
     limits = [{"use": "confidence", "at_most": 0.9}, {"use": "exposure", "at_most": 0, "insiders": 1}]
-    by_rows = {"data.columns": COLUMNS | {"patient": {"role": "identifier"}}}
+    by_rows = {"data.columns": COLUMNS | {"patient": {"role": "identifier"}}, "data.rows": "people"}
     changes = {"build": {**TREE, "min_leaf": 30}, "metrics": limits}
     assert leafgate("audit", policy(tmp_path, rows, changes | by_rows), "--no-remedies").code == 0
     assert leafgate("audit", policy(tmp_path, rows, changes), "--no-remedies").code == 1

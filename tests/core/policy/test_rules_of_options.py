@@ -77,7 +77,9 @@ def test_every_need_is_a_part_of_what_adversaries_know() -> None:
     assert needs_in_words().keys() == NEEDS
     assert all(parts_for([need]) for need in NEEDS)
     assert set().union(*(grant.needs for grant in Knows.grants().values())) <= NEEDS
-    assert {"schema", "public", "seed", "reader"} == {*AdversaryKnowledge.__dataclass_fields__} - {*parts_for(NEEDS)}
+    assert {"schema", "public", "seed", "reader", "hardly_missing"} == {*AdversaryKnowledge.__dataclass_fields__} - {
+        *parts_for(NEEDS)
+    }
 
 
 def test_what_a_policy_grants_is_background_knowledge() -> None:

@@ -26,7 +26,7 @@ from leafgate.commands.scaffold.model import (
 )
 from leafgate.io.tables.cells import is_code, unread_numbers
 from leafgate.io.yaml import MAX_YAML_BYTES, yaml_flow, yaml_text
-from leafgate.kernel.person_columns import suspected_persons
+from leafgate.kernel.person_columns import names_persons, suspected_persons
 from leafgate.kernel.policy import CsvOptions
 from leafgate.kernel.schema import MISSING_MARKS, MISSING_WORDS
 from leafgate.kernel.spelling import same_form, similar_form, spellings_of_one
@@ -303,20 +303,26 @@ def _draft(files: Files, target: str | None) -> _Draft:
     predicted = target or names[-1]
     kept, classes = _people_kept(cells, guesses, predicted, hints)
     guesses = _with_others(guesses, files.others.values(), csv, files.encoding)
-    person, person_of = _persons(cells, guesses, predicted, classes)
+    person, person_of = _persons(cells, guesses, predicted, classes, hints)
     return _Draft(csv, source, guesses, predicted, target is not None, hints, kept, classes, person, person_of)
 
 
 def _persons(
-    cells: pd.DataFrame, guesses: Sequence[Guess], target: str, classes: pd.Series
+    cells: pd.DataFrame, guesses: Sequence[Guess], target: str, classes: pd.Series, hints: ModelHints | None
 ) -> tuple[str | None, NDArray[np.int64]]:
-    """The column that seems to number the people, of several the coarsest, and whose each row is that is kept."""
+    """The column that seems to number the people, and whose each row is that is kept.
+
+    Of several it is the coarsest of those whose names say so; without any, of those that are left out as identifiers.
+    """
     categories = {guess.name: cells[guess.name].astype("category").cat for guess in guesses if guess.name != target}
     codes = {name: each.codes.to_numpy().astype(np.int64) for name, each in categories.items()}
     for guess in guesses:
         if guess.name in codes and guess.missing:
             codes[guess.name] = np.where(cells[guess.name].isin(guess.missing), -1, codes[guess.name])
-    found = suspected_persons(codes, {name: each.categories for name, each in categories.items()}, frozenset())
+    identifiers = frozenset(guess.name for guess in guesses if guess.name in codes and _left_out(guess, hints))
+    texts = {name: each.categories for name, each in categories.items()}
+    found = [*suspected_persons(codes, texts, identifiers)]
+    found = [name for name in found if names_persons(name)] or found
     kept = classes.index.to_numpy()
     people = {name: len(np.unique(codes[name][kept])) for name in found}
     person = min(people, key=lambda name: people[name], default=None)
