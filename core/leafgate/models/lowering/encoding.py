@@ -94,9 +94,9 @@ def _misspelt(known: frozenset[str], column: Column, see: See, *, whole: bool) -
 
 def not_listed(listed: frozenset[str], column: Column) -> frozenset[str]:
     """The values of a column that a list has in no spelling: neither as a number, a truth value nor an alias."""
-    known = {_comparable(text, float) for text in listed}
-    known |= {_comparable(value, float) for alias, value in column.aliases.items() if alias in listed}
-    return frozenset(value for value in column.values or () if _comparable(value, float) not in known)
+    texts = [*listed, *(value for alias, value in column.aliases.items() if alias in listed)]
+    known = {spelling for text in texts for spelling in _spellings(text, float)}
+    return frozenset(value for value in column.values or () if known.isdisjoint(_spellings(value, float)))
 
 
 def _comparable(value: str, see: See) -> float | str:
