@@ -195,9 +195,10 @@ def warnings_of(policy: Policy) -> list[str]:
 
 def warnings_of_table(run: sessions.Session) -> list[str]:
     """What the table says of the limits before anything is built; of a table in memory alone."""
-    from leafgate.session.limit_warnings import limits_against_table
+    from leafgate.session.limit_warnings import limits_against_table, own_people_as_test
 
-    return [str(problem) for problem in limits_against_table(run.policy, run.plugins, run.tables.people)]
+    limits = limits_against_table(run.policy, run.plugins, run.tables.people)
+    return [str(problem) for problem in (*limits, *own_people_as_test(run.tables.people, run.tables.test))]
 
 
 def _given_ledger(path: Path | None, key: Path | None, roll_keys: Sequence[Path]) -> GivenLedger | None:

@@ -73,7 +73,7 @@ def test_a_model_takes_the_columns_of_features_that_no_tree_asks_about() -> None
     rows = table.drop(columns="class")
     stump = DecisionTreeClassifier(max_depth=1, random_state=0).fit(rows, table["class"])
     model = read_foreign(skops_bytes(stump), "model.skops", load_plugins().readers)
-    public = tuple(Column(name, frozenset({"quasi_identifier"}), bounds=(0.0, 99.0)) for name in rows)
+    public = tuple(Column(str(name), frozenset({"quasi_identifier"}), bounds=(0.0, 99.0)) for name in rows)
     schema = Schema((*public, Column("class", frozenset({"class"}), values=("a", "b"))))
     assert columns_taken(model, {}, schema, "model.skops") == {"age", "zip", "sex", "visits"}
     renamed = replace(model, features=("age", "zip", "sex", "v"))

@@ -499,3 +499,19 @@ def test_a_model_of_numbers_is_fitted_anew_with_the_limits_and_keeps_its_use(kin
     assert not numbers & set(income)
     own = r2_score(unseen.numbers("income"), predicted_numbers(release, unseen), sample_weight=unseen.weight)
     assert own > r2_score(truth, peer.predict(others)) - 0.03
+
+
+def test_a_test_that_is_the_table_itself_chooses_and_measures_nothing(tmp_path: Path) -> None:
+    table = rare(0, 400, 0.4)
+    fit_in(tmp_path, table, DecisionTreeClassifier(random_state=0))
+    table.sample(frac=1.0, random_state=1).to_csv(tmp_path / "test.csv", index=False)
+    policy_file(tmp_path, K10, test=True)
+    parts = parts_of(open_session(tmp_path / "policy.yaml"))
+    assert (parts.choosing, parts.reporting) == (None, None)
+    ended = leafgate(
+        "repair", tmp_path / "model.skops", "--policy", tmp_path / "policy.yaml", "--out", tmp_path / "new.json",
+        "--effort", 0.01,
+    )  # fmt: skip
+    assert ended.code == 0
+    own = "the training people alone, which flatters: `data.test` is the table itself, so name other people there"
+    assert own in ended.out

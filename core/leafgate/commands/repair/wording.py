@@ -118,10 +118,10 @@ def choice_words(outcome: Outcome, best: Trial, bench: Workbench) -> str:
     if chosen is not None:
         return f"chosen of {number} on {chosen.people:,} people of data.test; they influenced the model"
     if best.step in FITTED_ANEW and best.use is None:
-        return f"of {number}, and how well it predicts others is not known: name people in `data.test`"
+        return f"of {number}, and how well it predicts others is not known: {bench.parts.advice}"
     if best.step in FITTED_ANEW:
         return f"chosen of {number} within the table: each was fitted on parts of it and asked about the rest"
-    return f"chosen of {number} by the training people: name people in `data.test`"
+    return f"chosen of {number} by the training people: {bench.parts.advice}"
 
 
 def _use_line(outcome: Outcome, best: Trial, bench: Workbench) -> str:
@@ -132,7 +132,7 @@ def _use_line(outcome: Outcome, best: Trial, bench: Workbench) -> str:
         half = "other " if bench.parts.choosing is not None else ""
         whose = f"{people.people:,} {half}people of {bench.parts.whose}, whom nothing was chosen by"
     else:
-        people, whose = bench.session.table, "the training people alone, which flatters: name people in `data.test`"
+        people, whose = bench.session.table, f"the training people alone, which flatters: {bench.parts.advice}"
     uses = [None if release is None else bench.use_of(release, people) for release in (outcome.release, best.release)]
     before, after = (use_words(use, people, bench.goal, smallest) for use in uses)
     line = f"{word} on {whose}: {before} before, {after} after"
