@@ -16,8 +16,7 @@ from leafgate.algorithms.derivable import (
     undisclosed_reads,
     uses_background_knowledge,
 )
-from leafgate.api.registry import Plugins
-from leafgate.engine.attack import isolate_plugin_errors
+from leafgate.api.registry import Plugins, isolate_plugin_errors
 from leafgate.errors import InconclusiveError
 from leafgate.kernel.belief import AttributeBelief, MembershipBelief
 from leafgate.kernel.context import Observation, ScoringContext
