@@ -25,9 +25,9 @@ def audited() -> dict[str, int]:
     return imported("audit", MORTGAGE, "--quiet")
 
 
-def test_an_audit_imports_at_most_180_modules_of_31_900_lines(audited: dict[str, int]) -> None:
+def test_an_audit_imports_at_most_180_modules_of_32_000_lines(audited: dict[str, int]) -> None:
     assert len(audited) <= 180
-    assert sum(audited.values()) <= 31_900
+    assert sum(audited.values()) <= 32_000
 
 
 def test_an_audit_that_passes_imports_no_search_no_reader_and_no_metric_that_it_does_not_need(
