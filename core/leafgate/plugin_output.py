@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from functools import cache
 from typing import TextIO
@@ -26,36 +26,27 @@ def is_output_shown() -> bool:
 def plugin_output_dropped() -> Iterator[None]:
     """Drop what is written to stdout and stderr, warned of or logged within, by whichever thread.
 
-    With LEAFGATE_TRACEBACK=1 all of it is shown on stderr. What code that is not Python's writes to the file
-    descriptors of the process is not held back.
+    With LEAFGATE_TRACEBACK=1 all of it is shown on stderr. What code that is not Python's writes to the file descriptor
+    of stdout is treated alike; what it writes to that of stderr is not held back.
     """
-    if is_output_shown():
-        with redirect_stdout(sys.stderr):
-            yield
-        return
-    with _DROPPED:
+    with _SHOWN if is_output_shown() else _DROPPED:
         yield
 
 
-class _Dropped:
-    """Drops output while one thread or several are within; the first one begins it, and the last one ends it."""
+class _Redirected:
+    """Redirects output while one thread or several are within; the first one begins it, and the last one ends it."""
 
-    def __init__(self) -> None:
+    def __init__(self, begin: Callable[[ExitStack], None]) -> None:
         self._lock = threading.Lock()
         self._within = 0
+        self._begin = begin
         self._undo = ExitStack()
 
     def __enter__(self) -> None:
         with self._lock:
             self._within += 1
-            if self._within > 1:
-                return
-            self._undo.callback(logging.disable, logging.root.manager.disable)
-            self._undo.callback(setattr, warnings, "showwarning", warnings.showwarning)
-            logging.disable(sys.maxsize)  # a handler may hold the stream that was stderr when it was made
-            warnings.showwarning = lambda *warning, **options: None
-            self._undo.enter_context(redirect_stdout(null_stream()))
-            self._undo.enter_context(redirect_stderr(null_stream()))
+            if self._within == 1:
+                self._begin(self._undo)
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
@@ -64,7 +55,51 @@ class _Dropped:
                 self._undo.close()
 
 
-_DROPPED = _Dropped()
+def _drop(undo: ExitStack) -> None:
+    """Drop all output until it is undone."""
+    undo.callback(logging.disable, logging.root.manager.disable)
+    undo.callback(setattr, warnings, "showwarning", warnings.showwarning)
+    logging.disable(sys.maxsize)  # a handler may hold the stream that was stderr when it was made
+    warnings.showwarning = lambda *warning, **options: None
+    undo.enter_context(redirect_stdout(null_stream()))
+    undo.enter_context(redirect_stderr(null_stream()))
+    undo.enter_context(_stdout_descriptor_to(null_stream().fileno()))
+
+
+def _show(undo: ExitStack) -> None:
+    """Send stdout to stderr until it is undone."""
+    undo.enter_context(redirect_stdout(sys.stderr))
+    undo.enter_context(_stdout_descriptor_to(STDERR))
+
+
+_DROPPED, _SHOWN = _Redirected(_drop), _Redirected(_show)
+STDOUT = 1
+STDERR = 2
+
+
+@contextmanager
+def _stdout_descriptor_to(target: int) -> Iterator[None]:
+    """Let the file descriptor of stdout be another one, to which programs and libraries write that are not Python's."""
+    try:
+        kept = os.dup(STDOUT)
+    except OSError:  # it is closed
+        yield
+        return
+    os.dup2(target, STDOUT)
+    try:
+        yield
+    finally:
+        _flush_c_library()
+        os.dup2(kept, STDOUT)
+        os.close(kept)
+
+
+def _flush_c_library() -> None:
+    """Write what the C library of the process holds back: it would come out where stdout then leads."""
+    if sys.platform != "win32":
+        import ctypes
+
+        ctypes.CDLL(None).fflush(None)
 
 
 @cache

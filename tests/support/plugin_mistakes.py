@@ -441,6 +441,22 @@ IN_RUN: list[Mistake] = [
         variables="judges = frozenset()",
         base="ReleaseAtLeast",
     ),
+    *(
+        Mistake(
+            f"{name} raises",
+            "odd (PLUGIN) failed: ValueError, line ",
+            odd(
+                f"return Score(people=pd.Series(0.5, {ROWS}))",
+                variables=f"def {given}:\n        raise ValueError({CELL})",
+            ),
+            ODD,
+        )
+        for name, given in (
+            ("missing_requirements", "missing_requirements(self, policy)"),
+            ("holds", "holds(self, score)"),
+            ("plain_failure_of", "plain_failure_of(self, secret)"),
+        )
+    ),
     Mistake("build returns None", "own (PLUGIN) returned a NoneType where a Release belongs", own("pass"), OWN),
     Mistake("build returns a mapping", "own (PLUGIN) returned a dict where a Release belongs", own("return {}"), OWN),
     Mistake("build raises", "own (PLUGIN) failed: KeyError, line ", own("return table.frame['nobody']"), OWN),

@@ -97,6 +97,15 @@ def record_hashes(table: Table) -> NDArray[np.uint64]:
     return hashes
 
 
+def has_same_records(table: Table, other: Table) -> bool:
+    """Do both tables have the same records, each for as many people?"""
+
+    def sorted_records(each: Table) -> list[tuple[int, int]]:
+        return sorted(zip(record_hashes(each).tolist(), each.weight.tolist(), strict=True))
+
+    return len(table) == len(other) and sorted_records(table) == sorted_records(other)
+
+
 def _word(*texts: str | None) -> np.uint64:
     """64 bits of the digest of texts."""
     digest = hashlib.sha256(json.dumps(texts).encode()).digest()

@@ -6,6 +6,7 @@ import hashlib
 import pkgutil
 import re
 import sys
+import traceback
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -29,10 +30,18 @@ from leafgate.api.offers import (
     may_check,
 )
 from leafgate.api.report_formats import ReportFormat
-from leafgate.errors import InconclusiveError, InvalidError, PolicyError, Problem, raising_frame
+from leafgate.errors import (
+    InconclusiveError,
+    InvalidError,
+    NoReleaseError,
+    PolicyError,
+    Problem,
+    ReleaseError,
+    raising_frame,
+)
 from leafgate.ir.model_readers import ModelReader
 from leafgate.lazy_loading import lazy
-from leafgate.plugin_output import plugin_output_dropped
+from leafgate.plugin_output import is_output_shown, plugin_output_dropped
 
 if TYPE_CHECKING:
     import typer
@@ -303,6 +312,35 @@ def _name_of(offered: tuple[ReportFormat | ModelReader, Plugin]) -> str:
 def use_of(component: type[Component]) -> str:
     """The name a policy picks the class by."""
     return str(component.model_fields["use"].default)
+
+
+TO_AUTHORS = "report it to the authors of the plugin"
+"""What to do about a mistake of a plugin."""
+
+
+@contextmanager
+def isolate_plugin_errors(component: Component | type[Component], plugins: Plugins) -> Iterator[None]:
+    """Turn whatever a plugin raises into an InconclusiveError that names the plugin; what it prints is dropped.
+
+    Errors about the policy or a release file pass, and so do NoReleaseError and InconclusiveError. Of any other error
+    only its type and the line are reported: its own text may hold a cell of the data, and so may what is printed. For
+    who writes the plugin, both go to stderr where the environment variable LEAFGATE_TRACEBACK is 1.
+    """
+    kind = component if isinstance(component, type) else type(component)
+    try:
+        with plugin_output_dropped():
+            yield
+    except (PolicyError, ReleaseError, InconclusiveError, NoReleaseError):
+        raise
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        if is_output_shown():
+            traceback.print_exc()
+        module, function, line = raising_frame(error, kind.__module__.partition(".")[0])
+        where = f", line {line} of {module}.{function}" if module else ""
+        origin = f"{use_of(kind)} ({plugins.origin(component)})"
+        raise InconclusiveError(f"{origin} failed: {type(error).__name__}{where}", remedy=TO_AUTHORS) from error
 
 
 def load_plugins(pins: Sequence[str] | None = None, only: Collection[str] | None = None) -> Plugins:

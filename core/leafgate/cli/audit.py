@@ -197,11 +197,12 @@ def warnings_of(policy: Policy) -> list[str]:
 
 def warnings_of_table(run: sessions.Session) -> list[str]:
     """What the table says of the limits before anything is built; of a table in memory alone."""
-    from leafgate.session.limit_warnings import limits_against_table, spelled_alike
+    from leafgate.session.limit_warnings import limits_against_table, own_people_as_test, spelled_alike
 
     people = run.tables.people
     against_table = limits_against_table(run.policy, run.plugins, people)
-    return [str(problem) for problem in (*spelled_alike(people), *against_table)]
+    own_people = own_people_as_test(people, run.tables.test)
+    return [str(problem) for problem in (*spelled_alike(people), *against_table, *own_people)]
 
 
 def _given_ledger(path: Path | None, key: Path | None, roll_keys: Sequence[Path]) -> GivenLedger | None:

@@ -11,7 +11,15 @@ from pydantic import BaseModel
 
 from leafgate.api.data_engines import DataEngine
 from leafgate.api.options import options, parts
-from leafgate.api.registry import OfferedFormat, Plugin, Plugins, command_name, use_of
+from leafgate.api.registry import (
+    OfferedFormat,
+    Plugin,
+    Plugins,
+    command_name,
+    isolate_plugin_errors,
+    load_plugins,
+    use_of,
+)
 from leafgate.ir.model_readers import ModelReader
 from leafgate.kernel.checks import AuditCheck
 from leafgate.kernel.components import AttackModel, Component, DataSource, TreeBuilder
@@ -205,7 +213,12 @@ def _facts(component: type[Component]) -> Iterator[tuple[str, str]]:
     if issubclass(component, Metric):
         yield "Scale", component.scale
         yield "Scores mean", component.interpretation
-        yield "Where the limit is broken", component.plain_failure_of("<secret>")
+        try:
+            failure = component.plain_failure_of("<secret>")
+        except Exception:
+            with isolate_plugin_errors(component, load_plugins()):
+                raise
+        yield "Where the limit is broken", failure
     yield "Source", component.source
     if issubclass(component, AuditCheck):
         yield "Finding", component.plain_failure

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -10,18 +9,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from leafgate.algorithms.prediction import class_scores, predict
 from leafgate.api.offers import described
-from leafgate.api.registry import Plugins, use_of
+from leafgate.api.registry import TO_AUTHORS, Plugins, isolate_plugin_errors
 from leafgate.engine.remedies.static import from_error
 from leafgate.engine.validation import validate_belief
-from leafgate.errors import InconclusiveError, LeafgateError, NoReleaseError, PolicyError, ReleaseError, raising_frame
+from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.release_codec import SealedRelease
 from leafgate.kernel.belief import Belief, CellBelief, GroupBelief, SecretBelief, TableBelief, secret_of
-from leafgate.kernel.components import AttackModel, Component
+from leafgate.kernel.components import AttackModel
 from leafgate.kernel.evidence import AuditorOnly, PeopleCount
 from leafgate.kernel.findings import Remedy
 from leafgate.kernel.knowledge import AdversaryKnowledge, Membership, defensive_copy, limit_knowledge
 from leafgate.kernel.oracle import Access, PredictionOracle, QueryLog
-from leafgate.plugin_output import is_output_shown, plugin_output_dropped
 from leafgate.processes import limited_call
 
 if TYPE_CHECKING:
@@ -227,8 +225,6 @@ def naming_component(origin_name: str) -> Iterator[None]:
         raise type(error)(message, place=problem.location, remedy=problem.hint or TO_AUTHORS) from error
 
 
-TO_AUTHORS = "report it to the authors of the plugin"
-"""What to do about a mistake of a plugin."""
 Answer: TypeAlias = tuple[list[object] | LeafgateError, QueryLog | None]
 """The beliefs of an attack as it returns them, or its error; and how often it asked the model."""
 
@@ -258,28 +254,3 @@ def _validated(belief: object, attack: AttackModel, known: AdversaryKnowledge, r
 def _in_section(location: str, section: str) -> str:
     """The location in the policy of what an attack locates in the knowledge that it was granted."""
     return section + location.removeprefix("knows") if location.startswith("knows.") else location
-
-
-@contextmanager
-def isolate_plugin_errors(component: Component | type[Component], plugins: Plugins) -> Iterator[None]:
-    """Turn whatever a plugin raises into an InconclusiveError that names the plugin; what it prints is dropped.
-
-    Errors about the policy or a release file pass, and so do NoReleaseError and InconclusiveError. Of any other error
-    only its type and the line are reported: its own text may hold a cell of the data, and so may what is printed. For
-    who writes the plugin, both go to stderr where the environment variable LEAFGATE_TRACEBACK is 1.
-    """
-    kind = component if isinstance(component, type) else type(component)
-    try:
-        with plugin_output_dropped():
-            yield
-    except (PolicyError, ReleaseError, InconclusiveError, NoReleaseError):
-        raise
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        if is_output_shown():
-            traceback.print_exc()
-        module, function, line = raising_frame(error, kind.__module__.partition(".")[0])
-        where = f", line {line} of {module}.{function}" if module else ""
-        origin = f"{use_of(kind)} ({plugins.origin(component)})"
-        raise InconclusiveError(f"{origin} failed: {type(error).__name__}{where}", remedy=TO_AUTHORS) from error

@@ -16,8 +16,8 @@ from leafgate.algorithms.derivable import (
     undisclosed_reads,
     uses_background_knowledge,
 )
-from leafgate.api.registry import Plugins
-from leafgate.engine.attack import AttackResult, isolate_plugin_errors
+from leafgate.api.registry import Plugins, isolate_plugin_errors
+from leafgate.engine.attack import AttackResult
 from leafgate.errors import InconclusiveError
 from leafgate.kernel.belief import AttributeBelief, MembershipBelief
 from leafgate.kernel.context import Observation, ScoringContext

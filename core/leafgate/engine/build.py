@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from leafgate.algorithms.publication import published
-from leafgate.api.registry import Plugins
-from leafgate.engine.attack import isolate_plugin_errors
+from leafgate.api.registry import Plugins, isolate_plugin_errors
 from leafgate.engine.evidence import is_json_encodable
 from leafgate.errors import InconclusiveError, PolicyError, ReleaseError
 from leafgate.io.release_codec import LoadedRelease, SealedRelease, serialize

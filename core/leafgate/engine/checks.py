@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from leafgate.algorithms.consistency import follows_from_records, is_exact_despite_label
 from leafgate.api.offers import described
-from leafgate.api.registry import Plugin, Plugins, use_of
-from leafgate.engine.attack import AttackResult, isolate_plugin_errors
+from leafgate.api.registry import Plugin, Plugins, isolate_plugin_errors, use_of
+from leafgate.engine.attack import AttackResult
 from leafgate.engine.evidence import checked_evidence, is_json_encodable
 from leafgate.engine.limits import inconclusive, score_beliefs, score_one, worse
 from leafgate.engine.remedies.static import KEEP, as_sentence, from_error

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from leafgate.api.registry import Plugins
+from leafgate.api.registry import Plugins, isolate_plugin_errors
 from leafgate.engine.scores import score_of, value_of
 from leafgate.errors import LeafgateError
 from leafgate.kernel.belief import SecretBelief
@@ -135,11 +135,11 @@ def _breaking_score(
     case = ScoringContext(table.defensive_copy(), None, _of_everybody(table, of_model=of_model), known, belief)
     try:
         case = case if metric.groups_only else case.with_own_record("composition").of_recorded()
-        scores = score_of(metric, plugins, case).numbers
+        worst = value_of(metric, score_of(metric, plugins, case).numbers, case)
+        with isolate_plugin_errors(metric, plugins):
+            return None if metric.holds(worst) else worst
     except LeafgateError:  # such as a population that is not read here
         return None
-    worst = value_of(metric, scores, case)
-    return None if metric.holds(worst) else worst
 
 
 def _of_everybody(table: Table, *, of_model: bool) -> Release:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.algorithms.derivable import overall_shares_derivable
+from leafgate.api.registry import isolate_plugin_errors
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.audience import audience_of_evidence, audience_of_score
 from leafgate.engine.remedies.static import from_error
@@ -240,15 +241,17 @@ def score_one(
 
     Limits on a secret judge the people whose value is `recorded`, or everybody.
     """
+    if isinstance(metric, PersonMetric) and (result is None or belief is None):
+        return inconclusive(metric, state, id, "there is no belief to read")
     try:
         metric.refuse_persons(state.table)
-    except InconclusiveError as error:
-        return inconclusive(metric, state, id, error)
-    if not isinstance(metric, PersonMetric):
+        if isinstance(metric, PersonMetric) and result is not None and belief is not None:
+            return _of_people(metric, state, id, result, belief, recorded=recorded)
         return _of_release(metric, state, id, result, belief, recorded=recorded)
-    if result is None or belief is None:
-        return inconclusive(metric, state, id, "there is no belief to read")
-    return _of_people(metric, state, id, result, belief, recorded=recorded)
+    except UnreadableError:
+        raise
+    except LeafgateError as error:  # of `holds` or `plain_failure_of`
+        return inconclusive(metric, state, id, error)
 
 
 def _of_people(
@@ -272,7 +275,7 @@ def _of_people(
     evidence = unbounded_evidence(value)
     past = np.zeros(len(weight), dtype=bool)
     if not metric.average:
-        past = _past(metric, scores.numbers)
+        past = _past(metric, state, scores.numbers)
         evidence |= _attack_evidence(case, result)
         evidence |= {"worst": worst_classes(case, scores.numbers, past, metric.direction)} if past.any() else {}
     evidence |= scores.evidence | ({"scored_because": reason} if reason else {})
@@ -281,7 +284,7 @@ def _of_people(
     if case.judged_rows is not None:
         evidence["no_answer"] = _without_answer(state, result, belief, scores, past)
     allowed = all(int(each[past].sum()) / int(each.sum()) <= metric.allow for each in counted)
-    passed: bool | None = metric.holds(value) if metric.average else allowed
+    passed: bool | None = _holds(metric, state, value) if metric.average else allowed
     remedies: tuple[Remedy, ...] = ()
     for distribution, why in scores.failed.items():
         evidence["problem"] = f"{DISTRIBUTION_NAMES[distribution]} could not be scored: {why}"
@@ -335,10 +338,23 @@ def _without_answer(
     return {"people": people if known else AuditorOnly(people), "beyond": beyond if shown else AuditorOnly(beyond)}
 
 
-def _past(metric: PersonMetric, scores: Scores) -> NDArray[np.bool_]:
+def _past(metric: PersonMetric, state: AuditState, scores: Scores) -> NDArray[np.bool_]:
     """Whose score is beyond the limit."""
     values, which = np.unique(scores, return_inverse=True)
-    return np.array([not metric.holds(float(value)) for value in values])[which]
+    with isolate_plugin_errors(metric, state.plugins):
+        return np.array([not metric.holds(float(value)) for value in values])[which]
+
+
+def _holds(metric: Metric, state: AuditState, score: float) -> bool:
+    """Does a score keep the limit?"""
+    with isolate_plugin_errors(metric, state.plugins):
+        return metric.holds(score)
+
+
+def _plain_failure(metric: Metric, state: AuditState, secret: str | None) -> str:
+    """What a broken limit means, in a plain sentence."""
+    with isolate_plugin_errors(metric, state.plugins):
+        return metric.plain_failure_of(secret)
 
 
 def _of_release(
@@ -363,9 +379,9 @@ def _of_release(
     value = float(score.numbers)
     evidence = unbounded_evidence(value) | _attack_evidence(case, result) | score.evidence
     evidence |= {} if result is None else result.evidence
-    passed: bool | None = metric.holds(value)
+    passed: bool | None = _holds(metric, state, value)
     if score.interval is not None:
-        kept = {metric.holds(end) for end in score.interval}
+        kept = {_holds(metric, state, end) for end in score.interval}
         passed = passed if len(kept) == 1 else None
         ends = dict(zip(("low", "high"), map(finite, score.interval), strict=True))
         evidence["judged_by"] = "interval"
@@ -417,7 +433,7 @@ def _common(
         "secret": secret,
         "plugin": state.plugins.origin(metric),
         "unit": Unit(metric.unit),
-        "plain_failure": metric.plain_failure_of(secret) + _together(result, belief),
+        "plain_failure": _plain_failure(metric, state, secret) + _together(result, belief),
     }
 
 
@@ -451,6 +467,10 @@ def inconclusive(
 ) -> Finding:
     """The finding of a limit that could not be checked, with the problem as its evidence."""
     origin = state.plugins.origin(metric)
+    try:
+        plain_failure = _plain_failure(metric, state, None)
+    except LeafgateError:  # which the problem may be about
+        plain_failure = ""
     return Finding(
         id,
         metric.called,
@@ -458,7 +478,7 @@ def inconclusive(
         limit=metric.limit if scored is None else replace(metric.limit, scored=scored),
         evidence={"problem": str(problem)},
         plugin=origin,
-        plain_failure=metric.plain_failure_of(None),
+        plain_failure=plain_failure,
         use=_renamed(metric),
         remedies=from_error(problem) if isinstance(problem, LeafgateError) else (),
     )

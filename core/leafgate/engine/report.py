@@ -221,7 +221,7 @@ def _with_found_remedies(auditing: _Auditing, report: Report, artifact: SealedRe
         tried = auditing.audited(changed.with_origin(policy.origin))
         return Trial(tried.report, tried.artifact)
 
-    return with_searched_remedies(policy, plugins, data, report, artifact, run)
+    return with_searched_remedies(policy, plugins, data, report, artifact, run, auditing.tables.test)
 
 
 def _with_impossible(report: Report, impossible: Sequence[UnkeepableLimit]) -> Report:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from leafgate.algorithms.derivable import undisclosed_reads
 from leafgate.api.offers import described
-from leafgate.api.registry import Plugins
-from leafgate.engine.attack import AttackResult, isolate_plugin_errors, naming_component
+from leafgate.api.registry import Plugins, isolate_plugin_errors
+from leafgate.engine.attack import AttackResult, naming_component
 from leafgate.engine.audience import audience_of_score
 from leafgate.engine.evidence import checked_evidence, is_json_encodable
 from leafgate.engine.remedies.static import of_texts

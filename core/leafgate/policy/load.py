@@ -13,7 +13,7 @@ from typing import Annotated, Any, Union
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, create_model, field_validator
 
-from leafgate.api.registry import Plugins
+from leafgate.api.registry import Plugins, isolate_plugin_errors
 from leafgate.errors import InconclusiveError, PolicyError, Problem
 from leafgate.kernel.components import Component, DataSource
 from leafgate.kernel.knowledge import Knows, Need
@@ -111,12 +111,7 @@ def policy_of(
         _refuse(problems, plugins)
     policy = policy if homes is None else homes.resolve(policy)
     policy.data.meaning()
-    lacking = [("build", policy.build.missing_requirements(policy))]
-    for i, attack in enumerate(policy.attacks):
-        granting = policy.model_copy(update={"knows": policy.knows_of(attack)})
-        lacking.append((f"attacks[{i}]", attack.without_knows.missing_requirements(granting)))
-    lacking += [(f"metrics[{i}]", metric.missing_requirements(policy)) for i, metric in enumerate(policy.metrics)]
-    idle = [*(Problem(place, message) for place, message in lacking if message), *_unused(policy)]
+    idle = [*_missing_requirements(policy, plugins), *_unused(policy)]
     idle += _unusable_releases(policy)
     idle += _unknown_changes(policy)
     idle += waiver_problems(policy.waivers, policy.metrics, policy.approvals, policy.max_waiver_days)
@@ -125,6 +120,20 @@ def policy_of(
     if policy.plugins is not None and plugins.broken:  # otherwise its checks would silently not run
         raise InconclusiveError.listing(_broken(plugins))
     return Loaded(policy, plugins)
+
+
+def _missing_requirements(policy: Policy, plugins: Plugins) -> Iterator[Problem]:
+    """What components say that the policy lacks for them; InconclusiveError names a plugin that fails to say it."""
+    asked: list[tuple[str, Any, Policy]] = [("build", policy.build, policy)]
+    for i, attack in enumerate(policy.attacks):
+        granting = policy.model_copy(update={"knows": policy.knows_of(attack)})
+        asked.append((f"attacks[{i}]", attack.without_knows, granting))
+    asked += [(f"metrics[{i}]", metric, policy) for i, metric in enumerate(policy.metrics)]
+    for place, component, granting in asked:
+        with isolate_plugin_errors(component, plugins):
+            message = component.missing_requirements(granting)
+        if message:
+            yield Problem(place, message)
 
 
 def _components_named(document: Mapping[str, Any]) -> frozenset[str]:

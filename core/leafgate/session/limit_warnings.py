@@ -56,6 +56,17 @@ def limits_against_table(policy: Policy, plugins: Plugins, people: Table | Large
             yield Problem.at(("data", "columns", frequent.secret), frequent.question, frequent.hint)
 
 
+def own_people_as_test(people: Table | LargeTable, test: Table | None) -> Iterator[Problem]:
+    """That `data.test` is the table itself, where it is: others are measured by nobody then."""
+    if test is None or isinstance(people, LargeTable):
+        return
+    from leafgate.algorithms.sampling import has_same_records  # loads pandas
+
+    if has_same_records(people, test):
+        message = "is the table itself, so what is measured on these people flatters the model"
+        yield Problem.at(("data", "test"), message, "name people who are not in the table")
+
+
 def decimal_commas(policy: Policy) -> Iterator[Problem]:
     """Every column but a class whose declared values are all numbers, some with a comma: categories without order."""
     for name, spec in policy.data.columns.items():

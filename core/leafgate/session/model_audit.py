@@ -30,7 +30,13 @@ from leafgate.policy.load import load_policy as load_whole_policy
 from leafgate.policy.load import policy_of
 from leafgate.session.audit import Audit, AuditFiles, private_folder, with_files
 from leafgate.session.draft import RoleWords, TableDraft, column_numbers
-from leafgate.session.limit_warnings import decimal_commas, limits_against_table, small_limits, spelled_alike
+from leafgate.session.limit_warnings import (
+    decimal_commas,
+    limits_against_table,
+    own_people_as_test,
+    small_limits,
+    spelled_alike,
+)
 from leafgate.session.people import (
     CLASS_NAME,
     People,
@@ -314,6 +320,7 @@ def _warnings(session: Session) -> Iterator[Problem]:
     yield from decimal_commas(session.policy)
     yield from spelled_alike(session.tables.people)
     yield from limits_against_table(session.policy, session.plugins, session.tables.people)
+    yield from own_people_as_test(session.tables.people, session.tables.test)
 
 
 def _audit_by_policy(policy: Policy, X: Any, y: Any, test: Any, search_remedies: bool) -> Audit:  # noqa: N803

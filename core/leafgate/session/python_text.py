@@ -36,6 +36,9 @@ ARGUMENTS: Mapping[DocumentPath, str] = {
 OTHER_SECTIONS = frozenset({"build", "data", "knows", "publish", "report"})
 """Sections of a policy that have keys for which there is no argument."""
 
+REPAIR_OPTIONS = frozenset({"--columns", "--effort", "--keep", "--time-limit"})
+"""Options of `leafgate repair` that `leafgate.repair` has as arguments."""
+
 REPAIRED = "`repair = leafgate.repair(audit)`, whose `repair.audit` is the audit of the new model"
 IN_TERMINAL = "in a terminal, with the files of `audit.to_policy(FOLDER)`"
 OF_THE_POLICY = " This is in the policy that `audit.to_policy(FOLDER)` writes."
@@ -134,6 +137,10 @@ def _name_in_python(name: str) -> tuple[str, bool]:
     """What stands between backquotes as Python has it, and whether it is a key of a policy without an argument."""
     if name == "leafgate repair" or name.startswith("leafgate repair "):
         return ("`leafgate.repair`" if name == "leafgate repair" else "`leafgate.repair(audit)`"), False
+    option, _, value = name.partition(" ")
+    if option in REPAIR_OPTIONS:
+        argument = option.lstrip("-").replace("-", "_")
+        return (f'`{argument}="{value}"`' if value else f"`{argument}`"), False
     if name.startswith("leafgate "):
         return f"`{name}`, in a terminal,", False
     key, _, value = name.replace(": {", ".").rstrip("}").partition(": ")

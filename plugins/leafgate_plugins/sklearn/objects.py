@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from leafgate.api import InconclusiveError, ReleaseError, install_command
 from leafgate_plugins.sklearn.disclosures import SEARCHES
-from leafgate_plugins.sklearn.skops import SCHEMA
-from leafgate_plugins.sklearn.writer import entries_of, with_entries, without_gaps
+from leafgate_plugins.sklearn.writer import renumbered
 
 PLACE = "model"
 NAME = "model.skops"
@@ -47,7 +45,7 @@ def skops_file(thing: Any) -> tuple[str, bytes] | None:
             place=PLACE,
             remedy="fit the model without functions and classes of your own",
         ) from None
-    return NAME, _renumbered(content)
+    return NAME, renumbered(content)
 
 
 def _best_estimator(search: Any) -> Any:
@@ -81,28 +79,3 @@ def _refuse_other_library(pipeline: Any) -> NoReturn:
     remedy = "audit its last step on what the others make of X: leafgate.audit(model[-1], model[:-1].transform(X), y)"
     kind = type(pipeline.steps[-1][1]).__name__
     raise ReleaseError(f"is a pipeline that ends in a {kind}", place=PLACE, remedy=remedy)
-
-
-def _renumbered(content: bytes) -> bytes:
-    """The file with numbers from 1 in place of the places in memory by which skops names parts of an object."""
-    entries = entries_of(content)
-    schema = json.loads(entries.pop(SCHEMA))
-    numbers: dict[int, int] = {}
-    files: dict[str, str] = {}
-    waiting: list[Any] = [schema]
-    while waiting:
-        here = waiting.pop()
-        if isinstance(here, list):
-            waiting.extend(reversed(here))
-            continue
-        if not isinstance(here, dict):
-            continue
-        if isinstance(here.get("__id__"), int):
-            here["__id__"] = numbers.setdefault(here["__id__"], len(numbers) + 1)
-        if isinstance(here.get("file"), str) and here["file"] in entries:
-            new = f"{len(files) + 1}.{here['file'].partition('.')[2]}"
-            here["file"] = files.setdefault(here["file"], new)
-        waiting.extend(reversed(here.values()))
-    kept = {files.get(name, name): without_gaps(entry) for name, entry in entries.items()}
-    written = json.dumps(schema, indent=2).encode()
-    return with_entries({**dict(sorted(kept.items())), SCHEMA: written})

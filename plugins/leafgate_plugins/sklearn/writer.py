@@ -74,7 +74,7 @@ def write(model: ModelIR, original: bytes) -> bytes:
         forget_idle_categories(objects, before, model)
     from skops.io import dumps
 
-    return with_entries({name: without_gaps(entry) for name, entry in entries_of(dumps(thing)).items()})
+    return renumbered(dumps(thing))
 
 
 def check_original(original: bytes) -> None:
@@ -119,6 +119,31 @@ def with_entries(entries: Mapping[str, bytes]) -> bytes:
             for name, content in entries.items():
                 archive.writestr(zipfile.ZipInfo(name), content)
         return file.getvalue()
+
+
+def renumbered(content: bytes) -> bytes:
+    """The file with numbers from 1 in place of the places in memory by which skops names parts of an object."""
+    entries = entries_of(content)
+    schema = json.loads(entries.pop(SCHEMA))
+    numbers: dict[int, int] = {}
+    files: dict[str, str] = {}
+    waiting: list[Any] = [schema]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, list):
+            waiting.extend(reversed(here))
+            continue
+        if not isinstance(here, dict):
+            continue
+        if isinstance(here.get("__id__"), int):
+            here["__id__"] = numbers.setdefault(here["__id__"], len(numbers) + 1)
+        if isinstance(here.get("file"), str) and here["file"] in entries:
+            new = f"{len(files) + 1}.{here['file'].partition('.')[2]}"
+            here["file"] = files.setdefault(here["file"], new)
+        waiting.extend(reversed(here.values()))
+    kept = {files.get(name, name): without_gaps(entry) for name, entry in entries.items()}
+    written = json.dumps(schema, indent=2).encode()
+    return with_entries({**dict(sorted(kept.items())), SCHEMA: written})
 
 
 def without_gaps(entry: bytes) -> bytes:

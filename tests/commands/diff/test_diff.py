@@ -347,7 +347,8 @@ def test_what_the_report_has_not_tried_is_said(tmp_path: Path) -> None:
 def finding(**said: Any) -> dict[str, Any]:
     limit = {"at_least": 3, "average": False, "allow": 0.0}
     fields = {"id": "m@a#s", "passed": True, "value": 5, "limit": limit | said.pop("limit", {})}
-    return {"verdict": "pass", "policy": {}, "data": {}, "release": None, "findings": [fields | said]}
+    report = {"verdict": "pass", "policy": {}, "data": {}, "release": None, "versions": {"acme": "1.0"}}
+    return {**report, "findings": [fields | said]}
 
 
 @pytest.mark.parametrize(
@@ -373,6 +374,13 @@ def finding(**said: Any) -> dict[str, Any]:
 )
 def test_findings_get_better_or_worse(old: dict[str, Any], new: dict[str, Any], kinds: list[str]) -> None:
     assert [one.kind for one in moved(finding(**old), finding(**new))] == kinds
+
+
+def test_another_version_of_a_plugin_is_named_before_what_got_better() -> None:
+    old, new = finding(), finding(value=6) | {"versions": {"acme": "1.1"}}
+    named, better = moved(old, new)
+    assert (named.kind, named.what, named.old, named.new) == ("different", "version of acme", "1.0", "1.1")
+    assert better.kind == "better"
 
 
 def audited(folder: Path, changes: dict[str, Any], *words: object) -> Path:

@@ -39,7 +39,7 @@ from leafgate.commands.repair.distil import growers, model_of, ranked
 from leafgate.commands.repair.people import folds_of, parts_of, rows_at
 from leafgate.commands.repair.plan import Outcome, opened_model, repaired
 from leafgate.commands.repair.pruning import prunable
-from leafgate.commands.repair.trials import FITTED_ANEW, Workbench
+from leafgate.commands.repair.trials import FITTED_ANEW, Budget, Workbench
 from leafgate.commands.repair.wording import choice_words
 from leafgate.kernel.tree import tree_arrays
 from leafgate.models.lowering.release import lower_model
@@ -64,10 +64,10 @@ def rare(seed: int, n: int, share: float = 0.06) -> pd.DataFrame:
 
 
 def outcome_in(
-    folder: Path, goal: Goal = "auc", seconds: float | None = None, **options: Any
+    folder: Path, goal: Goal = "auc", budget: Budget | None = None, **options: Any
 ) -> tuple[Outcome, Workbench]:
     session, path = open_session(folder / "policy.yaml"), folder / "model.skops"
-    with Workbench.opened(session, "new.json", path.read_bytes(), goal, seconds) as bench:
+    with Workbench.opened(session, "new.json", path.read_bytes(), goal, budget) as bench:
         return repaired(bench, opened_model(path, session), path, **options), bench
 
 
@@ -178,7 +178,7 @@ def test_a_model_of_a_rare_class_keeps_its_use(leaves: str, tmp_path: Path) -> N
 @pytest.mark.thorough
 def test_a_distilled_tree_keeps_its_limits_on_groups(tmp_path: Path) -> None:
     rare_files(tmp_path, RandomForestClassifier(5, max_depth=5, random_state=0))
-    outcome, bench = outcome_in(tmp_path, seconds=8)
+    outcome, bench = outcome_in(tmp_path, budget=Budget(work=60))
     distilled = [one for one in outcome.trials if one.step == "distillation" and "kadet" in one.words and one.passes]
     assert distilled
     table = bench.session.table
@@ -300,7 +300,7 @@ def test_the_time_limit_ends_the_search_with_the_best_so_far(tmp_path: Path) -> 
         "--time-limit", 0,
     )  # fmt: skip
     assert ended.code == 0  # what is quick is tried until something passes
-    assert "the time limit ended the search (--time-limit)" in ended.out
+    assert "the time limit ended the search (`--time-limit`), so a repetition may find another model" in ended.out
 
 
 @pytest.mark.thorough
@@ -416,7 +416,7 @@ def test_a_format_that_keeps_what_the_policy_limits_is_refused_before_the_search
     audit = audit_model(model, features, label, limits={"k_anonymity": 10, "file_disclosure": 0}, search_remedies=False)
     with pytest.raises(LeafgateError, match=r"keep of the given file what the policy limits: .*'income'.*\.json"):
         repair_model(audit, out=tmp_path / "new.skops")
-    repair = repair_model(audit, time_limit=5)
+    repair = repair_model(audit, effort=0.1)
     assert (repair.found, repair.name) == (True, "repaired.json")
 
 
@@ -483,7 +483,7 @@ def test_a_model_of_numbers_is_fitted_anew_with_the_limits_and_keeps_its_use(kin
     (rows, income), test, (others, truth) = (incomes(seed, n) for seed, n in ((0, 800), (1, 800), (2, 2_000)))
     model = REGRESSORS[kind]().fit(rows, income)
     limits = {"k_anonymity": 10, "file_disclosure": 0}
-    repair = repair_model(audit_model(model, rows, income, test=test, limits=limits), time_limit=60)
+    repair = repair_model(audit_model(model, rows, income, test=test, limits=limits))
     assert repair.found
     assert repair.candidates is not None
     assert "refit" in set(repair.candidates["step"])
@@ -499,3 +499,19 @@ def test_a_model_of_numbers_is_fitted_anew_with_the_limits_and_keeps_its_use(kin
     assert not numbers & set(income)
     own = r2_score(unseen.numbers("income"), predicted_numbers(release, unseen), sample_weight=unseen.weight)
     assert own > r2_score(truth, peer.predict(others)) - 0.03
+
+
+def test_a_test_that_is_the_table_itself_chooses_and_measures_nothing(tmp_path: Path) -> None:
+    table = rare(0, 400, 0.4)
+    fit_in(tmp_path, table, DecisionTreeClassifier(random_state=0))
+    table.sample(frac=1.0, random_state=1).to_csv(tmp_path / "test.csv", index=False)
+    policy_file(tmp_path, K10, test=True)
+    parts = parts_of(open_session(tmp_path / "policy.yaml"))
+    assert (parts.choosing, parts.reporting) == (None, None)
+    ended = leafgate(
+        "repair", tmp_path / "model.skops", "--policy", tmp_path / "policy.yaml", "--out", tmp_path / "new.json",
+        "--effort", 0.01,
+    )  # fmt: skip
+    assert ended.code == 0
+    own = "the training people alone, which flatters: `data.test` is the table itself, so name other people there"
+    assert own in ended.out

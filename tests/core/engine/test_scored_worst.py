@@ -457,6 +457,7 @@ def stored(*findings: dict[str, Any]) -> dict[str, Any]:
         "policy": None,
         "data": None,
         "release": None,
+        "versions": {},
         "findings": findings,
     }
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from leafgate.api import AttackModel, InvalidError, MembershipBelief, Metric, PersonMetric
-from leafgate.api.registry import load_plugins
+from leafgate.api.registry import isolate_plugin_errors, load_plugins
 from leafgate.commands.diff.digests import uncompared, unexplained_changes
 from leafgate.commands.diff.reports import scored_in
 from leafgate.disclosure.intervals import range_of_value, share_range
@@ -189,7 +189,8 @@ def _worst(finding: Mapping[str, Any], metric: Metric) -> bool | None:
     evidence = finding["evidence"]
     if evidence.get("judged_by") == "interval":
         ends = [evidence.get("interval", {}).get(end) for end in ("low", "high")]
-        kept = {None if end is None else metric.holds(end) for end in ends}
+        with isolate_plugin_errors(metric, load_plugins()):
+            kept = {None if end is None else metric.holds(end) for end in ends}
         if kept == {True} and MembershipBelief in metric.judges:
             return None  # it passes where the attack sees a planted leak of the new limit's size
         return kept.pop() if len(kept) == 1 else None

@@ -46,6 +46,10 @@ def outcome(finding: Mapping[str, Any]) -> str:
 
 
 def _of_report(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Moved]:
+    before, after = old["versions"], new["versions"]
+    for name in sorted({*before, *after}):  # what another version computes may be better for that reason alone
+        if before.get(name) != after.get(name):
+            yield Moved("different", "", f"version of {name}", before.get(name), after.get(name))
     if old["verdict"] != new["verdict"]:
         kind = {"pass": "worse"}.get(old["verdict"], "better" if new["verdict"] == "pass" else "different")
         yield Moved(kind, "", "verdict", old["verdict"], new["verdict"])

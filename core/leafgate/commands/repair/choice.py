@@ -46,7 +46,7 @@ def chosen(trials: Sequence[Trial], teacher: Teacher, bench: Workbench) -> Choic
     first, last = bench.halves_of_control()
     looked: list[Trial] = []
     for trial in order[:MOST_JUDGED]:
-        if looked and bench.at_end:
+        if looked and bench.budget.is_over():
             break
         looked.append(bench.judged(trial, first))
         known = _replaced(known, trial, looked[-1])
@@ -94,7 +94,7 @@ def cross_fitted(trials: Sequence[Trial], teacher: Teacher, bench: Workbench) ->
     known = [replace(one, use=None) if blind and one.step in FITTED_ANEW and one.fit is None else one for one in trials]
     order = sorted((trial for trial in known if trial.passes and trial.fit is not None), key=lambda one: -one.value)
     for trial in order if blind else order[:MOST_CROSS_FITTED]:
-        within = None if bench.at_end or trial.fit is None else _use_across(trial.fit, teacher, bench)
+        within = None if trial.fit is None or bench.budget.is_over() else _use_across(trial.fit, teacher, bench)
         use = within if blind else joint_use(trial.use, within)
         known = _replaced(known, trial, replace(trial, use=use))
     return known

@@ -27,10 +27,17 @@ def repair(
         str | None,
         typer.Option(metavar="GOAL", help="What to keep: auc, balanced_accuracy, accuracy, or loss of numbers."),
     ] = None,
+    effort: Annotated[
+        float, typer.Option(metavar="N", min=0, help="How many times the default amount of work to do.")
+    ] = 1.0,
     time_limit: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0, help="When to stop; 60 seconds where nothing is said.")
+        float | None, typer.Option(metavar="SECONDS", min=0, help="When to stop; a repetition may then end otherwise.")
     ] = None,
     only_cut: Annotated[bool, typer.Option("--only-cut", help="Cut the given model; fit nothing anew.")] = False,
+    columns: Annotated[
+        str,
+        typer.Option(metavar="COLUMNS", help="What a new tree may ask about: columns that MODEL takes (used), or all."),
+    ] = "used",
     candidates: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="A CSV file of every model that was tried, in exact numbers, for its owner."),
@@ -40,7 +47,6 @@ def repair(
     """Write the most useful model in place of a given one that keeps every limit of a policy, and audit its bytes."""
     from leafgate.api.registry import Plugins
     from leafgate.commands.repair.plan import refuse_unsuitable_policy, repair_file, with_witness
-    from leafgate.commands.repair.result import TIME_LIMIT
     from leafgate.commands.repair.wording import policy_line
     from leafgate.console.output import print_document, say
     from leafgate.disclosure.document import document
@@ -65,8 +71,14 @@ def repair(
 
     make_folder(out.parent)
     session = with_witness(open_session(policy, None, root, before_data=check), witness)
-    seconds = TIME_LIMIT if time_limit is None else time_limit
-    result = repair_file(session, model, out.name, keep=keep, seconds=seconds, fit_anew=not only_cut)
+    result = repair_file(
+        *(session, model, out.name),
+        keep=keep,
+        effort=effort,
+        seconds=time_limit,
+        fit_anew=not only_cut,
+        columns=columns,
+    )
     if candidates is not None and result.candidates is not None:
         write_file(candidates, result.candidates.to_csv(index=False, lineterminator="\n").encode(), OWNER_ONLY)
     if result.content is None:

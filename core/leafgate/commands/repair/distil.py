@@ -107,6 +107,15 @@ def ranked(table: Table, levels: Ids) -> tuple[Table, dict[str, dict[str | None,
     return replace(table, schema=order, frame=frame[names], incomplete=None, _codes={}), ranks
 
 
+def with_features(table: Table, names: Collection[str]) -> Table:
+    """The table with these features alone; sensitive ones stay, because a builder may limit what is learned of them."""
+    columns = table.schema.columns
+    left_out = {one.name for one in table.schema.features if one.name not in names and "sensitive" not in one.roles}
+    kept = tuple(column for column in columns if column.name not in left_out)
+    frame = table.frame[[column.name for column in kept]]
+    return replace(table, schema=Schema(kept, dropped=table.schema.dropped), frame=frame, incomplete=None, _codes={})
+
+
 def growers(plugins: Plugins, metrics: Sequence[Metric], people: int, *, prune: bool) -> Iterator[Grower]:
     """Each builder that keeps limits by construction, with groups of several sizes; with `prune` pruned by errors, too.
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
-from leafgate.api import MORE, Ids, LeafgateError, Metric, Release, ReleaseError
+from leafgate.api import MORE, Ids, LeafgateError, Metric, Release, ReleaseError, Table, columns_asked
 from leafgate.commands.convert.rare_cells import merge_rare_values
 from leafgate.commands.convert.scrub import LeafContent, minimise, with_leaves
-from leafgate.commands.repair.distil import Grower, growers, model_of
+from leafgate.commands.repair.distil import Grower, growers, model_of, with_features
 from leafgate.commands.repair.exact import NodeLimits, PersonLimits, Solution, person_limits
 from leafgate.commands.repair.expansion import expansions
 from leafgate.commands.repair.people import rows_at
@@ -18,6 +18,7 @@ from leafgate.commands.repair.refit import (
     Rows,
     Settings,
     balanced,
+    columns_taken,
     fitted,
     recounted,
     rows_for,
@@ -54,12 +55,12 @@ class Ladder:
         teacher: Its scores.
         name: What errors call its file.
         fit_anew: May trees be grown and estimators fitted on the table?
+        all_columns: May trees be grown on columns that the given model does not take?
         trials: Every candidate that was audited.
         solutions: The exact solutions of the given tree.
         proves: Do they prove anything?
         broken_by_root: Limits that even a single leaf breaks, by the ids of their findings.
         told: Does a file disclose too much with this on its leaves, by the kind of the leaves' values? As far as known.
-        stopped: Did the time limit end the search?
     """
 
     bench: Workbench
@@ -68,12 +69,12 @@ class Ladder:
     teacher: Teacher
     name: str
     fit_anew: bool
+    all_columns: bool = False
     trials: list[Trial] = field(default_factory=list)
     solutions: list[Solution] = field(default_factory=list)
     proves: bool = True
     broken_by_root: tuple[str, ...] = ()
     told: dict[tuple[LeafContent, str], bool] = field(default_factory=dict)
-    stopped: bool = False
 
     def run(self) -> None:
         """Try the ladder: what keeps the predictions first, then what is quick, then what is searched."""
@@ -94,7 +95,6 @@ class Ladder:
             self._refitted()
         if not alone:
             self._for_each_level(self._search_all)
-        self.stopped = self.bench.out_of_time
         if not any(trial.passes for trial in self.trials):
             self._single_leaf(self._levels())
 
@@ -144,7 +144,7 @@ class Ladder:
             return
         model = self.model.given if self.bench.keeps_features else self.model.plain
         for leaves in self._levels():
-            if not self.bench.out_of_time:
+            if not self.bench.has_searched:
                 same = leaves == model.leaf_level and (bool(model.classes) or not self.bench.rounds_numbers)
                 step: Step = "scrub" if same else "coarser leaves"
                 words = leaves if same or model.classes else "rounded numbers"
@@ -162,7 +162,7 @@ class Ladder:
         """A model of its own with the most on its leaves that passes; the last one that was tried where none does."""
         found = None
         for leaves in self._levels_within(model):
-            if self.told.get((leaves, model.values)) or (self.bench.at_end and self.bench.best is not None):
+            if self.told.get((leaves, model.values)) or (self.bench.best is not None and self.bench.budget.is_over()):
                 continue
             found = self._kept(self._tried_at(self._labelled(model, leaves), leaves, step, words))
             if found is None:
@@ -255,7 +255,7 @@ class Ladder:
     def _single_tree(self, leaves: LeafContent) -> None:
         """The best pruning of the best tree of a forest, as a further candidate."""
         trees = self.model.trees
-        if len(trees) == 1 or self.bench.out_of_time:
+        if len(trees) == 1 or self.bench.has_searched:
             return
         model = self.model.alone(min(range(len(trees)), key=lambda i: trees[i].given_loss))
         if self._is_separable(model):
@@ -269,7 +269,7 @@ class Ladder:
             return
         rows = self._rows
         for one in expansions(self.model, list(map(few_leaves, self.model.trees)), self.bench.session.table.persons):
-            if self.bench.out_of_time:
+            if self.bench.has_searched:
                 return
             counted = one if rows is None else recounted(one, rows)
             words = "one tree of the first trees"
@@ -295,6 +295,24 @@ class Ladder:
     @property
     def _metrics(self) -> Sequence[Metric]:
         return self.bench.session.policy.metrics
+
+    @cached_property
+    def _taken(self) -> frozenset[str]:
+        """The columns that the given model takes."""
+        bench = self.bench
+        return columns_taken(self.model.given, bench.encoding, bench.session.table.schema, self.name)
+
+    @cached_property
+    def _growing(self) -> Table:
+        """The people with the columns that trees are grown on."""
+        table = self.bench.session.table
+        return table if self.all_columns else with_features(table, self._taken)
+
+    def columns_added(self, trial: Trial) -> tuple[str, ...]:
+        """The columns that a candidate asks about and the given model does not take."""
+        release = trial.release
+        asked = set() if release is None else {name for tree in release.trees for name in columns_asked(tree)}
+        return tuple(sorted(asked - self._taken))
 
     def _names(self) -> Mapping[str, str]:
         """The model's class for each value of the policy's class."""
@@ -322,7 +340,7 @@ class Ladder:
         kinds = list(growers(bench.session.plugins, self._metrics, bench.session.table.people, prune=prunes))
         for of_scores in (False, True):
             for grower in kinds:
-                if (bench.at_end and bench.best is not None) or (of_scores and bench.out_of_time):
+                if (bench.best is not None and bench.budget.is_over()) or (of_scores and bench.has_searched):
                     return
                 self._grown_tree(grower, of_scores=of_scores)
 
@@ -336,9 +354,11 @@ class Ladder:
         """A tree that a builder grows of the table, as a candidate."""
         bench, names = self.bench, self._names()
         levels = self.teacher.levels if of_scores else None
-        grown = None if of_scores and levels is None else grower.grown(bench.session.table, levels)
+        grown = None if of_scores and levels is None else grower.grown(self._growing, levels)
         if grown is None or not set(grown.release.classes) <= names.keys():
             return
+        if not self.all_columns and not set(columns_asked(grown.release.trees[0])) <= self._taken:
+            return  # a sensitive column, which stays for limits on what is learned of it
         words = grower.words + (", by the model's scores" if of_scores else "")
         model = model_of(grown, names, self._explained, float32=bench.name.lower().endswith(".skops"))
         self._fits_by(self._tried(model, "distillation", words), partial(self._grown, grower, of_scores))
@@ -348,8 +368,8 @@ class Ladder:
         levels = self.teacher.within[number] if of_scores else None
         if of_scores and levels is None:
             return None
-        bench, names = self.bench, self._names()
-        grown = grower.grown(rows_at(bench.session.table, self.teacher.fold != number), levels)
+        names = self._names()
+        grown = grower.grown(rows_at(self._growing, self.teacher.fold != number), levels)
         return None if grown is None else model_of(grown, names, self._explained)
 
     def _fitted_trees(self) -> None:
@@ -362,7 +382,7 @@ class Ladder:
                 self._refit(settings, rows, "distillation")
                 continue
             for labels in (rows.target, self.teacher.levels):
-                if labels is None or self.bench.out_of_time:
+                if labels is None or self.bench.has_searched:
                     continue
                 by = ", by the model's scores" if labels is self.teacher.levels else ""
                 self._fitted_tree(settings, rows, labels, settings.words + by)
@@ -378,7 +398,7 @@ class Ladder:
 
     def _refit(self, settings: Settings, rows: Rows, step: Step) -> None:
         """An estimator as it is fitted, as a candidate."""
-        if self.bench.out_of_time:
+        if self.bench.has_searched:
             return
         model = fitted(settings, self.model.given, rows, self.bench.session.plugins.readers)
         if model is not None:

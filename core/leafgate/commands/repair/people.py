@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leafgate.algorithms.sampling import record_hashes
+from leafgate.algorithms.sampling import has_same_records, record_hashes
 from leafgate.api import Ids, Mask, Table
 from leafgate.session.run import Session
 
@@ -22,11 +22,13 @@ class Parts:
         choosing: The people of `data.test` by whom it is chosen; None where there are too few.
         reporting: Others, whom nothing is chosen by; None where there are none.
         whose: The section of the policy that names the second.
+        advice: What to do where one of them is missing.
     """
 
     choosing: Table | None
     reporting: Table | None
     whose: str = ""
+    advice: str = "name people in `data.test`"
 
 
 def parts_of(session: Session) -> Parts:
@@ -34,11 +36,14 @@ def parts_of(session: Session) -> Parts:
 
     A model that was chosen by somebody predicts that person better, who then looks like a member to an attack. So
     records that stand in the control, too, are only reported on. Where the people to choose by, or the others, have
-    fewer than ten of a class, nothing is chosen by the test, and it is reported on as a whole.
+    fewer than ten of a class, nothing is chosen by the test, and it is reported on as a whole. A test that is the table
+    itself counts as none: these people flatter what was learned from them.
     """
     test, control = session.tables.test, session.tables.control
-    if test is None:
-        return Parts(None, control, "" if control is None else "data.control")
+    own = test is not None and has_same_records(session.table, test)
+    if test is None or own:
+        advice = "`data.test` is the table itself, so name other people there" if own else Parts.advice
+        return Parts(None, control, "" if control is None else "data.control", advice)
     choosing = folds_of(test, 2) == 0
     if control is not None:
         choosing &= ~np.isin(record_hashes(test), record_hashes(control))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import get_args
+from typing import Literal, get_args
 
 from leafgate.algorithms.usefulness import Goal, Usefulness
 from leafgate.api import InconclusiveError, InvalidError, Release, ReleaseError
@@ -13,9 +13,9 @@ from leafgate.commands.convert.scrub import LeafContent, minimise
 from leafgate.commands.repair.choice import chosen
 from leafgate.commands.repair.ladder import Ladder
 from leafgate.commands.repair.pruning import prunable
-from leafgate.commands.repair.result import TIME_LIMIT, RepairResult
+from leafgate.commands.repair.result import RepairResult
 from leafgate.commands.repair.teacher import Teacher
-from leafgate.commands.repair.trials import FITTED_ANEW, Trial, Workbench, is_constant, is_of_file
+from leafgate.commands.repair.trials import FITTED_ANEW, Budget, Trial, Workbench, is_constant, is_of_file
 from leafgate.engine.keepable import unkeepable_limits
 from leafgate.io.files import OWNER_ONLY, write_file
 from leafgate.kernel.findings import SPELLING, Finding, Report
@@ -24,6 +24,9 @@ from leafgate.models.load import load_release
 from leafgate.models.reader import model_bytes, read_model
 from leafgate.readers import ModelIR
 from leafgate.session.run import Session
+
+COLUMNS = ("used", "all")
+"""What trees that are grown anew may ask about: columns that the given model takes, or all of the policy."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +48,9 @@ class Outcome:
         broken_by_root: Limits that even a single leaf breaks, by the ids of their findings.
         only_constant: Does a model pass, but none that does not predict the same for everybody?
         reported: How useful `best` is to people whom nothing was chosen by; None where there are none.
+        added: Columns that `best` asks about and the given model does not take.
         merged: Columns whose values of a few people are taken for values never seen.
-        stopped: Did the time limit end the search?
+        ended_by: What ended the search early: nothing, the amount of work, or the clock.
         judged_last: Was `best` judged by control people whom no other candidate was judged by?
     """
 
@@ -61,10 +65,11 @@ class Outcome:
     bounded_by_limits: bool = False
     bound_hit: bool = False
     broken_by_root: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
     merged: tuple[str, ...] = ()
     only_constant: bool = False
     reported: Usefulness | None = None
-    stopped: bool = False
+    ended_by: Literal["", "work", "clock"] = ""
     judged_last: bool = False
 
 
@@ -93,8 +98,10 @@ def repair_file(
     name: str,
     *,
     keep: str | None = None,
-    seconds: float | None = TIME_LIMIT,
+    effort: float = 1.0,
+    seconds: float | None = None,
     fit_anew: bool = True,
+    columns: str = "used",
 ) -> RepairResult:
     """The most useful model found in place of the one in a file that passes the audit of a policy.
 
@@ -104,8 +111,10 @@ def repair_file(
         name: The name of the new file, whose ending chooses its format.
         keep: What of its use is kept as high as possible: `auc`, `balanced_accuracy`, `accuracy` or, of numbers,
             `loss`; None for what fits the policy.
-        seconds: After so many no further candidate is looked at; None for no limit.
+        effort: How many times the default amount of work is done.
+        seconds: After so many no further candidate is looked at, whatever the effort; None for no limit.
         fit_anew: May trees be grown and estimators fitted on the table? Otherwise the given model is only cut.
+        columns: What trees that are grown anew may ask about: columns that the given model takes (`used`), or `all`.
 
     Raises:
         InvalidError: the policy audits no file, the file is a release of leafgate's own, or `keep` does not fit.
@@ -116,15 +125,17 @@ def repair_file(
 
     refuse_unsuitable_policy(session.policy)
     whole = opened_model(path, session)
+    if columns not in COLUMNS:
+        raise InvalidError("is no choice of columns", place="--columns", remedy=f"choose from {', '.join(COLUMNS)}")
     goal = goal_of(session.policy, keep, of_numbers=not whole.classes)
-    with Workbench.opened(session, name, model_bytes(path), goal, seconds) as bench:
+    with Workbench.opened(session, name, model_bytes(path), goal, Budget.of(effort, seconds)) as bench:
         if impossible := unkeepable_limits(session.policy.metrics, session.plugins, session.table, of_model=True):
             given, _ = bench.audit_given(path)
             why = [f"{limit.metric.called}: {limit.message}; {limit.hint}" for limit in impossible]
             return RepairResult(
                 report=given, passes_already=given.verdict == "pass", lines=(*why, *question_lines(session))
             )
-        outcome = without_constant(repaired(bench, whole, path, fit_anew=fit_anew))
+        outcome = without_constant(repaired(bench, whole, path, fit_anew=fit_anew, all_columns=columns == "all"))
         if outcome.given.verdict == "pass":
             return RepairResult(report=outcome.given, passes_already=True)
         candidates = candidates_table(outcome, bench)
@@ -149,7 +160,9 @@ def without_constant(outcome: Outcome) -> Outcome:
     return replace(outcome, best=None, only_constant=True)
 
 
-def repaired(bench: Workbench, model: ModelIR, path: Path, *, fit_anew: bool = True) -> Outcome:
+def repaired(
+    bench: Workbench, model: ModelIR, path: Path, *, fit_anew: bool = True, all_columns: bool = False
+) -> Outcome:
     """The most useful model found in place of the given one that passes the audit of its file.
 
     Args:
@@ -157,6 +170,7 @@ def repaired(bench: Workbench, model: ModelIR, path: Path, *, fit_anew: bool = T
         model: The given model, as read from the file at `path`.
         path: Its file.
         fit_anew: May trees be grown and estimators fitted on the table?
+        all_columns: May trees be grown on columns that the given model does not take?
 
     Raises:
         ReleaseError: the model cannot be told in the policy's columns, or no model below it written as such a file.
@@ -170,7 +184,7 @@ def repaired(bench: Workbench, model: ModelIR, path: Path, *, fit_anew: bool = T
     merged = _merged(model, given, release, bench)
     whole = prunable(merged.model, bench.session.table, bench.encoding, path.name, bench.goal)
     teacher = Teacher(bench, release)
-    ladder = Ladder(bench, whole, given, teacher, path.name, fit_anew)
+    ladder = Ladder(bench, whole, given, teacher, path.name, fit_anew, all_columns)
     ladder.refuse_telling_format()
     ladder.run()
     if not ladder.trials and bench.problem is not None:
@@ -192,9 +206,10 @@ def repaired(bench: Workbench, model: ModelIR, path: Path, *, fit_anew: bool = T
         bounded_by_limits=bool(limited),
         bound_hit=any(not solution.complete for solution in ladder.solutions),
         broken_by_root=ladder.broken_by_root,
+        added=() if best is None else ladder.columns_added(best),
         merged=merged.columns,
         reported=None if best is None else reported_use(best, bench),
-        stopped=ladder.stopped,
+        ended_by=bench.budget.ended_by,
         judged_last=choice.judged_last,
     )
 

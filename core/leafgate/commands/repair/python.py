@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leafgate.api.registry import load_plugins
 from leafgate.commands.repair.plan import repair_file
-from leafgate.commands.repair.result import TIME_LIMIT, RepairResult
+from leafgate.commands.repair.result import RepairResult
 from leafgate.errors import InvalidError, ReleaseError
 from leafgate.io.files import EVERYONE, write_file
 from leafgate.lazy_loading import install_command
@@ -18,6 +19,7 @@ from leafgate.session.audit import Audit, AuditFiles, private_folder
 from leafgate.session.model_audit import audit as audit_model
 from leafgate.session.model_audit import audit_files, open_files
 from leafgate.session.python_text import text_in_python
+from leafgate.session.run import Session
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,8 +86,10 @@ def repair(
     *,
     out: str | Path | None = None,
     keep: str | None = None,
-    time_limit: float | None = TIME_LIMIT,
+    effort: float = 1.0,
+    time_limit: float | None = None,
     fit_anew: bool = True,
+    columns: str = "used",
     **options: Any,
 ) -> Repair:
     """Find the most useful model in place of a given one that keeps every limit of its audit.
@@ -98,9 +102,12 @@ def repair(
             format of leafgate). None to write nothing; the format is then the given model's where it can be written.
         keep: what is kept as high as possible: `auc`, `balanced_accuracy`, `accuracy` or, of a model of numbers,
             `loss`; None for what fits the limits: AUC, of labels alone balanced accuracy.
-        time_limit: after so many seconds no further candidate is looked at, and the best so far is returned; None for
-            no limit.
+        effort: how many times the default amount of work is done; the same work finds the same model again.
+        time_limit: after so many seconds no further candidate is looked at, whatever the effort, and the best so far is
+            returned: a repetition may find another one. None for no limit.
         fit_anew: whether trees may be grown and the model's estimator fitted on the table; otherwise it is only cut.
+        columns: what a tree that is grown anew may ask about: the columns that the model takes (`used`), or `all`; the
+            first sentence then names those that it does not take.
         options: of a model, the other arguments of `leafgate.audit`.
 
     Returns:
@@ -128,7 +135,8 @@ def repair(
         return Repair(audit=given, sentences=("The model passes already, so nothing is changed.",))
     suffixes = writable_suffixes(plugins.readers)
     names = _names(given.files.model, suffixes) if target is None else [target.name]
-    name, result = _repaired(given.files, names, keep, time_limit, fit_anew=fit_anew)
+    repaired = partial(repair_file, keep=keep, effort=effort, seconds=time_limit, fit_anew=fit_anew, columns=columns)
+    name, result = _repaired(given.files, names, repaired)
     if result.content is None:
         lines = "The model passes already." if result.passes_already else "No useful model was found to pass."
         return Repair(audit=given, sentences=(lines, *map(_sentence, result.lines)), candidates=result.candidates)
@@ -153,7 +161,7 @@ def _names(model: str, suffixes: Sequence[str]) -> list[str]:
 
 
 def _repaired(
-    files: AuditFiles, names: Sequence[str], keep: str | None, seconds: float | None, *, fit_anew: bool
+    files: AuditFiles, names: Sequence[str], repaired: Callable[[Session, Path, str], RepairResult]
 ) -> tuple[str, RepairResult]:
     """The first name under which a repaired model can be written, and what the repair came to."""
     with private_folder() as folder:
@@ -161,10 +169,10 @@ def _repaired(
         model = folder / files.model
         for name in names[:-1]:
             try:
-                return name, repair_file(session, model, name, keep=keep, seconds=seconds, fit_anew=fit_anew)
+                return name, repaired(session, model, name)
             except ReleaseError:
                 continue
-        return names[-1], repair_file(session, model, names[-1], keep=keep, seconds=seconds, fit_anew=fit_anew)
+        return names[-1], repaired(session, model, names[-1])
 
 
 def _with_model(files: AuditFiles, name: str, content: bytes) -> AuditFiles:

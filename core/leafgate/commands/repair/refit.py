@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.api import Floats, Ids, LeafgateError, Learner, Mask, Table
+from leafgate.api import Floats, Ids, LeafgateError, Learner, Mask, Schema, Table
 from leafgate.commands.convert.merging import moved
 from leafgate.commands.convert.scrub import leaves_of
 from leafgate.ir.model import topological_order
@@ -116,6 +116,16 @@ def rows_for(
     )
     target = _target(model, table, names)
     return Rows(rows_of(some, cells), np.array(chosen, dtype=np.int64), target, table.weight, table.persons, origins)
+
+
+def columns_taken(model: ModelIR, encoding: Mapping[str, Encoding], schema: Schema, place: str) -> frozenset[str]:
+    """The policy's columns that a model takes, also where no tree asks about them.
+
+    Raises ReleaseError for a feature that a tree asks about and no column expresses.
+    """
+    names = {origin.column for origin in known_origins(with_resolved_origins(model, encoding, schema, place))}
+    names |= {encoding[name].column or name for name in names | set(model.features) if name in encoding}
+    return frozenset(names & {column.name for column in schema.features})
 
 
 def _target(model: ModelIR, table: Table, names: Mapping[str, str]) -> NDArray[Any]:

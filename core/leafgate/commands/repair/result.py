@@ -10,9 +10,6 @@ from leafgate.kernel.findings import Report
 if TYPE_CHECKING:
     import pandas as pd
 
-TIME_LIMIT = 60.0
-"""Seconds after which a repair ends with the best so far, unless it is told otherwise."""
-
 CANDIDATE_COLUMNS = ["step", "words", "trees", "leaves", "chosen_by", "reported", "verdict", "breaks", "headroom"]
 """The columns of the table of candidates, a row for each model that a repair tried, the given one first.
 

@@ -98,7 +98,7 @@ class Search:
         """The candidate's audit; None where it cannot be written, or where enough have been audited."""
         key = tuple(tree.leaf_below(cut).tobytes() for tree, cut in zip(self.trees, cuts, strict=False))
         if key not in self.tried:
-            if len(self.tried) >= MAX_AUDITS or self.bench.out_of_time:
+            if len(self.tried) >= MAX_AUDITS or self.bench.has_searched:
                 return None
             model = self.model.pruned(cuts, as_given=self.bench.keeps_features)
             words = f"{len(model.trees)} of {len(self.trees)} trees" if len(self.trees) > 1 else ""

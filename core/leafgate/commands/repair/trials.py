@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -9,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 from leafgate.algorithms.usefulness import Goal, Usefulness, usefulness
 from leafgate.api import InconclusiveError, Metric, PersonMetric, Problem, Release, ReleaseError, Table
@@ -35,8 +36,14 @@ from leafgate.session.run import Session
 UNITS = (100, 10)
 """Shares are tried in multiples of 1 / units, two digits and one: with fewer people may no longer follow from them."""
 NEUTRAL_SUFFIX = ".json"
+WORK = 400.0
+"""So much work a repair does by default: a model of 2,000 people is repaired within a minute on an idle machine."""
+
+PEOPLE_BY_TREES = 20_000
+"""An audit of so many people by one tree, or of fewer by more, takes about twice as long as one of a few people."""
+
 SEARCHED = 0.7
-"""So much of the time candidates are looked for; in the rest the best of them are compared further."""
+"""So much of the work candidates are looked for; in the rest the best of them are compared further."""
 
 Step = Literal["scrub", "coarser leaves", "pruning", "fewer trees", "distillation", "refit"]
 STEPS: tuple[Step, ...] = ("scrub", "coarser leaves", "pruning", "fewer trees", "distillation", "refit")
@@ -92,6 +99,44 @@ class Trial:
 
 
 @dataclass(eq=False)
+class Budget:
+    """How much is tried: a fixed amount of work, so that a repetition tries the same, and seconds only where asked for.
+
+    Attributes:
+        work: How much is tried at most. An audit counts one, and more by its people and trees (`PEOPLE_BY_TREES`).
+        seconds: After so many nothing more is tried; None for no limit.
+        started: When the search began, by `time.monotonic`.
+        done: How much was tried.
+        ended_by: What ended the search early: nothing, the amount of work, or the clock.
+    """
+
+    work: float = math.inf
+    seconds: float | None = None
+    started: float = field(default_factory=time.monotonic)
+    done: float = 0.0
+    ended_by: Literal["", "work", "clock"] = ""
+
+    @classmethod
+    def of(cls, effort: float, seconds: float | None) -> Self:
+        """So many times the default amount of work."""
+        return cls(WORK * effort, seconds)
+
+    def count_audit(self, people: int, trees: int) -> None:
+        """Count an audit of a table by trees."""
+        self.done += 1 + people * trees / PEOPLE_BY_TREES
+
+    def is_over(self, share: float = 1.0) -> bool:
+        """Is this share of it used up? Ask only where the answer ends something: it is noted what ended it."""
+        if self.seconds is not None and time.monotonic() - self.started >= share * self.seconds:
+            self.ended_by = "clock"
+        elif self.done >= share * self.work:
+            self.ended_by = self.ended_by or "work"
+        else:
+            return False
+        return True
+
+
+@dataclass(eq=False)
 class Workbench:
     """A policy with its tables, and a private folder in which candidates are written and audited.
 
@@ -101,9 +146,7 @@ class Workbench:
         name: The name of the new file, whose ending is its format.
         original: The bytes of the given model's file.
         goal: What candidates are chosen by.
-        until: When no further candidate is looked at, by `time.monotonic`; None where the search ends by itself.
-        end: When the best so far is taken.
-        audits: How many audits have been made.
+        budget: How much is tried.
         problem: Why the last candidate that could not be written could not.
         best: The most useful candidate that passes, so far.
         given: What the audit of the given file made of it.
@@ -115,9 +158,7 @@ class Workbench:
     name: str
     original: bytes
     goal: Goal = "accuracy"
-    until: float | None = None
-    end: float | None = None
-    audits: int = 0
+    budget: Budget = field(default_factory=Budget)
     problem: ReleaseError | None = None
     best: Trial | None = field(default=None, repr=False)
     given: SealedRelease | None = field(default=None, repr=False)
@@ -126,22 +167,16 @@ class Workbench:
     @classmethod
     @contextmanager
     def opened(
-        cls, session: Session, name: str, original: bytes, goal: Goal = "accuracy", seconds: float | None = None
+        cls, session: Session, name: str, original: bytes, goal: Goal = "accuracy", budget: Budget | None = None
     ) -> Iterator[Workbench]:
-        """A workbench whose folder is deleted in the end."""
-        until, end = (None if seconds is None else time.monotonic() + share * seconds for share in (SEARCHED, 1.0))
+        """A workbench whose folder is deleted in the end; without a budget the search ends by itself."""
         with tempfile.TemporaryDirectory(prefix="leafgate-") as folder:
-            yield cls(session, Path(folder), name, original, goal, until, end)
+            yield cls(session, Path(folder), name, original, goal, budget or Budget())
 
     @property
-    def out_of_time(self) -> bool:
-        """Is the time over in which candidates are looked for? All of it, as long as none passes."""
-        return self.until is not None and time.monotonic() >= self.until and (self.best is not None or self.at_end)
-
-    @property
-    def at_end(self) -> bool:
-        """Is all the time over?"""
-        return self.end is not None and time.monotonic() >= self.end
+    def has_searched(self) -> bool:
+        """Is the part of the budget used up in which candidates are looked for? All of it, as long as none passes."""
+        return self.budget.is_over(1.0 if self.best is None else SEARCHED)
 
     @property
     def encoding(self) -> dict[str, Encoding]:
@@ -252,11 +287,13 @@ class Workbench:
 
     def _audited(self, path: Path, policy: Policy, witness: Path | None = None, control: Table | None = None) -> Audit:
         """The audit of a file with the answers of its own model, which candidates have not."""
-        self.audits += 1
         build = policy.build.model_copy(update={"path": path, "witness": witness})
         tables = self.session.tables
         tables = tables if control is None else replace(tables, control=control)
-        return replace(self.session, policy=policy.model_copy(update={"build": build}), tables=tables).audit()
+        audit = replace(self.session, policy=policy.model_copy(update={"build": build}), tables=tables).audit()
+        trees = 0 if audit.artifact is None else len(audit.artifact.release.trees)
+        self.budget.count_audit(len(self.session.table), trees)
+        return audit
 
     def written(self, model: ModelIR, leaves: LeafContent) -> tuple[ModelIR, bytes]:
         """The model with no more than `leaves` on its leaves, and its file in the format of the new name.

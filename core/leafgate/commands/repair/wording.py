@@ -33,6 +33,12 @@ WORDS: dict[Goal, str] = {
     "loss": "explained variance",
 }
 
+ENDED_BY = {
+    "work": "the search ended after its amount of work; with more a better model may be found (`--effort`)",
+    "clock": "the time limit ended the search (`--time-limit`), so a repetition may find another model",
+}
+"""What is said of a search that ended before everything was tried."""
+
 FINEST = 0.01
 """An AUC is told to so much."""
 
@@ -72,6 +78,8 @@ def number_of_people_words(value: float, people: int, smallest: int) -> str:
 
 def success_lines(outcome: Outcome, best: Trial, new: ModelIR, bench: Workbench) -> Iterator[str]:
     """What was done, how useful the new model is beside the given one, and what else was tried."""
+    if outcome.added:
+        yield f"  asks about columns that the given model does not take: {', '.join(map(repr, outcome.added))}"
     yield f"  {_step(best)}"
     yield f"  {_size(new)}; the given model has {_size(outcome.model)}"
     yield f"  on its leaves: {_level(new)}; the given file discloses {_level(outcome.model)}"
@@ -86,8 +94,8 @@ def success_lines(outcome: Outcome, best: Trial, new: ModelIR, bench: Workbench)
     yield from _ladder(outcome, best, bench)
     if proof := _proof(outcome, best, bench):
         yield f"  {proof}"
-    if outcome.stopped:
-        yield "  the time limit ended the search (--time-limit); with more time a better one may be found"
+    if outcome.ended_by:
+        yield f"  {ENDED_BY[outcome.ended_by]}"
     yield from question_lines(bench.session)
     sampled = [one.id for one in best.report.findings if one.passed and one.evidence.get("judged_by") == "interval"]
     if sampled and not outcome.judged_last:
@@ -110,10 +118,10 @@ def choice_words(outcome: Outcome, best: Trial, bench: Workbench) -> str:
     if chosen is not None:
         return f"chosen of {number} on {chosen.people:,} people of data.test; they influenced the model"
     if best.step in FITTED_ANEW and best.use is None:
-        return f"of {number}, and how well it predicts others is not known: name people in `data.test`"
+        return f"of {number}, and how well it predicts others is not known: {bench.parts.advice}"
     if best.step in FITTED_ANEW:
         return f"chosen of {number} within the table: each was fitted on parts of it and asked about the rest"
-    return f"chosen of {number} by the training people: name people in `data.test`"
+    return f"chosen of {number} by the training people: {bench.parts.advice}"
 
 
 def _use_line(outcome: Outcome, best: Trial, bench: Workbench) -> str:
@@ -124,7 +132,7 @@ def _use_line(outcome: Outcome, best: Trial, bench: Workbench) -> str:
         half = "other " if bench.parts.choosing is not None else ""
         whose = f"{people.people:,} {half}people of {bench.parts.whose}, whom nothing was chosen by"
     else:
-        people, whose = bench.session.table, "the training people alone, which flatters: name people in `data.test`"
+        people, whose = bench.session.table, f"the training people alone, which flatters: {bench.parts.advice}"
     uses = [None if release is None else bench.use_of(release, people) for release in (outcome.release, best.release)]
     before, after = (use_words(use, people, bench.goal, smallest) for use in uses)
     line = f"{word} on {whose}: {before} before, {after} after"
@@ -256,8 +264,8 @@ def failure_lines(outcome: Outcome, bench: Workbench) -> Iterator[str]:
         yield "  nothing useful passes: the best that does is no better than the same prediction for everybody"
         if bench.goal != "auc" and outcome.model.classes:
             yield f"  looked for by {WORDS[bench.goal]}; for a rare class try `--keep auc`, which ranks people"
-    if outcome.stopped:
-        yield "  the time limit ended the search (--time-limit)"
+    if outcome.ended_by:
+        yield f"  {ENDED_BY[outcome.ended_by]}"
     if outcome.broken_by_root:
         yield f"  even a single leaf, which everybody shares, breaks: {', '.join(outcome.broken_by_root)}"
     if outcome.nearest is None and outcome.only_constant:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from leafgate.algorithms.pruned_release import Pruning, is_constant
 from leafgate.algorithms.publication import at_level
 from leafgate.engine.remedies.static import has_own_command
-from leafgate.engine.remedies.trials import SearchedRemedies, Trial, Trials, ladder, predicts_nothing
+from leafgate.engine.remedies.trials import SearchedRemedies, Trial, Trials, is_constant_trial, ladder
 from leafgate.io.release_codec import LoadedRelease, Provenance
 from leafgate.kernel.components import TreeBuilder
 from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, Remedy, scrub_command
@@ -87,7 +87,10 @@ class _Variant:
 
 @dataclass(frozen=True, eq=False)
 class _CutBack:
-    """The leaves with which a variant keeps every limit: of `value` people or more; of `larger` in training."""
+    """The leaves with which a variant keeps every limit: of `value` people or more; of `larger` in training.
+
+    `whole` is the whole audit of the trees cut back to `value`, and `trained` an audit of those cut back to `larger`.
+    """
 
     variant: _Variant
     value: int
@@ -95,6 +98,7 @@ class _CutBack:
     margin_steps: int
     held: str
     whole: Trial
+    trained: Trial
 
 
 @dataclass(frozen=True)
@@ -141,12 +145,12 @@ class ModelFileSearch:
             found += [] if cut is None else [cut]
             if cut is not None and cut.margin_steps == MARGIN_STEPS:
                 break
-        useful = [cut for cut in found if not predicts_nothing(cut.whole)]
+        useful = [cut for cut in found if not self.trials.predicts_nothing(cut.whole)]
         if useful:
             remedies = tuple(self._cut_or_retrained(useful, release))
             return SearchedRemedies(remedies, tried_labels=self.trials.tried_labels)
         others = list(nothing_found(self.trials.tried, of_file=release.file is not None))
-        if found:
+        if found and is_constant_trial(found[0].whole):
             cut = found[0]
             text = (
                 f"Leaves of at least {cut.value:,} people{cut.variant.clause} keep {self.trials.kept(cut.whole)}, but "
@@ -168,7 +172,8 @@ class ModelFileSearch:
         yield Remedy.running(REPAIR_CLAUSE, REPAIR, f". {first.held}. {NOT_TRIED}", details=details)
         parameter, most = self._leaf_parameter()
         with_margin = best.margin_steps > 0 or len(release.trees) == 1  # new forests are more unlike the given one
-        if parameter and with_margin and best.larger <= self._largest_of_two():
+        useless = self.trials.leaves_base_rate(best.trained)
+        if parameter and with_margin and best.larger <= self._largest_of_two() and not useless:
             yield self._retrained(best, parameter, most, explained=best is not first)
 
     def _variants(self, release: Release) -> Iterator[_Variant]:
@@ -207,15 +212,14 @@ class ModelFileSearch:
             f"{self.trials.kept(whole)}"
         )
         larger = ladder(value, self._largest_of_two())[:MARGIN_STEPS]
-        steps = 0
-        for size in () if predicts_nothing(whole) else larger:
+        steps, trained = 0, whole
+        for size in () if self.trials.predicts_nothing(whole) else larger:
             trial = self.trials.trial(whole=False, **changes(size))
-            if trial is None or not self.trials.keeps(trial) or predicts_nothing(trial):
+            if trial is None or not self.trials.keeps(trial) or self.trials.leaves_base_rate(trial):
                 break
-            steps += 1
-        return _CutBack(
-            variant, value, larger[steps - 1] if steps else value, steps, held + self.trials.why_not(below, ""), whole
-        )
+            steps, trained = steps + 1, trial
+        size = larger[steps - 1] if steps else value
+        return _CutBack(variant, value, size, steps, held + self.trials.why_not(below, ""), whole, trained)
 
     def _largest_of_two(self) -> int:
         """The most people whom each of two leaves can have in training; with more no tree divides anybody."""
@@ -237,7 +241,7 @@ class ModelFileSearch:
             bounds,
             f".{why}",
             afterwards=self._afterwards(cut),
-            details=self.trials.details(cut.whole, of_cut=True) if explained else "",
+            details=self.trials.details(cut.trained, of_cut=True),
         )
 
     def _afterwards(self, cut: _CutBack) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from leafgate.api.registry import Plugins, use_of
 from leafgate.engine.remedies.model_files import ModelFileSearch, nothing_found
 from leafgate.engine.remedies.several_releases import about_several_releases
 from leafgate.engine.remedies.static import is_of_several_releases, raised_options
-from leafgate.engine.remedies.trials import Run, SearchedRemedies, Trial, Trials, ladder, leaves_of, predicts_nothing
+from leafgate.engine.remedies.trials import Run, SearchedRemedies, Trial, Trials, is_constant_trial, ladder, leaves_of
 from leafgate.errors import LeafgateError
 from leafgate.io.release_codec import SealedRelease
 from leafgate.io.yaml import yaml_flow
@@ -35,10 +35,16 @@ UNSEARCHED = frozenset({"mechanism", "candidates", "targets"})
 
 
 def with_searched_remedies(
-    policy: Policy, plugins: Plugins, table: Table, report: Report, artifact: SealedRelease | None, run: Run
+    policy: Policy,
+    plugins: Plugins,
+    table: Table,
+    report: Report,
+    artifact: SealedRelease | None,
+    run: Run,
+    test: Table | None = None,
 ) -> Report:
     """The report; its failed findings begin with what the search found, or with what it tried in vain."""
-    trials = Trials(policy, table, report, artifact, run)
+    trials = Trials(policy, table, report, artifact, run, test)
     if not trials.failed or not may_search(policy, artifact):
         return report
     found = _searched(trials, plugins)
@@ -185,7 +191,10 @@ class _BuilderSearch:
         if whole is None or not self.trials.keeps(whole):
             self.trials.note_broken(whole)
             return
-        constant = predicts_nothing(whole)
+        constant = is_constant_trial(whole)
+        if not constant and self.trials.predicts_nothing(whole):
+            self.trials.tried[-1] += " (what is left of the trees predicts no better than a constant)"
+            return
         text = f"{CONSTANT} {self.trials.kept(whole)}: {text[0].lower()}{text[1:]}." if constant else f"{text}."
         details, tried = self.trials.details(whole), whole.report.verdict == "pass"
         remedy = Remedy(action="set", text=text, details=details, place=place, value=value, tried=tried)

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from leafgate.algorithms.prediction import predict
 from leafgate.algorithms.pruned_release import is_constant, largest_leaf_count
-from leafgate.algorithms.usefulness import Goal, usefulness
+from leafgate.algorithms.sampling import has_same_records
+from leafgate.algorithms.usefulness import Goal, Usefulness, usefulness
 from leafgate.engine.remedies.static import has_own_command
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.release_codec import SealedRelease
@@ -24,6 +29,7 @@ MEASURES: dict[Goal, str] = {
 }
 """How well a release predicts, by what it publishes: scores, or labels alone. Neither flatters a constant."""
 OWN_PEOPLE = "of the table's own people, which flatters what was learned from them"
+OTHER_PEOPLE = "of the people of `data.test`"
 STEPS = (1, 2, 5)
 """The first digits of the ladder: a value that passes says no more than which coarse settings do."""
 
@@ -75,7 +81,7 @@ class Trials:
     """The trials of one search, on the tables of one audit.
 
     `tried` says in words what was tried, `tried_labels` whether labels alone were, and `use_now` how useful the audited
-    release is to the table's people.
+    release is: to other people where the policy names some in `data.test`, else to the table's.
     """
 
     policy: Policy
@@ -83,9 +89,17 @@ class Trials:
     report: Report
     artifact: SealedRelease | None
     run: Run
+    test: Table | None = None
     tried: list[str] = field(default_factory=list)
     tried_labels: bool = False
-    use_now: dict[Goal, float] = field(default_factory=dict)
+    use_now: dict[Goal, Usefulness | None] = field(default_factory=dict)
+
+    @cached_property
+    def measured(self) -> tuple[Table, str]:
+        """Whom releases are measured on, and in words who they are; a test that is the table itself counts as none."""
+        if self.test is None or has_same_records(self.test, self.table):
+            return self.table, OWN_PEOPLE
+        return self.test, OTHER_PEOPLE
 
     @property
     def failed(self) -> list[Finding]:
@@ -173,20 +187,53 @@ class Trials:
 
     def _use_lost(self, trial: Trial) -> Iterator[str]:
         """How well a trial's release predicts beside the audited one; nothing where either is not known."""
-        if trial.artifact is None or self.artifact is None:
+        if (goal := self._goal(trial)) is None:
             return
+        after, now = self._use(trial.artifact, goal), self._use_now(goal)
+        if after is not None and now is not None:
+            yield f"{MEASURES[goal]} would be {after.value:.3g}, and is {now.value:.3g} now: {self.measured[1]}."
+
+    def _goal(self, trial: Trial) -> Goal | None:
+        """By what a trial's release is compared with the audited one; None where they are not compared."""
+        if trial.artifact is None or self.artifact is None:
+            return None
         releases = trial.artifact.release, self.artifact.release
         if any(release.predicts_numbers for release in releases):
-            return
+            return None
         scored = all(release.publish.leaves in {"counts", "shares"} for release in releases)
-        goal: Goal = "auc" if scored else "balanced_accuracy"
+        return "auc" if scored else "balanced_accuracy"
+
+    def _use(self, artifact: SealedRelease | None, goal: Goal) -> Usefulness | None:
         try:
-            if goal not in self.use_now:
-                self.use_now[goal] = usefulness(self.artifact.release, self.table, goal).value
-            after, now = usefulness(trial.artifact.release, self.table, goal).value, self.use_now[goal]
+            return None if artifact is None else usefulness(artifact.release, self.measured[0], goal)
         except InconclusiveError:
-            return
-        yield f"{MEASURES[goal]} would be {after:.3g}, and is {now:.3g} now: {OWN_PEOPLE}."
+            return None
+
+    def _use_now(self, goal: Goal) -> Usefulness | None:
+        if goal not in self.use_now:
+            self.use_now[goal] = self._use(self.artifact, goal)
+        return self.use_now[goal]
+
+    def predicts_nothing(self, trial: Trial) -> bool:
+        """Is what was built in a trial a constant, or no better than one to the people whom it is measured on?"""
+        if is_constant_trial(trial):
+            return True
+        goal = self._goal(trial)
+        use = None if goal is None else self._use(trial.artifact, goal)
+        return use is not None and use.value <= use.constant
+
+    def leaves_base_rate(self, trial: Trial) -> bool:
+        """Does everybody get the same class by a trial's release, and not by the audited one?"""
+        if self.predicts_nothing(trial):
+            return True
+        if trial.artifact is None or self.artifact is None or trial.artifact.release.predicts_numbers:
+            return False
+        try:
+            predicted = [predict(each.release, self.measured[0]) for each in (trial.artifact, self.artifact)]
+        except InconclusiveError:
+            return False
+        after, now = (len(np.unique(classes)) for classes in predicted)
+        return after == 1 < now
 
 
 def leaves_of(trial: Trial) -> int:
@@ -194,6 +241,6 @@ def leaves_of(trial: Trial) -> int:
     return 0 if trial.artifact is None else largest_leaf_count(trial.artifact.release)
 
 
-def predicts_nothing(trial: Trial) -> bool:
+def is_constant_trial(trial: Trial) -> bool:
     """Is what was built in a trial a constant, which predicts the same for everybody?"""
     return trial.artifact is not None and is_constant(trial.artifact.release)

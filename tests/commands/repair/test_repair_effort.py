@@ -1,0 +1,109 @@
+"""How much a repair tries: a fixed amount of work, whatever the clock says, unless it is given a time limit."""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from leafgate import Audit
+from leafgate import audit as audit_model
+from leafgate import repair as repair_model
+from leafgate.commands.repair.trials import PEOPLE_BY_TREES, WORK, Budget
+from repairs import people
+
+MODELS = {
+    "tree": lambda: DecisionTreeClassifier(random_state=0),
+    "forest": lambda: RandomForestClassifier(4, max_depth=5, random_state=0),
+}
+
+
+def audited(kind: str) -> Audit:
+    """The audit of a small model in memory."""
+    table = people(0, 200)
+    rows, labels = table.drop(columns="class"), table["class"]
+    model = MODELS[kind]().fit(rows, labels)
+    return audit_model(model, rows, labels, limits={"k_anonymity": 10}, search_remedies=False)
+
+
+def spin() -> None:
+    """Keep a core busy."""
+    while True:
+        pass
+
+
+@contextmanager
+def busy(number: int) -> Iterator[None]:
+    """So many processes that keep cores busy."""
+    loops = [multiprocessing.get_context("spawn").Process(target=spin, daemon=True) for _ in range(number)]
+    for loop in loops:
+        loop.start()
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.join()
+
+
+def test_an_audit_counts_more_with_people_and_trees() -> None:
+    budget = Budget.of(0.5, None)
+    assert budget.work == WORK / 2
+    budget.count_audit(PEOPLE_BY_TREES, 3)
+    assert budget.done == 4
+    budget.count_audit(0, 0)
+    assert budget.done == 5
+
+
+def test_a_budget_says_what_ended_the_search_only_once_it_did() -> None:
+    budget = Budget(work=10)
+    budget.count_audit(5 * PEOPLE_BY_TREES, 1)
+    assert not budget.is_over()
+    before = budget.ended_by
+    assert budget.is_over(0.5)
+    assert (before, budget.ended_by) == ("", "work")
+    assert Budget(seconds=0).is_over()
+
+
+def test_without_a_time_limit_the_clock_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    audit = audited("tree")
+    first = repair_model(audit, effort=0.01)
+    days = itertools.count(0.0, 86_400.0)
+    monkeypatch.setattr("leafgate.commands.repair.trials.time.monotonic", lambda: next(days))
+    again = repair_model(audit, effort=0.01)
+    assert first.found
+    assert (first.content, first.sentences) == (again.content, again.sentences)
+    ended = "the search ended after its amount of work; with more a better model may be found (`effort`)"
+    assert ended in first.sentences
+
+
+def test_a_search_that_a_time_limit_ended_says_that_a_repetition_may_differ() -> None:
+    found = repair_model(audited("tree"), time_limit=0)
+    assert found.found  # what is quick is tried until something passes
+    ended = "the time limit ended the search (`time_limit`), so a repetition may find another model"
+    assert ended in found.sentences
+
+
+@pytest.mark.thorough
+def test_more_effort_tries_more() -> None:
+    few, more = (repair_model(audited("forest"), effort=effort).candidates for effort in (0.01, 0.06))
+    assert few is not None
+    assert more is not None
+    assert len(few) < len(more)
+    assert more["words"].tolist()[: len(few)] == few["words"].tolist()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", list(MODELS))
+def test_a_repair_finds_the_same_bytes_beside_busy_processes(kind: str) -> None:
+    audit = audited(kind)
+    idle = repair_model(audit, effort=0.1)
+    with busy(2):
+        beside = repair_model(audit, effort=0.1)
+    assert idle.found
+    assert (idle.content, idle.sentences) == (beside.content, beside.sentences)
