@@ -147,6 +147,26 @@ def test_the_adversary_finds_certain_classes(
     assert ways(published_by("c0"), classes(*groups), CLASS, **options) == expected
 
 
+def test_the_adversary_judges_the_recorded_alone() -> None:
+    frame = classes("aa??", "abab?")
+    assert ways(published_by("c0"), frame, CLASS, no_answer=["?"]) == {"certain"}
+    assert ways(published_by("c0"), frame, CLASS) == set()
+
+
+@pytest.mark.parametrize(
+    ("persons", "options", "expected"),
+    [
+        ([0, 1, 2, 3, 4, 5, 6, 7], {}, set()),
+        ([0, 1, 2, 3, 4, 5, 4, 5], {"k": 4}, {"small group"}),
+        ([0, 1, 2, 2, 4, 5, 6, 7], {}, {"insider"}),
+        ([0, 1, 0, 0, 4, 5, 6, 7], {}, {"insider"}),
+    ],
+)
+def test_the_adversary_counts_persons(persons: list[int], options: dict[str, Any], expected: set[str]) -> None:
+    frame = classes("aabb", "abab")
+    assert ways(published_by("c0"), frame, CLASS, persons=np.array(persons), **options) == expected
+
+
 def test_the_adversary_sees_no_group_by_a_column_that_it_does_not_know() -> None:
     frame = classes("aaaa", "bbbb")
     assert ways(published_by("c0"), frame, CLASS) == {"certain"}

@@ -67,30 +67,19 @@ def suspected_persons(
     """The columns that may number the people.
 
     Each has a value in several rows, and either its name hints at persons or the policy calls it an identifier. A
-    column of fractions never does, nor one whose values go one to one with those of another column of which neither
-    name nor role says anything.
+    column of fractions never does. One whose values go one to one with those of another column may, such as a name, a
+    date of birth or a measurement at the first visit.
 
     Args:
         codes: for each column, shape (n_rows,), the number of each cell's text; -1 where it is missing.
         texts: the texts of each column.
         identifiers: the columns that the policy calls identifiers.
     """
-    candidates = [name for name in codes if name in identifiers or names_persons(name)]
-    for name in candidates:
+    for name in codes:
         there = codes[name][codes[name] >= 0]
-        if not FEWEST_PERSONS <= len(np.unique(there)) < len(there) or _has_fractions(texts[name]):
-            continue
-        others = (codes[other] for other in codes if other not in candidates)
-        if name in identifiers or not any(_one_to_one(codes[name], other) for other in others):
+        repeats = FEWEST_PERSONS <= len(np.unique(there)) < len(there)
+        if (name in identifiers or names_persons(name)) and repeats and not _has_fractions(texts[name]):
             yield name
-
-
-def _one_to_one(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
-    """Do equal cells of one column stand beside equal cells of the other, and the other way round?"""
-    there = one >= 0
-    size = int(other.max(initial=0)) + 2
-    pairs = len(np.unique(one[there] * size + other[there] + 1))
-    return pairs == len(np.unique(one[there])) == len(np.unique(other[there]))
 
 
 def _has_fractions(texts: Iterable[str]) -> bool:

@@ -22,6 +22,7 @@ from leafgate.kernel.schema import Column, Role
 from leafgate.models.lowering.encoding import POSITIONAL, Encoding, class_values, spellings
 from leafgate.models.lowering.release import asked_features
 from leafgate.models.lowering.tests import sends_zero_apart
+from leafgate.session.answers import proposed_answers
 from leafgate.session.domains import bounds_domain, is_long_list, list_domain, number_domain
 from leafgate.session.proposals import MODEL_GROUP
 
@@ -234,7 +235,7 @@ class TableDraft:
         class_order: the classes in the order in which the model numbers them, as texts; empty where nobody knows.
         aliases: other spellings of values by the names of columns, each with the value that it means.
         distinct: values that are spelled alike and are different things, by the names of columns.
-        no_answer: of each column the texts that say that a value is not recorded.
+        no_answer: of each column the texts that say that a value is not recorded; None for what `init` proposes.
     """
 
     columns: Sequence[FrameColumn]
@@ -249,7 +250,7 @@ class TableDraft:
     class_order: Sequence[str] = ()
     aliases: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     distinct: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
-    no_answer: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    no_answer: Mapping[str, Sequence[str]] | None = None
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]
@@ -293,17 +294,43 @@ class TableDraft:
 
     def _answered(self, name: str, spec: dict[str, Any]) -> dict[str, Any]:
         """What the policy says of a column, with its `no_answer`; those that the model has as a class stay one."""
+        if self.no_answer is None:
+            return self._with_proposed_answers(name, spec)
         texts = self.no_answer.get(name)
         if texts is None:
             return spec
-        classes = {*self.class_order, *(() if self.hints is None else self.hints.classes)}
-        kept = [value for value in spec.get("values", ()) if value not in texts or value in classes]
+        kept = [value for value in spec.get("values", ()) if value not in texts or value in self._classes]
         return {**spec, **({"values": kept} if "values" in spec else {}), "no_answer": list(texts)}
+
+    def _with_proposed_answers(self, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+        """What the policy says of a column, where values of a secret may say that nothing is recorded."""
+        roles = spec["role"]
+        if "sensitive" not in ([roles] if isinstance(roles, str) else roles) or "no_answer" in spec:
+            return spec
+        classes = self._classes if name == self.target else frozenset[str]()
+        proposed = proposed_answers([str(value) for value in spec.get("values", ())], classes)
+        return {**spec, **proposed} if "no_answer" in proposed else spec
+
+    @property
+    def _classes(self) -> frozenset[str]:
+        """The classes of the model, by all names that are known of them."""
+        return frozenset(self.class_order or (() if self.hints is None else self.hints.classes))
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What the caller must know of columns with many rare values, a sentence each."""
-        return tuple(note for column in self.columns if (note := self._note(column)))
+        return tuple(
+            note for column in self.columns for note in (self._note(column), self._answers_note(column.name)) if note
+        )
+
+    def _answers_note(self, name: str) -> str:
+        """What the caller must know of values that were taken for no answer."""
+        spec = self.specs[name]
+        if self.no_answer is not None or "no_answer" not in spec or "no_answer" in self._declared(name):
+            return ""
+        values = f"{len(spec['no_answer'])} value(s) may say that nothing is recorded"
+        limits = "limits judge the others, and everybody" if "missing_is_value" in spec else "these people are left out"
+        return f"column {name!r}: {values}, so {limits}; no_answer=[VALUE, ...], or no_answer=[], settles it"
 
     def _note(self, column: FrameColumn) -> str:
         start = f"X, column {column.name!r}: {{}} many values that fewer than {MODEL_GROUP} people have each"

@@ -142,7 +142,7 @@ def audit(
             columns, such as `{"genotype": [["AA", "Aa"]]}`. Without either the audit is inconclusive, or fails.
         no_answer: values of the class that say that it is not recorded, such as `["unknown", None]` (None: missing
             cells); or such lists by the names of secrets. Limits judge the other people; whoever has no class that the
-            model knows is left out.
+            model knows is left out. By default words such as `unknown`, with which limits are judged both ways.
 
     Returns:
         The audit.
@@ -201,7 +201,7 @@ def audit(
         class_order=subject.class_order,
         aliases=aliases or {},
         distinct=distinct or {},
-        no_answer={name: each.texts for name, each in unanswered.items()},
+        no_answer=None if no_answer is None else {name: each.texts for name, each in unanswered.items()},
     )
     without_answer = [name for name, each in unanswered.items() if each.missing]
     tables = _Tables(people, others, () if draft.hints is None else draft.hints.known, without_answer)

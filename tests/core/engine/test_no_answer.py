@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier
 
+import leafgate
 from leafgate import Table
 from leafgate.algorithms.publication import published
 from leafgate.api import Level, Node, Release, Schema, ScoringContext, SecretBelief
@@ -241,3 +244,17 @@ def test_kadet_keeps_for_the_recorded_what_it_requires(tmp_path: Path, seed: int
     report = report_on(tmp_path, rows, document)
     assert [each.id for each in report.findings if not each.passed] == []
     assert report.release is not None
+
+
+def test_python_judges_both_ways_where_values_may_say_that_nothing_is_recorded() -> None:
+    people = pd.DataFrame(ILL, columns=["street", "ill"]).replace("NULL", "unknown")
+    elm, ill = (people[["street"]] == "Elm").astype(float), people["ill"]
+    model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(elm, ill)
+    limits = {"confidence": 0.95}
+    asked, settled = (
+        leafgate.audit(model, elm, ill, limits=limits, search_remedies=False, no_answer=no_answer)
+        for no_answer in (None, [])
+    )
+    assert (asked.verdict, settled.verdict) == ("fail", "pass")
+    assert any("may say that nothing is recorded" in warning for warning in asked.warnings)
+    assert not any("recorded" in warning for warning in settled.warnings)

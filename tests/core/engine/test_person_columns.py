@@ -64,6 +64,12 @@ def test_a_column_by_which_a_limit_breaks_is_asked_about(tmp_path: Path, role: s
     assert "p17" not in result.out
 
 
+def test_a_column_is_asked_about_that_goes_one_to_one_with_another(tmp_path: Path) -> None:
+    lines = [f"{person},{ward},{person[1:]},{'yes' if ill else 'no'}" for person, ward, ill in VISITS]
+    (tmp_path / "visits.csv").write_text("\n".join(["patient,ward,born,ill", *lines]) + "\n")
+    assert '"patient": {role: person}' in command("init", tmp_path / "visits.csv", "--class", "ill").out
+
+
 @pytest.mark.parametrize(
     ("changes", "code"),
     [

@@ -12,7 +12,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import leafgate as python
@@ -23,6 +26,7 @@ from leafgate.errors import InconclusiveError, ReleaseError
 from leafgate.kernel.table import make_table
 from leafgate.kernel.tree import leaves, map_leaves
 from leafgate.models.lowering.encoding import class_values
+from sklearn_zoo import skops_bytes
 
 SAME = {
     "a blank": "yes ",
@@ -152,6 +156,21 @@ def test_a_fitted_model_with_both_spellings_does_not_pass(kind: str) -> None:
     assert "spelling#ill" not in set(told.findings.finding)
     with pytest.raises(ReleaseError, match="class of its own for each of several spellings"):
         python.audit(model, features, people.ill, limits=limits, aliases={"ill": {"yes ": "yes"}})
+
+
+@pytest.mark.parametrize("other", ["yes ", "NULL"])
+def test_a_scrubbed_model_does_not_pass_over_a_street_of_ill_people(other: str, tmp_path: Path) -> None:
+    people = pd.DataFrame(street("yes", other), columns=["age", "street", "ill"])
+    people.to_csv(tmp_path / "people.csv", index=False)
+    streets = make_column_transformer((OneHotEncoder(sparse_output=False), ["street"]), remainder="passthrough")
+    tree = DecisionTreeClassifier(min_samples_leaf=20, max_depth=4, random_state=0)
+    model = make_pipeline(streets, tree).fit(people[["age", "street"]], people.ill)
+    (tmp_path / "model.skops").write_bytes(skops_bytes(model))
+    first = leafgate("init", tmp_path / "people.csv", "--class", "ill", "--model", tmp_path / "model.skops")
+    (tmp_path / "first.yaml").write_text(first.out)
+    assert leafgate("scrub", tmp_path / "model.skops", tmp_path / "new.json", "--leaves", "labels").code == 0
+    (tmp_path / "first.yaml").write_text(first.out.replace("model.skops", "new.json"))
+    assert audit(tmp_path / "first.yaml").code in {1, 2, 3}
 
 
 def test_aliases_of_python_merge_what_the_table_has(tmp_path: Path) -> None:

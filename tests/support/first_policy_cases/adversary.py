@@ -12,7 +12,7 @@ import itertools
 import math
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -106,6 +106,8 @@ class Outsider:
         k: so many people must be in each group.
         confidence: the largest share of a group's people, or of the others, that one value or window may have; 1 for
             no limit.
+        no_answer: values of classes that say that they are not recorded; of these people nothing is found out.
+        persons: whose each row is, by number; None where each row is a person.
     """
 
     published: Published
@@ -116,20 +118,25 @@ class Outsider:
     texts: Sequence[str] = ()
     k: int = 1
     confidence: float = 1.0
+    no_answer: Sequence[str | None] = ()
+    persons: Ids | None = None
 
     def exposed(self) -> list[Exposed]:
         """Everything that is found."""
         groups = self.groups()
-        found = [*small_groups(groups, self.k), *self._texts()]
+        persons = np.arange(len(groups)) if self.persons is None else self.persons
+        found = [*small_groups(groups, persons, self.k), *self._texts()]
         for secret in self.secrets:
             if secret.is_number:
                 found += near_numbers(secret, groups, self.confidence)
-                found += same_values(_intervals(secret), groups, self.confidence)
+                found += same_values(_intervals(secret), groups, persons, self.confidence)
                 if self.published.numbers is not None:
                     found += self._totals(secret)
                     found += self._printed(secret)
             else:
-                found += same_values(secret, groups, self.confidence)
+                known = ~self.frame[secret.name].isin(self.no_answer).to_numpy()
+                recorded = replace(secret, cells=secret.cells[known])
+                found += same_values(recorded, groups[known], persons[known], self.confidence)
         return found
 
     def groups(self) -> Ids:
@@ -258,24 +265,28 @@ def members(groups: Ids) -> list[Ids]:
     return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
 
 
-def small_groups(groups: Ids, k: int) -> list[Exposed]:
-    """Groups of fewer than k people."""
-    people = [len(rows) for rows in members(groups) if len(rows) < k]
+def small_groups(groups: Ids, persons: Ids, k: int) -> list[Exposed]:
+    """Groups of fewer than k people, each of whom may have several rows."""
+    sizes = [len(set(persons[rows].tolist())) for rows in members(groups)]
+    people = [size for size in sizes if size < k]
     return [Exposed("small group", sum(people), "who", f"in {len(people)} groups below {k}")] if people else []
 
 
-def same_values(secret: Secret, groups: Ids, confidence: float) -> list[Exposed]:
-    """People in whose group everybody, or everybody but one, has their value."""
+def same_values(secret: Secret, groups: Ids, persons: Ids, confidence: float) -> list[Exposed]:
+    """People in whose group everybody, or everybody but one, has their value, in all rows."""
     certain = insider = sure = 0
     cells = secret.cells.to_numpy(dtype=object)
     for rows in members(groups):
-        values, counts = np.unique(cells[rows].astype(str), return_counts=True)
-        for value, count in zip(values.tolist(), counts.tolist(), strict=True):
+        owners, values = persons[rows], cells[rows].astype(str)
+        people = len(set(owners.tolist()))
+        for value in set(values.tolist()):
             if secret.judged is not None and value not in secret.judged:
                 continue
-            certain += count if count == len(rows) else 0
-            insider += count if count == len(rows) - 1 else 0
-            sure += count if count > (confidence + EDGE) * len(rows) else 0
+            having, others = set(owners[values == value].tolist()), set(owners[values != value].tolist())
+            certain += len(having) if not others else 0
+            insider += len(having - others) if len(others) == 1 else 0
+            share = max(len(having) / people, (values == value).mean())
+            sure += len(having) if share > confidence + EDGE else 0
     ways = (("certain", certain, "in groups of one value"), ("insider", insider, "certain to the one who differs"))
     found = [Exposed(way, people, secret.name, words) for way, people, words in ways if people]
     return found + ([Exposed("confidence", sure, secret.name, f"above {confidence:g}")] if sure else [])

@@ -13,11 +13,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 import leafgate
 from first_policy_cases.adversary import Exposed, Outsider, secret_of
 from first_policy_cases.models import RECIPES, Fitted, Recipe, fit, published_file
-from first_policy_cases.people import TARGET, People, Rng, draw_people, with_spellings
+from first_policy_cases.people import (
+    TARGET,
+    People,
+    Rng,
+    draw_people,
+    with_missing_secrets,
+    with_several_rows,
+    with_spellings,
+)
 from first_policy_cases.published import Published, read_release
 from leafgate import InconclusiveError, LeafgateError
 from leafgate.app import open_session, parse_yaml
@@ -46,7 +55,8 @@ class Outcome:
         how: who wrote the policy: `init` or `audit`; with `, harmless` where a value was declared harmless, with
             `, drop` where people with missing cells are left out, with `, child` where the limits are an organisation's
             and the policy has its table read otherwise, with `, spelled` where a class has two spellings, with
-            `, repaired` where the file is what a repair wrote.
+            `, unrecorded` where the class of some people is not recorded, with `, persons` where people have several
+            rows, with `, repaired` where the file is what a repair wrote.
         verdict: pass, fail, inconclusive, invalid, `file alone`, or crash.
         exposed: what the adversary found, where the verdict let it try.
         words: of the error.
@@ -116,10 +126,13 @@ def run_case(seed: int, *, kind: str = "", repair: bool = False, limits: Limits 
     other = rng.spawn(1)[0]  # so that what it decides leaves all else as it is
     changed = by_init and recipe.fit is not None and other.random() < 0.7
     reading = str(other.choice(READINGS)) if changed else ""
-    people = with_spellings(people, rng.spawn(1)[0])
+    for change in (with_spellings, with_missing_secrets, with_several_rows):
+        people = change(people, rng.spawn(1)[0])
     how = ("init" if by_init else "audit") + (", harmless" if people.harmless or people.edges else "")
     how += f", {reading}" if reading else ""
     how += ", spelled" if people.meaning else ""
+    how += ", unrecorded" if people.no_answer else ""
+    how += ", persons" if people.person else ""
     with warnings.catch_warnings(), tempfile.TemporaryDirectory(prefix="first-policies-") as folder:
         warnings.simplefilter("ignore")
         try:
@@ -176,6 +189,9 @@ def outsider_of(people: People, audited: Audited) -> Outsider:
     if data.get("on_missing") == "drop" and audited.policy["build"]["use"] != "published":  # models saw everybody
         asked = [name for name in columns if "quasi_identifier" in roles[name]]
         frame = frame[frame[asked].notna().all(axis=1)].reset_index(drop=True)
+    declared = specs[TARGET].get("values")
+    if people.no_answer and declared is not None and people.no_answer[0] not in declared:  # who are left out
+        frame = frame[~frame[TARGET].isin(people.no_answer)].reset_index(drop=True)
     secrets = [TARGET] if "sensitive" in roles[TARGET] else []  # of other secrets the model says nothing
     harmless = [0] if people.edges and any("values" in limit for limit in limits) else []
     return Outsider(
@@ -183,10 +199,12 @@ def outsider_of(people: People, audited: Audited) -> Outsider:
         frame,
         [secret_of(name, specs[name], frame[name], people.harmless, people.step, harmless) for name in secrets],
         private=[name for name in people.features if name in people.private],
-        names=[name for name in columns if "identifier" in roles[name] and frame[name].dtype == object],
+        names=[name for name in columns if roles[name] & {"identifier", "person"} and frame[name].dtype == object],
         texts=people.texts if audited.policy["build"]["use"] == "published" else [],
         k=max((each["at_least"] for each in limits if each["use"] == "k_anonymity"), default=1),
         confidence=_confidence(limits),
+        no_answer=people.no_answer,
+        persons=pd.factorize(frame[people.person])[0] if people.person else None,
     )
 
 
@@ -209,7 +227,7 @@ def _audited(
 ) -> Audited:
     if recipe.fit is None:
         return _built(recipe.builder, people, folder)
-    fitted = fit(recipe, rng, people)
+    fitted = fit(recipe, rng, people.learned)
     return _init_with(fitted, people, folder, reading) if by_init else _audit_with(fitted, people, folder, limits)
 
 
@@ -250,7 +268,10 @@ def _read_otherwise(path: Path, people: People, reading: str) -> Path | None:
     path.write_text(json.dumps(document))
     own = {"leafgate": 1, "name": "organisation", **limits}
     roles = [{"columns": name, "roles": "identifier"} for name in people.names]
+    roles += [{"columns": people.person, "roles": "person"}] if people.person else []
     own["data"] = {"unlisted": {"step": 1, "except": roles}}
+    if people.no_answer:
+        own["data"]["columns"] = {TARGET: data["columns"][TARGET]}
     (path.parent / "organisation.yaml").write_text(json.dumps(own))
     return path.parent / "organisation.yaml"
 
@@ -296,6 +317,8 @@ def _audit_with(fitted: Fitted, people: People, folder: Path, limits: Limits | N
         search_remedies=False,
         limits=limits,
         harmless=(harmless or None) if limits is None else None,
+        no_answer=list(people.no_answer) if None in people.no_answer or len(people) % 2 else None,
+        person=people.person if people.person and len(people) % 3 else None,
     )
     assert audit.files is not None
     return Audited(audit.report, _document(audit.files.policy.encode()), fitted.published, audit=audit)
@@ -312,7 +335,7 @@ def _repaired(seed: int, kind: str, how: str, people: People, audited: Audited, 
         report, content = _repair(audited, folder)
         if content is None:
             return Outcome(seed, kind, how, "none found")
-        published = published_file(content, people, audited.published)
+        published = published_file(content, people.learned, audited.published)
         return _outcome(seed, kind, how, people, Audited(report, audited.policy, published))
     except LeafgateError as error:
         verdict = "inconclusive" if isinstance(error, InconclusiveError) else "invalid"

@@ -38,6 +38,9 @@ class People:
             proposes.
         step: the predicted numbers are public to a multiple of this; 0 where their owner says nothing of it.
         meaning: of other spellings of classes the class that each means.
+        no_answer: the cells of the class that say that it is not recorded.
+        answers_learned: is a model fitted on those alone whose class is recorded?
+        person: the column that numbers the people who have several rows; empty where each row is a person.
     """
 
     frame: pd.DataFrame
@@ -50,6 +53,9 @@ class People:
     edges: tuple[float, ...] = ()
     step: float = 0.0
     meaning: Mapping[str, str] = field(default_factory=dict)
+    no_answer: tuple[str | None, ...] = ()
+    answers_learned: bool = False
+    person: str = ""
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -58,6 +64,13 @@ class People:
     def texts(self) -> list[str]:
         """The features that hold texts."""
         return [name for name in self.features if not is_number(self.frame[name])]
+
+    @property
+    def learned(self) -> People:
+        """The people whom a model is fitted on."""
+        if not self.answers_learned:
+            return self
+        return replace(self, frame=self.frame[~self.frame[TARGET].isin(self.no_answer)].reset_index(drop=True))
 
     @property
     def is_complete(self) -> bool:
@@ -142,6 +155,60 @@ def with_spellings(people: People, rng: Rng) -> People:
     changed = (cells == value) & (rng.random(len(cells)) < rng.choice([0.1, 0.3, 0.5]))
     frame = people.frame.assign(**{TARGET: cells.where(~changed, spelling)})
     return replace(people, frame=frame, meaning={spelling: value}) if changed.any() else people
+
+
+UNRECORDED_SHARE = 0.15
+"""In so many tables of classes the class of some people is not recorded."""
+MARKS: tuple[str | None, ...] = (None, "NULL", "unknown", "9")
+"""What stands in place of a class that is not recorded; None is an empty cell."""
+CODE = "9"
+"""The mark of classes that are codes from 0 up."""
+
+
+def with_missing_secrets(people: People, rng: Rng) -> People:
+    """The people; in some tables of classes many of a group, all of one class or not, have a mark in its place."""
+    if people.predicts_numbers or people.secrets or rng.random() >= UNRECORDED_SHARE:
+        return people
+    whole = {name: people.frame[name] for name in people.features if people.frame[name].notna().all()}
+    mark = MARKS[int(rng.integers(len(MARKS)))]
+    if not whole or (mark == CODE and people.meaning):
+        return people
+    cells, harmless = people.frame[TARGET].astype(object), people.harmless
+    if mark == CODE:
+        codes = {value: str(code) for code, value in enumerate(sorted(cells.unique()))}
+        cells, harmless = cells.map(codes), tuple(codes[value] for value in harmless)
+    inside = _part(rng, whole, len(people))
+    if rng.random() < 0.7:
+        cells = cells.mask(inside, rng.choice(cells.unique()))
+    gone = inside & (rng.random(len(cells)) < rng.choice([0.3, 0.5, 0.8]))
+    if rng.random() < 0.5:
+        gone |= rng.random(len(cells)) < 0.05
+    answers_learned = mark is None or bool(rng.random() < 0.4)
+    if not gone.any() or cells[~gone].nunique() < 2:
+        return people
+    frame = people.frame.assign(**{TARGET: cells.where(~gone, mark)})
+    return replace(people, frame=frame, harmless=harmless, no_answer=(mark,), answers_learned=answers_learned)
+
+
+SEVERAL_SHARE = 0.15
+"""In so many tables of classes people have several rows."""
+PERSON = "patient"
+
+
+def with_several_rows(people: People, rng: Rng) -> People:
+    """The people; in some tables of classes they have several rows, whose cells are alike in most columns."""
+    if people.predicts_numbers or people.secrets or people.names or rng.random() >= SEVERAL_SHARE:
+        return people
+    n = len(people)
+    shares = rng.dirichlet(np.full(int(n / rng.choice([1.3, 2.0, 4.0])), rng.choice([1.0, 5.0])))
+    persons = np.sort(rng.choice(len(shares), n, p=shares))
+    first = np.searchsorted(persons, persons)
+    alike = [name for name in people.features if rng.random() < 0.7] + [TARGET] * (rng.random() < 0.6)
+    columns = {name: people.frame[name].iloc[first].to_numpy() for name in alike}
+    if TARGET in columns and len({*columns[TARGET]} - {*people.no_answer}) < 2:
+        return people
+    ids = persons if rng.random() < 0.5 else [f"p{each:04d}" for each in persons]
+    return replace(people, frame=people.frame.assign(**columns, **{PERSON: ids}), person=PERSON)
 
 
 def _edges(numbers: Cells) -> tuple[float, ...]:

@@ -31,7 +31,7 @@ from leafgate.kernel.policy import CsvOptions
 from leafgate.kernel.schema import MISSING_MARKS, MISSING_WORDS
 from leafgate.kernel.spelling import same_form, similar_form, spellings_of_one
 from leafgate.models.reader import read_model
-from leafgate.session.answers import unanswered_values
+from leafgate.session.answers import proposed_answers
 from leafgate.session.domains import bounds_domain, is_long_list, list_domain, number_domain, rare_values
 from leafgate.session.draft import ModelHints, model_hints
 from leafgate.session.proposals import MODEL_GROUP, Proposal, SecretShares, propose, smallest_group
@@ -244,8 +244,8 @@ def first_policy(
     if draft.hints is None or model is None:
         lines += limits_of(builder, proposal)
     else:
-        declared = draft.spec.get("values", ())
-        codes = codes_of_classes(draft.hints, [value for value in draft.of_class.values if value in declared])
+        cells = {*draft.of_class.values, *draft.of_class.missing}
+        codes = codes_of_classes(draft.hints, [value for value in draft.spec.get("values", ()) if value in cells])
         if codes is not None and not draft.hints.unresolved_features:
             alone = [
                 *_lines(path, draft, {}),
@@ -536,8 +536,7 @@ def _left_out(guess: Guess, hints: ModelHints | None) -> bool:
 def _class_spec(guess: Guess, classes: pd.Series, hints: ModelHints | None) -> dict[str, Any]:
     """What the policy says of the class and secret, besides its role.
 
-    People whose class is a mark of missing cells have none. Values that may say so are classes, unless the model has as
-    many classes without them; limits judge both the people with other values and everybody, until the owner decides.
+    People whose class is a mark of missing cells have none, unless the model has the mark as a class.
     """
     if hints is not None and not hints.classes:
         return _numbers_to_predict(guess, classes)
@@ -545,12 +544,7 @@ def _class_spec(guess: Guess, classes: pd.Series, hints: ModelHints | None) -> d
         raise PolicyError(
             f"more than {MANY} different values are no classes", place="--class", remedy="name another column"
         )
-    values, marks = list(guess.possible), sorted(guess.missing)
-    words = unanswered_values(values)
-    if hints is not None and len(set(guess.values) - set(words)) == len(hints.classes) != len(guess.values):
-        values, marks, words = [value for value in values if value not in words], [*marks, *words], []
-    no_answer = {"no_answer": [*words, *marks]} if words or marks else {}
-    return {"values": values, **no_answer, **({"missing_is_value": True} if words else {})}
+    return proposed_answers(guess.possible, () if hints is None else hints.classes, sorted(guess.missing))
 
 
 def _with_merged_spellings(spec: Mapping[str, Any], guess: Guess, hints: ModelHints | None) -> dict[str, Any]:
