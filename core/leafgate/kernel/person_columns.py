@@ -17,6 +17,9 @@ else:
 FEWEST_PERSONS = 10
 """A column with fewer different values groups people, and does not number them."""
 
+MOST_ROWS_UNNAMED = 2
+"""An identifier whose name says nothing has at most so many rows of each value, in the mean."""
+
 PERSON = re.compile(
     "acc(oun)?t|applicant|beneficiary|borrower|case|claimant|client|cust(omer)?|donor|emp(loyee)?|hh(id)?|household|"
     "indiv(idual)?|insured|member|mrn|participant|pat(ient)?|person|p(at)?id|policyholder|pupil|respondent|ssn|"
@@ -66,8 +69,8 @@ def suspected_persons(
 ) -> Iterator[str]:
     """The columns that may number the people.
 
-    Each has a value in several rows, and either its name hints at persons or the policy calls it an identifier. A
-    column of fractions never does. One whose values go one to one with those of another column may, such as a name, a
+    Each has a value in several rows, and either its name hints at persons, or the policy calls it an identifier and it
+    has few rows of each value, as towns and dates have not. A column of fractions never does. One whose values go one to one with those of another column may, such as a name, a
     date of birth or a measurement at the first visit.
 
     Args:
@@ -77,8 +80,10 @@ def suspected_persons(
     """
     for name in codes:
         there = codes[name][codes[name] >= 0]
-        repeats = FEWEST_PERSONS <= len(np.unique(there)) < len(there)
-        if (name in identifiers or names_persons(name)) and repeats and not _has_fractions(texts[name]):
+        distinct = len(np.unique(there))
+        is_identifier = name in identifiers and distinct * MOST_ROWS_UNNAMED >= len(there)
+        repeats = FEWEST_PERSONS <= distinct < len(there)
+        if (is_identifier or names_persons(name)) and repeats and not _has_fractions(texts[name]):
             yield name
 
 
