@@ -70,8 +70,8 @@ def suspected_persons(
     """The columns that may number the people.
 
     Each has a value in several rows, and either its name hints at persons, or the policy calls it an identifier and it
-    has few rows of each value, as towns and dates have not. A column of fractions never does. One whose values go one to one with those of another column may, such as a name, a
-    date of birth or a measurement at the first visit.
+    has few rows of each value, as towns and dates have not. A column of fractions never does. One whose values go one
+    to one with those of another column may, such as a name, a date of birth or a measurement at the first visit.
 
     Args:
         codes: for each column, shape (n_rows,), the number of each cell's text; -1 where it is missing.
