@@ -17,8 +17,8 @@ else:
 FEWEST_PERSONS = 10
 """A column with fewer different values groups people, and does not number them."""
 
-MOST_ROWS_UNNAMED = 2
-"""An identifier whose name says nothing has at most so many rows of each value, in the mean."""
+ROWS_UNNAMED = (1.2, 2.0)
+"""Between so many rows of each value, in the mean, has an identifier that may number people by an unknown name."""
 
 PERSON = re.compile(
     "acc(oun)?t|applicant|beneficiary|borrower|case|claimant|client|cust(omer)?|donor|emp(loyee)?|hh(id)?|household|"
@@ -81,7 +81,7 @@ def suspected_persons(
     for name in codes:
         there = codes[name][codes[name] >= 0]
         distinct = len(np.unique(there))
-        is_identifier = name in identifiers and distinct * MOST_ROWS_UNNAMED >= len(there)
+        is_identifier = name in identifiers and ROWS_UNNAMED[0] * distinct <= len(there) <= ROWS_UNNAMED[1] * distinct
         repeats = FEWEST_PERSONS <= distinct < len(there)
         if (is_identifier or names_persons(name)) and repeats and not _has_fractions(texts[name]):
             yield name

@@ -349,7 +349,7 @@ IDENTIFIERS = {
     "numbers of customers, by another name": ("customerID", [str(1000 + i * i) for i in range(40)]),
     "many different whole numbers": ("x", [str(1000 + i * i) for i in range(60)]),
     "texts": ("x", [f"person {i}" for i in range(40)]),
-    "nearly different texts": ("x", [f"person {i % 30}" for i in range(40)]),
+    "nearly different texts": ("x", [f"person {i % 38}" for i in range(40)]),
     "texts, different where they are told": ("x", ["" if i % 3 == 0 else f"person {i}" for i in range(60)]),
     "dates": ("x", [f"19{50 + i}-03-1{i % 10}" for i in range(40)]),
 }
