@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from leafgate.algorithms.leaf_statements import NO_LIMIT, Statement
-from leafgate.algorithms.person_certainty import PersonRows, Statements
+from leafgate.algorithms.person_certainty import RowsOfPersons, Statements
 from leafgate.kernel.arrays import Mask
 
 Stated = Literal["counts", "shares", "labels"]
@@ -19,7 +19,7 @@ Outcome = tuple[tuple[tuple[int, ...], int, int], ...]
 MOST_ASSIGNMENTS = 5_000
 
 
-def random_rows(rng: np.random.Generator, n_trees: int) -> PersonRows:
+def random_rows(rng: np.random.Generator, n_trees: int) -> RowsOfPersons:
     """Two to five persons with a few rows on up to three leaves of each tree; some of several values."""
     n_persons, n_values, n_leaves = int(rng.integers(2, 6)), int(rng.choice([2, 2, 3])), int(rng.integers(1, 4))
     varied = rng.random() < 0.4
@@ -31,7 +31,7 @@ def random_rows(rng: np.random.Generator, n_trees: int) -> PersonRows:
             own = int(rng.integers(n_values)) if varied and rng.random() < 0.3 else value
             cells[person, leaf, own] = cells.get((person, leaf, own), 0) + int(rng.integers(1, 3 if varied else 4))
     keys = sorted(cells)
-    return PersonRows(
+    return RowsOfPersons(
         person=np.array([person for person, _, _ in keys]),
         leaf=np.array([leaf for _, leaf, _ in keys]).T.reshape(n_trees, -1),
         value=np.array([value for _, _, value in keys]),
@@ -41,7 +41,7 @@ def random_rows(rng: np.random.Generator, n_trees: int) -> PersonRows:
     )
 
 
-def stated_of(rows: PersonRows, stated: Stated) -> Statements:
+def stated_of(rows: RowsOfPersons, stated: Stated) -> Statements:
     """What leaves with exact counts, with shares of one digit, or with labels alone state of these rows."""
     by_tree = [rows.counts(leaf).tolist() for leaf in rows.leaf]
     return [[_stated(row, stated) if sum(row) else [] for row in by_leaf] for by_leaf in by_tree]
@@ -60,7 +60,7 @@ def _stated(row: Sequence[int], stated: Stated) -> list[Statement]:
     return [Statement(each, int(k < label), NO_LIMIT) for k, each in differences.items()]
 
 
-def certain_by_enumeration(rows: PersonRows, stated: Statements, insiders: int, *, fixed: bool) -> Mask | None:
+def certain_by_enumeration(rows: RowsOfPersons, stated: Statements, insiders: int, *, fixed: bool) -> Mask | None:
     """Which values each person certainly has at least once; None where there are too many assignments.
 
     With `fixed` all rows of a person have one value, unless her true rows have several: these are then free, and

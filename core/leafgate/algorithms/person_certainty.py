@@ -46,7 +46,7 @@ Statements = Sequence[Sequence[Sequence[Statement]]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class PersonRows:
+class RowsOfPersons:
     """The rows of persons: cells of rows that are alike.
 
     Attributes:
@@ -95,7 +95,7 @@ class PersonCertainty:
     open: Mask
 
 
-def certain_of_fixed(rows: PersonRows, stated: Statements, *, insiders: int = 0) -> PersonCertainty:
+def certain_of_fixed(rows: RowsOfPersons, stated: Statements, *, insiders: int = 0) -> PersonCertainty:
     """Which values persons certainly have if all rows of a person have one value.
 
     A value is certain where the person has it in each assignment of values to persons that agrees with the statements.
@@ -115,7 +115,7 @@ def certain_of_fixed(rows: PersonRows, stated: Statements, *, insiders: int = 0)
     return _FixedSearch(_Kinds.of(rows), stated, insiders).result()
 
 
-def certain_of_varying(rows: PersonRows, stated: Statements, *, insiders: int = 0) -> PersonCertainty:
+def certain_of_varying(rows: RowsOfPersons, stated: Statements, *, insiders: int = 0) -> PersonCertainty:
     """Which values persons certainly have in at least one of their rows, if each row may have any value.
 
     Args:
@@ -128,7 +128,7 @@ def certain_of_varying(rows: PersonRows, stated: Statements, *, insiders: int = 
     return _VaryingSearch(rows, stated, insiders).result()
 
 
-def _certain_by_counts(rows: PersonRows, insiders: int) -> PersonCertainty:
+def _certain_by_counts(rows: RowsOfPersons, insiders: int) -> PersonCertainty:
     """What is certain of a varying secret where the leaves of one tree state their numbers of rows by value.
 
     In each leaf those insiders help most who have most rows of other values.
@@ -180,7 +180,7 @@ class _Kinds:
     own: Sequence[Owned]
 
     @classmethod
-    def of(cls, rows: PersonRows) -> _Kinds:
+    def of(cls, rows: RowsOfPersons) -> _Kinds:
         """The kinds of some persons."""
         from scipy.sparse import coo_array
 
@@ -228,7 +228,7 @@ class _Kinds:
         return np.asarray(connected_components(graph, directed=False)[1][: len(self.members)])
 
 
-def _have_several_values(rows: PersonRows) -> Mask:
+def _have_several_values(rows: RowsOfPersons) -> Mask:
     """Which persons have rows of different values: shape (n_persons,)."""
     least = np.full(rows.n_persons, rows.n_values)
     most = np.full(rows.n_persons, -1)
@@ -527,7 +527,7 @@ def _constraints(kinds: _Kinds, stated: Statements, chosen: Ids) -> tuple[csr_ar
 class _VaryingSearch:
     """What is certain where each row may have any value: shown for the rows that are alike in all trees together."""
 
-    rows: PersonRows
+    rows: RowsOfPersons
     stated: Statements
     insiders: int
 

@@ -185,7 +185,7 @@ class PersonGroups:
             if not isinstance(each, Exposure):
                 continue
             column, values = self.table.schema[name], self.table.codes(name)
-            rows = person_certainty.PersonRows(
+            rows = person_certainty.RowsOfPersons(
                 person=persons.person,
                 leaf=group[persons.record][None, :],
                 value=values[persons.record],

@@ -210,7 +210,7 @@ class Exposure(ValueMetric, AtMost):
             return found
         values, judged = case.table.codes(case.secret.name), self.judged_values(case)
         group = np.unique(case.equivalence_class, return_inverse=True)[1].reshape(-1)
-        rows = person_certainty.PersonRows(
+        rows = person_certainty.RowsOfPersons(
             person=persons.person,
             leaf=group[persons.record][None, :],
             value=values[persons.record],

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from leafgate.algorithms.person_certainty import PersonRows, certain_of_fixed, certain_of_varying
+from leafgate.algorithms.person_certainty import RowsOfPersons, certain_of_fixed, certain_of_varying
 from literal_persons import certain_by_enumeration, random_rows, stated_of
 
 
-def one_leaf(*persons: tuple[int, int]) -> PersonRows:
+def one_leaf(*persons: tuple[int, int]) -> RowsOfPersons:
     """Persons in one leaf, each with her value and her rows."""
     value, rows = np.array(persons).T
-    return PersonRows(
+    return RowsOfPersons(
         person=np.arange(len(persons)),
         leaf=np.zeros((1, len(persons)), dtype=np.int64),
         value=value,
@@ -44,7 +44,7 @@ def test_an_insider_removes_her_own_rows() -> None:
 def test_a_mistyped_row_does_not_make_everybody_safe() -> None:
     """The rows of the person who has both values are free; those of the other one, of 30 rows, are not."""
     rows = one_leaf((1, 30), (1, 29), *[(0, 1)] * 8)
-    mistyped = PersonRows(
+    mistyped = RowsOfPersons(
         person=np.append(rows.person, 1),
         leaf=np.zeros((1, 11), dtype=np.int64),
         value=np.append(rows.value, 0),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from leafgate.algorithms.person_certainty import PersonRows
+from leafgate.algorithms.person_certainty import RowsOfPersons
 from leafgate.algorithms.routing import route
 from leafgate.app import open_session
 from leafgate.kernel.table import Table
@@ -72,7 +72,7 @@ def check(folder: Path, seed: int) -> int:
     ):
         cells[cell] += rows
     keys = list(cells)
-    rows = PersonRows(
+    rows = RowsOfPersons(
         person=np.array([person for person, _, _ in keys]),
         leaf=np.array([[leaf for _, leaf, _ in keys]]),
         value=np.array([value for _, _, value in keys]),
