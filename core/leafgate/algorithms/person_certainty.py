@@ -18,6 +18,7 @@ import numpy as np
 
 from leafgate.algorithms.leaf_statements import NO_LIMIT, Statement
 from leafgate.kernel.arrays import Ids, Mask
+from leafgate.kernel.persons import PersonRows
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -93,6 +94,38 @@ class PersonCertainty:
 
     certain: Mask
     open: Mask
+
+
+def certain_of_persons(
+    persons: PersonRows, group: Ids, value: Ids, n_values: int, *, insiders: int = 0, varies: bool = False
+) -> PersonCertainty:
+    """What is certain of persons where the numbers of rows by value of each group are known.
+
+    Whether a secret is fixed is seen in no table, because one row can be mistyped. So what follows counts whether it is
+    fixed or varies, unless it is said to vary.
+
+    Args:
+        persons: whose rows the records are.
+        group: shape (n_records,), the group of each record, from 0.
+        value: shape (n_records,), the position of the true value of each record in the secret's domain.
+        n_values: how many values the secret has.
+        insiders: how many other persons pool what they know of their own rows, from 0.
+        varies: whether a person is known to be able to have several values.
+    """
+    rows = RowsOfPersons(
+        person=persons.person,
+        leaf=group[persons.record][None, :],
+        value=value[persons.record],
+        rows=persons.rows,
+        n_persons=persons.size,
+        n_values=n_values,
+    )
+    found = certain_of_varying(rows, rows.composition, insiders=insiders)
+    if varies:
+        return found
+    fixed = certain_of_fixed(rows, rows.composition, insiders=insiders)
+    certain = found.certain | fixed.certain
+    return PersonCertainty(certain, (found.open | fixed.open) & ~certain)
 
 
 def certain_of_fixed(rows: RowsOfPersons, stated: Statements, *, insiders: int = 0) -> PersonCertainty:

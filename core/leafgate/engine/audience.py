@@ -94,7 +94,7 @@ def audience_of_evidence(case: ScoringContext, result: AttackResult | None) -> V
     then seen in the evidence of the others.
     """
     beliefs = [case.belief] if result is None else result.beliefs
-    cases = (replace(case, belief=belief, observed=set()) for belief in beliefs)
+    cases = (replace(case.with_own_record(), belief=belief) for belief in beliefs)
     return VisibleTo.AUDITORS if any(uses_background_knowledge(each, result) for each in cases) else VisibleTo.EVERYBODY
 
 

@@ -210,7 +210,7 @@ class Adversaries:
         table, missing = self.table, dict[str, int]()
         for column in table.schema.columns:
             if column.missing and not column.declares_missing:
-                missing[column.name] = int(table.persons[table.has_missing([column.name])].sum())
+                missing[column.name] = table.people_among(table.has_missing([column.name]))
         few = self.policy.report.smallest_cell
         never = frozenset(name for name, people in missing.items() if not people)
         return never, frozenset(name for name, people in missing.items() if 0 < people < few)

@@ -55,5 +55,6 @@ def representatives_of(data: LargeTable, release: Release) -> Table:
         dropped=data.dropped,
         without_class=data.without_class,
         repeated_identifiers=data.repeated_identifiers,
+        suspected=data.suspected,
         sha256=data.sha256,
     )

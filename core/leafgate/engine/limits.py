@@ -152,6 +152,7 @@ def _one_way(
 
 
 WORST_FIRST = (False, None, True)
+"""Whether a finding passes, the worst first."""
 
 
 def worse(finding: Finding) -> tuple[int, float]:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from leafgate.api.registry import Plugins
 from leafgate.engine.knowledge import Adversaries
 from leafgate.engine.waivers import SourceLocations
 from leafgate.errors import LeafgateError
-from leafgate.kernel.evidence import PeopleCount
 from leafgate.kernel.findings import PERSONS, Finding, Remedy
 from leafgate.kernel.persons import PersonRows
 
 SEVERAL_ROWS = "{!r} has {:,} different values in {:,} rows, and each row was counted as a person"
 BROKEN = "counted by its values, these limits do not hold: {}"
 UNJUDGED = "whether the limits hold where its values are counted could not be judged: {}"
+REPEATED = "some values of {!r} stand in several rows, and each row was counted as a person"
+NOT_COUNTED = "an engine read the table without this column, which the policy drops"
 PER_ROW = "a claim of differential privacy is about one row, and not about all rows of a person"
 NUMBERS_PEOPLE = "If it numbers the people, say so: `role: person` on the column."
 ROWS_ARE_PEOPLE = "If each row is a person, say so: `rows: people` under `data`."
@@ -25,7 +26,7 @@ Judge = Callable[[Adversaries], Sequence[Finding]]
 
 
 def persons_note(name: str, rows: PersonRows) -> str:
-    """What a report notes of a column that may number the people."""
+    """What a report notes of a column that may number the people, and by which all limits hold."""
     return f"{SEVERAL_ROWS.format(name, rows.people, int(rows.rows.sum()))}. {NUMBERS_PEOPLE} {ROWS_ARE_PEOPLE}"
 
 
@@ -44,47 +45,48 @@ class PersonColumnAudit:
     locations: SourceLocations
 
     def completed(self, findings: Sequence[Finding], judge: Judge) -> list[Finding]:
-        """The findings, after an inconclusive one for each column by which a limit that holds would be broken.
+        """The findings, after an inconclusive one for each column by which a limit that holds might be broken.
 
         Args:
             findings: of the audit by rows.
             judge: returns the findings about people who are counted otherwise.
         """
-        suspected = self.adversaries.table.suspected.items()
-        doubts = [doubt for name, rows in suspected for doubt in self._doubts(name, rows, findings, judge)]
+        doubts = [
+            self._finding(name, rows, reason)
+            for name, rows in self.adversaries.table.suspected.items()
+            if (reason := NOT_COUNTED if rows is None else self._reason(rows, findings, judge))
+        ]
         return [*self.locations.of_build(doubts), *findings]
 
-    def _doubts(self, name: str, rows: PersonRows, findings: Sequence[Finding], judge: Judge) -> Iterator[Finding]:
+    def _reason(self, rows: PersonRows, findings: Sequence[Finding], judge: Judge) -> str:
+        """Why the limits that hold may not hold if rows are these persons'; empty where all of them hold."""
         own = self.adversaries
-        kept = {
-            each.id
-            for each in findings
-            if each.passed and each.limit is not None and not each.id.startswith("guarantee:")
-        }
         if own.artifact.release.claims_differential_privacy:
-            reason = PER_ROW
-        else:
-            people = replace(own.table, person_rows=rows, suspected={})
-            others = replace(own, tables=replace(own.tables, people=people), _drawn={}, _asked={})
-            try:
-                broken = [each.id for each in judge(others) if each.id in kept and each.fails]
-                reason = BROKEN.format(", ".join(broken)) if broken else ""
-            except LeafgateError as error:
-                reason = UNJUDGED.format(error)
-        if reason:
-            yield Finding(
-                f"{PERSONS}#{name}",
-                PERSONS,
-                passed=None,
-                evidence={
-                    "problem": SEVERAL_ROWS.format(name, rows.people, int(rows.rows.sum())),
-                    "reason": reason,
-                    "values": PeopleCount(rows.people),
-                },
-                plugin=self.plugins.origin(own.policy.build),
-                plain_failure="one person may stand in several rows, and was counted as several",
-                remedies=(
-                    Remedy(action="set", text=NUMBERS_PEOPLE, place=f"data.columns.{name}.role", value="person"),
-                    Remedy(action="set", text=ROWS_ARE_PEOPLE, place="data.rows", value="people"),
-                ),
-            )
+            return PER_ROW
+        people = replace(own.table, person_rows=rows, suspected={})
+        others = replace(own, tables=replace(own.tables, people=people), _drawn={}, _asked={})
+        try:
+            counted = {each.id: each.passed for each in judge(others)}
+        except LeafgateError as error:
+            return UNJUDGED.format(error)
+        limits = [each for each in findings if each.limit is not None and not each.id.startswith("guarantee:")]
+        kept = [each.id for each in limits if each.passed]
+        broken = [name for name in kept if counted.get(name) is False]
+        unjudged = [name for name in kept if counted.get(name) is None]
+        return BROKEN.format(", ".join(broken)) if broken else UNJUDGED.format(", ".join(unjudged)) if unjudged else ""
+
+    def _finding(self, name: str, rows: PersonRows | None, reason: str) -> Finding:
+        counted = None if rows is None else (rows.people, int(rows.rows.sum()))
+        problem = REPEATED.format(name) if counted is None else SEVERAL_ROWS.format(name, *counted)
+        return Finding(
+            f"{PERSONS}#{name}",
+            PERSONS,
+            passed=None,
+            evidence={"problem": problem, "reason": reason},
+            plugin=self.plugins.origin(self.adversaries.policy.build),
+            plain_failure="one person may stand in several rows, and was counted as several",
+            remedies=(
+                Remedy(action="set", text=NUMBERS_PEOPLE, place=f"data.columns.{name}.role", value="person"),
+                Remedy(action="set", text=ROWS_ARE_PEOPLE, place="data.rows", value="people"),
+            ),
+        )

@@ -245,17 +245,17 @@ def report_of(
         waivers: what the report states of waivers.
     """
     private = covers_data(policy.build.guarantees if artifact is None else artifact.release.guarantee)
-    suspected = {} if isinstance(table, LargeTable) else table.suspected
     doubted = {finding.id for finding in findings if finding.metric == PERSONS}
     repeated = [
         f"Some values of the identifier {name!r} {REPEATED_IDENTIFIER}"
         for name in table.repeated_identifiers
-        if name not in suspected
+        if name not in table.suspected
     ]
-    if suspected:
+    if table.suspected:
         from leafgate.engine.person_columns import persons_note
 
-        repeated += [persons_note(name, rows) for name, rows in suspected.items() if f"{PERSONS}#{name}" not in doubted]
+        settled = {name: rows for name, rows in table.suspected.items() if f"{PERSONS}#{name}" not in doubted}
+        repeated += [persons_note(name, rows) for name, rows in settled.items() if rows is not None]
     open_domains = [column.name for column in table.schema.columns if not column.declared and "key" not in column.roles]
     return Report(
         policy={**identity, **policy.origin.facts, **_plugin_files(plugins)},

@@ -437,13 +437,8 @@ class ScoringContext:
         persons = self.table.person_rows
         if persons is None:
             return None
-        import numpy as np
-
         self.observed.add(Observation.PEOPLE)
-        known = np.bincount(persons.record, weights=persons.rows, minlength=len(self.table)).astype(np.int64)
-        others = np.repeat(np.arange(len(self.table)), self.table.weight - known)
-        strangers = PersonRows(others, persons.size + np.arange(len(others)), np.ones_like(others))
-        return persons.with_others(strangers)
+        return persons.with_strangers(self.table.weight)
 
     @property
     def numbers(self) -> NDArray[np.float64] | None:

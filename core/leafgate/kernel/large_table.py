@@ -116,7 +116,8 @@ class LargeTable:
             missing cell.
         people: how many there are.
         distinct: how many distinct records; None where different records of the blocks may be equal.
-        dropped, without_class, repeated_identifiers, sha256, commented, incomplete, cell_counts: as in Table.
+        dropped, without_class, repeated_identifiers, suspected, sha256, commented, incomplete, cell_counts: those of
+            Table.
         folder: the folder with the blocks.
         most_records: so many records may be loaded into memory together.
     """
@@ -129,6 +130,7 @@ class LargeTable:
     dropped: int = 0
     without_class: int = 0
     repeated_identifiers: tuple[str, ...] = ()
+    suspected: Mapping[str, None] = field(default_factory=dict)
     sha256: str = ""
     commented: int = 0
     folder: ScratchFolder | None = field(default=None, repr=False, compare=False)

@@ -96,10 +96,17 @@ class PersonRows:
             rows=np.concatenate([self.rows, others.rows]),
         )
 
-    def with_others(self, others: PersonRows) -> PersonRows:
-        """These persons and others, who have other numbers, on the same records."""
-        both = (np.concatenate([getattr(self, name), getattr(others, name)]) for name in ("record", "person", "rows"))
-        record, person, rows = both
+    def with_strangers(self, weight: NDArray[np.int64]) -> PersonRows:
+        """The same where each row that does not say whose it is is another person's.
+
+        Args:
+            weight: shape (n_records,), the rows of each record.
+        """
+        known = np.bincount(self.record, weights=self.rows, minlength=len(weight)).astype(np.int64)
+        rows_of_nobody = np.repeat(np.arange(len(weight)), weight - known)
+        record = np.append(self.record, rows_of_nobody)
+        person = np.append(self.person, self.size + np.arange(len(rows_of_nobody)))
+        rows = np.append(self.rows, np.ones_like(rows_of_nobody))
         order = np.lexsort((person, record))
         return PersonRows(record[order], person[order], rows[order])
 

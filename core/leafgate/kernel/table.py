@@ -92,7 +92,7 @@ class Table:
         person_rows: whose rows the records are, where a column numbers the people, who may have several; None where
             every row is a person. `people_by` and `people_among` count the people then, and no sum of `persons` does.
         suspected: for each column that may number the people, although the policy does not say so, whose its rows then
-            are; for the engine alone.
+            are, or None where an engine read the table without it; for the engine alone.
         without_id: rows whose cells do not say whose they are; no person is behind them.
         left_out: people who were left out of a table of others because they are in the audited table.
         cell_counts: for the auditor alone, by the name of a column the people with each of its texts, dropped columns
@@ -113,7 +113,7 @@ class Table:
     rows: NDArray[np.int64] | None = field(default=None, compare=False, kw_only=True)
     counts_people: bool = field(default=True, compare=False, kw_only=True)
     person_rows: PersonRows | None = field(default=None, repr=False, compare=False, kw_only=True)
-    suspected: Mapping[str, PersonRows] = field(default_factory=dict, repr=False, compare=False, kw_only=True)
+    suspected: Mapping[str, PersonRows | None] = field(default_factory=dict, repr=False, compare=False, kw_only=True)
     without_id: int = field(default=0, compare=False, kw_only=True)
     left_out: int = field(default=0, compare=False, kw_only=True)
     cell_counts: CellCounts = field(default_factory=dict, repr=False, compare=False, kw_only=True)

@@ -7,7 +7,7 @@ tree, and again after each subtree that becomes a leaf.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -180,32 +180,19 @@ class PersonGroups:
 
     def _certain(self, group: Ids, size: int) -> Mask:
         """Which groups have rows of a person whose value is certain, or may be for all that is known."""
-        bad, persons = np.zeros(size, dtype=bool), self.persons
+        bad, persons = np.zeros(size, dtype=bool), self.persons.with_strangers(self.table.weight)
         for name, each in ((name, each) for name, some in self.requirements.items() for each in some):
             if not isinstance(each, Exposure):
                 continue
             column, values = self.table.schema[name], self.table.codes(name)
-            rows = person_certainty.RowsOfPersons(
-                person=persons.person,
-                leaf=group[persons.record][None, :],
-                value=values[persons.record],
-                rows=persons.rows,
-                n_persons=persons.size,
-                n_values=len(column.domain),
+            found = person_certainty.certain_of_persons(
+                persons, group, values, len(column.domain), insiders=each.insiders, varies=column.varies
             )
-            for certain_of in self._readings(column):
-                found = certain_of(rows, rows.composition, insiders=each.insiders)
-                doubtful = found.certain | found.open
-                if each.judged is not None:
-                    doubtful[:, np.setdiff1d(np.arange(len(column.domain)), each.judged)] = False
-                bad[group[persons.record[doubtful[persons.person, values[persons.record]]]]] = True
+            doubtful = found.certain | found.open
+            if each.judged is not None:
+                doubtful[:, np.setdiff1d(np.arange(len(column.domain)), each.judged)] = False
+            bad[group[persons.record[doubtful[persons.person, values[persons.record]]]]] = True
         return bad
-
-    def _readings(self, column: Column) -> Iterator[Callable[..., person_certainty.PersonCertainty]]:
-        """How the secret may be read: as one that varies, and as a fixed one unless the policy says that it varies."""
-        yield person_certainty.certain_of_varying
-        if not column.varies:
-            yield person_certainty.certain_of_fixed
 
     def _become_leaves(self, groups: Sequence[Span]) -> None:
         """Put a leaf in the place of the deepest test above the leaves of each group."""

@@ -199,9 +199,7 @@ class Exposure(ValueMetric, AtMost):
     def _exposed_by_sums(self, case: ScoringContext, exposed: Mask) -> Mask:
         """The records of persons whose value follows from whose rows are whose, and the groups' rows of each value.
 
-        A value that may vary follows where a person must have it at least once. Both readings count, unless the policy
-        says that the secret varies. That it does not is seen in no table: one row can be mistyped. A record is exposed
-        for everybody who has it where it is for one of them.
+        A record is exposed for everybody who has it where it is for one of them.
         """
         found = np.zeros(len(case.table), dtype=bool)
         derived = self.scored == case.scored == "derived" and case.release.count_semantics == "exact"
@@ -210,23 +208,11 @@ class Exposure(ValueMetric, AtMost):
             return found
         values, judged = case.table.codes(case.secret.name), self.judged_values(case)
         group = np.unique(case.equivalence_class, return_inverse=True)[1].reshape(-1)
-        rows = person_certainty.RowsOfPersons(
-            person=persons.person,
-            leaf=group[persons.record][None, :],
-            value=values[persons.record],
-            rows=persons.rows,
-            n_persons=persons.size,
-            n_values=len(case.secret.domain),
+        result = person_certainty.certain_of_persons(
+            persons, group, values, len(case.secret.domain), insiders=self.insiders, varies=case.secret.varies
         )
-        readings = [person_certainty.certain_of_varying]
-        readings += [] if case.secret.varies else [person_certainty.certain_of_fixed]
-        unanswered = False
-        for certain_of in readings:
-            result = certain_of(rows, rows.composition, insiders=self.insiders)
-            certain = (result.certain & judged)[persons.person, values[persons.record]]
-            found[persons.record[certain]] = True
-            unanswered |= bool((result.open & judged).any())
-        if unanswered and (self.allow or self.average or not (found | exposed).any()):
+        found[persons.record[(result.certain & judged)[persons.person, values[persons.record]]]] = True
+        if (result.open & judged).any() and (self.allow or self.average or not (found | exposed).any()):
             raise InconclusiveError(
                 "whether somebody's value follows from the numbers of rows was not decided within the work allowed",
                 remedy="publish labels; or let groups have more persons, who have about as many rows each",

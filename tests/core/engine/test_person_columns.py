@@ -83,6 +83,24 @@ def test_what_a_row_is_settles_it(tmp_path: Path, changes: dict[str, Any], code:
     assert "persons#" not in result.out
 
 
+def test_a_limit_that_counts_rows_alone_is_not_judged_by_the_column(tmp_path: Path) -> None:
+    limits = [{"use": "k_anonymity", "at_least": 10}, {"use": "gain", "at_most": 5}]
+    result = command("audit", policy(tmp_path, VISITS, {"metrics": limits, "build.min_leaf": 120}))
+    assert result.code == 3
+    assert "could not be judged: gain@linking#ill" in result.out
+
+
+def test_a_column_that_an_engine_drops_is_asked_about(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    limits = [{"use": "k_anonymity", "at_least": 10}]
+    changes = {"metrics": limits, "build.min_leaf": 120, "data.source": {"use": "duckdb"}}
+    result = command("audit", policy(tmp_path, VISITS, changes))
+    assert result.code == 3
+    assert "persons#patient" in result.out
+    settled = command("audit", policy(tmp_path, VISITS, changes | {"data.rows": "people"}))
+    assert settled.code == 0
+
+
 def test_where_limits_hold_by_the_column_too_there_is_a_note(tmp_path: Path) -> None:
     limits = [{"use": "k_anonymity", "at_least": 10}]
     result = command("audit", policy(tmp_path, VISITS, {"metrics": limits, "build.min_leaf": 120}))

@@ -26,14 +26,15 @@ MOST_SHARE = 0.9
 
 
 def random_policy(folder: Path, rng: np.random.Generator) -> Path:
-    """Ten persons of one to three rows, most of them near to each other, and kADET with k = 2."""
+    """Ten persons of one to three rows, few of which have no id, most of them near to each other; kADET with k = 2."""
     lines = ["patient,age,ward,ill"]
     for person in range(10):
         age, ward, ill = int(rng.integers(10)), rng.choice(list("abc")), rng.random() < 0.5
         for _ in range(int(rng.integers(1, 4))):
             moved = rng.random() < 0.2
             value = ill if rng.random() < 0.95 else not ill
-            lines.append(f"p{person},{int(rng.integers(10)) if moved else age},{ward},{'yes' if value else 'no'}")
+            whose = "" if rng.random() < 0.05 else f"p{person}"
+            lines.append(f"{whose},{int(rng.integers(10)) if moved else age},{ward},{'yes' if value else 'no'}")
     if len({line.rsplit(",", 1)[1] for line in lines[1:]}) < 2:
         lines[1] = lines[1].rsplit(",", 1)[0] + (",no" if lines[1].endswith("yes") else ",yes")
     require = [{"use": "exposure", "insiders": 1}, {"use": "confidence", "at_most": MOST_SHARE}]
@@ -41,6 +42,7 @@ def random_policy(folder: Path, rng: np.random.Generator) -> Path:
         folder,
         {
             "data.columns": copy.deepcopy(COLUMNS),
+            "data.missing": [""],
             "build": {"use": "kadet", "k": 2, "prune": False, "require": require},
             "metrics": [{"use": "k_anonymity", "at_least": 2}],
         },
@@ -66,6 +68,8 @@ def check(folder: Path, seed: int) -> int:
         for each in (0, 1):
             with_it = {int(person) for person in persons.person[here & (value == each)]}
             assert len(with_it) <= MOST_SHARE * len(people)
+    persons = persons.with_strangers(table.weight)
+    leaf, value = routed.leaf[persons.record], table.codes("ill")[persons.record]
     cells = dict.fromkeys(zip(persons.person.tolist(), leaf.tolist(), value.tolist(), strict=True), 0)
     for cell, rows in zip(
         zip(persons.person.tolist(), leaf.tolist(), value.tolist(), strict=True), persons.rows.tolist(), strict=True

@@ -46,7 +46,7 @@ from leafgate.io.tables.typed_cells import (
 )
 from leafgate.kernel.components import DataSource, SourceFile
 from leafgate.kernel.large_table import LargeTable
-from leafgate.kernel.person_columns import suspected_persons
+from leafgate.kernel.person_columns import names_persons, suspected_persons
 from leafgate.kernel.persons import PersonRows, person_rows
 from leafgate.kernel.schema import Column, Schema
 from leafgate.kernel.table import CellCounts, Table, distinct_rows, make_table
@@ -511,11 +511,12 @@ def _table(records: RawRecords, schema: Schema, reading: _Reading, names: Sequen
     table = make_table(
         schema, typed[keep], weight[keep], counts_people=counts_people, rows=records.rows[keep], person=whose, ids=ids
     )
-    left_out, suspected = None, dict[str, PersonRows]()
-    if person is None and counts_people is None and data.rows is None:
+    left_out, suspected = None, dict[str, PersonRows | None]()
+    repeated = reading.repeated_identifiers(records, names, keep, missing)
+    if not _says_what_rows_are(data):
+        suspected |= {name: None for name in repeated if names_persons(name) and name not in raw}
         for name, whose_then in _suspected(raw, data, keep).items():
-            rows = make_table(schema, typed[keep], weight[keep], person=whose_then).person_rows
-            suspected |= {} if rows is None else {name: rows}
+            suspected[name] = make_table(schema, typed[keep], weight[keep], person=whose_then).person_rows
     if not complete.all():
         left_out = _incomplete(schema, typed, ~complete, weight, counts_people, records.rows, person)
     people = records.rows if counts_people is False else weight
@@ -524,11 +525,16 @@ def _table(records: RawRecords, schema: Schema, reading: _Reading, names: Sequen
         dropped=_people_dropped(people, ~complete, person),
         without_class=_people_dropped(people, unlabelled, person),
         commented=records.commented,
-        repeated_identifiers=reading.repeated_identifiers(records, names, keep, missing),
+        repeated_identifiers=repeated,
         sha256=records.sha256,
         incomplete=left_out,
         suspected=suspected,
     )
+
+
+def _says_what_rows_are(data: TableSource) -> bool:
+    """Does the policy say whose each row is, how many people it stands for, or that it is a person?"""
+    return bool(data.persons) or data.weight is not None or data.rows is not None
 
 
 def _suspected(raw: pd.DataFrame, data: TableSource, keep: NDArray[np.bool_]) -> dict[str, NDArray[np.int64]]:
@@ -632,6 +638,7 @@ def _large_table(stored: StoredRecords, schema: Schema, reading: _Reading, names
         dropped=int(patterns.rows[~keep].sum()),
         without_class=unlabelled,
         repeated_identifiers=repeated,
+        suspected={} if _says_what_rows_are(data) else dict.fromkeys(filter(names_persons, repeated)),
         sha256=stored.sha256,
         folder=stored.folder,
         most_records=sys.maxsize if reading.engine_table is None else reading.engine_table.engine.most_records,
