@@ -5,15 +5,16 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
 from command_line import leafgate as command
-from leafgate.api import InvalidError
+from leafgate.api import ABOUT_GROUPS, AtLeast, InvalidError, Score, ScoringContext, Unit
 from leafgate.kernel.person_columns import names_persons
 from survey import survey
 
@@ -83,11 +84,26 @@ def test_what_a_row_is_settles_it(tmp_path: Path, changes: dict[str, Any], code:
     assert "persons#" not in result.out
 
 
-def test_a_limit_that_counts_rows_alone_is_not_judged_by_the_column(tmp_path: Path) -> None:
-    limits = [{"use": "k_anonymity", "at_least": 10}, {"use": "gain", "at_most": 5}]
-    result = command("audit", policy(tmp_path, VISITS, {"metrics": limits, "build.min_leaf": 120}))
-    assert result.code == 3
-    assert "could not be judged: gain@linking#ill" in result.out
+class Sizes(AtLeast):
+    """The sizes of groups, by a metric that does not say that it counts persons."""
+
+    use: Literal["sizes"] = "sizes"
+    judges = ABOUT_GROUPS
+    groups_only = True
+    unit = Unit.PEOPLE
+
+    def score(self, case: ScoringContext) -> Score:
+        return Score(people=case.sizes)
+
+
+def test_a_limit_that_counts_rows_alone_is_not_judged_by_the_column() -> None:
+    table = pd.DataFrame(VISITS, columns=["patient", "ward", "ill"])
+    answers = np.where(table.pop("ill"), "yes", "no")
+    tree = DecisionTreeClassifier(min_samples_leaf=120, random_state=0).fit(table[["ward"]], answers)
+    audit = leafgate.audit(tree, table, answers, roles={"patient": "identifier"}, limits=[Sizes(at_least=10)])
+    [doubt] = [each for each in audit.report.findings if each.metric == "persons"]
+    assert audit.verdict == "inconclusive"
+    assert doubt.evidence["reason"].endswith("could not be judged: sizes@linking#class")
 
 
 def test_a_column_that_an_engine_drops_is_asked_about(tmp_path: Path) -> None:
@@ -136,8 +152,6 @@ def test_init_writes_the_role_person_and_proposes_limits_for_persons(tmp_path: P
 
 
 def test_python_takes_whose_the_rows_are() -> None:
-    from sklearn.tree import DecisionTreeClassifier
-
     table = pd.DataFrame(VISITS, columns=["patient", "ward", "ill"])
     answers = np.where(table["ill"], "yes", "no")
     tree = DecisionTreeClassifier(min_samples_leaf=60, random_state=0).fit(table[["ward"]], answers)

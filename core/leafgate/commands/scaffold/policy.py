@@ -335,14 +335,10 @@ def _shares_of_persons(draft: _Draft) -> SecretShares:
     if draft.person is None or "bins" in draft.spec:
         return of_rows
     known = pd.DataFrame({"person": draft.person_of, "value": draft.classes.astype(str).to_numpy()})
-    known = known[known["person"] >= 0].drop_duplicates()
-    people = known["person"].nunique()
-    aliases, texts = draft.spec.get("aliases", {}), known["value"].value_counts()
-    of_people = dict.fromkeys(of_rows.shares, 0.0)
-    for text, number in texts.items():
-        value = aliases.get(str(text), str(text))
-        of_people[value] = min(of_people.get(value, 0.0) + int(number) / people, 1.0)
-    shares = {value: max(share, of_people.get(value, 0.0)) for value, share in of_rows.shares.items()}
+    known["value"] = known["value"].replace(draft.spec.get("aliases", {}))
+    known = known[(known["person"] >= 0) & known["value"].isin(list(of_rows.shares))].drop_duplicates()
+    people, having = known["person"].nunique(), known["value"].value_counts()
+    shares = {value: max(share, int(having.get(value, 0)) / people) for value, share in of_rows.shares.items()}
     return replace(of_rows, people=people, shares=shares)
 
 

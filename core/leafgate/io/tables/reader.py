@@ -134,7 +134,7 @@ def read_columns(data: TableSource, schema: Schema, path: Path, key: str, engine
     """
     reading = _Reading(data, path, key, engine)
     wanted = [column.name for column in schema.columns]
-    counting = [*data.persons, *([] if data.weight is None else [data.weight[0]])]
+    counting = _counting_columns(data)
     problem = None
     with_counting = [name for name in data.columns if name in {*wanted, *counting}]
     for names in (wanted, with_counting, list(data.columns)):
@@ -269,7 +269,7 @@ class _Reading:
         """
         if self.frame is not None:
             return self.frame.records(names)
-        counting = {*self.data.persons, *([] if self.data.weight is None else [self.data.weight[0]])}
+        counting = _counting_columns(self.data)
         used = [name for name in names if name in schema or name in counting]
         counted = self._by_engine(lambda table: table.count_records(names, used, number_rows=number_rows))
         if counted is not None:
@@ -330,7 +330,7 @@ class _Reading:
         if records is not None and set(names) <= set(records.cells):
             person = persons_of_rows(records, self.data, self.place)[0]
             return {name: self._counted(records, name, person) for name in names}
-        counting = [*self.data.persons, *([] if self.data.weight is None else [self.data.weight[0]])]
+        counting = _counting_columns(self.data)
 
         def counted(table: EngineTable, name: str) -> pd.Series | None:
             try:
@@ -532,6 +532,11 @@ def _table(records: RawRecords, schema: Schema, reading: _Reading, names: Sequen
     )
 
 
+def _counting_columns(data: TableSource) -> list[str]:
+    """The columns that number the people, and the weight."""
+    return [*data.persons, *([] if data.weight is None else [data.weight[0]])]
+
+
 def _says_what_rows_are(data: TableSource) -> bool:
     """Does the policy say whose each row is, how many people it stands for, or that it is a person?"""
     return bool(data.persons) or data.weight is not None or data.rows is not None
@@ -539,14 +544,15 @@ def _says_what_rows_are(data: TableSource) -> bool:
 
 def _suspected(raw: pd.DataFrame, data: TableSource, keep: NDArray[np.bool_]) -> dict[str, NDArray[np.int64]]:
     """For each column that may number the people the number of its text in each row that stays; -1 where missing."""
-    asked = [name for name in raw.columns if not {"class", "sensitive", "key"} & {*data.columns[name].role}]
+    identifiers = frozenset(name for name in raw.columns if "identifier" in data.columns[name].role)
+    others = [name for name in raw.columns if not {"class", "sensitive", "key"} & {*data.columns[name].role}]
+    asked = [name for name in others if name in identifiers or names_persons(name)]
     codes = {}
     for name in asked:
         cells = raw[name].cat
         absent = np.flatnonzero(cells.categories.isin(list(missing_texts(raw[name], name, data))))
         own = cells.codes.to_numpy()[keep].astype(np.int64)
         codes[name] = np.where(np.isin(own, absent), -1, own)
-    identifiers = frozenset(name for name in asked if "identifier" in data.columns[name].role)
     texts = {name: raw[name].cat.categories for name in asked}
     return {name: codes[name] for name in suspected_persons(codes, texts, identifiers)}
 
