@@ -240,15 +240,15 @@ class _Search:
                 found += [] if witness is None else [witness]
         return part.with_witnesses(found)
 
-    def decide(self, part: _Part, told: tuple[Pair, ...] = (), first: int = 0) -> None:
+    def decide(self, part: _Part, earlier: tuple[Pair, ...] = (), first: int = 0) -> None:
         """Decide what one insider more is certain of, for each cell of a part from the first one.
 
         Args:
             part: the others, beside the insiders so far.
-            told: the pairs of these.
+            earlier: the pairs of these.
             first: the cell of the last of them: several insiders are tried in one order.
         """
-        is_last = len(told) + 1 == self.insiders
+        is_last = len(earlier) + 1 == self.insiders
         for cell in range(first, len(part.system.cell_class)):
             joint = int(part.system.cell_class[cell])
             if part.classes[joint] >= self.n_people or not part.system.size[joint]:
@@ -262,7 +262,7 @@ class _Search:
                 certain, found = self._certain(part, cell)
             part = part.with_witnesses(found)
             if certain is not None:
-                pairs = (*told, part.pair_of(cell))
+                pairs = (*earlier, part.pair_of(cell))
                 self._keep(pairs, part.pairs_of(certain))
                 if not is_last:
                     self.decide(replace(part.beside(cell), known=part.known | certain), pairs, cell)
