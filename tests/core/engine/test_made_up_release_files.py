@@ -388,6 +388,6 @@ def test_a_report_says_that_an_identifier_stands_in_several_rows(tmp_path: Path,
     content = (tmp_path / "people.csv").read_text()
     (tmp_path / "people.csv").write_text(content.replace("Person 1,", "Person 0,") if repeated else content)
     ended = leafgate("audit", tmp_path / "policy.yaml", "--json")
-    noted = [note for note in json.loads(ended.out)["notes"] if "'name' has" in note]
+    noted = [note for note in json.loads(ended.out)["notes"] if "identifier 'name'" in note]
     assert len(noted) == repeated
     assert "Person" not in ended.out
