@@ -36,8 +36,8 @@ def given_files(named: Policy | None, read: Policy) -> dict[str, GivenFile]:
         read: the policy with the files that are read.
 
     Returns:
-        `other` where the policy names a file that is there and has other bytes; `given` where there is nothing to
-        compare with. A file with the bytes of the one that is named is left out.
+        `other` where the policy names a file that is there and has other bytes, or whose bytes came through a pipe;
+        `given` where there is nothing to compare with. A file with the bytes of the one that is named is left out.
     """
     files = {} if named is None else named_files(named)
     given: dict[str, GivenFile] = {}
@@ -67,8 +67,8 @@ def read_digests(session: Session) -> dict[str, str]:
 
 
 def digest_of(path: Path | None) -> str | None:
-    """The SHA-256 of a file; None where it cannot be read."""
+    """The SHA-256 of a file; None where it cannot be read, or only once, as a pipe."""
     try:
-        return None if path is None else digest(path)
+        return None if path is None or path.is_fifo() else digest(path)
     except (OSError, ReleaseError):
         return None
