@@ -112,7 +112,8 @@ def run_case(seed: int, *, kind: str = "", repair: bool = False, limits: Limits 
         seed: decides everything.
         kind: of the model; one of RECIPES, drawn if empty.
         repair: is a model that fails repaired?
-        limits: in place of those that leafgate proposes, to try the harness itself; of fitted models alone.
+        limits: in place of those that leafgate proposes, to try the harness itself; of fitted models alone, on clean
+            tables.
     """
     rng = np.random.default_rng(seed)
     names = list(RECIPES)
@@ -126,7 +127,7 @@ def run_case(seed: int, *, kind: str = "", repair: bool = False, limits: Limits 
     other = rng.spawn(1)[0]  # so that what it decides leaves all else as it is
     changed = by_init and recipe.fit is not None and other.random() < 0.7
     reading = str(other.choice(READINGS)) if changed else ""
-    for change in (with_spellings, with_missing_secrets, with_several_rows):
+    for change in (with_spellings, with_missing_secrets, with_several_rows) if limits is None else ():
         people = change(people, rng.spawn(1)[0])
     how = ("init" if by_init else "audit") + (", harmless" if people.harmless or people.edges else "")
     how += f", {reading}" if reading else ""
