@@ -90,7 +90,7 @@ def test_a_loaded_regressor_predicts_numbers_and_has_no_probabilities(tmp_path: 
 def test_columns_of_lightgbm_are_found_under_the_names_of_the_table(tmp_path: Path) -> None:
     table = people()[["post code", "age"]]
     label = np.where(table["post code"] > 5_000, "far", "near")
-    fitted = lightgbm.LGBMClassifier(n_estimators=3, verbose=-1, n_jobs=1).fit(table, label)
+    fitted: Any = lightgbm.LGBMClassifier(n_estimators=3, verbose=-1, n_jobs=1).fit(table, label)
     for path in files_of(fitted, table, tmp_path):
         model = leafgate.load_model(path, classes=fitted.classes_)
         assert model.columns[0] == "post_code"

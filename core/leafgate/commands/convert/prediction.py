@@ -119,7 +119,7 @@ def _array(values: Sequence[Any]) -> NDArray[Any]:
     return array
 
 
-def load_model(path: str | Path, classes: Sequence[Any] | None = None) -> LoadedModel:
+def load_model(path: str | Path, classes: Sequence[Any] | NDArray[Any] | None = None) -> LoadedModel:
     """Load a model's file to predict by it; nothing in the file is run.
 
     Args:
