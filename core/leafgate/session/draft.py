@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from leafgate.errors import InvalidError, ReleaseError, nearest_name
 from leafgate.io.json import parse_number
+from leafgate.io.tables.cells import is_code
 from leafgate.io.tables.frames import cell_text
 from leafgate.ir.features import CategoryCodes, Feature, MissingIndicator, Numeric, Origin, Unresolved, known_by
 from leafgate.kernel.schema import Column, Role
@@ -521,14 +522,14 @@ class TableDraft:
         )
 
     def _list_domain(self, column: FrameColumn, texts: Sequence[str]) -> dict[str, Any]:
-        """What the policy says of a column of values; all of them where others have more, or the model's file has them.
+        """What the policy says of a column of values; all of them where others have more to take.
 
-        A file that lists them discloses them anyway.
+        All, too, where they would be read as numbers, and the model's file lists them, which discloses them anyway.
         """
         listed = _sorted(texts, column.kind)
         domain = list_domain(listed, _people_of(column), MODEL_GROUP)
         others_have_more = not {*self._texts_of_others(column.name)} <= {*column.occurring}
-        of_model = self.hints is not None and column.name in self.hints.listed
+        of_model = self.hints is not None and column.name in self.hints.listed and not any(map(is_code, texts))
         return {"values": listed} if not domain and (others_have_more or of_model) else domain
 
     def _lists_rare_values(self, column: FrameColumn) -> bool:
