@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from leafgate.lazy_loading import lazy_exports
 
 if TYPE_CHECKING:
+    from leafgate.commands.convert.prediction import LoadedModel as LoadedModel
+    from leafgate.commands.convert.prediction import load_model as load_model
     from leafgate.commands.repair.python import Repair as Repair
     from leafgate.commands.repair.python import repair as repair
     from leafgate.errors import DataError as DataError

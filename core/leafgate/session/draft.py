@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from leafgate.errors import InvalidError, ReleaseError, nearest_name
 from leafgate.io.json import parse_number
+from leafgate.io.tables.cells import is_code
+from leafgate.io.tables.frames import cell_text
 from leafgate.ir.features import CategoryCodes, Feature, MissingIndicator, Numeric, Origin, Unresolved, known_by
 from leafgate.kernel.schema import Column, Role
 from leafgate.models.lowering.encoding import POSITIONAL, Encoding, class_values, spellings
@@ -65,6 +67,8 @@ class ModelHints:
         people: how many people the roots of its trees count.
         takes_missing: does the file say where missing cells go?
         by_position: the columns of features that are named by their positions, where the table has as many columns.
+        listed: columns whose values it lists, each with a code, as the encoders of a pipeline do.
+        takes_unknown: those of them of which it also takes values that it does not list, as ones that it does not know.
 
     Without that, `fills_missing` and `people` are empty.
     """
@@ -81,6 +85,8 @@ class ModelHints:
     people: frozenset[int]
     takes_missing: bool
     by_position: Mapping[str, str]
+    listed: frozenset[str] = frozenset()
+    takes_unknown: frozenset[str] = frozenset()
 
 
 def columns_by_position(model: ModelIR, columns: Sequence[str]) -> dict[str, str]:
@@ -109,10 +115,10 @@ def model_hints(model: ModelIR, columns: Sequence[str], texts: Mapping[str, Sequ
     asked = asked_features(model)
     placed = {name: placing.of(feature) for name, feature in asked.items()}
     values = frozenset(each.value for each in placed.values() if each.value)
+    coded = [each.origin for each in asked.values() if isinstance(each.origin, CategoryCodes)]
     words = {word for feature in asked.values() for word in feature.chosen}
-    words |= {
-        word for each in asked.values() if isinstance(each.origin, CategoryCodes) for word in known_by(each.origin)
-    }
+    words |= {word for origin in coded for word in known_by(origin)}
+    listed = {placing.column_of(origin.column) for origin in coded}
     takes_missing = not model.unspecified_missing
     filled = {origin.column for origin in model.origins or () if origin is not None and _fills_missing(origin)}
     return ModelHints(
@@ -128,6 +134,8 @@ def model_hints(model: ModelIR, columns: Sequence[str], texts: Mapping[str, Sequ
         people=frozenset(_people_at_roots(model) if takes_missing else ()),
         takes_missing=takes_missing,
         by_position=by_position,
+        listed=frozenset(listed),
+        takes_unknown=frozenset(listed - {placing.column_of(one.column) for one in coded if one.otherwise is None}),
     )
 
 
@@ -338,8 +346,8 @@ class TableDraft:
             start = start.format("taken for an identifier and left out, for it has")
             return f"{start}; roles={{{column.name!r}: 'quasi_identifier'}} keeps it"
         if self._lists_rare_values(column):
-            start = start.format("the policy lists")
-            return f"{start}, because `test` or `control` has more; give coarser values, or keep the policy to yourself"
+            start = start.format("the policy that `audit.to_policy` writes lists")
+            return f"{start}; give coarser values, or keep that policy to yourself"
         return ""
 
     @cached_property
@@ -439,6 +447,8 @@ class TableDraft:
             if role not in get_args(Role):
                 remedy = nearest_name(role, get_args(Role), f"choose among {', '.join(get_args(Role))}")
                 raise InvalidError(f"there is no role {role!r}", place=f"roles[{name!r}]", remedy=remedy)
+        if not isinstance(values := spec.get("values", ()), str) and any(map(_is_number, values)):
+            spec["values"] = [_value_text(value) for value in values]
         return {**spec, "role": roles} if roles else spec
 
     def _roles_of(self, column: FrameColumn) -> list[str]:
@@ -460,7 +470,7 @@ class TableDraft:
         spec: dict[str, Any] = {"role": roles[0] if len(roles) == 1 else roles}
         rest = {key: value for key, value in declared.items() if key != "role"}
         if UNTYPED_ROLES & set(roles) or {"values", "bounds", "bins"} & set(rest):
-            return spec | rest
+            return spec | self._with_unknown(column.name, roles, rest)
         if self.release is not None and column.name in self.release.schema:
             return spec | _domain_of(self.release.schema[column.name], self._texts_of(column)) | rest
         texts = self._texts_of(column)
@@ -476,6 +486,19 @@ class TableDraft:
             return spec | _secret_domain(column, texts, numbers) | rest
         domain = bounds_domain(numbers, int((column.codes >= 0).sum()))
         return spec | (self._whole_numbers(column, domain) or domain) | rest
+
+    def _with_unknown(self, name: str, roles: Sequence[str], declared: dict[str, Any]) -> dict[str, Any]:
+        """What the caller says of a column, whose `values` have those of other people that the model does not know.
+
+        The model takes these as it takes any value that it does not know. A secret has the caller's values alone.
+        """
+        takes_unknown = self.hints is not None and name in self.hints.takes_unknown
+        as_given = bool({"sensitive", "class"} & {*roles}) or bool(declared.get("ordered"))
+        if not takes_unknown or as_given or "values" not in declared:
+            return declared
+        known = {*declared["values"], *declared.get("aliases", ()), *self.aliases.get(name, ())}
+        more = [text for text in dict.fromkeys(self._texts_of_others(name)) if text not in known]
+        return {**declared, "values": [*declared["values"], *more]}
 
     def _whole_numbers(self, column: FrameColumn, domain: Mapping[str, Any]) -> dict[str, Any]:
         """The whole numbers within public bounds as `values`, where the model takes one that comes to 0 for missing.
@@ -499,11 +522,15 @@ class TableDraft:
         )
 
     def _list_domain(self, column: FrameColumn, texts: Sequence[str]) -> dict[str, Any]:
-        """What the policy says of a column of values; all of them where others have more than the table to take."""
+        """What the policy says of a column of values; all of them where others have more to take.
+
+        All, too, where they would be read as numbers, and the model's file lists them, which discloses them anyway.
+        """
         listed = _sorted(texts, column.kind)
         domain = list_domain(listed, _people_of(column), MODEL_GROUP)
         others_have_more = not {*self._texts_of_others(column.name)} <= {*column.occurring}
-        return domain if domain or not others_have_more else {"values": listed}
+        of_model = self.hints is not None and column.name in self.hints.listed and not any(map(is_code, texts))
+        return {"values": listed} if not domain and (others_have_more or of_model) else domain
 
     def _lists_rare_values(self, column: FrameColumn) -> bool:
         """Does the policy name the rare values of the table, which the caller did not list?"""
@@ -536,6 +563,16 @@ class TableDraft:
         if len(known) > MAX_CLASSES:
             raise InvalidError(f"has more than {MAX_CLASSES} different values, which are no classes", place="y")
         return {"values": _sorted(list(known), column.kind)}
+
+
+def _is_number(value: object) -> bool:
+    """Is it a number or a truth value, which a policy has as a text?"""
+    return isinstance(value, int | float | np.number | np.bool_)
+
+
+def _value_text(value: Any) -> Any:
+    """A number or truth value as the text that a policy has for it; anything else as it is."""
+    return cell_text(value.item() if isinstance(value, np.generic) else value) if _is_number(value) else value
 
 
 def _numbers_of_column(feature: str, column: FrameColumn, *, is_coded: bool) -> dict[str, Any]:

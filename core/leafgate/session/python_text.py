@@ -5,6 +5,7 @@ The report itself has the words of the command line, so that its bytes are those
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import cycle
@@ -41,6 +42,17 @@ REPAIR_OPTIONS = frozenset({"--columns", "--effort", "--keep", "--time-limit"})
 
 REPAIRED = "`repair = leafgate.repair(audit)`, whose `repair.audit` is the audit of the new model"
 IN_TERMINAL = "in a terminal, with the files of `audit.to_policy(FOLDER)`"
+PHRASES = (
+    ("the policy or the data", "X, or the roles"),
+    ("(?:that )?the policy declares", "that `roles` declares"),
+    ("the policy does not have, or drops", "X does not have, or whose role drops it"),
+    ("the policy does not have", "X does not have"),
+    ("which the policy drops", "whose role drops it"),
+    ("column of the policy", "column of X"),
+    ("in the policy", "in `roles`"),
+)
+"""What errors say of a policy, and what they say of the arguments in its place."""
+
 OF_THE_POLICY = " This is in the policy that `audit.to_policy(FOLDER)` writes."
 
 
@@ -51,14 +63,21 @@ def error_in_python(error: LeafgateError, policy: JsonObject) -> LeafgateError:
 
 def problem_in_python(problem: Problem, policy: JsonObject) -> Problem:
     """A problem of an audit of a model in memory, with arguments in place of keys of its policy."""
-    hint = text_in_python(problem.hint.replace("the policy or the data", "X, or the roles"))
-    message = text_in_python(problem.message)
+    message, hint = map(_without_policy, (problem.message, problem.hint))
     argument, inner = _argument(problem.path or parse_path(problem.location, policy))
     if not argument:
         return replace(problem, message=message, hint=hint)
     column = argument == "roles" and inner
     location = f"roles: {format_path(inner)}" if column else f"{argument}{_below(inner)}"
     return replace(problem, location=location, message=message, hint=hint)
+
+
+def _without_policy(text: str) -> str:
+    """The text of an error with arguments in place of the policy, which the user has not written."""
+    text = text_in_python(text)
+    for of_policy, of_arguments in PHRASES:
+        text = re.sub(of_policy, of_arguments, text)
+    return text
 
 
 def report_in_python(report: Report) -> Report:

@@ -192,7 +192,7 @@ def test_a_model_that_asks_about_a_dropped_column_ends_in_one_error_without_a_ce
         audited_with_towns(tree_of_towns(), FOURS, roles={"town": "identifier"})
     assert refused.value.exit_code == 2
     assert str(refused.value).endswith(
-        ": 'town': the model asks about this column, which the policy drops (give it a role that is kept, such as "
+        ": 'town': the model asks about this column, whose role drops it (give it a role that is kept, such as "
         "quasi_identifier, or fit the model without it)"
     )
     assert str(refused.value).count("town") == 1
@@ -207,8 +207,8 @@ def test_other_people_with_texts_that_the_table_lacks_are_read_and_the_caller_is
     columns = parse_yaml(audit.to_policy().encode(), "policy.yaml")["data"]["columns"]
     assert columns["town"]["values"] == sorted({*FOURS, "elsewhere"})
     assert [warning for warning in audit.warnings if "town" in warning] == [
-        "X, column 'town': the policy lists many values that fewer than 10 people have each, because `test` or "
-        "`control` has more; give coarser values, or keep the policy to yourself"
+        "X, column 'town': the policy that `audit.to_policy` writes lists many values that fewer than 10 people have "
+        "each; give coarser values, or keep that policy to yourself"
     ]
     spec = {"role": "quasi_identifier", "values": columns["town"]["values"], "domain": "public"}
     declared = audited_with_towns(tree_of_towns(), FOURS, roles={"town": spec}, **{which: other})

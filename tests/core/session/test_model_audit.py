@@ -490,6 +490,7 @@ def test_a_mistake_is_named_without_a_cell(text: str, make: Callable[..., Any], 
         make(*fitted)
     assert not any(job in str(error.value) for job in JOBS[:3])
     assert "Traceback" not in str(error.value)
+    assert "the policy" not in str(error.value) or "policy" in text
     assert "policy.yaml" not in str(error.value)
 
 

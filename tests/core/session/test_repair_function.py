@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 import leafgate
 from command_line import leafgate as command
 from leafgate.app import document
+from leafgate.commands.convert.prediction import SCRIPT
 from repairs import people
 
 LIMITS = {"k_anonymity": 10, "file_disclosure": 0}
@@ -38,9 +39,14 @@ def test_a_repaired_model_passes_and_is_what_the_command_line_writes(tmp_path: P
     ended = command("repair", tmp_path / "files/model.skops", *words)
     assert ended.code == 0
     assert repair.sentences[0] in ended.out
+    third = leafgate.repair(audit, out=tmp_path / "third.json", fit_anew=False, script=True)
+    assert third.content == (tmp_path / "other.json").read_bytes()
+    assert (tmp_path / "predict.py").read_bytes() == SCRIPT.read_bytes()
+    features = people(1, 200).drop(columns="class")
+    assert third.model is not None
     assert (
-        leafgate.repair(audit, out=tmp_path / "third.json", fit_anew=False).content
-        == (tmp_path / "other.json").read_bytes()
+        third.model.predict(features).tolist()
+        == leafgate.load_model(tmp_path / "third.json").predict(features).tolist()
     )
 
 
@@ -89,6 +95,10 @@ def test_what_cannot_be_repaired_is_said_before_anything_is_computed(tmp_path: P
     audit = audited(DecisionTreeClassifier(max_depth=1))
     with pytest.raises(leafgate.LeafgateError, match="end its name in one of"):
         leafgate.repair(audit, out=tmp_path / "new.xyz")
+    with pytest.raises(leafgate.LeafgateError, match="script: stands beside a file"):
+        leafgate.repair(audit, script=True)
+    with pytest.raises(leafgate.LeafgateError, match=r"script: predict\.py reads no file that ends so"):
+        leafgate.repair(audit, out=tmp_path / "new.skops", script=True)
     with pytest.raises(leafgate.LeafgateError, match="give the audit alone"):
         leafgate.repair(audit, limits=LIMITS)
     policy = Path(__file__).resolve().parents[3] / "policies/ward.yaml"

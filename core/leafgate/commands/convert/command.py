@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from leafgate.commands.convert.prediction import refuse_script, write_script
 from leafgate.console.options import DataRoot
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def convert(
     same = "; so does the new file" if witness is not None else ""
     say(f"  {_compared(model, witness, rows)}{same}")
     if script:
-        write_script(out)
+        say(write_script(out))
     return 0
 
 
@@ -91,31 +92,6 @@ def _writer(name: str, readers: Sequence[ModelReader]) -> ModelReader | None:
     if Path(name).suffix.lower() in {"", ".json"}:
         return None
     return model_writer(name, readers)
-
-
-SCRIPT = Path(__file__).with_name("predict.py")
-"""The script that answers for people by a neutral file; the same for every model."""
-
-
-def refuse_script(out: Path) -> None:
-    """PolicyError where the script cannot stand beside a file: it reads neutral files, and replaces no other file."""
-    from leafgate.api import PolicyError
-
-    if out.suffix.lower() not in {"", ".json"}:
-        raise PolicyError(f"{SCRIPT.name} reads no file that ends so", place="--script", remedy="end OUT in .json")
-    beside = out.with_name(SCRIPT.name)
-    if beside.exists() and beside.read_bytes() != SCRIPT.read_bytes():
-        raise PolicyError(f"{beside} is there, and is another file", place="--script", remedy="move or delete it")
-
-
-def write_script(out: Path) -> None:
-    """Write the script beside a new file, and say how it is run."""
-    from leafgate.console.output import say
-    from leafgate.io.files import EVERYONE, write_file
-
-    beside = out.with_name(SCRIPT.name)
-    write_file(beside, SCRIPT.read_bytes(), EVERYONE)
-    say(f"{beside}: answers for people by NumPy alone: python {SCRIPT.name} {out.name} PEOPLE.csv > ANSWERS.csv")
 
 
 def _content(new: ModelIR, given: Path, name: str, writer: ModelReader | None, readers: Sequence[ModelReader]) -> bytes:
@@ -238,7 +214,7 @@ def scrub(
             f"no table has shown what is {result}: audits ask for their `encoding`; scrubbed with --policy, they do not"
         )
     if script:
-        write_script(out)
+        say(write_script(out))
     return 0
 
 

@@ -20,7 +20,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ def load(path: str | Path) -> Model:
 
 
 class Model:
-    """A model as its file has it.
+    """A model as its file has it; `empty_is_missing`: an empty text is a missing cell, and no value.
 
     Attributes:
         classes: The classes it predicts; none where it predicts numbers.
@@ -54,7 +54,7 @@ class Model:
         has_scores: Does it answer scores of classes, too?
     """
 
-    def __init__(self, document: Mapping[str, Any]) -> None:
+    def __init__(self, document: Mapping[str, Any], *, empty_is_missing: bool = True) -> None:
         self.classes: tuple[str, ...] = tuple(document["classes"])
         self._width = max(len(self.classes), 1)
         self._says, self._combine, self._base = document["says"], document["combine"], document["base"]
@@ -65,7 +65,8 @@ class Model:
         asked = sorted({feature for tree in self._trees for feature in tree.feature.tolist()} - {LEAF})
         self._place = np.zeros(len(names) + 1, dtype=np.int64)
         self._place[asked] = np.arange(len(asked))
-        self._features = [Feature(names[i], origins[i], groups, self._sets(i)) for i in asked]
+        gaps: set[Any] = {None, ""} if empty_is_missing else {None}
+        self._features = [Feature(names[i], origins[i], groups, self._sets(i), gaps) for i in asked]
         self.columns = tuple(dict.fromkeys(each.column for each in self._features))
         has_shares = self._says in {"shares", "counts", "scores"} or self._counted or self._combine == "vote"
         self.has_scores = bool(self.classes) and has_shares and document.get("link", "softmax") == "softmax"
@@ -104,15 +105,13 @@ class Model:
     def _rows(self, people: Columns | Sequence[Mapping[str, Any]]) -> Rows:
         """What each feature is of each person."""
         if isinstance(people, Mapping):
-            missing = [name for name in self.columns if name not in people]
-            columns: Columns = people
             n = len(next(iter(people.values()), ()))
+            columns = {name: people[own] for name, own in columns_called(self.columns, people).items()}
         else:
-            missing = [name for name in self.columns if any(name not in person for person in people)]
-            columns = {} if missing else {name: [person[name] for person in people] for name in self.columns}
             n = len(people)
-        if missing:
-            raise ValueError(f"the model asks about columns that are not there: {', '.join(missing)}")
+            there = [name for name in (people[0] if n else self.columns) if all(name in each for each in people)]
+            called = columns_called(self.columns, there)
+            columns = {name: [person[own] for person in people] for name, own in called.items()}
         return Rows([each.cells(columns[each.column]) for each in self._features], self._place, n)
 
     def _votes(self, rows: Rows, combine: str) -> tuple[Array, Array]:
@@ -162,6 +161,26 @@ class Model:
         for tree in self._trees:
             total = total + np.append(tree.says[:, 0], np.nan)[tree.leaves(rows)]
         return total / len(self._trees) if self._combine == "mean_per_tree" else total
+
+
+def columns_called(asked: Sequence[str], names: Collection[str]) -> dict[str, str]:
+    """What a table calls the columns that a model asks about; ValueError where it lacks one.
+
+    A table has a column also where the model has its name as libraries write it that do not take all signs.
+    """
+    by_spelling: dict[str, list[str]] = {}
+    for name in names:
+        for spelling in _spellings(name):
+            by_spelling.setdefault(spelling, []).append(name)
+    found = {name: [name] if name in names else by_spelling.get(name, []) for name in asked}
+    if missing := [name for name, listed in found.items() if len(listed) != 1]:
+        raise ValueError(f"the model asks about columns that are not there: {', '.join(missing)}")
+    return {name: listed[0] for name, listed in found.items()}
+
+
+def _spellings(name: str) -> set[str]:
+    """A column's name as LightGBM writes it, which takes no spaces, and as skl2onnx does."""
+    return {name.replace(" ", "_"), re.sub(r"^([0-9])", r"_\1", re.sub(r"[^\w+]", "_", name))}
 
 
 class Tree:
@@ -221,7 +240,7 @@ def _rows_of_numbers(rows: Sequence[Sequence[float] | None]) -> Array:
 class Cells:
     """What a feature is of each person: a number, NaN where missing; and the text where tests name texts."""
 
-    def __init__(self, numbers: Array, texts: Sequence[str] | None = None, text_of: Array = None) -> None:
+    def __init__(self, numbers: Array, texts: Sequence[str | None] | None = None, text_of: Array = None) -> None:
         self.numbers, self.texts, self.text_of = numbers, texts, text_of
 
 
@@ -241,9 +260,12 @@ class Rows:
 
 
 class Feature:
-    """How a feature is made of a column; `sets` are the categories that tests name."""
+    """How a feature is made of a column; `sets` are the categories that tests name, `gaps` what is a missing cell."""
 
-    def __init__(self, name: str, origin: Mapping[str, Any] | None, groups: Sequence[Any], sets: set[Any]) -> None:
+    def __init__(
+        self, name: str, origin: Mapping[str, Any] | None, groups: Sequence[Any], sets: set[Any], gaps: set[Any]
+    ) -> None:
+        self._gaps = gaps
         self._origin: Mapping[str, Any] = {"kind": "number", "column": name} if origin is None else origin
         self.column: str = name if self._origin["kind"] == "unknown" else self._origin["column"]
         self._texts = any(isinstance(each, str) for each in sets)
@@ -260,7 +282,7 @@ class Feature:
             return self._of_texts(column)
         if kind == "absent":
             there, gone = (_number_in_file(self._origin[key]) for key in ("there", "gone"))
-            return Cells(np.array([gone if _is_missing(cell) else there for cell in column], dtype=np.float64))
+            return Cells(np.array([gone if self._is_missing(cell) else there for cell in column], dtype=np.float64))
         numbers = np.array([self._number(cell, row) for row, cell in enumerate(column, 1)], dtype=np.float64)
         made = numbers
         with np.errstate(all="ignore"):
@@ -272,18 +294,18 @@ class Feature:
 
     def _of_texts(self, column: Sequence[Any]) -> Cells:
         """The code of each text, and the texts themselves where tests name them."""
-        spelled = ["" if _is_missing(cell) else _spelled(cell) for cell in column]
+        spelled = [None if self._is_missing(cell) else _spelled(cell) for cell in column]
         texts = list(dict.fromkeys(spelled))
         place = {text: i for i, text in enumerate(texts)}
         text_of = np.array([place[text] for text in spelled], dtype=np.int64)
         codes = np.array([self._code(text) for text in texts], dtype=np.float64)
         return Cells(codes[text_of] if len(texts) else np.zeros(0), texts if self._texts else None, text_of)
 
-    def _code(self, text: str) -> float:
+    def _code(self, text: str | None) -> float:
         """The number of a value: of a missing one, of one that the model knows in some spelling, of any other."""
         if self._origin["kind"] != "coded":
-            return 0.0 if text else math.nan
-        if not text:
+            return math.nan if text is None else 0.0
+        if text is None:
             return _number_in_file(self._origin["missing"])
         if text in self._codes:
             return _number_in_file(self._codes[text])
@@ -299,7 +321,7 @@ class Feature:
 
     def _number(self, cell: Any, row: int) -> float:
         """The number in a cell, NaN where it is missing."""
-        if _is_missing(cell):
+        if self._is_missing(cell):
             return math.nan
         if not isinstance(cell, str):
             return float(cell)
@@ -309,6 +331,9 @@ class Feature:
         if text.lower() in TRUTH:
             return TRUTH[text.lower()]
         raise ValueError(f"row {row} has no number in {self.column!r}; leave a missing cell empty")
+
+    def _is_missing(self, cell: Any) -> bool:
+        return cell in self._gaps or cell != cell
 
 
 def _codes_of_group(codes: Sequence[Any], groups: Sequence[Mapping[str, int]]) -> dict[str, Any]:
@@ -322,10 +347,6 @@ def _number_in_file(number: Any) -> float:
     if number is None:
         return REFUSED
     return math.nan if number == "missing" else float(number)
-
-
-def _is_missing(cell: Any) -> bool:
-    return cell is None or cell == "" or cell != cell
 
 
 def _spelled(cell: Any) -> str:
@@ -375,10 +396,8 @@ def main() -> None:
         model = load(given.model)
         with open(given.people, newline="", encoding="utf-8-sig") as file:
             reader = csv.DictReader(file, restval="")
-            people = [{name: row[name] for name in model.columns if name in row} for row in reader]
-            names = reader.fieldnames or ()
-        if absent := [name for name in model.columns if name not in names]:
-            raise ValueError(f"the model asks about columns that are not there: {', '.join(absent)}")
+            called = columns_called(model.columns, reader.fieldnames or ())
+            people = [{name: row[own] for name, own in called.items()} for row in reader]
         gone = {*given.missing, ""}
         columns = {name: [None if row[name] in gone else row[name] for row in people] for name in model.columns}
         columns = columns or {"": [None] * len(people)}

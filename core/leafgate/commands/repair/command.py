@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leafgate.commands.convert.command import WithScript, refuse_script, write_script
+from leafgate.commands.convert.command import WithScript
+from leafgate.commands.convert.prediction import refuse_script, write_script
 from leafgate.console.options import DataRoot
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def repair(
     for line in result.lines:
         say(line)
     if script:
-        write_script(out)
+        say(write_script(out))
     say(policy_line(out, policy))
     if getattr(session.policy.build, "witness", None) is not None and witness is None:
         say("  and take `witness` out, or write what the new model answers: it is of the given model")

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leafgate.api.registry import load_plugins
+from leafgate.commands.convert.prediction import LoadedModel, refuse_script, write_script
 from leafgate.commands.repair.plan import repair_file
 from leafgate.commands.repair.result import RepairResult
 from leafgate.errors import InvalidError, ReleaseError
 from leafgate.io.files import EVERYONE, write_file
+from leafgate.io.tables.frames import Kind
+from leafgate.kernel.schema import Column
 from leafgate.lazy_loading import install_command
+from leafgate.models.lowering.encoding import Encoding, class_values
+from leafgate.models.reader import read_foreign
 from leafgate.models.writer import model_writer, writable_suffixes
 from leafgate.session.audit import Audit, AuditFiles, private_folder
 from leafgate.session.model_audit import audit as audit_model
@@ -24,6 +29,8 @@ from leafgate.session.run import Session
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from leafgate.ir.model_readers import ModelReader
 
 NEUTRAL = ".json"
 """The ending of neutral files, which every model that is read can be written as."""
@@ -59,6 +66,11 @@ class Repair:
         """Is there a new model, which passes?"""
         return self.content is not None
 
+    @cached_property
+    def model(self) -> LoadedModel | None:
+        """The new model, with `predict` and `predict_proba`, its classes as in `y`; None where there is none."""
+        return None if self.content is None or self.audit.files is None else _loaded(self.audit.files)
+
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the use of each candidate against its tightest limit on people.
 
@@ -90,6 +102,7 @@ def repair(
     time_limit: float | None = None,
     fit_anew: bool = True,
     columns: str = "used",
+    script: bool = False,
     **options: Any,
 ) -> Repair:
     """Find the most useful model in place of a given one that keeps every limit of its audit.
@@ -108,6 +121,7 @@ def repair(
         fit_anew: whether trees may be grown and the model's estimator fitted on the table; otherwise it is only cut.
         columns: what a tree that is grown anew may ask about: the columns that the model takes (`used`), or `all`; the
             first sentence then names those that it does not take.
+        script: whether to write `predict.py` beside `out`, a neutral file (.json), which predicts by NumPy alone.
         options: of a model, the other arguments of `leafgate.audit`.
 
     Returns:
@@ -127,10 +141,8 @@ def repair(
     if given.files is None:
         remedy = "run leafgate repair MODEL --policy POLICY --out NEW"
         raise InvalidError("is by a policy of its own", place="audit", remedy=remedy)
-    target = None if out is None else Path(out)
     plugins = load_plugins()
-    if target is not None:
-        model_writer(target.name, plugins.readers)
+    target = _new_file(out, plugins.readers, script=script)
     if given.passed:
         return Repair(audit=given, sentences=("The model passes already, so nothing is changed.",))
     suffixes = writable_suffixes(plugins.readers)
@@ -142,11 +154,53 @@ def repair(
         return Repair(audit=given, sentences=(lines, *map(_sentence, result.lines)), candidates=result.candidates)
     if target is not None:
         write_file(target, result.content, EVERYONE)
+        if script:
+            write_script(target)
     again = audit_files(_with_model(given.files, name, result.content))
     sentences = tuple(map(_sentence, result.lines))
     return Repair(
         audit=again, content=result.content, name=name, path=target, sentences=sentences, candidates=result.candidates
     )
+
+
+def _new_file(out: str | Path | None, readers: Sequence[ModelReader], *, script: bool) -> Path | None:
+    """The file to write; an error where it, or the script beside it, cannot be written."""
+    if out is None and script:
+        raise InvalidError("stands beside a file", place="script", remedy="give `out`, a name that ends in .json")
+    if out is None:
+        return None
+    model_writer(Path(out).name, readers)
+    if script:
+        refuse_script(Path(out), "script")
+    return Path(out)
+
+
+def _loaded(files: AuditFiles) -> LoadedModel:
+    """The model of an audit in memory, whose classes are the values of the class in its table."""
+    read = read_foreign(files.contents[files.model], files.model, load_plugins().readers)
+    specs = files.document["data"]["columns"]
+    target = next(name for name, spec in specs.items() if "class" in spec["role"])
+    if not read.classes:
+        return LoadedModel(read, ())
+    encoding = files.document["build"].get("encoding", {}).get(target)
+    column = Column(
+        target,
+        frozenset({"class"}),
+        values=tuple(specs[target]["values"]),
+        aliases=specs[target].get("aliases", {}),
+    )
+    known = None if encoding is None else Encoding(**encoding)
+    texts = class_values(read.classes, known, column, files.model)
+    kind = next(column.kind for column in files.tables["path"].columns if column.name == target)
+    return LoadedModel(read, [_value(text, kind) for text in texts])
+
+
+def _value(text: str, kind: Kind) -> Any:
+    """The cell of a table that a text of this kind is of."""
+    if kind == "number":
+        number = float(text)
+        return int(number) if number.is_integer() else number
+    return text == "True" if kind == "truth" else text
 
 
 def _sentence(line: str) -> str:

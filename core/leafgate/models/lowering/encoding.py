@@ -55,6 +55,9 @@ def misread(feature: Feature, origin: Origin, column: Column, *, explicit: bool)
 WHICH = "give its `codes` under `build: {encoding: ...}`, or `{column: ...}` alone where it has the values themselves"
 
 
+LIST_VALUES = "list them as its `values` under `data: {columns: ...}`"
+
+
 def _may_be_codes(feature: Feature, origin: Numeric, column: Column) -> bool:
     """Are values that are numbers, but not 0, 1, 2, ..., only asked about where codes of as many values lie?"""
     numbers = [parse_number(value) for value in column.values or ()]
@@ -78,7 +81,7 @@ def _misspelt(known: frozenset[str], column: Column, see: See, *, whole: bool) -
     gone = frozenset(value for value in strange if value.strip() in MISSING_WORDS)
     if gone and column.missing:
         why = "the model knows a value that stands for missing cells, and missing cells besides"
-        return Unresolved(column.name, why, "take it from `data.missing`, so that it is a value in the policy too")
+        return Unresolved(column.name, why, "take it from `data.missing`, so that it is a value of the column too")
     merged = sum(column.aliases.get(value) in known for value in strange)
     if merged:
         why = f"the model knows {merged} value(s) that `aliases` make another value of, so its tests for them are lost"
@@ -337,7 +340,7 @@ def _to_schema(feature: Feature, origin: Origin, column: Column) -> Origin:
             name, "is asked for codes of the model's own, and the file does not say of what: give `codes`"
         )
     if isinstance(origin, Numeric) and feature.sets:
-        return Unresolved(name, "is asked for single values; the column needs `values` in the policy")
+        return Unresolved(name, "is asked for single values, and the column has no `values`", LIST_VALUES)
     if isinstance(origin, Numeric) and not column.numeric:
         numbers = {value: as_number(value) for value in column.values or ()}
         if not all(map(math.isfinite, numbers.values())):
@@ -347,7 +350,7 @@ def _to_schema(feature: Feature, origin: Origin, column: Column) -> Origin:
         coded = CategoryCodes(column.name, codes, None, absent)
         return with_zero_missing(coded) if origin.zero_is_missing else coded
     if isinstance(origin, CategoryCodes) and column.numeric:
-        return Unresolved(column.name, "the model takes it as values; the column needs `values` in the policy")
+        return Unresolved(column.name, "the model takes it as values, and it has no `values`", LIST_VALUES)
     if isinstance(origin, CategoryCodes):
         return CategoryCodes(column.name, _in_domain(origin, column), origin.otherwise, origin.missing)
     return origin

@@ -135,7 +135,7 @@ def lower_model(
 def _check_numbers(model: ModelIR, target: Column, place: str) -> None:
     """Numbers are predicted of a class of numbers, classes of any other."""
     if not model.classes and target.edges is None:
-        remedy = f"in the policy, give {target.name!r} `bins`, the edges of the intervals its numbers are told in"
+        remedy = f"give {target.name!r} `bins`, the edges of the intervals its numbers are told in"
         raise ReleaseError(f"predicts numbers, and {target.name!r} has none", place=place, remedy=remedy)
 
 

@@ -106,7 +106,7 @@ UNTOLD = [
     (("age", "school"), {}, "which stands for which"),
     (("age", "school_high"), {"weight": Encoding(column="age")}, "no tree asks about a feature 'weight'"),
     (("age", "school_high"), {"school_high": Encoding(column="school", value="higher")}, "outside the column's domain"),
-    (("age", "x"), {"x": Encoding(column="age", codes={"1": 2})}, "needs `values`"),
+    (("age", "x"), {"x": Encoding(column="age", codes={"1": 2})}, "has no `values`"),
 ]
 
 
