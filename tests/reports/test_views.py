@@ -17,14 +17,13 @@ import sarif_pydantic
 from jsonschema import Draft4Validator
 
 from command_line import leafgate
-from leafgate.app import document, findings_by_urgency, load_plugins, readable, summary
+from leafgate.app import document, findings_by_urgency, readable, summary
 from leafgate.commands.sheet.facts import SheetFacts
 from leafgate.commands.sheet.page import sheet_page
 from leafgate.commands.stored_report import StoredReport
 from leafgate.disclosure.text import finding_alarm
 from leafgate.kernel.findings import Report
 from leafgate.reports.svg_roc import FLOOR, LEFT, RIGHT, TOP, roc_figure
-from leafgate.session.report_formats import offered_formats
 from reports import FILES, HOSTILE, audited, renamed, view
 from survey import ALLOWED, survey, write_policy
 
@@ -474,8 +473,8 @@ def test_a_decision_comes_first_and_once_in_every_format(tmp_path: Path) -> None
     asked, fact = "To decide: The test table is the table", "Noise is drawn anew"
     assert report["notes"][0].startswith(asked)
     report["notes"].append(fact)
-    texts = {name: view(report, name).decode() for name in offered_formats(load_plugins()) if name != "mlflow"}
-    texts["sheet"] = sheet_page(StoredReport(report, "0" * 64), SheetFacts()).decode()
+    texts = {name: view(report, name).decode() for name in FILES}
+    texts["sheet"] = sheet_page(StoredReport(document=report, sha256="0" * 64), SheetFacts()).decode()
     assert {name: text.count(asked) for name, text in texts.items()} == dict.fromkeys(texts, 1)
     for text in texts.values():
         assert text.index(asked) < (text.index(fact) if fact in text else len(text))
