@@ -429,4 +429,6 @@ def test_the_limits_on_membership_hold_for_large_leaves_and_not_for_small_ones(
         assert limits[broken] is False
     else:
         assert limits == {"membership_auc@loss_threshold": True, "membership_excluded@leaf_exclusion": True}
-        assert (report.verdict, report.release["leaves"] >= 12) == ("pass", True)
+        assert report.verdict == "pass"
+        assert report.release is not None
+        assert report.release["leaves"] >= 12
