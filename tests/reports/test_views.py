@@ -17,8 +17,12 @@ import sarif_pydantic
 from jsonschema import Draft4Validator
 
 from command_line import leafgate
-from leafgate.app import findings_by_urgency, readable, summary
+from leafgate.app import document, findings_by_urgency, readable, summary
+from leafgate.commands.sheet.facts import SheetFacts
+from leafgate.commands.sheet.page import sheet_page
+from leafgate.commands.stored_report import StoredReport
 from leafgate.disclosure.text import finding_alarm
+from leafgate.kernel.findings import Report
 from leafgate.reports.svg_roc import FLOOR, LEFT, RIGHT, TOP, roc_figure
 from reports import FILES, HOSTILE, audited, renamed, view
 from survey import ALLOWED, survey, write_policy
@@ -462,3 +466,23 @@ def test_odd_curves_stay_within_the_figure(fpr: list[float]) -> None:
     places = [tuple(map(float, point.split())) for point in figure.band.strip("MZ").split("L")]
     assert all(LEFT <= x <= RIGHT and TOP <= y <= FLOOR for x, y in places)
     assert len(figure.x_ticks) <= 7
+
+
+def test_a_decision_comes_first_and_once_in_every_format(tmp_path: Path) -> None:
+    report = audited(tmp_path, {"data.test": "people.csv"}, audience="public")
+    asked, fact = "To decide: The test table is the table", "Noise is drawn anew"
+    assert report["notes"][0].startswith(asked)
+    report["notes"].append(fact)
+    texts = {name: view(report, name).decode() for name in FILES}
+    texts["sheet"] = sheet_page(StoredReport(document=report, sha256="0" * 64), SheetFacts()).decode()
+    assert {name: text.count(asked) for name, text in texts.items()} == dict.fromkeys(texts, 1)
+    for text in texts.values():
+        assert text.index(asked) < (text.index(fact) if fact in text else len(text))
+
+
+def test_a_document_has_decisions_before_other_notes() -> None:
+    report = Report(
+        {"name": "p", "sha256": "0" * 64}, {}, None, [], {}, notes=["A fact."], auditor_notes=["To decide: A."]
+    )
+    assert document(report, "auditor")["notes"] == ["To decide: A.", "A fact."]
+    assert document(report, "public")["notes"] == ["A fact."]

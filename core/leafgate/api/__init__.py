@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from leafgate.kernel.arrays import Ids as Ids
     from leafgate.kernel.arrays import Mask as Mask
     from leafgate.kernel.arrays import Rows as Rows
+    from leafgate.kernel.belief import UNPLANTED as UNPLANTED
     from leafgate.kernel.belief import AttributeBelief as AttributeBelief
     from leafgate.kernel.belief import Belief as Belief
     from leafgate.kernel.belief import CellBelief as CellBelief

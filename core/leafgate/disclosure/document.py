@@ -37,6 +37,7 @@ from leafgate.disclosure.schema import (
     RemedyDocument,
     ReportDocument,
 )
+from leafgate.disclosure.text import decisions, statements
 from leafgate.io.json import JsonDocument
 from leafgate.kernel.evidence import AuditorOnly
 from leafgate.kernel.findings import FORMAT, Finding, Masking, Remedy, Report, SecondaryScore, Unit, VisibleTo
@@ -68,6 +69,7 @@ def report_document(report: Report, audience: Audience) -> ReportDocument:
     notes = [*report.notes, *(report.auditor_notes if audience == "auditor" else ())]
     notes += leakage_notes(report, findings) if audience == "public" else ()
     notes += [OUTSIDE_GUARANTEE] if hide_data else ()
+    notes = [*decisions(notes), *statements(notes)]
     return ReportDocument.of(
         {
             "format": FORMAT,

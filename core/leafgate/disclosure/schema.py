@@ -674,7 +674,7 @@ class ReportDocument(Document):
     versions: dict[str, str]
     """Versions of leafgate, Python, libraries and plugins."""
     notes: tuple[str, ...]
-    """Sentences about the whole audit."""
+    """Sentences about the whole audit; those that begin with `To decide:` come first."""
 
     @model_validator(mode="after")
     def _verdict_follows(self) -> Self:

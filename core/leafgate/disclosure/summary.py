@@ -13,6 +13,7 @@ from leafgate.disclosure.intervals import range_of
 from leafgate.disclosure.text import (
     MAX_NAME_LENGTH,
     audited_file,
+    decisions,
     file_words,
     finding_alarm,
     finding_headline,
@@ -23,6 +24,7 @@ from leafgate.disclosure.text import (
     people_words,
     release_words,
     remedy_lines,
+    statements,
     verdict_words,
     with_disclosures_once,
 )
@@ -293,12 +295,13 @@ def _lines(report: JsonObject) -> Iterator[str]:
         yield f"  release by {release_words(release)}, sha256 {release['sha256'][:16]}"
     if words := ledger_words(report):
         yield f"  {words}"
+    yield from (f"  {note}" for note in decisions(report["notes"]))
     if report["verdict"] == "fail":
         yield from (f"  who is affected: {sentence}" for sentence in who_is_affected(report))
     for finding in _with_remedies_once(with_disclosures_once(report["findings"])):
         yield from finding_lines(finding)
     yield from (f"  {line}" for line in idle_waiver_lines(report))
-    for note in report["notes"]:
+    for note in statements(report["notes"]):
         yield f"  note: {note}"
 
 

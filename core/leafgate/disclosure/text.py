@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from leafgate.io.json import JsonObject
 from leafgate.io.text import shorten
-from leafgate.kernel.findings import DERIVED_ALONE, GROUPS_ALONE, HIDDEN_CELLS, Limit
+from leafgate.kernel.findings import DERIVED_ALONE, GROUPS_ALONE, HIDDEN_CELLS, TO_DECIDE, Limit
 
 VERDICTS = {
     "pass": "PASS: every limit of the policy holds.",
@@ -97,6 +97,16 @@ def idle_waiver_lines(report: JsonObject) -> Iterator[str]:
     for waiver in report.get("waivers", ()):
         if waiver["status"] != "applied":
             yield f"waiver {waiver['id']} of {waiver['finding']} does not apply: {waiver['message']}"
+
+
+def decisions(notes: Sequence[str]) -> list[str]:
+    """The notes of a report that ask for a decision."""
+    return [note for note in notes if note.startswith(TO_DECIDE)]
+
+
+def statements(notes: Sequence[str]) -> list[str]:
+    """The notes of a report that ask for nothing."""
+    return [note for note in notes if not note.startswith(TO_DECIDE)]
 
 
 def with_disclosures_once(findings: Sequence[JsonObject]) -> list[JsonObject]:

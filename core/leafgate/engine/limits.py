@@ -32,7 +32,7 @@ from leafgate.engine.scores import (
 )
 from leafgate.engine.state import AuditState
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
-from leafgate.kernel.belief import Belief, CellBelief, PosteriorBelief, SecretBelief, secret_of
+from leafgate.kernel.belief import UNPLANTED, Belief, CellBelief, PosteriorBelief, SecretBelief, secret_of
 from leafgate.kernel.context import ScoringContext
 from leafgate.kernel.evidence import AuditorOnly, PeopleCount
 from leafgate.kernel.findings import (
@@ -117,7 +117,14 @@ def _limits(metric: Metric, state: AuditState) -> Iterator[Finding]:
     chosen = (result for result in state.attack_results if of in {None, result.attack.called})
     findings = [finding for result in chosen for finding in score_beliefs(metric, state, result)]
     nothing = inconclusive(metric, state, f"{metric.called}@{of or 'any'}", "there is no belief this metric can read")
-    yield from findings or [nothing]
+    able = {finding.secret for finding in findings if not _is_unplanted(finding)}
+    judged = [each for each in findings if of is not None or each.secret not in able or not _is_unplanted(each)]
+    yield from judged or [nothing]
+
+
+def _is_unplanted(finding: Finding) -> bool:
+    """Can the attack break the limit and not keep it, because it does not repeat itself on planted leaks?"""
+    return finding.evidence.get("problem") == UNPLANTED
 
 
 def score_beliefs(metric: Metric, state: AuditState, result: AttackResult, *, named: bool = True) -> Iterator[Finding]:

@@ -25,7 +25,7 @@ from leafgate.io.tables.digest import digest_records
 from leafgate.kernel.checks import AuditCheck
 from leafgate.kernel.components import AttackModel, Component
 from leafgate.kernel.evidence import AuditorOnly, PeopleCount
-from leafgate.kernel.findings import PERSONS, Finding, Report
+from leafgate.kernel.findings import PERSONS, TO_DECIDE, Finding, Report
 from leafgate.kernel.knowledge import Knows
 from leafgate.kernel.large_table import LargeTable
 from leafgate.kernel.options import digest
@@ -194,7 +194,7 @@ def _other_sources(policy: Policy) -> Iterator[str]:
         yield f"{len(policy.releases)} other {others} of these people, and who was in the table of each"
 
 
-OPEN_DOMAIN = "was taken from the data, and the release discloses it."
+OPEN_DOMAIN = "was taken from the data, and the release discloses it. Declare what could occur."
 EXTREME_BOUND = "occurs, and the release discloses it: so somebody has it. Declare rounder ones, for what could occur."
 WEIGHTED_ROWS = (
     "weighs rows, and weights are not people: wherever limits count people, each row is one person. A release may show "
@@ -213,7 +213,8 @@ REPEATED_IDENTIFIER = (
     "than the report says. Audit a table with one row for each person."
 )
 SAME_TEST_TABLE = (
-    "The test table is the table: accuracy and the like are of the people that the release was learned from."
+    "The test table is the table: accuracy and the like are of the people that the release was learned from. "
+    "Name other people."
 )
 NOT_INFERRED = (
     "is a secret input of the model, and no attack of the policy infers it: limits on inputs say nothing about it. "
@@ -247,7 +248,7 @@ def report_of(
     private = covers_data(policy.build.guarantees if artifact is None else artifact.release.guarantee)
     doubted = {finding.id for finding in findings if finding.metric == PERSONS}
     repeated = [
-        f"Some values of the identifier {name!r} {REPEATED_IDENTIFIER}"
+        f"{TO_DECIDE}Some values of the identifier {name!r} {REPEATED_IDENTIFIER}"
         for name in table.repeated_identifiers
         if name not in table.suspected
     ]
@@ -255,7 +256,7 @@ def report_of(
         from leafgate.engine.person_columns import persons_note
 
         settled = {name: rows for name, rows in table.suspected.items() if f"{PERSONS}#{name}" not in doubted}
-        repeated += [persons_note(name, rows) for name, rows in settled.items() if rows is not None]
+        repeated += [f"{TO_DECIDE}{persons_note(name, rows)}" for name, rows in settled.items() if rows is not None]
     open_domains = [column.name for column in table.schema.columns if not column.declared and "key" not in column.roles]
     return Report(
         policy={**identity, **policy.origin.facts, **_plugin_files(plugins)},
@@ -273,10 +274,10 @@ def report_of(
             *_drawn_once(artifact),
             *_training_declared(artifact),
             *_inputs_not_inferred(policy, artifact, table.schema, findings),
-            *([SAME_TEST_TABLE] if files.same_test else []),
+            *([f"{TO_DECIDE}{SAME_TEST_TABLE}"] if files.same_test else []),
             *(f"{name} {TRIED}" for name in plugins.tried),
             *([] if private else repeated),
-            *(f"The domain of {name!r} {OPEN_DOMAIN}" for name in open_domains),
+            *(f"{TO_DECIDE}The domain of {name!r} {OPEN_DOMAIN}" for name in open_domains),
         ],
         auditor_notes=[*_extremes_declared(table), *(repeated if private else [])],
         **waivers,
@@ -300,7 +301,7 @@ def _extremes_declared(table: Table | LargeTable) -> Iterator[str]:
         reached = " and the ".join(name for name, (bound, n) in ends.items() if bound == n and n not in nobodys)
         if reached:
             what = "bins" if column.bins else "bounds"
-            yield f"The declared {what} of {column.name!r} end at the {reached} number that {EXTREME_BOUND}"
+            yield f"{TO_DECIDE}The declared {what} of {column.name!r} end at the {reached} number that {EXTREME_BOUND}"
 
 
 def _weights_declared(policy: Policy) -> Iterator[str]:
@@ -328,7 +329,7 @@ def _inputs_not_inferred(
     inferred = {finding.secret for finding in findings if finding.attack in asking} - {None}
     if artifact is not None and inferred:
         inputs = secret_inputs(artifact.release, schema)
-        yield from (f"{name!r} {NOT_INFERRED}" for name in inputs if name not in inferred)
+        yield from (f"{TO_DECIDE}{name!r} {NOT_INFERRED}" for name in inputs if name not in inferred)
 
 
 def _drawn_once(artifact: SealedRelease | None) -> list[str]:

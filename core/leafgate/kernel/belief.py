@@ -132,6 +132,10 @@ class CellBelief(PosteriorBelief):
     estimates: NDArray[Any] | None = field(default=None, kw_only=True)
 
 
+UNPLANTED = "the attack does not repeat itself on planted leaks, so it is not known whether it would have seen one"
+"""The `insufficient` of a Score of such an attack; limits that name no attack are judged by the others, if any."""
+
+
 @dataclass(frozen=True)
 class MembershipBelief(Belief):
     """How likely each of `AdversaryKnowledge.candidates` is to be in the table that the release was made from.
@@ -148,7 +152,7 @@ class MembershipBelief(Belief):
             in the table, where it can state them.
         planted: repeats the attack on a leak of known size, so that a metric can tell whether the attack would have
             seen one: the arguments are the share of members, in [0, 1], whose membership leaks, and the number of the
-            repetition, from 0. None where the attack cannot do that; no limit on it is then kept for certain.
+            repetition, from 0. None where the attack cannot do that; it breaks limits then, and keeps none.
     """
 
     scores: NDArray[Any]

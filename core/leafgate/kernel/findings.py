@@ -129,6 +129,8 @@ UNLIMITED = "unlimited"
 """The finding about a policy whose limits protect nobody."""
 PERSONS = "persons"
 """The finding about a column that may number the people, of which the policy says nothing."""
+TO_DECIDE = "To decide: "
+"""How a note begins that asks the owner of the policy for a decision; every format shows it before all others."""
 SPELLING = "spelling"
 """The finding about values of a secret or a class that may be one value in several spellings."""
 Verdict = Literal["pass", "fail", "inconclusive"]

@@ -72,7 +72,8 @@ class Score:
         interval: the lowest and the highest number that `value` could be, where it is an estimate. A limit that holds
             for all of it is kept, one that holds for none of it is broken, and between the two it is inconclusive.
         insufficient: why a limit that this score keeps may be broken all the same, such as too few candidates: the
-            finding is then inconclusive for that reason. A limit that the score breaks stays broken.
+            finding is then inconclusive for that reason. A limit that the score breaks stays broken. If it is
+            `UNPLANTED`, a limit without `of` has no finding on this attack where there is one on another attack.
         largest: the largest value that any release of these people could have; None where that is not known. A limit
             above it could not be broken. Where that is why the score is `insufficient`, the limit passes all the same
             beside another one about the same secret, by the same metric, that passes and that half of its own largest

@@ -14,11 +14,13 @@ from markupsafe import Markup, escape
 from leafgate.disclosure.summary import finding_state, findings_by_urgency, in_short, plain_meaning
 from leafgate.disclosure.text import (
     audited_file,
+    decisions,
     idle_waiver_lines,
     number_words,
     people_words,
     quoted_name,
     release_words,
+    statements,
     verdict_words,
 )
 from leafgate.io.json import JsonDocument, JsonObject
@@ -141,6 +143,8 @@ def template_context(report: JsonObject) -> JsonDocument:
         "counts": {"title": COUNTS_TITLE, "tables": counts[:MAX_TABLES], "more": max(len(counts) - MAX_TABLES, 0)},
         "guesses": report.get("guesses", [])[:MAX_FIGURES],
         "hidden_guesses": _hides_guesses(report),
+        "decisions": decisions(report["notes"])[:MAX_LISTED],
+        "notes": statements(report["notes"]),
         "idle": list(idle_waiver_lines(report))[:MAX_LISTED],
         "in_short": [(heading, lines) for heading, lines in in_short(report) if lines],
         "meaning": meaning(report),

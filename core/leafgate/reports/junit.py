@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from leafgate.disclosure.summary import finding_state
-from leafgate.disclosure.text import audited_file, idle_waiver_lines
+from leafgate.disclosure.text import audited_file, decisions, idle_waiver_lines
 from leafgate.io.json import JsonObject
 from leafgate.io.text import LONGEST, clean
 from leafgate.reports.common import detail_lines, message, place, state_counts
@@ -27,8 +27,8 @@ def junit(report: JsonObject) -> bytes:
         SubElement(about, "property", {"name": name, "value": value})
     for finding in report["findings"]:
         _case(suite, report, finding)
-    if idle := [clean(line, 4 * LONGEST) for line in idle_waiver_lines(report)]:
-        SubElement(suite, "system-out").text = "\n".join(idle)
+    if lines := [*decisions(report["notes"]), *idle_waiver_lines(report)]:
+        SubElement(suite, "system-out").text = "\n".join(clean(line, 4 * LONGEST) for line in lines)
     indent(root)
     text: str = tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from leafgate.disclosure.questions import Question, questions_not_asked
 from leafgate.disclosure.summary import finding_state, findings_by_urgency, how_affected, least_affected
-from leafgate.disclosure.text import audited_file, file_words, idle_waiver_lines, number_words, quoted_name
+from leafgate.disclosure.text import audited_file, decisions, file_words, idle_waiver_lines, number_words, quoted_name
 from leafgate.io.json import JsonObject
 from leafgate.io.text import LONGEST, clean
 
@@ -23,11 +23,12 @@ CODE_IN_BRACKETS = re.compile(r"\s*\(`[^`]*`\)")
 
 
 def manager(report: JsonObject) -> bytes:
-    """One paragraph in plain words, and a line below it that says which file it is about."""
+    """One paragraph in plain words, the decisions that it waits for above it, and below it the file it is about."""
     file = audited_file(report)
     warning = f"{FOR_AUDITORS} " if report["audience"] == "auditor" else ""
-    lines = [warning + manager_paragraph(report), *([f"File {file_words(file)}"] if file else [])]
-    return "".join(f"{clean(line, MAX_PARAGRAPH)}\n" for line in lines).encode()
+    asked = [note.replace("`", "") for note in decisions(report["notes"])]
+    lines = [*asked, manager_paragraph(report), *([f"File {file_words(file)}"] if file else [])]
+    return "".join(f"{clean(line, MAX_PARAGRAPH)}\n" for line in (warning + lines[0], *lines[1:])).encode()
 
 
 def manager_paragraph(report: JsonObject) -> str:

@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from leafgate.disclosure.summary import finding_state, findings_by_urgency, in_short, plain_meaning
 from leafgate.disclosure.text import (
     audited_file,
+    decisions,
     idle_waiver_lines,
     ledger_words,
     people_words,
     quoted_name,
+    statements,
     verdict_words,
 )
 from leafgate.io.json import JsonObject
@@ -47,6 +49,7 @@ def markdown(report: JsonObject) -> bytes:
 def _lines(report: JsonObject) -> Iterator[str]:
     yield f"# {markdown_text(report['policy']['name'])}: {markdown_text(verdict_words(report))}"
     yield ""
+    yield from (f"- {markdown_text(note)}" for note in decisions(report["notes"])[:MAX_LISTED])
     release, data = report["release"], report["data"]
     if file := audited_file(report):
         what = f"{markdown_text(quoted_name(file['name']))} ({markdown_text(file['format'])})"
@@ -132,7 +135,7 @@ def _counts(report: JsonObject) -> Iterator[str]:
 
 def _ending(report: JsonObject) -> Iterator[str]:
     yield ""
-    items = [*idle_waiver_lines(report), *report["notes"], *meaning(report)]
+    items = [*idle_waiver_lines(report), *statements(report["notes"]), *meaning(report)]
     yield from (f"> {markdown_text(line)}  " for line in items[:MAX_LISTED])
     yield ""
     yield from (

@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 from leafgate.disclosure.questions import questions_not_asked
 from leafgate.disclosure.summary import finding_state, findings_by_urgency, in_short
-from leafgate.disclosure.text import audited_file, idle_waiver_lines, people_words, quoted_name, release_words
+from leafgate.disclosure.text import (
+    audited_file,
+    decisions,
+    idle_waiver_lines,
+    people_words,
+    quoted_name,
+    release_words,
+)
 from leafgate.io.json import JsonObject
 from leafgate.reports.common import command, reproduction_note, sentence
 from leafgate.reports.interpretation import BOUNDS, method_lines
@@ -27,6 +34,8 @@ def _lines(report: JsonObject) -> Iterator[str]:
     yield from ("## Privacy audit", "")
     if report["audience"] == "auditor":
         yield from (FOR_AUDITORS, "")
+    asked = [f"- {markdown_text(note)}" for note in decisions(report["notes"])[:MAX_LIMITS]]
+    yield from (*asked, "") if asked else ()
     yield from (markdown_text(outcome_words(report)), "")
     yield from ("| | |", "| --- | --- |")
     yield from (f"| {name} | {text} |" for name, text in _facts(report))

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from pydantic import JsonValue
 
 from leafgate.disclosure.summary import finding_state, findings_by_urgency
-from leafgate.disclosure.text import audited_file, idle_waiver_lines
+from leafgate.disclosure.text import audited_file, decisions, idle_waiver_lines
 from leafgate.io.json import JsonDocument, JsonObject, readable
 from leafgate.io.text import LONGEST, clean
 from leafgate.reports.common import (
@@ -51,7 +51,7 @@ def sarif(report: JsonObject) -> bytes:
             for finding in findings
             if finding_state(finding) != "passed"
         ],
-        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": _idle(report)}],
+        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": _notifications(report)}],
         "properties": _properties(report),
     }
     return readable({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
@@ -83,9 +83,9 @@ def _file_uri(file: Mapping[str, str]) -> str:
     return quote(clean(file["name"]), safe="")
 
 
-def _idle(report: JsonObject) -> list[JsonDocument]:
-    """The waivers that do not apply, as notifications: they are no problem of the release, and so no results."""
-    items = [clean(line, 4 * LONGEST) for line in idle_waiver_lines(report)]
+def _notifications(report: JsonObject) -> list[JsonDocument]:
+    """Decisions to make and waivers that do not apply: they are no problems of the release, and so no results."""
+    items = [clean(line, 4 * LONGEST) for line in (*decisions(report["notes"]), *idle_waiver_lines(report))]
     return [{"level": "warning", "message": {"text": line}} for line in items]
 
 

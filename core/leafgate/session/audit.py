@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document
 from leafgate.disclosure.summary import in_short, summary
-from leafgate.disclosure.text import finding_alarm, limit_words, number_words
+from leafgate.disclosure.text import decisions, finding_alarm, limit_words, number_words
 from leafgate.engine.report import Audit as EngineAudit
 from leafgate.errors import InvalidError, OutputError
 from leafgate.folders import folder_files
@@ -124,7 +124,7 @@ class Audit(EngineAudit):
         artifact: the release that was audited; None if nothing could be built.
         seconds: how long each step took.
         trusted: the distributions that the policy trusts, whose plugins may draw the report; None where it trusts all.
-        warnings: what is doubtful about the policy, a sentence each.
+        warnings: the decisions that the public report asks for, and what is doubtful about the policy, a sentence each.
         files: the files by which the audit is repeated; None where the policy was a file already.
     """
 
@@ -204,8 +204,10 @@ class Audit(EngineAudit):
     def show(self) -> None:
         """Display the page of the public report in a notebook, and print its text elsewhere."""
         page = self._repr_html_() if _in_notebook() else None
+        asked = decisions(self.report.notes)  # which the page has
         for warning in self.warnings:
-            print(f"warning: {warning}")
+            if warning not in asked:
+                print(f"warning: {warning}")
         if page is None:
             print(summary(self._displayed()), end="")
             return
@@ -319,5 +321,5 @@ def _in_notebook() -> bool:
 
 
 def with_files(audit: Audit, files: AuditFiles | None, warnings: tuple[str, ...] = ()) -> Audit:
-    """The audit with what repeats it, and with warnings about its policy."""
-    return replace(audit, files=files, warnings=warnings)
+    """The audit with what repeats it, and with the decisions that its report asks for and warnings about its policy."""
+    return replace(audit, files=files, warnings=(*decisions(audit.report.notes), *warnings))

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from leafgate.api.registry import Plugin, Plugins, load_plugins, plugin_of_classes, plugins_beside, use_of
+from leafgate.engine.report_facts import SAME_TEST_TABLE
 from leafgate.errors import DataError, InvalidError, PolicyError, Problem, nearest_name
 from leafgate.io.release_codec import serialize
 from leafgate.io.tables.frames import FrameTable, single_column, word_for_missing
 from leafgate.io.yaml import MAX_YAML_BYTES, as_parsed
 from leafgate.kernel.components import AttackModel, Component
+from leafgate.kernel.findings import TO_DECIDE
 from leafgate.kernel.metrics import Metric
 from leafgate.kernel.origin import NO_REMEDIES, GivenFile
 from leafgate.kernel.policy import CsvOptions, Policy
@@ -302,7 +304,7 @@ def audit_files(files: AuditFiles) -> Audit:
     with private_folder() as folder:
         session = open_files(files, folder)
         audited = session.audit(search_remedies=files.search_remedies)
-    warnings = (problem_in_python(warning, files.document) for warning in _warnings(session))
+    warnings = (problem_in_python(warning, files.document) for warning in _warnings(session, audited))
     return with_files(audited, files, tuple(map(str, warnings)))
 
 
@@ -314,13 +316,14 @@ def open_files(files: AuditFiles, folder: Path) -> Session:
     return session_of(loaded.policy.with_origin(files.origin), loaded.plugins, frames=files.tables)
 
 
-def _warnings(session: Session) -> Iterator[Problem]:
-    """What is doubtful about the policy of a session."""
+def _warnings(session: Session, audited: Audit) -> Iterator[Problem]:
+    """What is doubtful about the policy of a session, and is no decision that the report asks for."""
     yield from small_limits(session.policy)
     yield from decimal_commas(session.policy)
     yield from spelled_alike(session.tables.people)
     yield from limits_against_table(session.policy, session.plugins, session.tables.people)
-    yield from own_people_as_test(session.tables.people, session.tables.test)
+    if f"{TO_DECIDE}{SAME_TEST_TABLE}" not in audited.report.notes:
+        yield from own_people_as_test(session.tables.people, session.tables.test)
 
 
 def _audit_by_policy(policy: Policy, X: Any, y: Any, test: Any, search_remedies: bool) -> Audit:  # noqa: N803
@@ -346,7 +349,7 @@ def _audit_by_policy(policy: Policy, X: Any, y: Any, test: Any, search_remedies:
     origin = replace(origin, given=given, given_files={**origin.given_files, **files})
     session = session_of(policy.with_origin(origin), plugins, frames=frames)
     audited = session.audit(search_remedies=search_remedies)
-    return with_files(audited, None, tuple(map(str, _warnings(session))))
+    return with_files(audited, None, tuple(map(str, _warnings(session, audited))))
 
 
 def _refuse_with_policy(given: Mapping[str, Any]) -> None:

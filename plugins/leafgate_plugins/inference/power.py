@@ -23,8 +23,6 @@ DETECTED = 18
 SEEN_PART = 0.9
 """The part of a planted leak that an attack must be able to see: no attack finds everybody about whom there is one."""
 
-UNPLANTED = "the attack does not repeat itself on planted leaks, so it is not known whether it would have seen one"
-
 
 def unseen(people: str) -> str:
     """Why a kept limit is no pass where the attack sees planted leaks too rarely; it takes more of these people."""

@@ -11,6 +11,7 @@ import pytest
 
 from guessed_members import finding_of, guessed, report_of
 from leafgate.api import (
+    UNPLANTED,
     AdversaryKnowledge,
     AuditorOnly,
     Belief,
@@ -20,6 +21,7 @@ from leafgate.api import (
     ReleaseAtMost,
     Score,
     ScoringContext,
+    SecretBelief,
 )
 from leafgate.app import audit_policy, document
 from leafgate.kernel.context import Observation
@@ -31,6 +33,7 @@ from standins import (
     WEIGHT,
     attack_that,
     audited,
+    even,
     finding,
     metric_that,
     plugins_with,
@@ -296,3 +299,30 @@ def test_two_blind_attacks_leave_it_open() -> None:
 def test_a_blind_attack_that_breaks_the_limit_fails_it() -> None:
     assert passed(judged_by({"blind": -0.1, "sharp": 0.9})) == {"blind": None, "sharp": False}
     assert passed(judged_by({"blind": -0.9, "sharp": 0.1})) == {"blind": False, "sharp": True}
+
+
+@pytest.mark.parametrize(
+    ("of", "score", "expected"),
+    [
+        (None, 0.9, {"whole@calm#rich": None, "whole@nosy#ill": True}),
+        ("calm", 0.9, {"whole@calm#ill": None, "whole@calm#rich": None}),
+        (None, 0.1, {"whole@calm#ill": False, "whole@calm#rich": False, "whole@nosy#ill": False}),
+    ],
+)
+def test_an_attack_that_plants_no_leaks_keeps_no_limit_and_leaves_those_of_others_alone(
+    of: str | None, score: float, expected: dict[str, bool | None]
+) -> None:
+    def planting(release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+        return [SecretBelief("ill", even(known), evidence={"plants": True})]
+
+    def scored(case: ScoringContext) -> Score:
+        assert case.belief is not None
+        return Score(score, insufficient="" if case.belief.evidence else UNPLANTED)
+
+    report = audited(
+        attack_that(planting),
+        release_metric_that(scored, judges=frozenset({SecretBelief})),
+        attacks=[{"use": "calm"}, {"use": "nosy"}],
+        metrics=[{"use": "whole", "at_least": 0.5, "of": of} if of else {"use": "whole", "at_least": 0.5}],
+    )
+    assert {each.id: each.passed for each in report.findings} == expected

@@ -17,7 +17,7 @@ from sklearn.metrics import matthews_corrcoef
 
 from asked_targets import AskedCase, Planted, asked, guess_of, mistaken, seeing
 from guessed_members import report_of
-from leafgate.api import AttributeBelief, AuditorOnly, InconclusiveError, Table, UnreadableError
+from leafgate.api import UNPLANTED, AttributeBelief, AuditorOnly, InconclusiveError, Table, UnreadableError
 from leafgate.app import document
 from leafgate_plugins.inference.attributes.leaks import Beliefs, Measure, best_guess, leaks_of, measured, surest_people
 from leafgate_plugins.inference.attributes.metrics import (
@@ -31,7 +31,7 @@ from leafgate_plugins.inference.attributes.metrics import (
     determining_columns,
     leaking_people,
 )
-from leafgate_plugins.inference.power import REPEATS, UNPLANTED
+from leafgate_plugins.inference.power import REPEATS
 
 ALL_MEASURES: tuple[Measure, ...] = ("accuracy", "ppv", "mcc")
 

@@ -13,6 +13,7 @@ import pytest
 from guessed_members import finding_of, guessed, guessed_at, planting, report_of, shifted
 from leafgate.algorithms.intervals import Estimate, rate_at
 from leafgate.api import (
+    UNPLANTED,
     AuditorOnly,
     InconclusiveError,
     Metric,
@@ -35,7 +36,7 @@ from leafgate_plugins.inference.membership.metrics import (
     MembershipTpr,
     rate_moved,
 )
-from leafgate_plugins.inference.power import REPEATS, UNPLANTED
+from leafgate_plugins.inference.power import REPEATS
 
 SMALL_FPR = 0.02
 

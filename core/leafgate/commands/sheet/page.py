@@ -24,7 +24,15 @@ from leafgate.disclosure.summary import (
     least_affected,
     what_to_change,
 )
-from leafgate.disclosure.text import audited_file, finding_headline, ledger_words, number_words, people_words
+from leafgate.disclosure.text import (
+    audited_file,
+    decisions,
+    finding_headline,
+    ledger_words,
+    number_words,
+    people_words,
+    statements,
+)
 from leafgate.io.json import JsonDocument, JsonObject
 from leafgate.io.text import clean
 from leafgate.reports.html import templates_of
@@ -41,6 +49,8 @@ MAX_LINE = 140
 """Characters of a line."""
 DENSE_LENGTH = 3200
 """Characters of a sheet from which on it is set in small print, so that two pages hold it."""
+MAX_DECISION = 300
+"""Characters of a note that asks for a decision."""
 MAX_NAME = 90
 """Characters of a name of a policy, a file or an attack."""
 MAX_PARAGRAPH = 1150
@@ -77,7 +87,8 @@ def sheet_content(report: StoredReport, facts: SheetFacts) -> JsonDocument:
         "how": _lines(how_affected(document)) if document["verdict"] != "pass" else [],
         "remains": [*REMAINING, *([] if claims_differential_privacy(document) else [NO_PROMISE])],
         "waived": _lines(_waived(document)),
-        "notes": _lines(document["notes"]),
+        "decisions": [_short(note, MAX_DECISION) for note in decisions(document["notes"])[:MAX_LISTED]],
+        "notes": _lines(statements(document["notes"])),
         "would_help": _lines([text.replace("`", "") for text in what_to_change(document)]),
         "paragraph": clean(manager_paragraph(document), MAX_PARAGRAPH),
         "conditions": facts.conditions,

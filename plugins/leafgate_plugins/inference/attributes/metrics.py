@@ -17,6 +17,7 @@ from pydantic import Field, model_validator
 
 from leafgate.algorithms.intervals import Estimate, upper_bound_of_all
 from leafgate.api import (
+    UNPLANTED,
     AttributeBelief,
     AuditorOnly,
     InconclusiveError,
@@ -42,7 +43,7 @@ from leafgate_plugins.inference.attributes.leaks import (
     measured,
     most_probable,
 )
-from leafgate_plugins.inference.power import SEEN_PART, UNPLANTED, power_problem, repeat_on_leak, shows_leak, unseen
+from leafgate_plugins.inference.power import SEEN_PART, power_problem, repeat_on_leak, shows_leak, unseen
 
 if TYPE_CHECKING:
     import numpy as np

@@ -27,6 +27,7 @@ from leafgate.algorithms.intervals import (
     share_estimate,
 )
 from leafgate.api import (
+    UNPLANTED,
     AuditorOnly,
     InconclusiveError,
     MembershipBelief,
@@ -44,7 +45,7 @@ from leafgate.api import (
     lazy,
 )
 from leafgate_plugins.inference.membership.planted import PLANTED_ODDS, PlantedLeaks
-from leafgate_plugins.inference.power import UNPLANTED, is_seen, power_problem, repeat_on_leak, shows_leak, unseen
+from leafgate_plugins.inference.power import is_seen, power_problem, repeat_on_leak, shows_leak, unseen
 
 if TYPE_CHECKING:
     import numpy as np
