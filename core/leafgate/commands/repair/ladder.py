@@ -433,7 +433,7 @@ class Ladder:
             return None
         try:
             less = self.bench.reduced(self._labelled(model, leaves), leaves)
-            return lower_model(less, b"", self.bench.session.table.schema, self.bench.encoding, self.name).release
+            return lower_model(less, self.bench.session.table.schema, self.bench.encoding, self.name).release
         except LeafgateError:
             return None
 

@@ -348,7 +348,7 @@ class Workbench:
                 check_original(self.original, name, readers)
                 content = model_as_file(less, self.original, name, readers)
                 again = read_foreign(content, name, readers)
-                lower_model(again, content, self.session.table.schema, self.encoding, name)
+                lower_model(again, self.session.table.schema, self.encoding, name)
                 return None
             except ReleaseError as error:
                 found = error.problems[0]
