@@ -502,6 +502,8 @@ class PolicyDocument(Document):
     """Its name."""
     sha256: Digest
     """The digest of its options and of the files that it names."""
+    sha256_without_file: Digest | None = None
+    """The same without the audited file, where there is one: it does not change with each night's model."""
     waivers_sha256: Digest | None = None
     """The digest of its waivers."""
     file: str = ""
