@@ -568,7 +568,10 @@ class FileDocument(Document):
 
 
 class ReleaseDocument(Document):
-    """The release; `sha256` is the digest of leafgate's own file of it, which depends on the policy's columns too."""
+    """The release; `sha256` is the digest of leafgate's own file of it, which depends on the policy's columns too.
+
+    Files that hold the same model in other bytes have the same.
+    """
 
     file: FileDocument = Field(None)  # type: ignore[assignment]
     """The file that it was read from; left out where it was built."""
