@@ -17,7 +17,7 @@ from command_line import Ended, leafgate
 from leafgate.app import parse_report
 from nightly import COLUMNS, people
 
-NIGHTS = 3
+NIGHTS = 30
 WAIVED = "k_anonymity@linking#ill"
 DAY = datetime.now(UTC).date()
 ROWS = people(206, 2)
