@@ -292,7 +292,7 @@ def test_a_waiver_of_a_models_release_applies_to_this_model_in_whatever_bytes(fo
 
 
 def test_a_waiver_about_the_bytes_of_a_model_names_its_file(folder: Path) -> None:
-    limits = {"metrics": [{"use": "file_disclosure", "severity": "low", "at_most": 0}]}
+    limits: dict[str, Any] = {"metrics": [{"use": "file_disclosure", "severity": "low", "at_most": 0}]}
     about_bytes = {"finding": "file_disclosure"}
     by_release = waiver(release=report(folder, **limits)["release"]["sha256"], **about_bytes)
     assert status(folder, by_release, **limits) == "not_waivable"
