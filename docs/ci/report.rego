@@ -18,7 +18,11 @@ deny contains "the verdict is not pass" if not input.verdict == "pass"
 
 deny contains "a limit was waived" if not input.waived == 0
 
-deny contains "another policy was audited" if not input.policy.sha256 in data.leafgate.policies
+deny contains "another policy was audited" if not expected_policy
+
+expected_policy if input.policy.sha256 in data.leafgate.policies
+
+expected_policy if input.policy.sha256_without_file in data.leafgate.policies
 
 deny contains "another release or file was audited" if not expected_release
 

@@ -205,7 +205,7 @@ def of_file(people: Table, model: Any) -> tuple[Release, TrainingRows | None]:
         content = model.booster_.model_to_string().encode() if is_lightgbm else model.get_booster().save_raw("json")
         read = read_foreign(bytes(content), "model", load_plugins().readers)
     encoding = {} if target.edges else {target.name: Encoding(codes=codes)}
-    loaded = lower_model(read, b"", people.schema, encoding, "model")
+    loaded = lower_model(read, people.schema, encoding, "model")
     return loaded.release, loaded.provenance.training_rows
 
 

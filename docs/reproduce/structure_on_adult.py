@@ -144,7 +144,7 @@ def _case(model: Any, kind: str, options: dict[str, Any], table: Table, test: Ta
     codes = {c.name: {str(v): float(i) for i, v in enumerate(c.domain)} for c in schema.columns if c.values is not None}
     asked = {read.features[i] for tree in read.trees for i in tree.feature.tolist() if i >= 0} | {schema.target.name}
     said = {name: Encoding(codes=each) for name, each in codes.items() if name in asked}
-    release = lower_model(read, b"", schema, said, "model").release
+    release = lower_model(read, schema, said, "model").release
     settings = {key: value for key, value in model.get_params().items() if key != "random_state"}
     return ScoringContext(
         table, test, replace(release, builder=dict(release.builder) | {"settings": settings}), grant_knowledge(table)

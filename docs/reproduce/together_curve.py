@@ -305,7 +305,7 @@ class Learner:
             for column in self.schema.columns
             if column.name in tested and column.values is not None
         }
-        return released(lower_model(read, b"", self.schema, encodings, "model").release, self.everyone, ids)
+        return released(lower_model(read, self.schema, encodings, "model").release, self.everyone, ids)
 
 
 def large_rows(cells: pd.DataFrame) -> Iterator[LargeRow]:

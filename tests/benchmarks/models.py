@@ -84,7 +84,7 @@ def release_on(table: Table, trees: int) -> tuple[Release, Any, Any]:
     codes = {c.name: Encoding(codes={value: float(i) for i, value in enumerate(c.domain)}) for c in coded}
     named = from_sklearn(model)
     read = replace(named, features=tuple(features))
-    return lower_model(read, b"", table.schema, codes, "forest").release, model, rows
+    return lower_model(read, table.schema, codes, "forest").release, model, rows
 
 
 def report(root: Path) -> str:

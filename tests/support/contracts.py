@@ -116,9 +116,9 @@ def release_schema() -> dict[str, Any]:
         noise={"type": "object", "additionalProperties": _object("law scale", law=text, scale=number)},
         bayes=_object("shares normals", shares=by_class, normals={"type": "object"}),
         file=_object(
-            "format sha256 discloses",
+            "format model_sha256 discloses",
             format=text,
-            sha256=text,
+            model_sha256=text,
             discloses={"type": "array", "items": disclosure},
         ),
         trees={"type": "array", "items": node},

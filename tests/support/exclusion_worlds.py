@@ -79,7 +79,7 @@ def world_of(model: Any, x: Any, y: Any, classes: int, most: int = 10**6, seed: 
     schema, n = schema_of(x, classes), len(y) // 2
     inside, outside = table_of(schema, x[:n], y[:n]), table_of(schema, x[n:], y[n:])
     model.fit(x[:n], np.array(schema.classes)[y[:n]], **fit)
-    loaded = lower_model(read_foreign(skops_bytes(model), "m", load_plugins().readers), b"", schema, {}, "m")
+    loaded = lower_model(read_foreign(skops_bytes(model), "m", load_plugins().readers), schema, {}, "m")
     candidates, membership = draw_candidates(inside, outside, most, seed)
     assert loaded.provenance.node_numbers is not None
     return World(loaded.release, candidates, membership, inside, loaded.provenance.node_numbers)

@@ -19,7 +19,7 @@ from random_tables import categorical, numeric
 
 
 def released(model: ModelIR, schema: Schema, **said: Encoding) -> Release:
-    return serialize(lower_model(model, b"file", schema, said, "model")).release
+    return serialize(lower_model(model, schema, said, "model")).release
 
 
 def at_the_edges(release: Release, table: Table) -> Table:

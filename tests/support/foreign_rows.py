@@ -132,7 +132,7 @@ def assert_released_alike(content: bytes, scores: Callable[[pd.DataFrame], Any])
     assert any(isinstance(value, str) for tree in model.trees for chosen in tree.subsets.values() for value in chosen)
     target = run.table.schema.target
     coded = {target.name: Encoding(codes={value: float(i) for i, value in enumerate(run.table.schema.classes)})}
-    release = lower_model(model, content, run.table.schema, coded, "model").release
+    release = lower_model(model, run.table.schema, coded, "model").release
     assert run.tables.test is not None
     for table in (run.table, run.tables.test):
         said = np.asarray(scores(table.frame.drop(columns=target.name)))

@@ -161,7 +161,7 @@ def by_table(model: ModelIR, archive: Archive, name: str, columns: Mapping[str, 
     )
     rows = _plain(list(zip(*cells.values(), strict=True)))
     table = table_of([*schema, target], [(*row, model.classes[0] if model.classes else 1.0) for row in rows])
-    release = lower_model(model, archive.models[name], table.schema, {}, name).release
+    release = lower_model(model, table.schema, {}, name).release
     at = {tuple(row): i for i, row in enumerate(_plain(table.frame[list(cells)].to_numpy(dtype=object)))}
     places = [at[tuple(row)] for row in rows]
     if release.predicts_numbers:

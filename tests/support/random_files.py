@@ -99,4 +99,4 @@ def read_model(name: str, model: Any, people: People) -> LoadedRelease:
         wanted = people.wanted.astype(str) if people.classes else people.wanted
         written = skops_bytes(model.fit(people.numbers.to_numpy(), wanted))
     read = read_foreign(bytes(written), "model", load_plugins().readers)
-    return lower_model(read, b"", people.table.schema, {}, "model")
+    return lower_model(read, people.table.schema, {}, "model")

@@ -82,7 +82,7 @@ def expected(model: ModelIR, cells: dict[str, list[Any]]) -> tuple[list[Any], An
         name: Encoding(codes={value: float(value) for value in table.schema[name].values or ()})
         for name in sets_of_numbers(model)
     }
-    release = lower_model(model, b"", table.schema, encodings, "m").release
+    release = lower_model(model, table.schema, encodings, "m").release
     at = places(table, list(cells), rows)
     if release.predicts_numbers:
         return [None if math.isnan(each) else each for each in predicted_numbers(release, table)[at].tolist()], None

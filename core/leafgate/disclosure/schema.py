@@ -502,6 +502,8 @@ class PolicyDocument(Document):
     """Its name."""
     sha256: Digest
     """The digest of its options and of the files that it names."""
+    sha256_without_file: Digest | None = None
+    """The same without the audited file, where there is one: it does not change with each night's model."""
     waivers_sha256: Digest | None = None
     """The digest of its waivers."""
     file: str = ""
@@ -566,7 +568,10 @@ class FileDocument(Document):
 
 
 class ReleaseDocument(Document):
-    """The release; `sha256` is the digest of leafgate's own file of it, which depends on the policy's columns too."""
+    """The release; `sha256` is the digest of leafgate's own file of it, which depends on the policy's columns too.
+
+    Files that hold the same model in other bytes have the same.
+    """
 
     file: FileDocument = Field(None)  # type: ignore[assignment]
     """The file that it was read from; left out where it was built."""

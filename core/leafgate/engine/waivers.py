@@ -35,8 +35,8 @@ class WaiverReview:
 
     `limits` are the findings of the policy's metrics and of plugins' checks, the only ones that can be waived; `others`
     everything else.
-    `release` is the digest of what was built, None where nothing could be; `file` that of the bytes it was read from,
-    None where it was read from no file.
+    `release` is the digest of what was built or read, None where nothing could be; `file` that of the bytes it was read
+    from, None where it was read from no file. `of_model`: do other bytes of such a file give the same release?
     """
 
     waivers: Sequence[Waiver]
@@ -46,6 +46,7 @@ class WaiverReview:
     others: Sequence[Finding]
     holds: Holds
     file: str | None = None
+    of_model: bool = False
     lines: Lines = field(default_factory=dict)
 
     def outcome(self) -> tuple[list[Finding], list[dict[str, Any]]]:
@@ -95,6 +96,8 @@ class WaiverReview:
             yield "not_waivable", "only a limit of the policy that is broken can be waived; this is none"
         elif len(waivable) > 1:
             yield "not_waivable", "several findings have this id; give metrics and attacks names that tell them apart"
+        elif waiver.release is not None and self.of_model and waivable[0].is_of_file:
+            yield "not_waivable", "it is about the bytes of the file; name `file` in the waiver in place of `release`"
         else:
             yield from self._about_the_limit(waiver, waivable[0])
 
@@ -176,7 +179,8 @@ def apply_waivers(
     day, release = today or utc_today(), None if artifact is None else artifact.sha256
     audited = None if artifact is None else artifact.provenance.audited_file
     file = None if audited is None else audited.sha256
-    review = WaiverReview(policy.waivers, day, release, limits, others, holds, file, policy.origin.lines)
+    of_model = artifact is not None and artifact.release.file is not None
+    review = WaiverReview(policy.waivers, day, release, limits, others, holds, file, of_model, policy.origin.lines)
     findings, result = review.outcome()
     return findings, {"waivers": result, "judged_on": day.isoformat()}
 

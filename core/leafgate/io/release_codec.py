@@ -69,12 +69,12 @@ def read_model_file(document: Any, place: str) -> ModelFile | None:
     if document is None:
         return None
     document = object_at(document, place)
-    refuse_unknown(document, ("format", "sha256", "discloses"), ReleaseError, place)
-    if not all(isinstance(document.get(key), str) for key in ("format", "sha256")):
-        raise ReleaseError("`format` and `sha256` must be texts", place=place)
+    refuse_unknown(document, ("format", "model_sha256", "discloses"), ReleaseError, place)
+    if not all(isinstance(document.get(key), str) for key in ("format", "model_sha256")):
+        raise ReleaseError("`format` and `model_sha256` must be texts", place=place)
     items = enumerate(list_at(document, "discloses", place))
     found = tuple(read_disclosure(item, f"{place}.discloses[{i}]") for i, item in items)
-    return ModelFile(document["format"], document["sha256"], found)
+    return ModelFile(document["format"], document["model_sha256"], found)
 
 
 def read_disclosure(document: Any, place: str, texts: Collection[str] = frozenset()) -> FileDisclosure:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import hashlib
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,6 +155,11 @@ class ModelIR:
         """The numbers of the features that some test asks about."""
         return frozenset(number for tree in self.trees for number in np.unique(tree.feature).tolist()) - {LEAF}
 
+    @cached_property
+    def sha256(self) -> str:
+        """The digest of all that was read; files that hold the same model in other bytes have the same."""
+        return hashlib.sha256(repr(_plain(self)).encode()).hexdigest()
+
     @property
     def level(self) -> Level:
         """The level of the leaves: the most that any of the disclosures publishes."""
@@ -190,6 +196,20 @@ class ModelIR:
             values = np.nan_to_num(tree.size)
             found.append(NodeNumbers("size", "rows" if (values == np.rint(values)).all() else "weight", tree.size))
         return tuple(found)
+
+
+def _plain(thing: Any) -> Any:
+    """A value in lists and texts, equal for equal values; arrays by the digest of their bytes."""
+    if is_dataclass(thing):
+        return [type(thing).__name__, *((each.name, _plain(getattr(thing, each.name))) for each in fields(thing))]
+    if isinstance(thing, np.ndarray):
+        content = repr(thing.tolist()).encode() if thing.dtype.hasobject else thing.tobytes()
+        return [thing.dtype.str, thing.shape, hashlib.sha256(content).hexdigest()]
+    if isinstance(thing, Mapping):
+        return sorted((repr(key), _plain(value)) for key, value in thing.items())
+    if isinstance(thing, Set):
+        return sorted(repr(_plain(each)) for each in thing)
+    return [_plain(each) for each in thing] if isinstance(thing, list | tuple) else repr(thing)
 
 
 def topological_order(tree: TreeIR) -> Ids:

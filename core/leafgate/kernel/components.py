@@ -108,15 +108,17 @@ class TreeBuilder(Component):
     `randomness` is the source of its random numbers: `none`, `seed` (repeatable) or `system` (the operating system's
     entropy); a builder with an option `rehearsal` may then take the seed all the same, for a release that must not be
     published. `measure_options` names the options that disclose the selection measure, so that `publish: {measure:
-    false}` can leave them out. `guarantees` names the kinds of claims (`epsilon`, `Claim.kind`) that hold only while
-    nobody chooses among several releases by looking at the data. `raised_by_remedies` names whole-number options of
-    which more usually makes groups of people larger: where an audit fails, leafgate looks for a value of these, and of
-    those whose rule is `MORE`, with which it passes. `needs_class`: is a policy without a column of the role `class`
-    invalid, because what is built predicts it?
+    false}` can leave them out. `audited_option` names the option that is the audited file, where the builder reads one:
+    `policy.sha256_without_file` of reports leaves it out. `guarantees` names the kinds of claims (`epsilon`,
+    `Claim.kind`) that hold only while nobody chooses among several releases by looking at the data.
+    `raised_by_remedies` names whole-number options of which more usually makes groups of people larger: where an audit
+    fails, leafgate looks for a value of these, and of those whose rule is `MORE`, with which it passes. `needs_class`:
+    is a policy without a column of the role `class` invalid, because what is built predicts it?
     """
 
     randomness: ClassVar[Literal["none", "seed", "system"]] = "none"
     measure_options: ClassVar[frozenset[str]] = frozenset()
+    audited_option: ClassVar[str] = ""
     public_algorithm: ClassVar[bool] = True
     guarantees: ClassVar[frozenset[str]] = frozenset()
     raised_by_remedies: ClassVar[frozenset[str]] = frozenset()

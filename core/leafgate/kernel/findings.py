@@ -370,6 +370,11 @@ class Finding:
         return not self.metric and self.id.startswith(CHECK_PREFIX)
 
     @property
+    def is_of_file(self) -> bool:
+        """Is it about the bytes of a model's file, and what they disclose beyond predictions?"""
+        return self.id == "published_file" or (self.use or self.metric) == "file_disclosure"
+
+    @property
     def fails(self) -> bool:
         """Is a limit broken, and not waived?"""
         return self.passed is False and self.waiver is None

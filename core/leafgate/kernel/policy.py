@@ -515,9 +515,17 @@ class Policy(Strict):
         that the policy asks for. The order of the columns is part of it: it names them where there is no header, and
         breaks ties.
         """
+        return self._digests["sha256"]
+
+    @property
+    def _digests(self) -> dict[str, str]:
+        """The digest, and where the builder reads a file also the one without this file, by their keys in reports."""
         result = self.digested()
         result["data"]["columns"] = list(result["data"]["columns"].items())
-        return hashlib.sha256(canonical(result)).hexdigest()
+        digests = {"sha256": hashlib.sha256(canonical(result)).hexdigest()}
+        if result["build"].pop(self.build.audited_option, None) is None:
+            return digests
+        return digests | {"sha256_without_file": hashlib.sha256(canonical(result)).hexdigest()}
 
     def digested(self, context: Any = None) -> dict[str, Any]:
         """What the digest is of; columns by their names. With the context UNREAD, files need not be there."""
@@ -544,5 +552,5 @@ class Policy(Strict):
     @property
     def identity(self) -> dict[str, str]:
         """The policy's name and digests, as a report prints them; every file that belongs to the policy is read."""
-        digests = {"name": self.name, "sha256": self.sha256}
+        digests = {"name": self.name, **self._digests}
         return digests | ({"waivers_sha256": waivers_sha256(self.waivers)} if self.waivers else {})

@@ -121,16 +121,19 @@ class Learner:
 
 @dataclass(frozen=True)
 class ModelFile:
-    """The file a release was read from, if that is somebody else's model: its format, digest, and what it discloses."""
+    """The file a release was read from, if that is somebody else's model: its format, and what it discloses.
+
+    `model_sha256` is the digest of the model as it was read: another file with the same model has the same digest.
+    """
 
     format: str
-    sha256: str
+    model_sha256: str
     discloses: tuple[FileDisclosure, ...] = ()
 
     def described(self) -> dict[str, Any]:
         """As a release file has it."""
         items = [item.written() for item in self.discloses]
-        return {"format": self.format, "sha256": self.sha256, "discloses": items}
+        return {"format": self.format, "model_sha256": self.model_sha256, "discloses": items}
 
 
 @dataclass(frozen=True)

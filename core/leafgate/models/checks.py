@@ -26,7 +26,6 @@ def file_disclosure_check(policy: Policy, plugins: Plugins, release: Release) ->
         "claimed": claim,
         "effective": level,
         "format": release.file.format,
-        "file": release.file.sha256,
         "discloses": [item.described() for item in found],
     }
     remedies: tuple[Remedy, ...] = ()

@@ -56,7 +56,7 @@ def load_release(
         read, reader = read_with_reader(content, path.name, readers)
         model = without_declared(read, schema)
         file = AuditedFile.of(path, reader.file_format or read.format, content)
-        loaded = lower_model(model, content, schema, encoding or {}, path.name, people)
+        loaded = lower_model(model, schema, encoding or {}, path.name, people)
         assert loaded.provenance.reading is not None
         reading, witness = replace(loaded.provenance.reading, tested=reader.tested_with(read.producer)), None
         if asked_about is not None:

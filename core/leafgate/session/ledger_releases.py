@@ -23,6 +23,9 @@ UNKNOWN_TABLE = "nobody said which people it was learned from: add it again with
 ROLL = "the table of its people is gone, and its roll"
 """How a sentence about a roll begins that cannot be used."""
 NEW_ROLL = "put the table or the roll back, or add the release again with a new roll"
+ADD_JOINT = (
+    "add `{use: joint}` to `attacks`, and give the column that names people the role `key`; or leave the ledger out"
+)
 GIVE_ROLL_KEY = "give the file with its key: --roll-key"
 
 
@@ -38,9 +41,9 @@ class GivenLedger:
 def with_ledger(policy: Policy, given: GivenLedger) -> Policy:
     """The policy with the releases of a ledger before those that it names itself.
 
-    Each release is there once, however many lines have it; the release that the policy audits is no other one. A line
-    whose release or table is not there any more stays, with the reason, so that what uses it is inconclusive. Where the
-    table is gone, a roll that has not expired replaces it.
+    Each release is there once, however many lines have it, in whatever bytes; the file that is audited is no other one.
+    A line whose release or table is not there any more stays, with the reason, so that what uses it is inconclusive.
+    Where the table is gone, a roll that has not expired replaces it.
 
     Args:
         policy: with the table that is audited.
@@ -52,7 +55,7 @@ def with_ledger(policy: Policy, given: GivenLedger) -> Policy:
     """
     if not policy.reads_releases:
         message = "no attack and no limit of the policy uses the releases of a ledger"
-        raise PolicyError(message, place="--ledger", remedy="add the attack `joint`, or leave it out")
+        raise PolicyError(message, place="--ledger", remedy=ADD_JOINT)
     key = read_key(given.key, LedgerError, str(given.key))
     ledger = read_ledger(given.path, key)
     if policy.ledger == "required" and not ledger.is_begun:
@@ -73,7 +76,7 @@ def with_ledger(policy: Policy, given: GivenLedger) -> Policy:
         is_audited = is_own_table and line.release.sha256 in own_files
         if is_audited or (not release.problem and not release.roll and (line.release.sha256, release.data) in named):
             continue
-        same = line.release.sha256, "" if line.data is None else line.data.keyed_sha256
+        same = line.release.release_sha256, "" if line.data is None else line.data.keyed_sha256
         if same not in found or found[same].problem:
             found[same] = release
     releases = sorted(found.values(), key=lambda release: release.line)

@@ -117,6 +117,7 @@ class Published(TreeBuilder):
 
     counts_persons = True
     policy_example = "path: release.json"
+    audited_option = "path"
     public_algorithm = False
 
     threat_model = "Whatever the file claims is checked; nothing in it is trusted."

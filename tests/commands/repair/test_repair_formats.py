@@ -81,7 +81,7 @@ def audited(folder: Path, new: str) -> tuple[pd.DataFrame, np.ndarray]:
     frames, found = [], []
     for table in (session.table, session.tables.test):
         content = (folder / new).read_bytes()
-        release = lower_model(read_foreign(content, new), content, table.schema, {}, new).release
+        release = lower_model(read_foreign(content, new), table.schema, {}, new).release
         frames.append(table.frame)
         found.append(np.array(release.classes)[predict(release, table)])
     return pd.concat(frames, ignore_index=True), np.concatenate(found)
@@ -182,7 +182,7 @@ def test_repaired_boosting_over_sets_of_categories_is_written_as_onnx(library: s
     session = open_session(policy)
     model = read_foreign(content, "new.onnx")
     classes = {"ill": session.policy.build.encoding["ill"]}  # type: ignore[attr-defined]
-    release = lower_model(model, content, session.table.schema, classes, "new.onnx").release
+    release = lower_model(model, session.table.schema, classes, "new.onnx").release
     expected = predict(release, session.table)
     named = dict(zip(model.classes, release.classes, strict=True))
     found = answered_by_onnxruntime(content, session.table.frame)
@@ -243,7 +243,7 @@ def test_several_features_of_an_explained_column_are_of_that_column(tmp_path: Pa
     for name in ("model", "new.onnx"):
         content = (tmp_path / name).read_bytes()
         encodings = {"f7": Encoding(column="job")}
-        release = lower_model(read_foreign(content, name), content, session.table.schema, encodings, name).release
+        release = lower_model(read_foreign(content, name), session.table.schema, encodings, name).release
         answers.append(predict(release, session.table).tolist())
     assert answers[0] == answers[1]
     assert len(set(answers[0])) == 2
@@ -266,7 +266,7 @@ def test_a_model_over_codes_that_the_policy_explains_is_written_as_onnx(tmp_path
     assert any(name.endswith("looked up") for name in read_foreign(content, "new").features)
     session = open_session(policy)
     encodings = {name: Encoding(**each) for name, each in codes.items()}
-    release = lower_model(read_foreign(content, "new"), content, session.table.schema, encodings, "new").release
+    release = lower_model(read_foreign(content, "new"), session.table.schema, encodings, "new").release
     frame = session.table.frame.assign(job=session.table.frame["job"].map(jobs).astype(float))
     expected = np.array([["no", "yes"].index(release.classes[i]) for i in predict(release, session.table)])
     assert (answered_by_onnxruntime(content, frame).astype(int) == expected).all()

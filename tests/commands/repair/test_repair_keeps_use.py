@@ -231,7 +231,7 @@ def test_a_grown_tree_is_the_same_model_over_its_columns(seed: int) -> None:
             assert grown is not None
             asked = ranked(table, table.codes("ill") if chosen is None else chosen)[0] if grower.ranks else table
             model = model_of(grown, {"no": "no", "yes": "yes"}, [])
-            lowered = lower_model(model, b"", schema, {}, "model", table.people).release
+            lowered = lower_model(model, schema, {}, "model", table.people).release
             assert np.array_equal(class_scores(lowered, table), class_scores(grown.release, asked))
             assert lowered.count_semantics == "exact"
             sizes = np.bincount(route(lowered.trees[0], table).leaf, weights=table.weight)

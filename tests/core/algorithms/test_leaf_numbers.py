@@ -87,7 +87,7 @@ def test_a_forest_whose_codes_are_read_as_numbers_counts_people_who_are_not_ther
     table = table_of(columns, list(zip(ages.astype(float).tolist(), answers.tolist(), strict=True)))
     for cells, strange in ((ages, False), ((ages - 40) ** 2, True)):
         model = RandomForestClassifier(3, random_state=0).fit(pd.DataFrame({"age": cells}), answers)
-        release = lower_model(leafgate.from_sklearn(model), b"", table.schema, {}, "model").release
+        release = lower_model(leafgate.from_sklearn(model), table.schema, {}, "model").release
         assert release.count_semantics == "bootstrap"
         assert (inconsistent_leaves(release, table) > 0) is strange
 

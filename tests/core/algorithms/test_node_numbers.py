@@ -214,7 +214,7 @@ def model_named(name: str) -> ModelIR:
 
 def sealed_release(model: ModelIR, schema: Schema, **said: Any) -> SealedRelease:
     """The release of the model, written and read back."""
-    return serialize(lower_model(model, b"", schema, said, "model"))
+    return serialize(lower_model(model, schema, said, "model"))
 
 
 @cache
@@ -561,7 +561,7 @@ def test_one_fraction_among_numbers_of_people_excuses_none_of_them(content: str,
     changed = read_foreign(content.replace(was, now).encode(), "model")
     assert content.count(was) == 1
     assert held(changed, ten()) is not None
-    loaded = lower_model(changed, b"", ten().schema, {}, "model")
+    loaded = lower_model(changed, ten().schema, {}, "model")
     assert loaded.provenance.node_numbers is not None
     assert first_contradiction(replace(loaded.provenance.node_numbers, weighted=True), loaded.release, ten()) is None
 
@@ -705,7 +705,7 @@ def test_a_policy_that_extends_another_cannot_declare_a_sample(tmp_path: Path) -
 
 
 def test_no_attack_is_told_what_the_file_counts() -> None:
-    sealed = serialize(lower_model(model_named("LightGBM"), b"", table_of(people(), "two").schema, {}, "model"))
+    sealed = serialize(lower_model(model_named("LightGBM"), table_of(people(), "two").schema, {}, "model"))
     assert sealed.provenance.node_numbers is not None
     assert not hasattr(sealed.release, "node_numbers")
     assert b"leaf_count" not in sealed.content

@@ -140,3 +140,17 @@ def test_a_public_list_is_part_of_the_digest_and_one_that_is_none_changes_no_dig
     plain = load_policy(survey(tmp_path)).policy
     assert digest(survey(tmp_path, {"data.columns.sex.domain": None})) == plain.sha256
     assert digest(survey(tmp_path, {"data.columns.sex.domain": "public"})) != plain.sha256
+
+
+def test_the_digest_without_the_audited_file_changes_with_options_alone(tmp_path: Path) -> None:
+    def digests(content: str, **options: Any) -> dict[str, str]:
+        (tmp_path / "model.json").write_text(content)
+        build = {"use": "published", "path": "model.json", **options}
+        return load_policy(survey(tmp_path, {"build": build})).policy.identity
+
+    tonight, next_night = digests("a"), digests("b")
+    assert tonight["sha256"] != next_night["sha256"]
+    assert tonight["sha256_without_file"] == next_night["sha256_without_file"]
+    changed = digests("b", trained_by={"weighted": True})
+    assert changed["sha256_without_file"] != tonight["sha256_without_file"]
+    assert "sha256_without_file" not in load_policy(survey(tmp_path, {})).policy.identity

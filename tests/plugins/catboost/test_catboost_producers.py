@@ -85,7 +85,7 @@ def contradiction(people_at: Mapping[float, tuple[int, int]]) -> Contradiction |
             people += [(*person, name)] * count
     columns = [numeric(name, "quasi_identifier", bounds=(-1e6, 1e6), missing=True) for name in model.features]
     table = table_of([*columns, categorical("y", "class", "sensitive", values=model.classes)], people)
-    loaded = lower_model(model, b"", table.schema, {}, "model")
+    loaded = lower_model(model, table.schema, {}, "model")
     assert loaded.provenance.node_numbers is not None
     return first_contradiction(loaded.provenance.node_numbers, loaded.release, table)
 

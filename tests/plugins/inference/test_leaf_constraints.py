@@ -409,7 +409,7 @@ def forest_world(model: Any, seed: int, n: int = 150) -> tuple[Release, Schema, 
     everyone = Table(schema, frame, np.ones(3 * n, dtype=np.int64))
     model.fit(x[:n], np.array(schema.classes)[y[:n]])
     read = read_foreign(skops_bytes(model), "m", load_plugins().readers)
-    release = lower_model(read, b"", schema, {}, "m").release
+    release = lower_model(read, schema, {}, "m").release
     inside, outside, others = (rows_of(everyone, np.arange(n) + n * i) for i in range(3))
     targets = replace(targets_of(inside, outside, "x2"), auxiliary=others)
     return release, schema, targets, np.concatenate([inside.codes("x2"), outside.codes("x2")])

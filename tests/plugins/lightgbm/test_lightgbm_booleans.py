@@ -36,7 +36,7 @@ def test_truth_values_are_read_however_the_table_spells_them(spelling: tuple[str
     ]
     cells = [(float(age), spelling[int(smoker)], "0") for age, smoker in rows.itertuples(index=False)]
     table = table_of(columns, cells)
-    release = lower_model(read_foreign(content, "m.txt"), content, table.schema, {}, "m.txt").release
+    release = lower_model(read_foreign(content, "m.txt"), table.schema, {}, "m.txt").release
     theirs = dict(zip(cells, np.asarray(booster.predict(given)) > 0.5, strict=True))
     mine = zip(table.frame["age"], table.frame["smoker"], predict(release, table), strict=True)
     assert all(theirs[age, smoker, "0"] == label for age, smoker, label in mine)
@@ -54,4 +54,4 @@ def test_truth_values_are_not_taken_for_other_values() -> None:
         categorical("ill", "class", values=("0", "1")),
     ]
     with pytest.raises(ReleaseError, match="knows 2 value"):
-        lower_model(read_foreign(content, "m.txt"), content, table_of(columns, []).schema, {}, "m.txt")
+        lower_model(read_foreign(content, "m.txt"), table_of(columns, []).schema, {}, "m.txt")

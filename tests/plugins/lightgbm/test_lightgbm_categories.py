@@ -83,7 +83,7 @@ def check(model: lgb.Booster, kinds: Mapping[str, str], said: Mapping[str, Encod
     frame = frame if said == RICH else frame[21:].dropna()
     cells = {name: [_spelled(cell, str(name)) for cell in frame[name]] for name in frame}
     table = make_table(SCHEMA, pd.DataFrame({c.name: typed_column(c, cells[c.name]) for c in SCHEMA.columns}))
-    release = lower_model(read(model), b"file", SCHEMA, said, "m").release
+    release = lower_model(read(model), SCHEMA, said, "m").release
     back = pd.DataFrame({c.name: table.frame[c.name].astype(float if c.numeric else object) for c in SCHEMA.columns})
     scores = np.asarray(model.predict(typed(back.astype({"region": float}), kinds), raw_score=True))
     assert (predict(release, table) == (scores > 0)).all()
@@ -122,7 +122,7 @@ def test_lists_that_may_be_of_several_columns_are_asked_for(kinds: Mapping[str, 
     model = trained(kinds, categorical_feature=["level"])
     codes = {name: Encoding(codes={v: float(i) for i, v in enumerate(VALUES[name])}) for name in kinds}
     with pytest.raises(ReleaseError, match="does not say which: give `codes`") as caught:
-        lower_model(read(model), b"file", SCHEMA, RICH, "m")
+        lower_model(read(model), SCHEMA, RICH, "m")
     assert "'level'" in str(caught.value)
     assert "'job'" in str(caught.value)
     check(model, kinds, RICH | codes)
@@ -188,7 +188,7 @@ def test_what_is_in_a_list_twice_or_of_two_kinds_is_asked_for() -> None:
     for result in ('["w", "w", "v"]', '["w", 1, "v"]', '["w", null, "v"]'):
         model = read_foreign(text.replace('["w", "u", "v"]', result).encode(), "m")
         with pytest.raises(ReleaseError, match="neither all texts nor all numbers"):
-            lower_model(model, b"file", SCHEMA, RICH, "m")
+            lower_model(model, SCHEMA, RICH, "m")
     model = read_foreign(text.encode(), "m")
     assert model.origins == (None, CategoryCodes("level", {"w": 0.0, "u": 1.0, "v": 2.0}, math.nan))
 

@@ -61,7 +61,7 @@ def run(content: bytes) -> tuple[Any, Any]:
 
 def released(model: ModelIR, people: Table) -> np.ndarray:
     """The class that leafgate's own routing predicts for each row of the table, in the table's order."""
-    release = lower_model(model, b"", people.schema, {}, "m").release
+    release = lower_model(model, people.schema, {}, "m").release
     return np.array(release.classes)[predict(release, people)]
 
 
@@ -107,7 +107,7 @@ def numbers_of(model: ModelIR) -> Any:
     edges = (-100.0, 0.0, 100.0)
     target = Column("learned", frozenset({"class", "sensitive"}), values=bin_names(edges), edges=edges)
     people = table_of([*COLUMNS, target], [(*cells, 1.0) for cells in CELLS])
-    release = lower_model(model, b"", people.schema, {}, "m").release
+    release = lower_model(model, people.schema, {}, "m").release
     return predicted_numbers(release, people)[order(people)]
 
 
@@ -199,8 +199,7 @@ def test_a_set_of_codes_is_explained_by_the_policy(fill: float | None, missing_l
     people = table(("a", "b"))
     encodings = {"job": Encoding(codes=codes, missing=fill)}
     found = [
-        predict(lower_model(each, b"", people.schema, encodings, "m").release, people).tolist()
-        for each in (model, again)
+        predict(lower_model(each, people.schema, encodings, "m").release, people).tolist() for each in (model, again)
     ]
     assert found[0] == found[1]
     label, _ = session(content).run(None, {"job": np.array([[codes.get(cells[0] or "", NAN)] for cells in CELLS])})

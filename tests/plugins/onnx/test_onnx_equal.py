@@ -51,7 +51,7 @@ def test_codes_of_the_policys_values_are_compared_in_single_precision(mode: str)
     read = read_foreign(document.SerializeToString(), "m.onnx")
     x, z = read.features
     said = {x: Encoding(column="x", codes={"a": 0.3, "b": 0.1}), z: Encoding(column="z")}
-    release = lower_model(read, b"file", table.schema, said, "m.onnx").release
+    release = lower_model(read, table.schema, said, "m.onnx").release
     rows = np.column_stack([np.where(table.codes("x") == 0, 0.3, 0.1), table.numbers("z")]).astype(np.float32)
     answered: Any = ReferenceEvaluator(document).run(None, {"X": rows})
     assert np.array_equal(np.array(table.schema.classes)[predict(release, table)], answered[0])

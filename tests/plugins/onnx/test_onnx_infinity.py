@@ -33,7 +33,7 @@ def predicted(content: bytes, names: tuple[str, ...], rows: np.ndarray, *, missi
     schema_columns = [*columns, categorical("label", "class", values=("0", "1"))]
     cells = [(*(None if math.isnan(x) else float(x) for x in row), "0") for row in rows]
     table = table_of(schema_columns, cells)
-    release = lower_model(read_foreign(content, "m.onnx"), content, table.schema, {}, "m.onnx").release
+    release = lower_model(read_foreign(content, "m.onnx"), table.schema, {}, "m.onnx").release
     keys = [tuple(map(str, row)) for row in table.frame[list(names)].astype(float).itertuples(index=False, name=None)]
     found = dict(zip(keys, predict(release, table).tolist(), strict=True))
     return [str(found[tuple(str(float(x)) for x in row)]) for row in rows]

@@ -167,8 +167,7 @@ def test_a_pipeline_over_texts_is_one_over_the_same_columns(name: str, labels: b
         shares = fitted.predict_proba(frame)
         clear = abs(shares[:, 0] - shares[:, 1]) > 1e-9
     release, again = (
-        lower_model(each, content, table.schema, {}, "m", None).release
-        for each in (model, read_foreign(content, "new"))
+        lower_model(each, table.schema, {}, "m", None).release for each in (model, read_foreign(content, "new"))
     )
     found = np.array(release.classes)[predict(release, table)]
     said = onnx_pipelines.answers(document, wide)

@@ -117,7 +117,7 @@ def test_the_standards_example_plays_as_the_standard_says(no_child: str) -> None
         columns[3].values or (),
     )
     table = table_of(columns, [(*row, "no play") for row in cells])
-    release = lower_model(read, b"", table.schema, {}, "golf").release
+    release = lower_model(read, table.schema, {}, "golf").release
     inside = fromstring(model)
     rows = table.frame.drop(columns="y").to_dict("records")
     expected = [evaluate(inside, {str(k): v for k, v in row.items()}) for row in rows]
@@ -222,7 +222,7 @@ def test_counts_are_read_and_disclosed() -> None:
     model = read_foreign(document(tree_model(COUNTED, AGE), AGE, ("low", "high")), "model")
     assert (model.level, model.leaf_level, model.counted) == ("counts", "counts", "exact")
     columns = [numeric("age", "quasi_identifier", bounds=(0, 99)), categorical("y", "class", values=("low", "high"))]
-    release = lower_model(model, b"", table_of(columns, []).schema, {}, "model").release
+    release = lower_model(model, table_of(columns, []).schema, {}, "model").release
     low, high = Leaf("low", {"low": 5, "high": 1}), Leaf("high", {"low": 1, "high": 3})
     assert release.trees == (NumericSplit("age", 37.5, low, high, "high"),)
 
@@ -250,7 +250,7 @@ def test_sets_read_as_branches() -> None:
         categorical("s", "quasi_identifier", values=("a b", "c", "d")),
         categorical("y", "class", values=("p", "q")),
     ]
-    (tree,) = lower_model(model, b"", table_of(columns, []).schema, {}, "model").release.trees
+    (tree,) = lower_model(model, table_of(columns, []).schema, {}, "model").release.trees
     assert isinstance(tree, CategoricalSplit)
     assert (tree.branches, tree.default) == ((Branch(("d",), Leaf("q")),), Leaf("p"))
 
@@ -303,10 +303,10 @@ def test_where_the_model_weighs_several_leaves_missing_cells_are_refused_by_name
         ]
         schema = table_of(columns, []).schema
         if not missing:
-            assert lower_model(read, b"", schema, {}, "model").release.trees
+            assert lower_model(read, schema, {}, "model").release.trees
             continue
         with pytest.raises(ReleaseError, match=r"'age' may be missing.*weightedConfidence"):
-            lower_model(read, b"", schema, {}, "model")
+            lower_model(read, schema, {}, "model")
 
 
 GOOD = tree_model(COUNTED, AGE)

@@ -83,7 +83,7 @@ def released(text: str, table: Table) -> tuple[ModelIR, Release]:
     content = text.encode()
     assert is_foreign(content[:4096])
     model = read_foreign(content, "model")
-    return model, lower_model(model, content, table.schema, {}, "model").release
+    return model, lower_model(model, table.schema, {}, "model").release
 
 
 def test_the_weather_tree_is_that_of_the_weather() -> None:

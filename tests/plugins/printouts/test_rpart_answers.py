@@ -55,7 +55,7 @@ def released(name: str) -> tuple[ModelIR, Release, Table]:
     ]
     learned = rows[LEARNED[name]] if name in LEARNED else [1.0] * len(rows)
     table = table_of(columns, list(zip(rows["ward"], rows["age"].astype(float), learned, strict=True)))
-    return model, lower_model(model, content_of(name), table.schema, {}, name).release, table
+    return model, lower_model(model, table.schema, {}, name).release, table
 
 
 def answers_by_cells(name: str) -> dict[tuple[str, float], Any]:
@@ -103,7 +103,7 @@ def test_weights_of_rows_leave_shares_and_sizes() -> None:
 def test_a_class_with_a_share_that_nobody_there_has_contradicts_the_table() -> None:
     """Of the 22 people of the ward without a name, some have each class."""
     model, _, table = released("weights")
-    loaded, rows = lower_model(model, b"", table.schema, {}, "weights"), people()
+    loaded, rows = lower_model(model, table.schema, {}, "weights"), people()
     assert loaded.provenance.node_numbers is not None
     assert first_contradiction(loaded.provenance.node_numbers, loaded.release, table) is None
     changed = rows["two"].where(rows["ward"] != "", "yes")
@@ -177,7 +177,7 @@ def test_levels_that_a_split_leaves_out_get_no_answer_and_no_leaf(text: str) -> 
     ]
     rows = [("a", 40.0), ("c", 20.0), ("c", 40.0), ("d", 40.0), ("never named", 20.0)]
     table = table_of(columns, [(*row, 1.0 if text is OF_NUMBERS else "no") for row in rows])
-    release = lower_model(read_foreign(text.encode(), "m"), text.encode(), table.schema, {}, "m").release
+    release = lower_model(read_foreign(text.encode(), "m"), table.schema, {}, "m").release
     assert len(list(leaves(release.trees[0]))) == text.count("*\n")
     if text is OF_NUMBERS:
         found = dict(
@@ -213,7 +213,7 @@ def test_a_policy_without_the_levels_of_either_branch_is_refused_with_what_to_de
 
     def lowered(*wards: str) -> Release:
         ward = categorical("ward", "quasi_identifier", values=wards)
-        return lower_model(model, b"", Schema((ward, age, target)), {}, "numbers.txt").release
+        return lower_model(model, Schema((ward, age, target)), {}, "numbers.txt").release
 
     assert lowered("a", "b", "x", "y").predicts_numbers
     for wards in (("a", "b"), ("b", "x")):

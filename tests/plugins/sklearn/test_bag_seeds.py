@@ -32,7 +32,7 @@ def bags_of(read: ModelIR) -> Bags | None:
     edges = None if read.classes else (0.0, 0.5, 1.0)
     values = bin_names(edges) if edges else ("0", "1")
     target = Column("y", roles, values=values, ordered=edges is not None, edges=edges)
-    found = lower_model(read, b"", Schema((*features, target)), {}, "model").provenance.training_rows
+    found = lower_model(read, Schema((*features, target)), {}, "model").provenance.training_rows
     return None if found is None else found.bags
 
 

@@ -152,7 +152,7 @@ def excluding(model: Any) -> float:
     """The probability that somebody in the table of a model's rows is among no rows of a tree, as attacks take it."""
     read = leafgate.from_sklearn(model)
     columns = (*(numeric(name, "quasi_identifier", bounds=(-1e6, 1e6)) for name in read.features), CLASS)
-    release = lower_model(read, b"", Schema(columns), {}, "model").release
+    release = lower_model(read, Schema(columns), {}, "model").release
     return absence_probability(release, people=len(rows(1)), at_least=1, weighted=False)
 
 

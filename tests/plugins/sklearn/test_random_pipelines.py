@@ -56,7 +56,7 @@ def fitted(of: Drawn) -> Any:
 
 def check(of: Drawn, read: ModelIR, name: str = "") -> int:
     """Compare the predictions of people at random and at every threshold; how many there are."""
-    release = lower_model(read, b"file", SCHEMA, {}, "model").release
+    release = lower_model(read, SCHEMA, {}, "model").release
     table = as_table(at_edges(release, pd.concat([of.people.iloc[:30], of.others], ignore_index=True)))
     people = as_people(table, of.gone)
     if not ASKED or ASKED[-1][0] is not of.pipeline or not ASKED[-1][1].equals(people):

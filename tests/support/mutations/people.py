@@ -51,7 +51,7 @@ def contradicts(model: ModelIR, content: bytes, *, filled: bool = False) -> bool
     names = tuple(NAMES) if set(model.features) <= set(NAMES) else tuple(f"x{i}" for i in range(len(NAMES)))
     try:
         table = trained_on(names, tuple(sorted(model.classes)), filled=filled)
-        loaded = lower_model(model, content, table.schema, {}, "model")
+        loaded = lower_model(model, table.schema, {}, "model")
         if loaded.provenance.node_numbers is None:
             return None
         return first_contradiction(loaded.provenance.node_numbers, loaded.release, table) is not None

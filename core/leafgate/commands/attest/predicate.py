@@ -63,6 +63,8 @@ class PolicyPart(Document):
     """Its name."""
     sha256: Digest
     """Its digest."""
+    sha256_without_file: Digest | None = None
+    """Its digest without the audited file, where there is one."""
     waivers_sha256: Digest | None = None
     """The digest of its waivers."""
     given: tuple[str, ...] = ()
@@ -266,7 +268,8 @@ def audit_predicate(
     """
     release, method = report["release"], report.get("method") or {"attacks": ()}
     readings = [finding for finding in report["findings"] if finding["metric"] == READING]
-    names = ("name", "sha256", "waivers_sha256", "given", "given_files", "plugin_files", "reproducible")
+    digests = ("sha256", "sha256_without_file", "waivers_sha256")
+    names = ("name", *digests, "given", "given_files", "plugin_files", "reproducible")
     return AuditPredicate.of(
         {
             "verdict": report["verdict"],

@@ -41,7 +41,7 @@ def on_data(original: ModelIR, scrubbed: ModelIR, people: TableOfPolicy, merged:
 
 def _lowered(model: ModelIR, people: TableOfPolicy, encoding: Mapping[str, Encoding]) -> LoadedRelease:
     """The model over the policy's columns."""
-    return lower_model(model, b"", people.table.schema, encoding, people.place)
+    return lower_model(model, people.table.schema, encoding, people.place)
 
 
 def _check_counts(loaded: LoadedRelease, table: Table, place: str) -> None:

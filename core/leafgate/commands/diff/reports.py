@@ -53,19 +53,25 @@ def _of_report(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Moved
     if old["verdict"] != new["verdict"]:
         kind = {"pass": "worse"}.get(old["verdict"], "better" if new["verdict"] == "pass" else "different")
         yield Moved(kind, "", "verdict", old["verdict"], new["verdict"])
+    pairs = {what: _digests(what, old[what] or {}, new[what] or {}) for what in ("policy", "data", "release")}
+    different = [what for what, (before, after) in pairs.items() if before != after]
     files = [audited_file(report) for report in (old, new)]
     digests_of_files = [None if file is None else file["sha256"] for file in files]
-    if digests_of_files[0] != digests_of_files[1]:
+    if "release" in different and digests_of_files[0] != digests_of_files[1]:  # else other bytes hold the same model
         yield Moved("different", "", "file", *files)
-    for what in ("policy", "data", "release"):
-        digests = _digests(what, old[what] or {}, new[what] or {})
-        if digests[0] != digests[1]:
-            yield Moved("different", "", what, *digests)
+    yield from (Moved("different", "", what, *pairs[what]) for what in different)
+
+
+KEYS: Mapping[str, tuple[str, ...]] = {"policy": ("sha256_without_file", "sha256"), "data": ("sha256", "keyed_sha256")}
+"""The digests by which parts of reports are compared, where it is not `sha256` alone."""
 
 
 def _digests(what: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """A digest that both have; of the data the keyed one, if both state that, and None if there is none."""
-    keys = ("sha256", "keyed_sha256") if what == "data" else ("sha256",)
+    """A digest that both have; of the data the keyed one, if both state that, and None if there is none.
+
+    The audited file is compared as the release that it was read as, so that of the policy it is left out.
+    """
+    keys = KEYS.get(what, ("sha256",))
     shared = next((key for key in keys if key in old and key in new), None)
     if shared is None and what == "data":
         return None, None

@@ -27,7 +27,7 @@ from leafgate.commands.repair.refit import (
 )
 from leafgate.commands.repair.search import Cuts, Search, few_leaves
 from leafgate.commands.repair.teacher import Teacher
-from leafgate.commands.repair.trials import LEVELS, Step, Trial, Workbench, is_of_file, person_metrics
+from leafgate.commands.repair.trials import LEVELS, Step, Trial, Workbench, person_metrics
 from leafgate.kernel.findings import Finding, Report
 from leafgate.models.lowering.release import lower_model
 from leafgate.readers import ModelIR
@@ -168,7 +168,7 @@ class Ladder:
             if found is None:
                 continue
             broken = [finding for finding in found.report.findings if finding.fails]
-            if any(map(is_of_file, broken)):
+            if any(finding.is_of_file for finding in broken):
                 self.told[leaves, model.values] = not _lists_people(found)
             elif found.passes or not self._limits(leaves).hides_composition:
                 return found
@@ -177,7 +177,9 @@ class Ladder:
     def _tried_at(self, model: ModelIR, leaves: LeafContent, step: Step, words: str) -> Trial | None:
         """The model with this on its leaves; where its file names values of a few people, without these."""
         found = self.bench.trial(model, leaves, step, words)
-        if found is None or not _lists_people(found) or not any(map(is_of_file, filter(_fails, found.report.findings))):
+        if found is None or not _lists_people(found):
+            return found
+        if not any(finding.is_of_file and _fails(finding) for finding in found.report.findings):
             return found
         least = minimise(model, leaves, self.bench.name, None, merge=False, kept=self.bench.encoding)
         merged = merge_rare_values(model, least, self.bench.people, dummies=self.bench.is_neutral)
@@ -433,7 +435,7 @@ class Ladder:
             return None
         try:
             less = self.bench.reduced(self._labelled(model, leaves), leaves)
-            return lower_model(less, b"", self.bench.session.table.schema, self.bench.encoding, self.name).release
+            return lower_model(less, self.bench.session.table.schema, self.bench.encoding, self.name).release
         except LeafgateError:
             return None
 

@@ -15,7 +15,7 @@ from leafgate.commands.repair.ladder import Ladder
 from leafgate.commands.repair.pruning import prunable
 from leafgate.commands.repair.result import RepairResult
 from leafgate.commands.repair.teacher import Teacher
-from leafgate.commands.repair.trials import FITTED_ANEW, Budget, Trial, Workbench, is_constant, is_of_file
+from leafgate.commands.repair.trials import FITTED_ANEW, Budget, Trial, Workbench, is_constant
 from leafgate.engine.keepable import unkeepable_limits
 from leafgate.io.files import OWNER_ONLY, write_file
 from leafgate.kernel.findings import SPELLING, Finding, Report
@@ -232,7 +232,7 @@ def _merged(model: ModelIR, given: Report, release: Release | None, bench: Workb
 
 
 def _limits_file(finding: Finding) -> bool:
-    return is_of_file(finding) and finding.fails and finding.id != "published_file"
+    return finding.is_of_file and finding.fails and finding.id != "published_file"
 
 
 def _distance(trial: Trial) -> tuple[int, float]:

@@ -254,7 +254,7 @@ class Workbench:
         except ReleaseError:
             return ""
         report, release = self._audited_part(content, metrics, ())
-        if release is None or release.file is None or not any(is_of_file(one) and one.fails for one in report.findings):
+        if release is None or release.file is None or not any(one.is_of_file and one.fails for one in report.findings):
             return ""
         items = [item.says for item in release.file.discloses if item.severity == "high"]
         return "; ".join(dict.fromkeys(items)) or "see leafgate audit"
@@ -348,7 +348,7 @@ class Workbench:
                 check_original(self.original, name, readers)
                 content = model_as_file(less, self.original, name, readers)
                 again = read_foreign(content, name, readers)
-                lower_model(again, content, self.session.table.schema, self.encoding, name)
+                lower_model(again, self.session.table.schema, self.encoding, name)
                 return None
             except ReleaseError as error:
                 found = error.problems[0]
@@ -419,8 +419,3 @@ def is_constant(model: ModelIR) -> bool:
 def person_metrics(metrics: Sequence[Metric]) -> list[PersonMetric]:
     """The limits that judge each person, and no mean over people."""
     return [metric for metric in metrics if isinstance(metric, PersonMetric) and not metric.average]
-
-
-def is_of_file(finding: Finding) -> bool:
-    """Is it a finding on what a model's file discloses beyond its predictions?"""
-    return finding.id == "published_file" or (finding.use or finding.metric) == "file_disclosure"

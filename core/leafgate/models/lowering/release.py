@@ -10,7 +10,6 @@ import numpy as np
 
 from leafgate.algorithms.node_counts import FileNumbers, TreeNumbers
 from leafgate.errors import Problem, ReleaseError
-from leafgate.folders import content_digest
 from leafgate.garbage_collection import paused_garbage_collection
 from leafgate.io.release_codec import LoadedRelease, Provenance
 from leafgate.ir.features import Feature, Origin
@@ -73,7 +72,6 @@ def with_resolved_origins(model: ModelIR, encodings: Mapping[str, Encoding], sch
 @paused_garbage_collection()
 def lower_model(
     model: ModelIR,
-    content: bytes,
     schema: Schema,
     encodings: Mapping[str, Encoding],
     place: str,
@@ -96,7 +94,7 @@ def lower_model(
     lowering = _Lowering(model, origins, values, schema, place)
     lowered = [*lowering.trees()]
     items = (*model.disclosures, *_unused_columns(model, schema, people))
-    file = ModelFile(model.format, content_digest(content), items)
+    file = ModelFile(model.format, model.sha256, items)
     release = Release(
         _builder(model),
         schema,

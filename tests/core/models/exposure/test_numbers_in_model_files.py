@@ -41,7 +41,7 @@ def people(income: bool) -> Table:
 
 def disclosed(model: ModelIR, table: Table, encoding: Mapping[str, Encoding] | None = None) -> set[tuple[str, str]]:
     """Kinds and severities of what the file has of cells."""
-    loaded = lower_model(model, b"", table.schema, encoding or {}, "model")
+    loaded = lower_model(model, table.schema, encoding or {}, "model")
     assert loaded.provenance.model_content is not None
     found = cells_disclosed(loaded.provenance.model_content, table, 10)
     return {(each.kind, each.severity) for each in (*model.disclosures, *found)}

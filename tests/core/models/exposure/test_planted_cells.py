@@ -94,7 +94,7 @@ def told(content: bytes) -> list[str]:
     """What the file discloses of single people, by kind; other content counts, numbers of people on nodes do not."""
     model = read_foreign(content, "m")
     of_classes = {} if set(model.classes) == {"ill", "well"} else CODES
-    loaded = lower_model(model, content, SCHEMA, of_classes, "m", N)
+    loaded = lower_model(model, SCHEMA, of_classes, "m", N)
     assert loaded.release.file is not None
     assert loaded.provenance.model_content is not None
     found = (*loaded.release.file.discloses, *cells_disclosed(loaded.provenance.model_content, table(), FEW))
@@ -443,7 +443,7 @@ def test_texts_that_cannot_be_compared_with_a_column_are_no_evidence() -> None:
     many = copy.copy(table())
     object.__setattr__(many, "cell_counts", {**table().cell_counts, "name": None})
     for texts, kinds in ((model.texts, ["not_stated"]), (frozenset(), [])):
-        loaded = lower_model(replace(model, texts=texts, other_names=()), b"", SCHEMA, {}, "m", N)
+        loaded = lower_model(replace(model, texts=texts, other_names=()), SCHEMA, {}, "m", N)
         assert loaded.provenance.model_content is not None
         assert [item.kind for item in cells_disclosed(loaded.provenance.model_content, many, FEW)] == kinds
 

@@ -134,7 +134,7 @@ def test_values_that_differ_in_spelling_alone_keep_their_own_codes() -> None:
     x = pd.DataFrame({"house": pd.Series(values * 5, dtype=object)})
     rich = x["house"].isin(["1", "2"]).map({False: "no", True: "yes"})
     model = make_pipeline(OrdinalEncoder(), DecisionTreeClassifier(random_state=0)).fit(x, rich)
-    release = lower_model(from_sklearn(model), b"file", schema, {}, "model").release
+    release = lower_model(from_sklearn(model), schema, {}, "model").release
     table = table_of(schema.columns, [(value, "no") for value in values])
     given = pd.DataFrame({"house": table.frame["house"].astype(object)})
     assert [schema.classes[i] for i in predict(release, table)] == model.predict(given).tolist()

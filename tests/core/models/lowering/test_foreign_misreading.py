@@ -83,7 +83,7 @@ MAKERS = {
 
 
 def read(content: bytes, columns: Schema, said: Any = None) -> Release:
-    return lower_model(read_foreign(content, "model"), content, columns, said or SAID, "model").release
+    return lower_model(read_foreign(content, "model"), columns, said or SAID, "model").release
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -91,24 +91,24 @@ def test_values_spelled_otherwise_than_in_the_policy_are_refused(name: str) -> N
     content = MAKERS[name](np.char.add(" ", TOWN))  # as read_csv leaves them
     said = SAID if name in {"xgboost", "lightgbm"} else {}
     with pytest.raises(ReleaseError, match=r"'place': the model knows \d value\(s\) that the policy does not have"):
-        lower_model(read_foreign(content, "model"), content, schema(TOWNS), said, "model")
+        lower_model(read_foreign(content, "model"), schema(TOWNS), said, "model")
     spelled = schema(tuple(f" {town}" for town in TOWNS))
-    assert lower_model(read_foreign(content, "model"), content, spelled, said, "model").release.trees
+    assert lower_model(read_foreign(content, "model"), spelled, said, "model").release.trees
 
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_value_more_on_either_side_is_read(name: str) -> None:
     said = SAID if name in {"xgboost", "lightgbm"} else {}
     content = MAKERS[name](TOWN)
-    assert lower_model(read_foreign(content, "model"), content, schema((*TOWNS, "abroad")), said, "model").release.trees
+    assert lower_model(read_foreign(content, "model"), schema((*TOWNS, "abroad")), said, "model").release.trees
     if name not in {"xgboost", "lightgbm"}:  # whose files do not list what no test asks for
-        assert lower_model(read_foreign(content, "model"), content, schema(TOWNS[:3]), said, "model").release.trees
+        assert lower_model(read_foreign(content, "model"), schema(TOWNS[:3]), said, "model").release.trees
 
 
 def test_true_and_false_are_one_and_zero_to_a_model_of_categories() -> None:
     frame = pd.DataFrame({"place": pd.Series(TOWN == "north").astype("category")})
     content = skops_bytes(HistGradientBoostingClassifier(max_iter=2).fit(frame, ANSWER))
-    assert lower_model(read_foreign(content, "model"), content, schema(("False", "True")), {}, "model").release.trees
+    assert lower_model(read_foreign(content, "model"), schema(("False", "True")), {}, "model").release.trees
 
 
 @pytest.mark.parametrize("word", ["?", " ?", "nan"])
@@ -116,9 +116,9 @@ def test_true_and_false_are_one_and_zero_to_a_model_of_categories() -> None:
 def test_a_model_that_knows_missing_cells_as_a_value_is_no_model_of_kept_ones(name: str, word: str) -> None:
     cells = np.where(TOWN == "west", word, TOWN)
     content = MAKERS[name](cells)
-    assert lower_model(read_foreign(content, "model"), content, schema(TOWNS[:3]), {}, "model").release.trees
+    assert lower_model(read_foreign(content, "model"), schema(TOWNS[:3]), {}, "model").release.trees
     with pytest.raises(ReleaseError, match="stands for missing cells") as caught:
-        lower_model(read_foreign(content, "model"), content, schema(TOWNS[:3], missing=True), {}, "model")
+        lower_model(read_foreign(content, "model"), schema(TOWNS[:3], missing=True), {}, "model")
     assert "take it from `data.missing`" in str(caught.value)
 
 
@@ -133,22 +133,22 @@ def test_numbers_that_may_be_codes_of_numbers_are_asked_about(model: Any) -> Non
     content = skops_bytes(model)
     columns = schema(REGIONS)
     with pytest.raises(ReleaseError, match="'place': is asked for the column's values, or for codes"):
-        lower_model(read_foreign(content, "model"), content, columns, {}, "model")
+        lower_model(read_foreign(content, "model"), columns, {}, "model")
     fields = {"place": Encoding(codes={value: float(i) for i, value in enumerate(REGIONS)})}
-    release = lower_model(read_foreign(content, "model"), content, columns, fields, "model").release
+    release = lower_model(read_foreign(content, "model"), columns, fields, "model").release
     table = table_of(columns.columns, [(value, "no") for value in REGIONS])
     mine = dict(zip(table.frame["place"], predict(release, table), strict=True))
     expected = model.predict(pd.DataFrame({"place": range(5)}))
     assert [("no", "yes")[mine[value]] for value in REGIONS] == expected.tolist()
     assert lower_model(
-        read_foreign(content, "model"), content, columns, {"place": Encoding(column="place")}, "model"
+        read_foreign(content, "model"), columns, {"place": Encoding(column="place")}, "model"
     ).release.trees
 
 
 def test_the_values_themselves_are_read_where_no_codes_reach() -> None:
     model = DecisionTreeClassifier().fit(pd.DataFrame({"place": REGION.astype(int)}), OF_REGION)
     content = skops_bytes(model)
-    assert lower_model(read_foreign(content, "model"), content, schema(REGIONS), {}, "model").release.trees
+    assert lower_model(read_foreign(content, "model"), schema(REGIONS), {}, "model").release.trees
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -169,7 +169,7 @@ def test_truth_values_are_the_numbers_that_they_are_in_python() -> None:
     flags = TOWN == "north"
     model = DecisionTreeClassifier(max_depth=1).fit(pd.DataFrame({"place": flags}), ANSWER)
     columns = schema(("False", "True"))
-    release = lower_model(leafgate.from_sklearn(model), b"", columns, {}, "model").release
+    release = lower_model(leafgate.from_sklearn(model), columns, {}, "model").release
     table = table_of(columns.columns, [("False", "no"), ("True", "no")])
     mine = dict(zip(table.frame["place"], predict(release, table), strict=True))
     expected = model.predict(pd.DataFrame({"place": [False, True]}))
@@ -182,6 +182,6 @@ def test_the_outermost_codes_may_be_codes_and_beyond_them_are_numbers() -> None:
         model = replace(MODEL, features=("place",), classes=("no", "yes"), trees=(tree,))
         if asked:
             with pytest.raises(ReleaseError, match="or for codes"):
-                lower_model(model, b"", schema(REGIONS), {}, "model")
+                lower_model(model, schema(REGIONS), {}, "model")
         else:
-            assert lower_model(model, b"", schema(REGIONS), {}, "model").release.trees
+            assert lower_model(model, schema(REGIONS), {}, "model").release.trees

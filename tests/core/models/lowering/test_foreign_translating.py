@@ -32,7 +32,7 @@ LEAVES = [Leaf("low", {"low": 4, "high": 0}), Leaf("low", {"low": 1, "high": 1})
 
 
 def released(model: ModelIR, **said: Encoding) -> Release:
-    return lower_model(model, b"bytes", SCHEMA, said, "model").release
+    return lower_model(model, SCHEMA, said, "model").release
 
 
 def test_dummies_and_numbers_read_as_tests_on_the_columns() -> None:

@@ -66,7 +66,7 @@ def people() -> Table:
 
 
 def of_file(content: bytes) -> Release:
-    return serialize(lower_model(read_foreign(content, "model"), content, SCHEMA, {}, "model")).release
+    return serialize(lower_model(read_foreign(content, "model"), SCHEMA, {}, "model")).release
 
 
 def assert_predicts(release: Release, expected: Any, near: float) -> None:
@@ -111,7 +111,7 @@ def test_a_number_needs_a_class_of_numbers() -> None:
     content = skops_bytes(DecisionTreeRegressor(max_depth=2).fit(NAMED, PAY))
     schema = Schema((*SCHEMA.columns[:2], Column("pay", frozenset({"class"}), values=("low", "high"))))
     with pytest.raises(ReleaseError, match=r"predicts numbers, and 'pay' has none.*give 'pay' `bins`"):
-        lower_model(read_foreign(content, "model"), content, schema, {}, "model")
+        lower_model(read_foreign(content, "model"), schema, {}, "model")
 
 
 POLICY = """

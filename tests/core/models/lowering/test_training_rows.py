@@ -46,7 +46,7 @@ def rows_of(classes: int) -> tuple[Any, Any, Table]:
 
 
 def read(content: bytes, table: Table) -> LoadedRelease:
-    return lower_model(read_foreign(content, "m", load_plugins().readers), b"", table.schema, {}, "m")
+    return lower_model(read_foreign(content, "m", load_plugins().readers), table.schema, {}, "m")
 
 
 def named(x: Any) -> pd.DataFrame:
