@@ -26,9 +26,6 @@ from leafgate.io.tables.csv import CsvOptions
 from leafgate.io.tables.raw_records import RawRecords
 from leafgate.lazy_loading import install_command
 
-_PANDAS: Any = pd
-"""pandas with what its stubs do not have yet: `from_arrow` of pandas 3."""
-
 Kind = Literal["text", "number", "truth", "time"]
 """What the cells of a column are: texts (and intervals), numbers, truth values, or days and times."""
 
@@ -257,7 +254,7 @@ def pandas_frame(table: Any, place: str) -> pd.DataFrame:
     elif hasattr(table, "__arrow_c_stream__"):
         _require_arrow(place)
         try:
-            frame = _PANDAS.DataFrame.from_arrow(table)
+            frame = _frame_from_arrow(table)
         except Exception as error:
             kind = type(error).__name__
             raise DataError(f"is no table that Arrow can hand over ({kind})", place=place) from None
@@ -280,6 +277,28 @@ def _require_arrow(place: str) -> None:
     if find_spec("pyarrow") is None:
         remedy = f"install it: {install_command('parquet')}; or give a pandas DataFrame"
         raise DataError("is a table of Arrow, which needs pyarrow", place=place, remedy=remedy)
+
+
+def _frame_from_arrow(table: Any) -> pd.DataFrame:
+    """`pandas.DataFrame.from_arrow` of pandas 3, for pandas 2 and for versions of pyarrow that refuse unsigned codes."""
+    import pyarrow as pa
+
+    arrow = pa.table(table)
+    fields = [
+        field.with_type(pa.dictionary(pa.int64(), field.type.value_type, field.type.ordered))
+        if pa.types.is_dictionary(field.type)
+        else field
+        for field in arrow.schema
+    ]
+    frame: pd.DataFrame = arrow.cast(pa.schema(fields, metadata=arrow.schema.metadata)).to_pandas()
+    return frame
+
+
+def _series_from_arrow(values: Any) -> pd.Series:
+    import pyarrow as pa
+
+    column = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.chunked_array(values)
+    return _frame_from_arrow(pa.table({"values": column}))["values"]
 
 
 def _is_numbered(frame: pd.DataFrame) -> bool:
@@ -317,7 +336,7 @@ def _series(values: Any, place: str) -> pd.Series:
     if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
         _require_arrow(place)
         try:
-            return pd.Series(_PANDAS.Series.from_arrow(values))
+            return _series_from_arrow(values)
         except Exception as error:
             raise DataError(f"is no column that Arrow can hand over ({type(error).__name__})", place=place) from None
     if isinstance(values, list | tuple):
