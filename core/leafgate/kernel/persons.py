@@ -75,6 +75,10 @@ class PersonRows:
         """
         return np.bincount(self.by_group(group).record, minlength=size)[:size].astype(np.int64)
 
+    def rows_of_records(self, records: int) -> NDArray[np.int64]:
+        """The rows that these persons have on each of so many records."""
+        return np.bincount(self.record, weights=self.rows, minlength=records).astype(np.int64)
+
     def by_group(self, group: NDArray[np.int64]) -> PersonRows:
         """The rows of each person in each group, which stands in the place of the record."""
         return self.of_records(np.asarray(group, dtype=np.int64))
@@ -102,8 +106,7 @@ class PersonRows:
         Args:
             weight: shape (n_records,), the rows of each record.
         """
-        known = np.bincount(self.record, weights=self.rows, minlength=len(weight)).astype(np.int64)
-        rows_of_nobody = np.repeat(np.arange(len(weight)), weight - known)
+        rows_of_nobody = np.repeat(np.arange(len(weight)), weight - self.rows_of_records(len(weight)))
         record = np.append(self.record, rows_of_nobody)
         person = np.append(self.person, self.size + np.arange(len(rows_of_nobody)))
         rows = np.append(self.rows, np.ones_like(rows_of_nobody))
