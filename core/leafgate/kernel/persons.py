@@ -26,12 +26,15 @@ class PersonRows:
         person: shape (n,), the number of the person, from 0.
         rows: shape (n,), how many rows of the record are the person's; from 1.
         ids: the id of each person, in the form in which ids are compared; for the core alone, plugins have None.
+        rows_at_most: the most rows that the policy lets a person have, whoever is in the table; None where it says
+            nothing.
     """
 
     record: NDArray[np.int64]
     person: NDArray[np.int64]
     rows: NDArray[np.int64]
     ids: pd.Index | None = field(default=None, repr=False)
+    rows_at_most: int | None = None
 
     def __post_init__(self) -> None:
         for each in (self.record, self.person, self.rows):

@@ -511,6 +511,8 @@ def _table(records: RawRecords, schema: Schema, reading: _Reading, names: Sequen
     table = make_table(
         schema, typed[keep], weight[keep], counts_people=counts_people, rows=records.rows[keep], person=whose, ids=ids
     )
+    if table.person_rows is not None:
+        table = replace(table, person_rows=replace(table.person_rows, rows_at_most=data.rows_at_most))
     left_out, suspected = None, dict[str, PersonRows | None]()
     repeated = reading.repeated_identifiers(records, names, keep, missing)
     if not _says_what_rows_are(data):
