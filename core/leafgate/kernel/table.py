@@ -92,7 +92,7 @@ class Table:
         person_rows: whose rows the records are, where a column numbers the people, who may have several; None where
             every row is a person. `people_by` and `people_among` count the people then, and no sum of `persons` does.
         suspected: for each column that may number the people, although the policy does not say so, whose its rows then
-            are, or None where an engine read the table without it; for the engine alone.
+            are, or None where an engine read the table without it or in blocks; for the engine alone.
         without_id: rows whose cells do not say whose they are; no person is behind them.
         left_out: people who were left out of a table of others because they are in the audited table.
         cell_counts: for the auditor alone, by the name of a column the people with each of its texts, dropped columns
