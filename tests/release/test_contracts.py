@@ -77,6 +77,7 @@ ITEM = FileDisclosure("counts", "high", "how many people are at the leaves", "co
 DRAFTS: list[Release] = [
     DRAFT,
     replace(DRAFT, selection=None),
+    replace(DRAFT, unit="rows"),
     replace(DRAFT, alternatives={"second": LEAVES[0]}),
     replace(DRAFT, trees=(NumericSplit("age", 1, *LEAVES[:2], "high", float32=True),)),
     replace(DRAFT, trees=LEAVES, combine="vote"),

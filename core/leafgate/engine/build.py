@@ -46,6 +46,8 @@ def build(
         if not isinstance(built, Release | BuildResult):
             raise InconclusiveError(f"{origin} returned a {type(built).__name__} where a Release belongs")
         result = BuildResult.of(built)
+        if isinstance(table, Table) and table.person_rows is not None and _content(result) is None:
+            result = replace(result, release=replace(result.release, unit="rows"))
         _check_origins(result, 0 if isinstance(table, LargeTable) else len(table.without_key), origin)
         _check_trail(result, origin)
     if isinstance(result, LoadedRelease) and result.provenance.model_content is not None:

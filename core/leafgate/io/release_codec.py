@@ -54,6 +54,7 @@ from leafgate.kernel.release import (
     Publish,
     Records,
     Release,
+    Unit,
 )
 from leafgate.kernel.schema import Column, Role, Schema, bin_names
 from leafgate.kernel.tree import MAX_TREES, Node, tree_arrays
@@ -227,7 +228,7 @@ def read_noise(document: Any, schema: Schema, place: str) -> dict[str, Noise]:
 
 FORMAT = "leafgate/release/1"
 KEYS = (
-    *("format", "builder", "target", "classes", "publish", "counted", "selection", "schema"),
+    *("format", "builder", "target", "classes", "publish", "counted", "unit", "selection", "schema"),
     *("guarantee", "combine", "model", "alternatives", "records", "noise", "bayes", "file", "trees"),
 )
 
@@ -367,6 +368,7 @@ def _facts(release: Release) -> dict[str, Any]:
         "classes": list(release.classes) if release.schema.having("class") else [],
         "publish": {"leaves": release.publish.leaves, "measure": measure_of(release)},
         "counted": release.count_semantics,
+        "unit": release.unit,
         "selection": None if release.selection is None else dict(release.selection),
         "schema": release.schema.described(),
         "guarantee": dict(release.guarantee),
@@ -382,6 +384,8 @@ def _facts(release: Release) -> dict[str, Any]:
         fields["bayes"] = release.bayes.described()
     if release.file is not None:
         fields["file"] = release.file.described()
+    if release.unit == "people":
+        del fields["unit"]
     if not release.publish.measure:
         del fields["selection"]
     return fields
@@ -440,6 +444,7 @@ def _read(content: bytes, document: dict[str, Any], span: tuple[int, int] | None
         noise=noise,
         bayes=read_naive_bayes(document.get("bayes"), schema, f"{place}.bayes"),
         file=read_model_file(document.get("file"), f"{place}.file"),
+        unit=one_of(document.get("unit", "people"), Unit, f"{place}.unit"),
     )
     _check_whole(release, publish.get("measure"), place)
     return LoadedRelease(release, content=content)

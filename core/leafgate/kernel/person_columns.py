@@ -6,13 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from leafgate.lazy_loading import lazy
-
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-else:
-    np = lazy("numpy")
+    import pandas as pd
 
 FEWEST_PERSONS = 10
 """A column with fewer different values groups people, and does not number them."""
@@ -64,9 +59,7 @@ def names_persons(name: str) -> bool:
     return is_identifier and len(whose) == 1 and not THING.fullmatch(whose[0])
 
 
-def suspected_persons(
-    codes: Mapping[str, NDArray[np.int64]], texts: Mapping[str, Iterable[str]], identifiers: frozenset[str]
-) -> Iterator[str]:
+def suspected_persons(rows: Mapping[str, pd.Series], identifiers: frozenset[str]) -> Iterator[str]:
     """The columns that may number the people.
 
     Each has a value in several rows, and either its name hints at persons, or the policy calls it an identifier and it
@@ -74,16 +67,15 @@ def suspected_persons(
     to one with those of another column may, such as a name, a date of birth or a measurement at the first visit.
 
     Args:
-        codes: for each column, shape (n_rows,), the number of each cell's text; -1 where it is missing.
-        texts: the texts of each column.
+        rows: for each column the rows that have each text, indexed by the text; 0 of those that mean a missing cell.
         identifiers: the columns that the policy calls identifiers.
     """
-    for name in codes:
-        there = codes[name][codes[name] >= 0]
-        distinct = len(np.unique(there))
-        is_identifier = name in identifiers and ROWS_UNNAMED[0] * distinct <= len(there) <= ROWS_UNNAMED[1] * distinct
-        repeats = FEWEST_PERSONS <= distinct < len(there)
-        if (is_identifier or names_persons(name)) and repeats and not _has_fractions(texts[name]):
+    for name, of_text in rows.items():
+        there = of_text[of_text > 0]
+        distinct, number = len(there), int(there.sum())
+        is_identifier = name in identifiers and ROWS_UNNAMED[0] * distinct <= number <= ROWS_UNNAMED[1] * distinct
+        repeats = FEWEST_PERSONS <= distinct < number
+        if (is_identifier or names_persons(name)) and repeats and not _has_fractions(there.index):
             yield name
 
 

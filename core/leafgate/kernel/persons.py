@@ -26,12 +26,15 @@ class PersonRows:
         person: shape (n,), the number of the person, from 0.
         rows: shape (n,), how many rows of the record are the person's; from 1.
         ids: the id of each person, in the form in which ids are compared; for the core alone, plugins have None.
+        rows_at_most: the most rows that the policy lets a person have, whoever is in the table; None where it says
+            nothing.
     """
 
     record: NDArray[np.int64]
     person: NDArray[np.int64]
     rows: NDArray[np.int64]
     ids: pd.Index | None = field(default=None, repr=False)
+    rows_at_most: int | None = None
 
     def __post_init__(self) -> None:
         for each in (self.record, self.person, self.rows):
@@ -75,6 +78,10 @@ class PersonRows:
         """
         return np.bincount(self.by_group(group).record, minlength=size)[:size].astype(np.int64)
 
+    def rows_of_records(self, records: int) -> NDArray[np.int64]:
+        """The rows that these persons have on each of so many records."""
+        return np.bincount(self.record, weights=self.rows, minlength=records).astype(np.int64)
+
     def by_group(self, group: NDArray[np.int64]) -> PersonRows:
         """The rows of each person in each group, which stands in the place of the record."""
         return self.of_records(np.asarray(group, dtype=np.int64))
@@ -102,8 +109,7 @@ class PersonRows:
         Args:
             weight: shape (n_records,), the rows of each record.
         """
-        known = np.bincount(self.record, weights=self.rows, minlength=len(weight)).astype(np.int64)
-        rows_of_nobody = np.repeat(np.arange(len(weight)), weight - known)
+        rows_of_nobody = np.repeat(np.arange(len(weight)), weight - self.rows_of_records(len(weight)))
         record = np.append(self.record, rows_of_nobody)
         person = np.append(self.person, self.size + np.arange(len(rows_of_nobody)))
         rows = np.append(self.rows, np.ones_like(rows_of_nobody))

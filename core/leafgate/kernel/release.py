@@ -178,6 +178,7 @@ class NaiveBayes:
 
 
 Counted = Literal["exact", "sampled", "bootstrap", "perturbed", "noisy", "unknown"]
+Unit = Literal["people", "rows"]
 Combine = Literal["one", "vote", "sum", "mean_per_tree", "boost"]
 Model = Literal["trees", "naive_bayes", "none"]
 
@@ -241,7 +242,8 @@ class Release:
     receives. `selection` is what is known of the algorithm (measure, filters, parameters); `guarantee` the claims,
     checked in every audit. `bayes` is the model where it is no tree. `noise` is the distribution of what was added to a
     column's numbers in `records`. `file` describes somebody else's model file that the release was read from, which is
-    what will be published then.
+    what will be published then. `unit` is what one counted thing is: a person, or a row, of which a person may have
+    several.
     """
 
     builder: Mapping[str, Any]
@@ -258,6 +260,7 @@ class Release:
     noise: Mapping[str, Noise] = field(default_factory=dict)
     bayes: NaiveBayes | None = None
     file: ModelFile | None = None
+    unit: Unit = "people"
 
     @property
     def target(self) -> str:

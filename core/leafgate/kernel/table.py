@@ -92,7 +92,7 @@ class Table:
         person_rows: whose rows the records are, where a column numbers the people, who may have several; None where
             every row is a person. `people_by` and `people_among` count the people then, and no sum of `persons` does.
         suspected: for each column that may number the people, although the policy does not say so, whose its rows then
-            are, or None where an engine read the table without it; for the engine alone.
+            are, or None where an engine read the table without it or in blocks; for the engine alone.
         without_id: rows whose cells do not say whose they are; no person is behind them.
         left_out: people who were left out of a table of others because they are in the audited table.
         cell_counts: for the auditor alone, by the name of a column the people with each of its texts, dropped columns
@@ -264,31 +264,10 @@ class Table:
         own, theirs = self.person_rows, table.person_rows
         if own is None or theirs is None or own.ids is None or theirs.ids is None:
             return self
-        shared = np.asarray(own.ids.isin(theirs.ids))
-        there = np.zeros(len(shared), dtype=np.bool_)
-        there[own.person] = True
-        return replace(self.without_people(shared), left_out=int((shared & there).sum()))
-
-    def without_people(self, persons: NDArray[np.bool_]) -> Table:
-        """The table without the rows of some persons; only where a column numbers the people.
-
-        Args:
-            persons: shape (n_persons,), by their numbers in `person_rows`, which the others keep.
-        """
-        assert self.person_rows is not None
-        theirs, others = self.person_rows.chosen(persons), self.person_rows.chosen(~persons)
-        rows = np.bincount(theirs.record, weights=theirs.rows, minlength=len(self)).astype(np.int64)
-        weight = self.weight - rows
-        there = weight > 0
-        position = np.where(there, np.cumsum(there) - 1, -1)
-        return replace(
-            self,
-            frame=self.frame[there].reset_index(drop=True),
-            weight=weight[there],
-            protected={name: marks[there] for name, marks in self.protected.items()},
-            person_rows=others.of_records(position),
-            _codes={},
-        )
+        shared = np.asarray(own.ids.isin(theirs.ids))[: own.size]
+        left_out = own.chosen(shared)
+        others = self.with_rows(self.weight - left_out.rows_of_records(len(self)), own.chosen(~shared))
+        return replace(others, left_out=left_out.people)
 
     @cached_property
     def without_key(self) -> Table:
@@ -303,12 +282,23 @@ class Table:
 
     def records_where(self, kept: NDArray[np.bool_]) -> Table:
         """Some of the records, each with its people."""
+        return self.with_rows(np.where(kept, self.weight, 0), self.person_rows)
+
+    def with_rows(self, weight: NDArray[np.int64], persons: PersonRows | None) -> Table:
+        """The table with some of its rows.
+
+        Args:
+            weight: shape (n_records,), what is left of the weight of each record, which leaves the table at 0.
+            persons: whose these rows are, by the records of this table, where a column numbers the people.
+        """
+        kept = weight > 0
         return replace(
             self,
             frame=self.frame[kept].reset_index(drop=True),
-            weight=self.weight[kept],
+            weight=weight[kept],
             protected={name: marks[kept] for name, marks in self.protected.items()},
             rows=None if self.rows is None else self.rows[kept],
+            person_rows=None if persons is None else persons.of_records(np.where(kept, np.cumsum(kept) - 1, -1)),
             incomplete=None,
             _codes={},
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from leafgate.algorithms.routing import route
-from leafgate.api import Combine, Counted, Ids, LargeTable, PolicyError, Release, Table
+from leafgate.api import Combine, Counted, Ids, InconclusiveError, LargeTable, PolicyError, Release, Table
 from leafgate_plugins.dp_random_trees.accounting import choose_forest, noise_claim, sampling_claim
 from leafgate_plugins.dp_random_trees.leaf_scores import with_statistics
 from leafgate_plugins.dp_random_trees.mechanisms import Key, discrete_laplace, sample_counts
@@ -43,7 +43,8 @@ def dp_random_trees(options: DpRandomTreesOptions, table: Table | LargeTable, rn
     Departure: counters of fewer than k people are shown as 0 and not removed with their leaf, which shows the same. The
     sample of a tree is drawn counter by counter: everybody is in exactly one of them, so each person still has a coin.
     """
-    promised = choose_forest(options)
+    most_rows = most_rows_of_person(table)
+    promised = choose_forest(options, most_rows or 1)
 
     def published_counts(people: Ids, key: Key) -> Ids:
         counts = sample_counts(people, promised.beta, key)
@@ -51,7 +52,7 @@ def dp_random_trees(options: DpRandomTreesOptions, table: Table | LargeTable, rn
 
     trees = _count_trees(options, table, promised.trees, rng, published_counts)
     builder = options.described() | {"trees": promised.trees, "beta": promised.beta}
-    claim = sampling_claim(options, promised)
+    claim = sampling_claim(options, promised, most_rows)
     return _release(options, builder, table, trees, "sampled", claim, k=promised.k)
 
 
@@ -68,7 +69,8 @@ def dp_laplace_trees(options: DpLaplaceTreesOptions, table: Table | LargeTable, 
         return np.asarray(np.maximum(people + discrete_laplace(options.scale, len(people), key), 0))
 
     trees = _count_trees(options, table, options.trees, rng, published_counts)
-    return _release(options, options.described(), table, trees, "noisy", noise_claim(options))
+    claim = noise_claim(options, most_rows_of_person(table))
+    return _release(options, options.described(), table, trees, "noisy", claim)
 
 
 def random_trees(options: RandomTreesOptions, table: Table | LargeTable, rng: np.random.Generator) -> Release:
@@ -126,6 +128,29 @@ def _people_of_counters(tree: Node, table: Table) -> Ids:
     classes, routed = len(table.schema.classes), route(tree, table)
     counter = routed.leaf * classes + table.codes(table.schema.target.name)
     return np.bincount(counter, weights=table.weight, minlength=routed.n_leaves * classes).astype(np.int64)
+
+
+def most_rows_of_person(table: Table | LargeTable) -> int | None:
+    """The most rows that the policy lets a person have; None where every row is a person.
+
+    Raises InconclusiveError where a person may have any number of rows of the table.
+    """
+    persons = table.person_rows if isinstance(table, Table) else None
+    if persons is None:
+        return None
+    if persons.rows_at_most is None:
+        raise InconclusiveError(
+            "a promise of differential privacy is about one row, and a person may have several (the role `person`)",
+            place="data.rows_at_most",
+            remedy="state the most rows that a person may have, which must not be read off the table",
+        )
+    if int(persons.rows.sum()) < table.people:
+        raise InconclusiveError(
+            "some rows do not say whose they are, so that a person may have more rows than `data.rows_at_most`",
+            place="data.columns",
+            remedy="leave these rows out of the table",
+        )
+    return persons.rows_at_most
 
 
 def refuse_too_many_leaves(schema: Schema, depth: int, structure: str) -> None:

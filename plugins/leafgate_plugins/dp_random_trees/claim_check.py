@@ -29,8 +29,9 @@ from leafgate_plugins.dp_random_trees.accounting import (
     noise_epsilon,
     round_up,
     sampling_claim,
+    sampling_epsilon,
 )
-from leafgate_plugins.dp_random_trees.builder import COMBINE_RULES, SELECTION
+from leafgate_plugins.dp_random_trees.builder import COMBINE_RULES, SELECTION, most_rows_of_person
 from leafgate_plugins.dp_random_trees.leaf_scores import DECIMALS, summed_scores
 from leafgate_plugins.dp_random_trees.options import BUILDERS, DpLaplaceTreesOptions, DpRandomTreesOptions
 from leafgate_plugins.dp_random_trees.randomness import (
@@ -100,7 +101,7 @@ Options = DpRandomTreesOptions | DpLaplaceTreesOptions
 
 def violated_conditions(case: ScoringContext, options: Options) -> Iterator[str]:
     """The conditions of the account that the release, or the policy, breaks."""
-    yield from _metadata_violations(case.release, options)
+    yield from _metadata_violations(case.release, options, most_rows_of_person(case.table))
     yield from _domain_violations(case)
     yield from (balanced_structure_violations if options.structure == "balanced" else random_structure_violations)(
         case.release.trees, case.table.schema, options.depth
@@ -108,7 +109,7 @@ def violated_conditions(case: ScoringContext, options: Options) -> Iterator[str]
     yield from _count_violations(case, options)
 
 
-def _metadata_violations(release: Release, options: Options) -> Iterator[str]:
+def _metadata_violations(release: Release, options: Options, most_rows: int | None) -> Iterator[str]:
     """What the release says of itself."""
     if dict(release.selection or {}) != SELECTION:
         yield "the release publishes more of how it was made than the account allows"
@@ -116,7 +117,7 @@ def _metadata_violations(release: Release, options: Options) -> Iterator[str]:
         yield "the release shows more than its trees"
     if release.count_semantics != COUNT_SEMANTICS[options.use]:
         yield f"the leaves do not say that what they show is {COUNT_SEMANTICS[options.use]}"
-    if release.guarantee and dict(release.guarantee) != {"epsilon": _expected_claim(options, release)}:
+    if release.guarantee and dict(release.guarantee) != {"epsilon": _expected_claim(options, release, most_rows)}:
         yield "the release claims something else than its builder does"
     if release.combine != COMBINE_RULES[options.combine] or release.model != "trees":
         yield "the trees are put together in another way than the builder's"
@@ -124,13 +125,13 @@ def _metadata_violations(release: Release, options: Options) -> Iterator[str]:
         yield "the release has more or fewer trees than it says"
 
 
-def _expected_claim(options: Options, release: Release) -> dict[str, Any] | None:
+def _expected_claim(options: Options, release: Release, most_rows: int | None) -> dict[str, Any] | None:
     """What the builder claims with these options; None where no epsilon is enough."""
     if isinstance(options, DpLaplaceTreesOptions):
-        return noise_claim(options)
+        return noise_claim(options, most_rows)
     forest = released_forest(options, release)
     try:
-        return sampling_claim(options, forest)
+        return sampling_claim(options, forest, most_rows)
     except PolicyError:
         return None
 
@@ -238,7 +239,8 @@ def score(case: ScoringContext, delta: float, neighbours: Neighbours) -> Score:
             place="publish",
             remedy="publish {leaves: counts, measure: true}: it costs nothing",
         )
-    epsilon, problems = epsilon_of(options, release, delta, neighbours), list(violated_conditions(case, options))
+    epsilon = epsilon_of(options, release, delta, neighbours, most_rows_of_person(case.table) or 1)
+    problems = list(violated_conditions(case, options))
     if math.isinf(epsilon):
         problems.append("no epsilon is enough at this delta")
     if problems:
@@ -339,16 +341,18 @@ def _evidence(case: ScoringContext, options: Options, delta: float, neighbours: 
     drawn = {"honest_refused_at_most": LEVEL} | drawn
     drawn["adjusted_p_value"] = AuditorOnly(round(adjusted_p_value(counters, options), 6))
     drawn["counters_tested"] = AuditorOnly(count_tests(counters.people, options.k, forest.beta))
+    if most_rows_of_person(case.table) is not None:
+        return drawn  # what follows is of tables that differ by one row
     theorem = account(forest, delta, "theorem", neighbours).epsilon
     tight = account(forest, delta, "tight", neighbours)
     fields = {"theorem": round_up(theorem)} if math.isfinite(theorem) else {}
     return fields | {"at_least": tight.epsilon_lower} | drawn
 
 
-def epsilon_of(options: Options, release: Release, delta: float, neighbours: Neighbours) -> float:
-    """By the trees there are, not by those it says there are."""
+def epsilon_of(options: Options, release: Release, delta: float, neighbours: Neighbours, most_rows: int = 1) -> float:
+    """By the trees there are, not by those it says there are; for persons with up to `most_rows` rows."""
     if isinstance(options, DpRandomTreesOptions):
         forest = released_forest(options, release)
         few = delta == 0 or delta < forest.floor
-        return math.inf if few else account(forest, delta, "tight", neighbours).epsilon
-    return noise_epsilon(len(release.trees), options.scale, delta, neighbours)
+        return math.inf if few else sampling_epsilon(forest, delta, neighbours, most_rows)
+    return noise_epsilon(len(release.trees), options.scale, delta, neighbours, most_rows)

@@ -84,6 +84,11 @@ class PrivateOptions(TreeBuilder):
     randomness = "system"
     needs_class = True
     guarantees = frozenset({"epsilon"})
+    counts_persons = True
+
+    def refuse_persons(self, table: Table) -> None:
+        """Raise InconclusiveError where a person may have any number of rows: noise hides a known number of them."""
+        builder.most_rows_of_person(table)
 
     @property
     def mechanism_only(self) -> TreeBuilder:
@@ -213,6 +218,10 @@ class DpLaplaceTrees(DpLaplaceTreesOptions):
         return builder.dp_laplace_trees(self, table, rng)
 
 
+BESIDE_LIMIT = frozenset({"theorem", "rows_at_most"})
+"""What a claim states besides the limit: it is compared with what is expected of the builder and the policy."""
+
+
 class DifferentialPrivacy(ReleaseAtMost):
     """The epsilon of a release, computed again from its own numbers and the options of its builder.
 
@@ -230,6 +239,7 @@ class DifferentialPrivacy(ReleaseAtMost):
         "releases", description="The total of this release and those under `releases`, or this release alone."
     )
 
+    counts_persons = True
     policy_example = "at_most: 1.0"
     public = "number"
     checks = "epsilon"
@@ -244,6 +254,10 @@ class DifferentialPrivacy(ReleaseAtMost):
     def reads_releases(self) -> bool:
         return self.over == "releases"
 
+    def refuse_persons(self, table: Table) -> None:
+        """Raise InconclusiveError where a person may have any number of rows."""
+        builder.most_rows_of_person(table)
+
     def score(self, case: ScoringContext) -> Score:
         """The epsilon, which follows from the release: whether its people are the table's decides the verdict alone."""
         case = case.with_own_record()
@@ -254,7 +268,11 @@ class DifferentialPrivacy(ReleaseAtMost):
     @classmethod
     def from_claim(cls, claim: Any) -> Metric:
         """The claim of this release alone, without what stands in it to be compared: the printed theorem's epsilon."""
-        fields = {key: value for key, value in claim.items() if key != "theorem"} if isinstance(claim, dict) else claim
+        fields = (
+            {key: value for key, value in claim.items() if key not in BESIDE_LIMIT}
+            if isinstance(claim, dict)
+            else claim
+        )
         return super().from_claim(fields).model_copy(update={"over": "release"})
 
 

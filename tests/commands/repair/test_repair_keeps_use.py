@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -45,6 +48,7 @@ from leafgate.kernel.tree import tree_arrays
 from leafgate.models.lowering.release import lower_model
 from repairs import every_pruning, fit_in, people, policy_file
 from sklearn_zoo import skops_bytes
+from survey import survey
 
 K10 = [{"use": "k_anonymity", "at_least": 10}]
 STRICT = [
@@ -373,6 +377,71 @@ def test_folds_have_as_many_of_each_class_whatever_the_order_of_rows(tmp_path: P
     for value in (0, 1):
         counts = np.bincount(fold[table.codes("class") == value], minlength=3)
         assert counts.max() - counts.min() <= 1
+
+
+ROWS_OF_PERSONS = st.lists(
+    st.tuples(st.sampled_from(["", *"abcdefghijkl"]), st.integers(0, 3), st.booleans()), min_size=1, max_size=60
+)
+
+
+@given(rows=ROWS_OF_PERSONS, number=st.integers(2, 4), order=st.randoms(use_true_random=False))
+def test_every_row_is_in_one_fold_and_every_person_too(rows: list[Any], number: int, order: Random) -> None:
+    """Records that persons of several folds share have in each as many rows as its persons."""
+
+    def parts(rows: list[Any]) -> list[Counter[Any]]:
+        who = pd.Index(sorted({row[0] for row in rows if row[0]}))
+        cells = pd.DataFrame({"age": [float(row[1]) for row in rows]})
+        cells["class"] = pd.Categorical(["ab"[row[2]] for row in rows], categories=["a", "b"])
+        age = Column("age", frozenset({"quasi_identifier"}), bounds=(0, 9))
+        label = Column("class", frozenset({"class", "sensitive"}), values=("a", "b"))
+        table = make_table(Schema((age, label)), cells, person=who.get_indexer([row[0] for row in rows]), ids=who)
+        fold, found = folds_of(table, number), []
+        for part in (rows_at(table, fold == each) for each in range(number)):
+            assert part.person_rows is not None
+            ages, labels = part.numbers("age").tolist(), part.frame["class"].tolist()
+            counted = Counter(
+                {("", *cell): int(n) for cell, n in zip(zip(ages, labels, strict=True), part.weight, strict=True)}
+            )
+            own = part.person_rows
+            for record, person, n in zip(own.record, own.person, own.rows, strict=True):
+                counted[who[person], ages[record], labels[record]] += int(n)
+                counted["", ages[record], labels[record]] -= int(n)
+            found.append(+counted)
+        return found
+
+    found = parts(rows)
+    assert parts(order.sample(rows, len(rows))) == found
+    assert sum(found, Counter()) == Counter((who, float(age), "ab"[label]) for who, age, label in rows)
+    for one, other in itertools.combinations(found, 2):
+        assert not {who for who, *_ in one if who} & {who for who, *_ in other if who}
+
+
+def test_nobody_of_the_control_is_chosen_by_whatever_the_cells_are(tmp_path: Path) -> None:
+    """Persons are in both by their ids, and each half has all rows of its own."""
+
+    def visits(first: int, ward: int) -> str:
+        rows = [
+            f"p{i},{(i + visit + ward) % 5},{'no' if i % 2 else 'yes'}" for i in range(first, 120) for visit in (0, 2)
+        ]
+        return "\n".join(["patient,ward,ill", *rows]) + "\n"
+
+    columns = {
+        "patient": {"role": "person"},
+        "ward": {"role": "quasi_identifier", "bounds": [0, 9]},
+        "ill": {"role": ["class", "sensitive"], "values": ["no", "yes"]},
+    }
+    (tmp_path / "test.csv").write_text(visits(0, 0))
+    (tmp_path / "control.csv").write_text(visits(60, 1))
+    changes = {"data.columns": columns, "data.test": "test.csv", "data.control": "control.csv"}
+    session = open_session(survey(tmp_path, changes, visits(1, 3).replace("\np", "\nanother-p")))
+    parts, control = parts_of(session), session.tables.control
+    chosen, reported, others = (
+        {rows.ids[person] for person in rows.person}
+        for table in (parts.choosing, parts.reporting, control)
+        if table is not None and (rows := table.person_rows) is not None and rows.ids is not None
+    )
+    assert len(chosen) + len(reported) == 120
+    assert not chosen & (reported | others)
 
 
 @pytest.mark.parametrize("counts", ["people", "rows"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -14,8 +15,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
 from command_line import leafgate as command
-from leafgate.api import ABOUT_GROUPS, AtLeast, InvalidError, Score, ScoringContext, Unit
+from leafgate.api import ABOUT_GROUPS, AtLeast, InvalidError, LargeTable, Score, ScoringContext, Table, Unit
+from leafgate.app import Data
+from leafgate.io.tables import reader
 from leafgate.kernel.person_columns import names_persons
+from leafgate_plugins.engines.duckdb import DuckDb
 from survey import survey
 
 COLUMNS: dict[str, Any] = {
@@ -115,6 +119,23 @@ def test_a_column_that_an_engine_drops_is_asked_about(tmp_path: Path) -> None:
     assert "persons#patient" in result.out
     settled = command("audit", policy(tmp_path, VISITS, changes | {"data.rows": "people"}))
     assert settled.code == 0
+
+
+@pytest.mark.parametrize(("name", "asked"), [("patient", True), ("ward_id", False), ("visit", False)])
+def test_a_public_column_of_a_table_in_blocks_is_asked_about_as_in_memory(
+    name: str, asked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("duckdb")
+    lines = [f"{i % 60},{ward},{'yes' if ill else 'no'}" for i, (_, ward, ill) in enumerate(VISITS)]
+    (tmp_path / "visits.csv").write_text("\n".join([f"{name},ward,ill", *lines]) + "\n")
+    columns = {name: {"role": "quasi_identifier"}, "ward": COLUMNS["ward"], "ill": COLUMNS["ill"]}
+    data = Data.model_validate_json(json.dumps({"columns": columns})).model_copy(update={"source": DuckDb()})
+    path = tmp_path / "visits.csv"
+    in_memory = reader.read_any_table(data, data.meaning(), path)
+    monkeypatch.setattr(reader, "MOST_IN_MEMORY", 0)
+    in_blocks = reader.read_any_table(data, data.meaning(), path)
+    assert (type(in_memory), type(in_blocks)) == (Table, LargeTable)
+    assert [*in_memory.suspected] == [*in_blocks.suspected] == [name] * asked
 
 
 def test_where_limits_hold_by_the_column_too_there_is_a_note(tmp_path: Path) -> None:

@@ -192,6 +192,24 @@ def test_what_does_not_fit_is_invalid(tmp_path: Path, changes: dict[str, Any], w
     assert (result.code, words in result.err) == (2, True)
 
 
+def test_a_claim_of_differential_privacy_is_of_persons_with_a_known_number_of_rows(tmp_path: Path) -> None:
+    """Ten rows of a person are ten times the epsilon of one; how many one may have is not read off the table."""
+    metric = {"use": "differential_privacy", "at_most": 9, "delta": 0}
+    build = {"use": "dp_laplace_trees", "trees": 8, "scale": 10, "delta": 0, "depth": 1}
+    limited = {"data.rows_at_most": 10, "build": build, "metrics": [metric]}
+    audit = open_session(policy(tmp_path, VISITS, limited)).audit()
+    assert audit.artifact is not None
+    found = {each.id: each for each in audit.report.findings}
+    assert found["differential_privacy"].value == pytest.approx(8)
+    assert found["guarantee:epsilon"].passed
+    document = json.loads(audit.artifact.content)
+    claim = {"at_most": 8.0, "delta": 0.0, "neighbours": "add_remove", "rows_at_most": 10}
+    assert (document["unit"], document["guarantee"]) == ("rows", {"epsilon": claim})
+    path = policy(tmp_path, VISITS, {"build": build, "metrics": [metric]})
+    result = leafgate("audit", path, "--out", tmp_path / "out")
+    assert (result.code, "data.rows_at_most" in result.out + result.err) == (3, True)
+
+
 def test_a_mean_is_one_of_persons_and_of_rows(tmp_path: Path) -> None:
     rows = [("a", 0, True)] * 9 + [(name, 5, name == "b") for name in "bcd"]
     metric = {"use": "reidentification_risk", "at_most": 0.6, "average": True}

@@ -23,10 +23,14 @@ from leafgate_plugins.dp_random_trees.accounting import (
     Forest,
     at_delta,
     at_epsilon,
+    choose_forest,
     feasible_parameters,
+    noise_epsilon,
+    sampling_epsilon,
 )
 from leafgate_plugins.dp_random_trees.accounting.pld import counter_distribution, profile
 from leafgate_plugins.dp_random_trees.accounting.theorem import delta_of, epsilon_of, one_tree_delta
+from leafgate_plugins.dp_random_trees.options import DpRandomTrees
 
 pytestmark = pytest.mark.thorough
 
@@ -242,3 +246,29 @@ def test_however_large_epsilon_the_theorem_leaves_a_counter_of_k_people(epsilon:
 def test_a_tiny_delta_is_never_above_the_theorems() -> None:
     forest = Forest(20, 0.1, 1)
     assert at_epsilon(forest, 4.0).delta <= at_epsilon(forest, 4.0, "theorem").delta == pytest.approx(1e-20, rel=1e-6)
+
+
+@pytest.mark.parametrize("rows", [2, 3])
+def test_no_person_with_several_rows_moves_a_counter_more_than_the_epsilon_of_persons_says(rows: int) -> None:
+    """All rows of a person in one counter of any size, added and removed, by the distributions themselves."""
+    sampled = sampling_epsilon(Forest(5, 0.1, 1), 1e-3, "add_remove", rows)
+    assert sampling_epsilon(Forest(5, 0.1, 1), 1e-3, "add_remove") < sampled < math.inf
+    counters = [binomial(n, 0.1, 5) for n in range(60)]
+    for p, q in zip(counters, counters[rows:], strict=False):
+        assert max(apart(p, q, sampled), apart(q, p, sampled)) <= 1e-3
+    noisy = noise_epsilon(1, 4.0, 1e-3, "add_remove", rows)
+    without, with_person = (
+        {x: math.tanh(1 / 8) * math.exp(-abs(x - at) / 4) for x in range(-150, 150)} for at in (0, rows)
+    )
+    assert max(apart(without, with_person, noisy), apart(with_person, without, noisy)) <= 1e-3
+
+
+def test_a_person_in_the_place_of_another_changes_the_rows_of_both() -> None:
+    assert noise_epsilon(3, 4.0, 0, "replace_one", 2) == noise_epsilon(3, 4.0, 0, "add_remove", 4)
+
+
+def test_a_forest_that_is_chosen_for_persons_keeps_their_promise() -> None:
+    options = DpRandomTrees(epsilon=5.0, beta=0.1)
+    forest = choose_forest(options, 3)
+    assert forest.trees < choose_forest(options).trees
+    assert sampling_epsilon(forest, options.delta, "add_remove", 3) <= 5

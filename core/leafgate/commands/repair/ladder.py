@@ -12,7 +12,7 @@ from leafgate.commands.convert.scrub import LeafContent, minimise, with_leaves
 from leafgate.commands.repair.distil import Grower, growers, model_of, with_features
 from leafgate.commands.repair.exact import NodeLimits, PersonLimits, Solution, person_limits
 from leafgate.commands.repair.expansion import expansions
-from leafgate.commands.repair.people import rows_at
+from leafgate.commands.repair.people import rows_at, weight_at
 from leafgate.commands.repair.pruning import PrunableModel, prunable
 from leafgate.commands.repair.refit import (
     Rows,
@@ -420,13 +420,14 @@ class Ladder:
 
     def _fitted_within(self, settings: Settings, rows: Rows, labels: Ids | None, number: int) -> ModelIR | None:
         """What is fitted on all but one fold."""
-        part = self.teacher.fold != number
+        others = rows_at(self.bench.session.table, self.teacher.fold != number)
+        part = weight_at(self.bench.session.table, self.teacher.fold != number) > 0
         some = None if labels is None else labels[part]
         if labels is not None and labels is self.teacher.levels:
             some = self.teacher.within[number]
             if some is None:
                 return None
-        return fitted(settings, self.model.given, rows.at(part), self.bench.session.plugins.readers, some)
+        return fitted(settings, self.model.given, rows.at(part, others), self.bench.session.plugins.readers, some)
 
     def _released(self, fit: Callable[[int], ModelIR | None], leaves: LeafContent, number: int) -> Release | None:
         """What is fitted on all but one fold, with these leaves, over the policy's columns; None where that fails."""

@@ -72,14 +72,19 @@ class Rows:
         """Who has a class that the model knows, or a number."""
         return np.asarray(self.target >= 0 if self.target.dtype.kind == "i" else ~np.isnan(self.target))
 
-    def at(self, part: Mask) -> Rows:
-        """Some of the people."""
+    def at(self, part: Mask, people: Table) -> Rows:
+        """Some of the people.
+
+        Args:
+            part: shape (n_records,), which records are theirs.
+            people: the table of them.
+        """
         return replace(
             self,
             features=self.features[part],
             target=self.target[part],
-            weight=self.weight[part],
-            persons=self.persons[part],
+            weight=people.weight,
+            persons=people.persons,
         )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from leafgate.algorithms.usefulness import scores_or_labels
 from leafgate.api import Floats, Ids, InconclusiveError, LeafgateError, Learner, Release, Table
-from leafgate.commands.repair.people import folds_of, rows_at
+from leafgate.commands.repair.people import folds_of, rows_at, weight_at
 from leafgate.commands.repair.trials import Workbench
 from leafgate.readers import ModelReader
 
@@ -47,7 +47,7 @@ class Teacher:
 
     @cached_property
     def fold(self) -> Ids:
-        """In which part of the table each record is."""
+        """In which part of the table each record is, or each person: `folds_of`."""
         return folds_of(self.bench.session.table, FOLDS)
 
     @cached_property
@@ -92,7 +92,8 @@ def scores_across(learner: Learner, readers: Sequence[ModelReader], table: Table
         learner: the estimator and its parameters.
         readers: the readers in use, of which one fits the estimator.
         table: the people.
-        part: shape (n_records,), whole numbers: each part is scored by an estimator that is fitted on all others.
+        part: whole numbers, of records or persons as `folds_of` returns them: each part is scored by an estimator that
+            is fitted on all others. A record of persons in several parts has the mean of its scores.
 
     Returns:
         Shape (n_records, n_classes); None where the estimator cannot be fitted.
@@ -107,7 +108,8 @@ def scores_across(learner: Learner, readers: Sequence[ModelReader], table: Table
     try:
         for number in np.unique(part):
             own, asked = rows_at(table, part != number), rows_at(table, part == number)
-            scores[part == number] = reader.train(learner, own, asked, 0)
+            share = weight_at(table, part == number) / table.weight
+            scores[share > 0] += share[share > 0, None] * reader.train(learner, own, asked, 0)
     except LeafgateError:
         return None
     return scores

@@ -320,8 +320,11 @@ def _persons(
         if guess.name in codes and guess.missing:
             codes[guess.name] = np.where(cells[guess.name].isin(guess.missing), -1, codes[guess.name])
     identifiers = frozenset(guess.name for guess in guesses if guess.name in codes and _left_out(guess, hints))
-    texts = {name: each.categories for name, each in categories.items()}
-    found = [*suspected_persons(codes, texts, identifiers)]
+    rows = {
+        name: pd.Series(np.bincount(codes[name][codes[name] >= 0], minlength=len(each.categories)), each.categories)
+        for name, each in categories.items()
+    }
+    found = [*suspected_persons(rows, identifiers)]
     found = [name for name in found if names_persons(name)] or found
     kept = classes.index.to_numpy()
     people = {name: len(np.unique(codes[name][kept])) for name in found}

@@ -97,7 +97,7 @@ class Trials:
     @cached_property
     def measured(self) -> tuple[Table, str]:
         """Whom releases are measured on, and in words who they are; a test that is the table itself counts as none."""
-        if self.test is None or has_same_records(self.test, self.table):
+        if self.test is None or not len(self.test) or has_same_records(self.test, self.table):
             return self.table, OWN_PEOPLE
         return self.test, OTHER_PEOPLE
 

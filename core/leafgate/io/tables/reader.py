@@ -511,11 +511,13 @@ def _table(records: RawRecords, schema: Schema, reading: _Reading, names: Sequen
     table = make_table(
         schema, typed[keep], weight[keep], counts_people=counts_people, rows=records.rows[keep], person=whose, ids=ids
     )
+    if table.person_rows is not None:
+        table = replace(table, person_rows=replace(table.person_rows, rows_at_most=data.rows_at_most))
     left_out, suspected = None, dict[str, PersonRows | None]()
     repeated = reading.repeated_identifiers(records, names, keep, missing)
     if not _says_what_rows_are(data):
         suspected |= {name: None for name in repeated if names_persons(name) and name not in raw}
-        for name, whose_then in _suspected(raw, data, keep).items():
+        for name, whose_then in _suspected(raw, data, keep, records.rows[keep]).items():
             suspected[name] = make_table(schema, typed[keep], weight[keep], person=whose_then).person_rows
     if not complete.all():
         left_out = _incomplete(schema, typed, ~complete, weight, counts_people, records.rows, person)
@@ -542,19 +544,41 @@ def _says_what_rows_are(data: TableSource) -> bool:
     return bool(data.persons) or data.weight is not None or data.rows is not None
 
 
-def _suspected(raw: pd.DataFrame, data: TableSource, keep: NDArray[np.bool_]) -> dict[str, NDArray[np.int64]]:
-    """For each column that may number the people the number of its text in each row that stays; -1 where missing."""
+def _suspected(
+    raw: pd.DataFrame, data: TableSource, keep: NDArray[np.bool_], rows: NDArray[np.int64]
+) -> dict[str, NDArray[np.int64]]:
+    """For each column that may number the people the number of its text in each record that stays; -1 where missing.
+
+    `rows` are those of each record that stays.
+    """
     identifiers = frozenset(name for name in raw.columns if "identifier" in data.columns[name].role)
-    others = [name for name in raw.columns if not {"class", "sensitive", "key"} & {*data.columns[name].role}]
-    asked = [name for name in others if name in identifiers or names_persons(name)]
-    codes = {}
-    for name in asked:
+    codes, rows_of_text = {}, {}
+    for name in _may_number_people(raw.columns, data):
         cells = raw[name].cat
         absent = np.flatnonzero(cells.categories.isin(list(missing_texts(raw[name], name, data))))
         own = cells.codes.to_numpy()[keep].astype(np.int64)
         codes[name] = np.where(np.isin(own, absent), -1, own)
-    texts = {name: raw[name].cat.categories for name in asked}
-    return {name: codes[name] for name in suspected_persons(codes, texts, identifiers)}
+        there = codes[name] >= 0
+        counts = np.bincount(codes[name][there], weights=rows[there], minlength=len(cells.categories))
+        rows_of_text[name] = pd.Series(counts.astype(np.int64), cells.categories)
+    return {name: codes[name] for name in suspected_persons(rows_of_text, identifiers)}
+
+
+def _may_number_people(names: Iterable[str], data: TableSource) -> list[str]:
+    """The columns that are looked at as such that may number the people, by their names and roles alone."""
+    roles = {name: {*data.columns[name].role} for name in names}
+    others = [name for name in roles if not {"class", "sensitive", "key"} & roles[name]]
+    return [name for name in others if "identifier" in roles[name] or names_persons(name)]
+
+
+def _suspected_beyond_memory(stored: StoredRecords, data: TableSource) -> list[str]:
+    """The columns that may number the people of records in blocks; identifiers are not among these."""
+    rows = {}
+    for name in _may_number_people(stored.texts, data):
+        texts = stored.texts[name]
+        missing = np.isin(texts, missing_among(texts, name, data))
+        rows[name] = pd.Series(np.where(missing, 0, stored.counts_of(name, {})), pd.Index(texts))
+    return [*suspected_persons(rows, frozenset())]
 
 
 def _people_dropped(people: NDArray[np.int64], dropped: NDArray[np.bool_], person: NDArray[np.int64] | None) -> int:
@@ -633,6 +657,9 @@ def _large_table(stored: StoredRecords, schema: Schema, reading: _Reading, names
         all_of_them = np.ones(len(left_out.rows), dtype=np.bool_)
         incomplete_people = _incomplete(schema, pd.DataFrame(typed), all_of_them, left_out.rows, None, left_out.rows)
         stored = stored.kept(gaps)
+    suspected = []
+    if not _says_what_rows_are(data):
+        suspected = [*filter(names_persons, repeated), *_suspected_beyond_memory(stored, data)]
     found = {name: np.array([of_text[text] for text in stored.texts[name]]) for name, of_text in values.items()}
     alike = any(len(np.unique(numbers)) < len(numbers) for numbers in found.values())
     return LargeTable(
@@ -644,7 +671,7 @@ def _large_table(stored: StoredRecords, schema: Schema, reading: _Reading, names
         dropped=int(patterns.rows[~keep].sum()),
         without_class=unlabelled,
         repeated_identifiers=repeated,
-        suspected={} if _says_what_rows_are(data) else dict.fromkeys(filter(names_persons, repeated)),
+        suspected=dict.fromkeys(suspected),
         sha256=stored.sha256,
         folder=stored.folder,
         most_records=sys.maxsize if reading.engine_table is None else reading.engine_table.engine.most_records,

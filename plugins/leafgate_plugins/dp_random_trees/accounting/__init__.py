@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from leafgate.api import Neighbours, PolicyError
 from leafgate_plugins.dp_random_trees.accounting import theorem
 from leafgate_plugins.dp_random_trees.accounting.pld import (
+    ROUNDING,
     PrivacyLosses,
     discrete_laplace_loss,
+    group_delta,
     optimistic_losses,
     pessimistic_losses,
 )
@@ -195,11 +197,18 @@ CLAIM_DENOMINATOR = 1e6
 """A claim is rounded up to one over this."""
 
 
-def choose_forest(options: DpRandomTreesOptions) -> Forest:
+def choose_forest(options: DpRandomTreesOptions, most_rows: int = 1) -> Forest:
     """The forest of these options or, by the tight account, one that keeps the promise they want.
 
-    Raises PolicyError where the promise cannot be kept. Looks at no table.
+    Raises PolicyError where the promise cannot be kept. Looks at no table; a person has up to `most_rows` rows.
     """
+    rows, neighbours = rows_changed(most_rows, options.neighbours)
+    if options.epsilon is not None and rows > 1:
+        epsilon = options.epsilon / rows
+        delta = options.delta / group_delta(rows, epsilon, 1.0)
+        if delta < ROUNDING:
+            raise _refusal(f"no forest keeps it for persons who may have {most_rows:,} rows")
+        options = options.model_copy(update={"epsilon": epsilon, "delta": delta, "neighbours": neighbours})
     if options.epsilon is None:
         return Forest(options.k, options.beta or DEFAULT_RATE, options.trees or DEFAULT_TREES)
     wanted = options.epsilon, options.delta, options.neighbours
@@ -248,14 +257,45 @@ def _max_trees(k: int, beta: float, epsilon: float, delta: float, neighbours: Ne
     return low
 
 
-def sampling_claim(options: DpRandomTreesOptions, forest: Forest) -> dict[str, Any]:
-    """The claim of a sampled forest: its tight epsilon, and the printed theorem's beside it."""
+def sampling_claim(options: DpRandomTreesOptions, forest: Forest, most_rows: int | None = None) -> dict[str, Any]:
+    """The claim of a sampled forest: its tight epsilon, and the printed theorem's beside it, which is of one row.
+
+    Args:
+        options: of the builder.
+        forest: that was grown.
+        most_rows: the most rows of a person, which the claim then states; None where every row is a person.
+    """
     delta = options.delta
-    epsilon, theorem = (account(forest, delta, method, options.neighbours).epsilon for method in ("tight", "theorem"))
+    epsilon = sampling_epsilon(forest, delta, options.neighbours, most_rows or 1)
     if math.isinf(epsilon):
         raise _refusal("no epsilon is enough at this delta")
     claim = {"at_most": round_up(epsilon), "delta": delta, "neighbours": options.neighbours}
+    if most_rows is not None:
+        return claim | {"rows_at_most": most_rows}
+    theorem = account(forest, delta, "theorem", options.neighbours).epsilon
     return claim | {"theorem": round_up(theorem) if math.isfinite(theorem) else None}
+
+
+def rows_changed(most_rows: int, neighbours: Neighbours) -> tuple[int, Neighbours]:
+    """By how many rows tables differ where a person has up to `most_rows` rows, and how by each of them.
+
+    A person in the place of another has rows of another number: all of one's rows are removed, and the other's added.
+    """
+    if most_rows == 1:
+        return 1, neighbours
+    return most_rows * (2 if neighbours == "replace_one" else 1), "add_remove"
+
+
+@cache
+def sampling_epsilon(forest: Forest, delta: float, neighbours: Neighbours, most_rows: int = 1) -> float:
+    """The tight epsilon of a forest at `delta`, for persons with up to `most_rows` rows; infinite where none is enough.
+
+    Raises PolicyError for a delta below the forest's floor where every person has one row.
+    """
+    rows, by_row = rows_changed(most_rows, neighbours)
+    if rows == 1:
+        return account(forest, delta, "tight", neighbours).epsilon
+    return pessimistic_losses(forest.k, forest.beta, by_row).group_epsilon(forest.trees, delta, rows)
 
 
 @cache
@@ -264,19 +304,25 @@ def account(forest: Forest, delta: float, method: Method, neighbours: Neighbours
     return at_delta(forest, delta, method, neighbours)
 
 
-def noise_claim(options: DpLaplaceTreesOptions) -> dict[str, Any]:
+def noise_claim(options: DpLaplaceTreesOptions, most_rows: int | None = None) -> dict[str, Any]:
     """The claim of a forest with discrete Laplace noise on every count: its epsilon at the options' delta."""
-    epsilon = noise_epsilon(options.trees, options.scale, options.delta, options.neighbours)
-    return {"at_most": round_up(epsilon), "delta": options.delta, "neighbours": options.neighbours}
+    epsilon = noise_epsilon(options.trees, options.scale, options.delta, options.neighbours, most_rows or 1)
+    claim = {"at_most": round_up(epsilon), "delta": options.delta, "neighbours": options.neighbours}
+    return claim if most_rows is None else claim | {"rows_at_most": most_rows}
 
 
 @cache
-def noise_epsilon(trees: int, scale: float, delta: float, neighbours: Neighbours) -> float:
-    """The epsilon at `delta` of numbers with discrete Laplace noise in each of so many trees; at 0 they add up."""
-    pure = trees / scale * (2 if neighbours == "replace_one" else 1)
+def noise_epsilon(trees: int, scale: float, delta: float, neighbours: Neighbours, most_rows: int = 1) -> float:
+    """The epsilon at `delta` of numbers with discrete Laplace noise in each of so many trees; at 0 they add up.
+
+    Persons have up to `most_rows` rows.
+    """
+    rows, by_row = rows_changed(most_rows, neighbours)
+    pure = rows * trees / scale * (2 if by_row == "replace_one" else 1)
     if delta == 0:
         return pure
-    return min(pure, PrivacyLosses((discrete_laplace_loss(scale, neighbours),)).epsilon(trees, delta))
+    losses = PrivacyLosses((discrete_laplace_loss(scale, by_row),))
+    return min(pure, losses.epsilon(trees, delta) if rows == 1 else losses.group_epsilon(trees, delta, rows))
 
 
 def round_up(epsilon: float) -> float:
