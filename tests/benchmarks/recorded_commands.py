@@ -40,6 +40,8 @@ UNRECORDED = {"timings.json"}
 """Files that are written about the clock."""
 UNEQUAL = re.compile(r'("(?:seconds|platform|machine)": )[^,\n}]+|\b[0-9.]+ seconds\b(?! \(`time_limit`\))')
 """What depends on the clock or the machine in printed texts."""
+MADE_BY = re.compile(r"Made by python [^<\n]*")
+"""The line of a page with the versions of Python and of libraries."""
 DAY = "2026-11-02"
 
 
@@ -91,7 +93,10 @@ class Session:
         content = path.read_bytes()
         if path.suffix == ".json" and len(content) <= LONGEST_TEXT * 10:
             with contextlib.suppress(ValueError):
-                return json.loads(self._without_paths(content.decode()))
+                document = json.loads(self._without_paths(content.decode()))
+                if isinstance(document, dict) and "versions" in document:
+                    document["versions"] = sorted(document["versions"])
+                return document
         try:
             return self._text(content.decode())
         except UnicodeDecodeError:
@@ -104,7 +109,7 @@ class Session:
     def _without_paths(self, text: str) -> str:
         for place, name in ((str(self.folder), "FOLDER"), (str(TESTS), "TESTS"), (str(TESTS.parent), "TOP")):
             text = text.replace(place, name)
-        return UNEQUAL.sub(lambda found: f"{found[1] or ''}CLOCK", text)
+        return MADE_BY.sub("Made by VERSIONS", UNEQUAL.sub(lambda found: f"{found[1] or ''}CLOCK", text))
 
 
 @dataclass(frozen=True)
@@ -140,7 +145,7 @@ def reports() -> Iterator[Commands]:
         survey(session.folder, OUTCOMES[outcome])
         session.leafgate("audit", "policy.yaml", "--out", "out", "--audience", audience)
         for name in FORMATS:
-            session.leafgate("report", "out/report.json", "--to", name, "--as-of", DAY)
+            session.leafgate("report", "out/report.json", "--to", name, "--as-of", DAY, "--out", f"page.{name}")
         session.leafgate("report", "out/report.json", "--expect-release", "0" * 64)
         session.leafgate("sheet", "out/report.json", "--out", "sheet.html", "--as-of", DAY)
         session.leafgate("map", "out/report.json", "nist_800_226", "--as-of", DAY)
@@ -262,16 +267,20 @@ def archived(program: str) -> Archive:
 
 
 def people_of(archive: Archive, case: str) -> str:
-    """The archive's rows beside the classes that the model of a case predicts, as CSV; empty without classes."""
+    """The archive's rows beside the classes that the model of a case predicts, as CSV; empty without classes.
+
+    Models of scikit-learn, and what ONNX has of models, name no columns, which are then x0, x1, ...
+    """
     rows = archive.own_rows(case) or {name: list(map(str, column)) for name, column in archive.rows.items()}
     names = [name for name in rows if name != "label" and not name.startswith("raw.")]
     labels = archive.labels(case)
+    headings = [f"x{i}" for i in range(len(names))] if {"sklearn", "onnx"} & {*archive.path.parts} else names
     lines = [
         ",".join(cells).replace("nan", "")
         for cells in zip(*(rows[name] for name in names), labels, strict=True)
         if cells[-1]
     ]
-    return "\n".join([",".join([*names, "class"]), *lines]) + "\n" if lines else ""
+    return "\n".join([",".join([*headings, "class"]), *lines]) + "\n" if lines else ""
 
 
 def audited_file(session: Session, archive: Archive, file: str) -> bool:
@@ -301,8 +310,9 @@ def files() -> Iterator[Commands]:
             audited_file(session, archive, file)
             for leaves in ("labels", "shares", "counts"):
                 for ending in ("json", "onnx", "skops"):
-                    session.leafgate("scrub", file, f"{leaves}.{ending}", "--leaves", leaves)
-            session.leafgate("scrub", file, "own.json", "--leaves", "labels", "--script", "--policy", "policy.yaml")
+                    given = ("--leaves", leaves, "--policy", "policy.yaml")
+                    session.leafgate("scrub", file, f"{leaves}.{ending}", *given)
+            session.leafgate("scrub", file, "own.json", "--leaves", "shares", "--script")
 
     for program in PRODUCERS:
         yield Commands(f"files-{program}", lambda s, p=program: convert(p, s))
@@ -321,21 +331,41 @@ def hostile_files() -> Iterator[Commands]:
         yield Commands(f"hostile-{re.sub('[^a-z0-9]+', '-', form.lower())}", lambda s, m=made: run(m, s))
 
 
+def fitted(session: Session, model: Any) -> None:
+    """Write 300 people, and a model that is fitted on them as `model.json`, whose bytes are the same each time."""
+    import skops.io
+
+    rng = np.random.default_rng(5)
+    x = np.column_stack([rng.integers(18, 60, 300), rng.integers(0, 6, 300), rng.integers(0, 2, 300)])
+    ill = np.where(x[:, 0] / 12 + x[:, 1] * x[:, 2] + rng.normal(0, 1.5, 300) > 5, "yes", "no")
+    lines = [",".join([*map(str, row), label]) for row, label in zip(x.tolist(), ill, strict=True)]
+    session.write("people.csv", "\n".join(["x0,x1,x2,ill", *lines]) + "\n")
+    session.write("fitted.skops", skops.io.dumps(model.fit(x, ill)))
+    session.leafgate("convert", "fitted.skops", "model.json")
+    (session.folder / "fitted.skops").unlink()
+
+
 def repairs() -> Iterator[Commands]:
     """Repairs of models that fail a limit."""
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.tree import DecisionTreeClassifier
 
-    def run(file: str, words: Sequence[str], session: Session) -> None:
-        audited_file(session, archived("sklearn"), file)
-        written = yaml.safe_load((session.folder / "policy.yaml").read_text())
-        written["metrics"] = [{"use": "k_anonymity", "at_least": 5}]
-        session.write("policy.yaml", written)
-        given = ("--policy", "policy.yaml", "--candidates", "tried.csv", "--effort", "0.1")
-        session.leafgate("repair", file, *given, "--out", "new.json", *words)
+    def run(model: Any, words: Sequence[str], session: Session) -> None:
+        fitted(session, model)
+        session.leafgate("init", "people.csv", "--class", "ill", "--model", "model.json", "--out", "policy.yaml")
+        document = yaml.safe_load((session.folder / "policy.yaml").read_text())
+        document["metrics"] = [{"use": "k_anonymity", "at_least": 10}]
+        session.write("policy.yaml", document)
+        session.leafgate("audit", "policy.yaml", "--out", "out")
+        given = ("--policy", "policy.yaml", "--candidates", "tried.csv", "--effort", "0.2")
+        session.leafgate("repair", "model.json", *given, "--out", "new.json", *words)
         session.leafgate("diff", "policy.yaml", "policy.yaml", "--report", "out/report.json")
 
-    cases = {"tree": (), "tree-three": ("--columns", "all", "--script"), "forest": ("--only-cut",), "gradient": ()}
-    for name, words in cases.items():
-        yield Commands(f"repair-{name}", lambda s, f=f"{name}.skops", w=words: run(f, w, s))
+    tree, forest = DecisionTreeClassifier(max_depth=6, random_state=0), RandomForestClassifier(5, random_state=0)
+    for number, (model, words) in enumerate(
+        [(tree, ()), (tree, ("--columns", "all", "--script")), (tree, ("--only-cut",)), (forest, ())]
+    ):
+        yield Commands(f"repair-{number}", lambda s, m=model, w=words: run(m, w, s))
 
 
 def rebuilds() -> Iterator[Commands]:
@@ -348,7 +378,6 @@ def rebuilds() -> Iterator[Commands]:
         written["metrics"] = [{"use": "reconstructed_cells", "counted": "proved", "at_most": 0.1}]
         session.write("policy.yaml", written)
         session.leafgate("audit", "policy.yaml", "--no-remedies", "--audience", "auditor", "--out", "rebuilt")
-        session.leafgate("attack", "policy.yaml", "--release", "rebuilt/release.json", "--use", "rebuild", "--out", "x")
 
     for name in ("tree", "forest-three"):
         yield Commands(f"rebuild-{name}", lambda s, f=f"{name}.skops": run(f, s))
@@ -417,11 +446,13 @@ def several() -> Iterator[Commands]:
         session.leafgate("ledger", "verify", "ledger.jsonl", *key, "--json")
         (session.folder / "0.csv").unlink()
         session.leafgate("audit", "1.yaml", "--no-remedies", *given, "--roll-key", "roll.key")
+        session.write("left", "p003\n")
+        session.leafgate("ledger", "forget", "roll.json", "--roll-key", "roll.key", "--key-cell-file", "left")
         lines = (session.folder / "ledger.jsonl").read_text().splitlines(keepends=True)
         session.write("cut.jsonl", "".join(lines[1:]))
         session.leafgate("ledger", "verify", "cut.jsonl", *key)
         session.write("changed.jsonl", "".join([*lines[:-1], lines[-1].replace("pass", "fail", 1)]))
-        session.leafgate("ledger", "verify", "changed.jsonl")
+        session.leafgate("ledger", "verify", "changed.jsonl", *key)
 
     yield Commands("joint", joint)
     yield Commands("ledger", ledger)
