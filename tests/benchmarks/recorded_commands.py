@@ -18,6 +18,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -152,7 +153,7 @@ def reports() -> Iterator[Commands]:
 
     for outcome in OUTCOMES:
         for audience in ("public", "auditor"):
-            yield Commands(f"reports-{outcome}-{audience}", lambda s, o=outcome, a=audience: run(o, a, s))
+            yield Commands(f"reports-{outcome}-{audience}", partial(run, outcome, audience))
 
 
 def components() -> Iterator[Commands]:
@@ -190,11 +191,11 @@ def validations() -> Iterator[Commands]:
             session.leafgate("validate", "policy.yaml", "--json")
 
     listed = [(place, value) for place, value in places(policy()) if not place.rpartition(".")[2].isdigit()]
-    yield Commands("validate-missing", lambda s: run([{place: ...} for place, _ in listed], s))
+    yield Commands("validate-missing", partial(run, [{place: ...} for place, _ in listed]))
     other_types = [{place: [{"a": 1}] if isinstance(value, int | str) else 7.5} for place, value in listed]
-    yield Commands("validate-types", lambda s: run(other_types, s))
+    yield Commands("validate-types", partial(run, other_types))
     wrong_keys = [{f"{place}.ats_least": 3} for place, value in listed if isinstance(value, Mapping)]
-    yield Commands("validate-keys", lambda s: run(wrong_keys, s))
+    yield Commands("validate-keys", partial(run, wrong_keys))
     wrong_values = [
         {"build.k": 0},
         {"build.use": "kadett"},
@@ -209,7 +210,7 @@ def validations() -> Iterator[Commands]:
         {"plugins": ["leafgate>=9"]},
         {"report.smallest_cell": 0},
     ]
-    yield Commands("validate-values", lambda s: run(wrong_values, s))
+    yield Commands("validate-values", partial(run, wrong_values))
 
     def inherits(session: Session) -> None:
         survey(session.folder)
@@ -315,8 +316,8 @@ def files() -> Iterator[Commands]:
             session.leafgate("scrub", file, "own.json", "--leaves", "shares", "--script")
 
     for program in PRODUCERS:
-        yield Commands(f"files-{program}", lambda s, p=program: convert(p, s))
-        yield Commands(f"files-{program}-audited", lambda s, p=program: read_whole(p, s))
+        yield Commands(f"files-{program}", partial(convert, program))
+        yield Commands(f"files-{program}-audited", partial(read_whole, program))
 
 
 def hostile_files() -> Iterator[Commands]:
@@ -328,7 +329,7 @@ def hostile_files() -> Iterator[Commands]:
             (session.folder / f"model{number}").unlink()
 
     for form, made in LARGE.items():
-        yield Commands(f"hostile-{re.sub('[^a-z0-9]+', '-', form.lower())}", lambda s, m=made: run(m, s))
+        yield Commands(f"hostile-{re.sub('[^a-z0-9]+', '-', form.lower())}", partial(run, made))
 
 
 def fitted(session: Session, model: Any) -> None:
@@ -365,7 +366,7 @@ def repairs() -> Iterator[Commands]:
     for number, (model, words) in enumerate(
         [(tree, ()), (tree, ("--columns", "all", "--script")), (tree, ("--only-cut",)), (forest, ())]
     ):
-        yield Commands(f"repair-{number}", lambda s, m=model, w=words: run(m, w, s))
+        yield Commands(f"repair-{number}", partial(run, model, words))
 
 
 def rebuilds() -> Iterator[Commands]:
@@ -380,7 +381,7 @@ def rebuilds() -> Iterator[Commands]:
         session.leafgate("audit", "policy.yaml", "--no-remedies", "--audience", "auditor", "--out", "rebuilt")
 
     for name in ("tree", "forest-three"):
-        yield Commands(f"rebuild-{name}", lambda s, f=f"{name}.skops": run(f, s))
+        yield Commands(f"rebuild-{name}", partial(run, f"{name}.skops"))
 
 
 # --- Several releases ---
@@ -486,7 +487,7 @@ def statements() -> Iterator[Commands]:
         session.leafgate(*verify, "other-public.pem")
 
     for outcome in OUTCOMES:
-        yield Commands(f"statements-{outcome}", lambda s, o=outcome: run(o, s))
+        yield Commands(f"statements-{outcome}", partial(run, outcome))
 
 
 # --- Plugins ---
