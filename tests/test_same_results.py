@@ -30,3 +30,12 @@ def test_an_audit_is_recorded_as_it_is_each_time(tmp_path: Path, capsys: pytest.
     (tmp_path / "after" / "drawn.json").write_text(json.dumps(records[1] | {"exit code": 2}))
     assert SCRIPT["compare"](tmp_path / "before", tmp_path / "after") == 1
     assert "drawn.json.exit code" in capsys.readouterr().out
+
+
+@pytest.mark.thorough
+def test_commands_are_recorded_as_they_are_each_time() -> None:
+    commands = {each.name: each for each in SCRIPT["PARTS"]["rebuilds"]()}
+    records = [commands["rebuild-tree"].recorded() for _ in range(2)]
+    assert [step["exit code"] for step in records[0]] == [0, 1, 1]
+    assert "report.json" in str(records[0][1]["files"])
+    assert records[0] == records[1]

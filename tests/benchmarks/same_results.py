@@ -1,13 +1,17 @@
 """Does a change of the code change a result? Records many audits, and compares two records.
 
-    python tests/benchmarks/same_results.py record FOLDER [--root DIR] [--random 300] [--models BEFORE]
+    python tests/benchmarks/same_results.py record FOLDER [--parts PART ...] [--root DIR] [--random 300]
+                                                   [--models BEFORE]
     python tests/benchmarks/same_results.py compare BEFORE AFTER
 
 FOLDER gets a JSON file for each audit: its exit code, its errors, both reports and the digest of the release. Audited
 are the example policies (those on the folders of DIR only where it is given), the demo, eight kinds of models that are
 fitted on made-up people, by a policy that `leafgate init` writes, and policies on made-up tables that are drawn by a
-seed. Everything goes through the command line, so that names within the code may change between two records. Files of
-fitted models differ in some bytes each time, so a second record takes those of the first (`--models`).
+seed. `recorded_commands.py` adds the other commands, files of every reader, hostile files and plugins with mistakes;
+`--parts` chooses among them. Everything goes through the command line, so that names within the code may change between
+two records. Files of fitted models differ in some bytes each time, so a second record takes those of the first
+(`--models`). The record of another commit is made by this script and the Python of an environment where that commit is
+installed.
 """
 
 from __future__ import annotations
@@ -30,10 +34,16 @@ import numpy as np
 import pandas as pd
 import yaml
 
+sys.path.append(str(Path(__file__).parent))
+
+from recorded_commands import PARTS, prepare_terminal
+
 TOP = Path(__file__).resolve().parents[2]
 WORKERS = 2
 SECONDS = 600
 """How long one command may take."""
+BEFORE_LEAN = "18e9425c"
+"""The commit whose record is the oracle for the changes that take promises away."""
 
 
 @dataclass(frozen=True)
@@ -251,15 +261,35 @@ def drawn_limits(rng: np.random.Generator, columns: dict[str, Any]) -> Iterator[
         yield {"use": "t_closeness", "at_most": _some(rng, 0.2, 0.5)}
 
 
-def record(folder: Path, root: Path | None, random: int, before: Path | None) -> None:
-    """Audit every case, and write what came of it."""
+AUDITS = "audits"
+"""The part of the record that is audits of whole policies."""
+
+
+def record(folder: Path, parts: Sequence[str], root: Path | None, random: int, before: Path | None) -> None:
+    """Record the parts, one file for each audit and for each session of commands."""
     folder.mkdir(parents=True, exist_ok=True)
+    prepare_terminal()
+    for part in parts:
+        if part == AUDITS:
+            record_audits(folder, root, random, before)
+            continue
+        for commands in PARTS[part]():
+            _keep(folder, commands.name, steps := commands.recorded())
+            print(commands.name, len(steps), "commands", flush=True)
+
+
+def record_audits(folder: Path, root: Path | None, random: int, before: Path | None) -> None:
+    """Audit every case, and write what came of it."""
     cases = [*examples(root), *demos(), *models((before or folder) / "models"), *map(drawn, range(random))]
     with ThreadPoolExecutor(WORKERS) as pool:
         for case, result in zip(cases, pool.map(recorded, cases), strict=True):
-            text = json.dumps(result, indent=1, sort_keys=True)
-            (folder / f"{case.name}.json").write_text(text, encoding="utf-8")
+            _keep(folder, case.name, result)
             print(case.name, result["exit code"], flush=True)
+
+
+def _keep(folder: Path, name: str, result: Any) -> None:
+    text = json.dumps(result, indent=1, sort_keys=True)
+    (folder / f"{name}.json").write_text(text, encoding="utf-8")
 
 
 def compare(before: Path, after: Path) -> int:
@@ -275,7 +305,7 @@ def compare(before: Path, after: Path) -> int:
         different += bool(found)
         for place, old, new in found:
             print(f"{name}{place}: {_short(old)} -> {_short(new)}")
-    print(f"{len(names)} audits, {different} differ")
+    print(f"{len(names)} records, {different} differ")
     return int(different > 0 or not names)
 
 
@@ -301,6 +331,8 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     recording = commands.add_parser("record")
     recording.add_argument("folder", type=Path)
+    every = [*PARTS, AUDITS]
+    recording.add_argument("--parts", nargs="+", choices=every, default=every, help="what is recorded, default: all")
     recording.add_argument("--root", type=Path, help="the folder of public tables")
     recording.add_argument("--random", type=int, default=300, help="how many policies are drawn")
     recording.add_argument("--models", type=Path, help="an earlier record, whose fitted models are audited again")
@@ -310,7 +342,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.command == "compare":
         return compare(options.before, options.after)
-    record(options.folder, options.root, options.random, options.models)
+    record(options.folder, options.parts, options.root, options.random, options.models)
     return 0
 
 
