@@ -280,7 +280,7 @@ def _require_arrow(place: str) -> None:
 
 
 def _frame_from_arrow(table: Any) -> pd.DataFrame:
-    """`pandas.DataFrame.from_arrow` of pandas 3, for pandas 2 and for versions of pyarrow that refuse unsigned codes."""
+    """`DataFrame.from_arrow` of pandas 3, for pandas 2 too, and for versions of pyarrow that refuse unsigned codes."""
     import pyarrow as pa
 
     arrow = pa.table(table)
