@@ -116,7 +116,7 @@ def choice_words(outcome: Outcome, best: Trial, bench: Workbench) -> str:
     if best.step == "scrub":
         return "it predicts as the given model does, so nothing was chosen"
     if chosen is not None:
-        return f"chosen of {number} on {chosen.people:,} people of data.test; they influenced the model"
+        return f"chosen of {number} on {chosen.people_among():,} people of data.test; they influenced the model"
     if best.step in FITTED_ANEW and best.use is None:
         return f"of {number}, and how well it predicts others is not known: {bench.parts.advice}"
     if best.step in FITTED_ANEW:
@@ -130,7 +130,7 @@ def _use_line(outcome: Outcome, best: Trial, bench: Workbench) -> str:
     people = bench.parts.reporting
     if people is not None:
         half = "other " if bench.parts.choosing is not None else ""
-        whose = f"{people.people:,} {half}people of {bench.parts.whose}, whom nothing was chosen by"
+        whose = f"{people.people_among():,} {half}people of {bench.parts.whose}, whom nothing was chosen by"
     else:
         people, whose = bench.session.table, f"the training people alone, which flatters: {bench.parts.advice}"
     uses = [None if release is None else bench.use_of(release, people) for release in (outcome.release, best.release)]
