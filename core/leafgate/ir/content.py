@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +28,13 @@ class FileContent:
         values: by the name of a column, kept or dropped, the values that the file lists of it; numbers as texts.
         unplaced: lists of values that name no column.
         numbers: the numbers that tests compare with those of a column.
-        names: names of features that are no column, and short texts of steps, settings and functions.
+        names: names of features that are no column, and short texts of steps, settings and functions; numbers of no
+            column as texts.
+        scales: by the name of a column, the numbers that scalers move and stretch its numbers by.
     """
 
     values: Mapping[str, frozenset[str]]
     unplaced: tuple[frozenset[str], ...] = ()
     numbers: tuple[ColumnNumbers, ...] = ()
     names: frozenset[str] = frozenset()
+    scales: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)

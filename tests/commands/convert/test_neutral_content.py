@@ -131,6 +131,59 @@ def test_numbers_of_features_that_no_test_asks_about_are_other_content(tmp_path:
     assert (ended.code, "numbers of features that no test asks about" in ended.out) == (1, True)
 
 
+def _cancelling(numbers: list[float]) -> list[list[Any]]:
+    """Steps that leave a number as it is, and hold these."""
+    return [[operation, number] for number in numbers for operation in ("plus", "minus")]
+
+
+def _never_asked(document: Any) -> None:
+    """Tests whether ages are below the pay of 40 people, from the highest down."""
+    tree, numbers = document["trees"][0], sorted(pays(40), reverse=True)
+    first, width = 2 * len(numbers), len(numbers)
+    for key in ("low", "high"):
+        tree[key] = [node if node < 0 else node + first for node in tree[key]]
+    before = {
+        "feature": [1, -1] * width,
+        "threshold": [each for number in numbers for each in (number, None)],
+        "low": [each for i in range(width) for each in (2 * i + 2, -1)],
+        "high": [each for i in range(width) for each in (2 * i + 1, -1)],
+        "says": [None, [0.5, 0.5]] * width,
+    }
+    tree |= {key: [*each, *tree[key]] for key, each in before.items()}
+
+
+def _scaled_pay(document: Any, steps: list[list[Any]]) -> None:
+    document["origins"][1] |= {"column": "pay", "steps": steps}
+    document["features"][1], document["trees"][0]["threshold"][2] = "pay", 22050.005
+
+
+OF_ASKED: dict[str, Callable[[Any], Any]] = {
+    "steps with cells of another column": lambda d: d["origins"][1].update(steps=_cancelling(pays(1))),
+    "steps with cells of the column": lambda d: _scaled_pay(d, _cancelling(pays(5))),
+    "a fill of another column": lambda d: d["origins"][1].update(fill=pays(1)[0]),
+    "thresholds of another column": _never_asked,
+}
+
+
+@pytest.mark.parametrize("name", OF_ASKED)
+def test_numbers_of_a_feature_that_are_cells_are_rare_numbers(tmp_path: Path, name: str) -> None:
+    ended = audited(tmp_path, changed(OF_ASKED[name], producer="scikit-learn 1.9.1, DecisionTreeClassifier"))
+    assert (ended.code, "numbers that fewer than 10 people of the table have" in ended.out) == (1, True)
+
+
+def test_what_scalers_make_of_a_column_is_no_list_of_its_cells(tmp_path: Path) -> None:
+    """A median and a range of quartiles, the largest number, and what shifts them."""
+    low, middle, high = sorted(pays(3))
+    steps = [["minus", middle], ["over", high - low], ["over", max(pays(N))], ["plus", -0.2137211]]
+    threshold = ((22050.005 - middle) / (high - low)) / max(pays(N)) - 0.2137211
+
+    def change(document: Any) -> None:
+        _scaled_pay(document, steps)
+        document["trees"][0]["threshold"][2] = threshold
+
+    assert audited(tmp_path, changed(change, producer="scikit-learn 1.9.1, DecisionTreeClassifier")).code == 0
+
+
 @pytest.mark.parametrize("key", ["other", "missing", "west"])
 def test_a_number_that_codes_are_compared_by_is_no_cell(tmp_path: Path, key: str) -> None:
     """Any number on the same side of the threshold answers alike: 7 is nobody's, a pay is somebody's."""

@@ -41,6 +41,9 @@ LEAST_LETTERS = 2
 LEAST_DIGITS = 5
 """A number of fewer digits that belongs to no column is a count, a position or a setting."""
 
+MAX_SCALES = 4
+"""So many numbers of scalers may be cells of their column: its median, a range of quartiles, and its extremes."""
+
 
 def cells_disclosed(content: FileContent, table: Table | LargeTable, smallest_cell: int) -> tuple[FileDisclosure, ...]:
     """What the file discloses of the cells of a few people: an item of severity `high` for texts, and for numbers.
@@ -61,6 +64,8 @@ def cells_disclosed(content: FileContent, table: Table | LargeTable, smallest_ce
         judged.values_of_some_column(values)
     for numbers in content.numbers:
         judged.numbers_of(numbers.column, numbers.numbers, numbers.steps)
+    for name, scales in content.scales.items():
+        judged.scales_of(name, scales)
     judged.names(content.names)
     return tuple(judged.disclosures())
 
@@ -208,6 +213,11 @@ class _Judgement:
         """Judge numbers that tests compare with those of a column."""
         self.skipped |= len(numbers) > 0 and name in self.uncounted
         if len(numbers) and name in self.cells and self.cells[name].are_rare(numbers, steps).any():
+            self.numbers.add(name)
+
+    def scales_of(self, name: str, numbers: Floats) -> None:
+        """Judge the numbers of scalers of a column, which are a few cells of it at most."""
+        if name in self.cells and self.cells[name].are_rare(numbers).sum() > MAX_SCALES:
             self.numbers.add(name)
 
     def names(self, names: Iterable[str]) -> None:
