@@ -196,7 +196,7 @@ def validations() -> Iterator[Commands]:
     yield Commands("validate-types", partial(run, other_types))
     wrong_keys = [{f"{place}.ats_least": 3} for place, value in listed if isinstance(value, Mapping)]
     yield Commands("validate-keys", partial(run, wrong_keys))
-    wrong_values = [
+    wrong_values: list[dict[str, Any]] = [
         {"build.k": 0},
         {"build.use": "kadett"},
         {"metrics.0.use": "k_anonimity"},
@@ -214,8 +214,9 @@ def validations() -> Iterator[Commands]:
 
     def inherits(session: Session) -> None:
         survey(session.folder)
-        own = {"leafgate": 1, "name": "own", "extends": "policy.yaml"}
-        for i, more in enumerate(({}, {"build": {"k": 5}}, {"build": {"k": 2}}, {"metrics": []}, {"seed": 3})):
+        own: dict[str, Any] = {"leafgate": 1, "name": "own", "extends": "policy.yaml"}
+        changes: list[dict[str, Any]] = [{}, {"build": {"k": 5}}, {"build": {"k": 2}}, {"metrics": []}, {"seed": 3}]
+        for i, more in enumerate(changes):
             name = session.write(f"own{i}.yaml", {**own, **more})
             session.leafgate("validate", name, "--digest")
             session.leafgate("validate", name, "--org", "policy.yaml")

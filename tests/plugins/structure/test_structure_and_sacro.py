@@ -165,7 +165,7 @@ def test_settings_in_a_models_file_are_declared() -> None:
     model = RandomForestClassifier(n_estimators=20, bootstrap=False).fit(of.x, of.y)
     table = table_of_numbers(of.x, of.y)
     read = read_foreign(written(replace(from_sklearn(model), features=("x0", "x1", "x2", "x3"))), "model")
-    case = case_of(translated(read, b"", table.schema, {}, "model").release, table)
+    case = case_of(translated(read, table.schema, {}, "model").release, table)
     metric = RiskySettings(at_most=0)
     assert score_of_release(metric, case) == 1
     settings = metric.score(case).evidence["settings"]
