@@ -142,7 +142,7 @@ def _never_asked(document: Any) -> None:
     first, width = 2 * len(numbers), len(numbers)
     for key in ("low", "high"):
         tree[key] = [node if node < 0 else node + first for node in tree[key]]
-    before = {
+    before: dict[str, list[Any]] = {
         "feature": [1, -1] * width,
         "threshold": [each for number in numbers for each in (number, None)],
         "low": [each for i in range(width) for each in (2 * i + 2, -1)],
