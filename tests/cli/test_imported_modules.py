@@ -25,9 +25,9 @@ def audited() -> dict[str, int]:
     return imported("audit", MORTGAGE, "--quiet")
 
 
-def test_an_audit_imports_at_most_182_modules_of_33_800_lines(audited: dict[str, int]) -> None:
+def test_an_audit_imports_at_most_182_modules_of_33_900_lines(audited: dict[str, int]) -> None:
     assert len(audited) <= 182
-    assert sum(audited.values()) <= 33_800
+    assert sum(audited.values()) <= 33_900
 
 
 def test_an_audit_that_passes_imports_no_search_no_reader_and_no_metric_that_it_does_not_need(

@@ -170,7 +170,9 @@ def test_keys_behind_the_trees_are_read_wherever_the_trees_seem_to_end(
 def test_known_keys_behind_the_trees_are_audited() -> None:
     document = written()
     end = document.rindex(b"\n ]")
-    told = b'{"format": "joblib", "sha256": "0", "discloses": [{"kind": "seed", "severity": "high", "says": "x"}]}'
+    told = (
+        b'{"format": "joblib", "model_sha256": "0", "discloses": [{"kind": "seed", "severity": "high", "says": "x"}]}'
+    )
     # `bayes` is None as if it were missing; its list makes a second end of the trees.
     hidden = document[:end] + b'\n ],\n "file": ' + told.replace(b"}]}", b"}\n ]}") + document[end + 3 :]
     found = read_release(hidden, "r").release

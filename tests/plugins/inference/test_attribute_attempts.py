@@ -98,7 +98,7 @@ def audited(folder: Path, **changes: object) -> dict[str, Any]:
 def test_a_report_says_of_which_secret_input_no_attack_infers_anything(tmp_path: Path, secret: str | None) -> None:
     report = audited(tmp_path, attacks=[{"use": "leaf_constraints", **({"secret": secret} if secret else {})}])
     notes = [note for note in report["notes"] if "no attack of the policy infers it" in note]
-    assert [note.split()[0] for note in notes] == ([] if secret is None else ["'gene'"])
+    assert ["'gene'" in note for note in notes] == ([] if secret is None else [True])
 
 
 @pytest.mark.parametrize("secret", [None, "married"])
