@@ -156,7 +156,7 @@ class ModelIR:
         return frozenset(number for tree in self.trees for number in np.unique(tree.feature).tolist()) - {LEAF}
 
     @cached_property
-    def sha256(self) -> str:
+    def model_sha256(self) -> str:
         """The digest of all that was read; files that hold the same model in other bytes have the same."""
         return hashlib.sha256(repr(_plain(self)).encode()).hexdigest()
 

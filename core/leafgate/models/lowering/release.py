@@ -94,7 +94,7 @@ def lower_model(
     lowering = _Lowering(model, origins, values, schema, place)
     lowered = [*lowering.trees()]
     items = (*model.disclosures, *_unused_columns(model, schema, people))
-    file = ModelFile(model.format, model.sha256, items)
+    file = ModelFile(model.format, model.model_sha256, items)
     release = Release(
         _builder(model),
         schema,

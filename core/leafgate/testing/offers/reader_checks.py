@@ -240,7 +240,7 @@ def _predicted_classes(release: Release, table: Table) -> list[Any]:
 def repeats(subject: ReaderSubject) -> None:
     """The same bytes give the same model again, whatever was read in between."""
     for known, model in subject.models:
-        if subject.read(known.content).sha256 != model.sha256:
+        if subject.read(known.content).model_sha256 != model.model_sha256:
             raise NonConformance(
                 f"it returns another model when {known.name} is read again", "keep nothing between calls"
             )
@@ -320,7 +320,7 @@ def accounts_for_numbers(subject: ReaderSubject) -> None:
 
 def _is_read_as(subject: ReaderSubject, content: bytes, model: ModelIR) -> bool:
     found = subject.outcome(content)
-    return isinstance(found, ModelIR) and found.sha256 == model.sha256
+    return isinstance(found, ModelIR) and found.model_sha256 == model.model_sha256
 
 
 def _require_disclosures_of_nodes(subject: ReaderSubject, known: KnownModel, model: ModelIR) -> None:
