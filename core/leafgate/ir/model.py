@@ -158,7 +158,7 @@ class ModelIR:
     @cached_property
     def model_sha256(self) -> str:
         """The digest of all that was read; files that hold the same model in other bytes have the same."""
-        return hashlib.sha256(repr(_plain(self)).encode()).hexdigest()
+        return _sha256(_plain(self, {}))
 
     @property
     def level(self) -> Level:
@@ -198,18 +198,28 @@ class ModelIR:
         return tuple(found)
 
 
-def _plain(thing: Any) -> Any:
-    """A value in lists and texts, equal for equal values; arrays by the digest of their bytes."""
+def _plain(thing: Any, shared: dict[int, str]) -> Any:
+    """A value in lists and texts, equal for equal values; arrays and mappings by their digests.
+
+    `shared` has the digests of mappings by `id`: all features of a one-hot encoder share one of all its values.
+    """
     if is_dataclass(thing):
-        return [type(thing).__name__, *((each.name, _plain(getattr(thing, each.name))) for each in fields(thing))]
+        parts = ((each.name, _plain(getattr(thing, each.name), shared)) for each in fields(thing))
+        return [type(thing).__name__, *parts]
     if isinstance(thing, np.ndarray):
         content = repr(thing.tolist()).encode() if thing.dtype.hasobject else thing.tobytes()
         return [thing.dtype.str, thing.shape, hashlib.sha256(content).hexdigest()]
     if isinstance(thing, Mapping):
-        return sorted((repr(key), _plain(value)) for key, value in thing.items())
+        if id(thing) not in shared:
+            shared[id(thing)] = _sha256(sorted((repr(key), _plain(value, shared)) for key, value in thing.items()))
+        return shared[id(thing)]
     if isinstance(thing, Set):
-        return sorted(repr(_plain(each)) for each in thing)
-    return [_plain(each) for each in thing] if isinstance(thing, list | tuple) else repr(thing)
+        return sorted(repr(_plain(each, shared)) for each in thing)
+    return [_plain(each, shared) for each in thing] if isinstance(thing, list | tuple) else repr(thing)
+
+
+def _sha256(plain: Any) -> str:
+    return hashlib.sha256(repr(plain).encode()).hexdigest()
 
 
 def topological_order(tree: TreeIR) -> Ids:

@@ -88,9 +88,10 @@ def test_many_categories_take_no_more_time_and_memory_than_there_are() -> None:
         model = replace(edited("feature", 1, 17), features=names, origins=origins)
         content = written(model)
         assert len(content) < 10**6
-        again = read_foreign(content, "model").origins
-        assert again is not None
-        assert again[17] == codes
+        again = read_foreign(content, "model")
+        assert again.origins is not None
+        assert again.origins[17] == codes
+        assert again.model_sha256 == read_foreign(content, "model").model_sha256
 
 
 def test_names_of_many_columns_are_found_at_once() -> None:
