@@ -215,7 +215,7 @@ class PrivacyLosses:
             of_one = max(float(one.get_delta_for_epsilon(epsilon)) for one in composed)
             return group_delta(rows, epsilon, max(of_one, ROUNDING)) <= delta
 
-        low, high = 0.0, next((each for each in GROUP_EPSILONS if is_enough(each)), math.inf)
+        high = next((each for each in GROUP_EPSILONS if is_enough(each)), math.inf)
         low = max((each for each in GROUP_EPSILONS if each < high), default=0.0)
         while math.isfinite(high) and high - low > GROUP_PRECISION:
             middle = (low + high) / 2
