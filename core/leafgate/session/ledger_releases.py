@@ -41,7 +41,7 @@ class GivenLedger:
 def with_ledger(policy: Policy, given: GivenLedger) -> Policy:
     """The policy with the releases of a ledger before those that it names itself.
 
-    Each release is there once, however many lines have it, in whatever bytes; the file that is audited is no other one.
+    Each release file is there once, however many lines have it; the file that is audited is no other one.
     A line whose release or table is not there any more stays, with the reason, so that what uses it is inconclusive.
     Where the table is gone, a roll that has not expired replaces it.
 
@@ -76,7 +76,7 @@ def with_ledger(policy: Policy, given: GivenLedger) -> Policy:
         is_audited = is_own_table and line.release.sha256 in own_files
         if is_audited or (not release.problem and not release.roll and (line.release.sha256, release.data) in named):
             continue
-        same = line.release.release_sha256, "" if line.data is None else line.data.keyed_sha256
+        same = line.release.sha256, "" if line.data is None else line.data.keyed_sha256
         if same not in found or found[same].problem:
             found[same] = release
     releases = sorted(found.values(), key=lambda release: release.line)

@@ -135,8 +135,9 @@ def _ledger_problems(expected: str, predicate: AuditPredicate, place: str) -> It
         ledger = read_ledger(Path(expected), None)
         heads = [ledger.start.sha256, *ledger.digests]
         later = ledger.lines[heads.index(stated) :] if stated in heads else ()
-        own = None if predicate.release is None else predicate.release.sha256
-        is_seen = stated in heads and all(line.release.release_sha256 == own for line in later)
+        release = predicate.release
+        own = None if release is None else (release.file or release).sha256
+        is_seen = stated in heads and all(line.release.sha256 == own for line in later)
     if not is_seen:
         message = f"is of an audit at head {predicate.ledger.number} of a ledger, and not at that of {expected}"
         yield Problem(place, message, "audit again, with the ledger as it is now")
