@@ -286,11 +286,13 @@ class _Table:
 
 def _table(document: Any, place: str) -> _Table:
     groups = object_at(document, place)
-    if not all(type(group) is int for group in groups.values()):
-        raise ReleaseError("must be numbers of groups", place=place)
     values: dict[int, list[str]] = {}
     for value, group in groups.items():
+        if type(group) is not int:
+            raise ReleaseError("must be numbers of groups", place=place)
         values.setdefault(group, []).append(value)
+    if values.keys() != set(range(len(values))):
+        raise ReleaseError("must be groups from 0 on", place=place)
     return _Table(groups, {group: tuple(own) for group, own in values.items()})
 
 

@@ -112,8 +112,8 @@ def _besides(name: str, origin: Origin, position: int) -> str:
             break
     if isinstance(origin, CategoryCodes):
         values = sorted({*known_by(origin), origin.fill_value}, key=len, reverse=True)
-        name = next((name.replace(value, "", 1) for value in values if value and value in name), name)
-    return FRACTION.sub("", name)
+        name = FRACTION.sub("", next((name.replace(value, "", 1) for value in values if value and value in name), name))
+    return name
 
 
 def known_reason(reason: str, names: Iterable[str], known: Vocabulary) -> str:

@@ -119,6 +119,13 @@ class ColumnCells:
         """Is the text, or the number that it is, the cell of a few people?"""
         return 0 < self.people(text) < self.few
 
+    def beyond(self, numbers: Floats, steps: tuple[ArithmeticStep, ...]) -> Flags:
+        """Which of these are finite and, after the steps, below or above every number that somebody has?"""
+        low, high = np.inf, -np.inf
+        if not self.by_number.empty:
+            low, high = sorted(apply_steps(self.by_number.index.to_numpy()[[0, -1]], steps))
+        return np.asarray(((numbers < low) | (numbers > high)) & np.isfinite(numbers))
+
     def are_rare(self, numbers: Floats, steps: tuple[ArithmeticStep, ...] = ()) -> Flags:
         """Which of these are numbers that few people have, after the steps, as they are or in single precision?"""
         cells = apply_steps(self.rare_numbers, steps)
@@ -210,15 +217,27 @@ class _Judgement:
         self.strange.add("")
 
     def numbers_of(self, name: str, numbers: Floats, steps: tuple[ArithmeticStep, ...] = ()) -> None:
-        """Judge numbers that tests compare with those of a column."""
+        """Judge numbers that tests compare with those of a column; those that nobody's can be, as cells of any column.
+
+        Long ones are compared with the column's cells before the steps, too.
+        """
         self.skipped |= len(numbers) > 0 and name in self.uncounted
-        if len(numbers) and name in self.cells and self.cells[name].are_rare(numbers, steps).any():
+        cells = self.cells.get(name)
+        if cells is None or not len(numbers):
+            return
+        if cells.are_rare(numbers, steps).any() or (steps and cells.are_rare(_long(numbers)).any()):
             self.numbers.add(name)
+        self.names(map(repr, numbers[cells.beyond(numbers, steps)].tolist()))
 
     def scales_of(self, name: str, numbers: Floats) -> None:
-        """Judge the numbers of scalers of a column, which are a few cells of it at most."""
-        if name in self.cells and self.cells[name].are_rare(numbers).sum() > MAX_SCALES:
+        """Judge the numbers of scalers of a column, which are a few cells of it, or by chance of others, at most."""
+        numbers = np.unique(np.abs(numbers))
+        others = (cells.are_rare(_long(numbers)).sum() for cells in self.cells.values())
+        own = self.cells[name].are_rare(numbers).sum() if name in self.cells else 0
+        if max(own, *others, 0) > MAX_SCALES:
             self.numbers.add(name)
+        elif name in self.cells:
+            self.names(map(repr, numbers[self.cells[name].beyond(numbers, ())].tolist()))
 
     def names(self, names: Iterable[str]) -> None:
         """Judge texts of no column: whole, and what stands behind each sign between column and value."""
@@ -231,7 +250,8 @@ class _Judgement:
         numbers = np.array([number for number in map(parse_number, ends) if math.isfinite(number)])
         for name, cells in self.cells.items():
             if name in self.columns and self.columns[name].numeric:
-                self.numbers_of(name, numbers)
+                if cells.are_rare(numbers).any():
+                    self.numbers.add(name)
             elif any(map(cells.has_few, ends)):
                 self.texts.add(name)
 
@@ -274,6 +294,11 @@ def _ends(name: str) -> Iterator[str]:
     yield name
     for sign in SEPARATORS.finditer(name):
         yield name[sign.end() :]
+
+
+def _long(numbers: Floats) -> Floats:
+    """The numbers of so many digits that they may be the cells of another column."""
+    return numbers[[_may_be_a_cell(repr(number).removesuffix(".0")) for number in numbers.tolist()]]
 
 
 def _may_be_a_cell(text: str) -> bool:

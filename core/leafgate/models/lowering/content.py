@@ -14,7 +14,6 @@ from leafgate.ir.features import CategoryCodes, MissingIndicator, Numeric, OneHo
 from leafgate.ir.model import CategoryList, Flags, ModelIR, TreeIR
 from leafgate.kernel.schema import MISSING_WORDS, Schema
 from leafgate.models.lowering.encoding import BETWEEN, Encoding, is_position, names_of, not_listed, spellings
-from leafgate.models.lowering.tests import apply_steps
 
 POSITION = re.compile(r"[0-9]{1,9}")
 STAND_INS = MISSING_WORDS | {"missing_value", "unknown", "Unknown", "infrequent", "infrequent_sklearn", "<NA>"}
@@ -51,10 +50,7 @@ def content_of(
         {name: frozenset(each) for name, each in values.items()},
         tuple(unplaced),
         (*_numbers(model, origins), *numbers),
-        unknown_names(model, schema)
-        | model.texts
-        | {*_fills(model, origins, schema), *_numbers_of_no_column(model)}
-        | {*_numbers_out_of_bounds(model, origins, schema)},
+        unknown_names(model, schema) | model.texts | {*_fills(model, origins, schema), *_numbers_of_no_column(model)},
         _scales(origins),
     )
 
@@ -88,22 +84,6 @@ def _numbers_of_no_column(model: ModelIR) -> Iterator[str]:
             chosen = (sets for node, sets in tree.subsets.items() if tree.feature[node] == feature)
             numbers.update(each for sets in chosen for each in sets if not isinstance(each, str))
         yield from map(repr, numbers)
-
-
-def _numbers_out_of_bounds(model: ModelIR, origins: Mapping[int, Origin], schema: Schema) -> Iterator[str]:
-    """The numbers that a feature is made and asked with, and that no number of its column can be: of another column's.
-
-    They are what scalers move it by, what replaces missing cells, and thresholds that all people are on one side of.
-    """
-    for feature, origin in origins.items():
-        if not isinstance(origin, Numeric) or origin.column not in schema:
-            continue
-        bounds = np.array(schema[origin.column].bounds or (math.inf, -math.inf))
-        thresholds = np.concatenate([tree.threshold[_asks_number(tree, feature)] for tree in model.trees])
-        made = [step.by for step in origin.steps] + ([] if origin.fill is None else [origin.fill])
-        for numbers, (low, high) in ((np.array(made), bounds), (thresholds, apply_steps(bounds, origin.steps))):
-            outside = ((numbers < low) | (numbers > high)) & np.isfinite(numbers)
-            yield from map(repr, np.unique(numbers[outside]).tolist())
 
 
 def _scales(origins: Mapping[int, Origin]) -> dict[str, np.ndarray]:

@@ -69,7 +69,7 @@ SCHEMA = Schema(
     (
         column("income", bounds=(0, 1e7)),
         column("age", bounds=(0, 120), step=1.0),
-        column("hours", bounds=(0, 100), step=1.0),
+        column("hours", bounds=(0, 1e6), step=1.0),
         column("town", values=TOWNS),
         column("job", values=JOBS),
         column("state", "class", "sensitive", values=("ill", "well")),
@@ -356,6 +356,28 @@ def _as_code(document: Any, cell: str) -> None:
     document["groups"][0][cell] = 0
 
 
+def _as_group(document: Any, cell: str) -> None:
+    document["groups"][0]["east"] = document["origins"][0]["codes"][1] = int(float(cell))
+
+
+def _as_unasked_name(document: Any, cell: str) -> None:
+    document["features"].append(f"hours_{cell}")
+    document["origins"].append({**document["origins"][3], "column": "hours"})
+
+
+def _as_threshold(document: Any, cell: str) -> None:
+    """An income within the bounds of hours, above those of everybody."""
+    document["features"][3] = document["origins"][3]["column"] = "hours"
+    document["trees"][0]["threshold"][4] = float(cell)
+
+
+def _behind_a_step(document: Any, cell: str) -> None:
+    """The cell as it is, where tests ask about all incomes one less."""
+    document["features"][3] = document["origins"][3]["column"] = "income"
+    document["origins"][3]["steps"] = [["minus", 1.0]]
+    document["trees"][0]["threshold"][4] = float(cell)
+
+
 NEUTRAL: Mapping[str, Place] = {
     "producer": _in_neutral(lambda document, cell: document.update(producer=cell)),
     "from": _in_neutral(lambda document, cell: document.update({"from": cell})),
@@ -366,6 +388,10 @@ NEUTRAL: Mapping[str, Place] = {
         lambda document, cell: document.update(discloses=[{"kind": "seed", "says": cell, "severity": "low"}])
     ),
     "entry": _in_neutral(lambda document, cell: document.update({cell: 1})),
+    "group": _in_neutral(_as_group, number=True),
+    "name": _in_neutral(_as_unasked_name, number=True),
+    "threshold": _in_neutral(_as_threshold, number=True),
+    "step": _in_neutral(_behind_a_step, number=True),
 }
 
 J48 = """J48 pruned tree
