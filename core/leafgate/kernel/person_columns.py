@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 FEWEST_PERSONS = 10
 """A column with fewer different values groups people, and does not number them."""
 
-ROWS_UNNAMED = (1.2, 2.0)
-"""Between so many rows of each value, in the mean, has an identifier that may number people by an unknown name."""
+FEWEST_ROWS = (1.2, 5)
+"""An identifier with fewer rows of a value in the mean, and fewer of each value, hardly repeats, as names do."""
 
 PERSON = re.compile(
     "acc(oun)?t|applicant|beneficiary|borrower|case|claimant|client|cust(omer)?|donor|emp(loyee)?|hh(id)?|household|"
@@ -29,14 +29,18 @@ NUMBER = re.compile("no|nr|num|number|key|code|ref|hash")
 """Words that make a number of what stands before them."""
 
 THING = re.compile(
-    "admission|area|batch|branch|cent(er|re)|city|class|clinic|commune|country|county|course|date|day|department|dept|"
-    "device|district|division|encounter|episode|event|exam|facility|group|hospital|image|item|line|location|lot|"
-    "machine|match|measurement|municipality|observation|office|order|page|parcel|period|place|plot|post(al)?|practice|"
-    "product|province|question|record|region|route|row|sample|school|season|seat|sector|sequence|serial|series|"
-    "service|session|shop|site|spell|state|station|stay|store|street|study|submission|supplier|task|team|test|ticket|"
-    "time|tract|transaction|trial|trip|unit|vehicle|vendor|village|visit|ward|week|year|zip|zone"
+    "address|admission|area|batch|branch|cent(er|re)|city|class|clinic|commune|country|county|course|date|day|dob|"
+    "birth(day)?|department|dept|device|district|division|encounter|episode|event|exam|facility|group|hospital|image|"
+    "item|line|location|lot|machine|match|measurement|municipality|observation|office|order|page|parcel|period|place|"
+    "plot|plz|post(al|code)?|practice|product|province|question|record|region|route|row|sample|school|season|seat|"
+    "sector|sequence|serial|series|service|session|shop|site|spell|state|station|stay|store|street|study|submission|"
+    "supplier|task|team|test|ticket|time|town|tract|transaction|trial|trip|unit|vehicle|vendor|village|visit|ward|"
+    "week|year|zip(code)?|zone"
 )
 """Words for what is numbered and is no person."""
+
+DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d{1,2}([./-])\d{1,2}\2\d{2,4}")
+"""A day as a text."""
 
 
 def names_persons(name: str) -> bool:
@@ -45,8 +49,7 @@ def names_persons(name: str) -> bool:
     >>> [name for name in ("PatientID", "id", "case_no", "visit_id", "household size", "age") if names_persons(name)]
     ['PatientID', 'id', 'case_no']
     """
-    words = [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)]
-    whose = [word for word in words if not IDENTIFIER.fullmatch(word) and not NUMBER.fullmatch(word)]
+    words, whose = _words(name), _whose(name)
     is_identifier = any(map(IDENTIFIER.fullmatch, words))
     if not whose:
         return is_identifier
@@ -59,12 +62,22 @@ def names_persons(name: str) -> bool:
     return is_identifier and len(whose) == 1 and not THING.fullmatch(whose[0])
 
 
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)]
+
+
+def _whose(name: str) -> list[str]:
+    """The words of a name but for those that make an identifier or a number of the others."""
+    return [word for word in _words(name) if not IDENTIFIER.fullmatch(word) and not NUMBER.fullmatch(word)]
+
+
 def suspected_persons(rows: Mapping[str, pd.Series], identifiers: frozenset[str]) -> Iterator[str]:
     """The columns that may number the people.
 
-    Each has a value in several rows, and either its name hints at persons, or the policy calls it an identifier and it
-    has few rows of each value, as towns and dates have not. A column of fractions never does. One whose values go one
-    to one with those of another column may, such as a name, a date of birth or a measurement at the first visit.
+    Each has a value in several rows, and either its name hints at persons, or the policy calls it an identifier, and
+    neither its name nor the form of its values says that it is a place, a day or another thing. A column of fractions
+    never does. One whose values go one to one with those of another column may, such as a measurement at the first
+    visit.
 
     Args:
         rows: for each column the rows that have each text, indexed by the text; 0 of those that mean a missing cell.
@@ -73,9 +86,11 @@ def suspected_persons(rows: Mapping[str, pd.Series], identifiers: frozenset[str]
     for name, of_text in rows.items():
         there = of_text[of_text > 0]
         distinct, number = len(there), int(there.sum())
-        is_identifier = name in identifiers and ROWS_UNNAMED[0] * distinct <= number <= ROWS_UNNAMED[1] * distinct
-        repeats = FEWEST_PERSONS <= distinct < number
-        if (is_identifier or names_persons(name)) and repeats and not _has_fractions(there.index):
+        if not FEWEST_PERSONS <= distinct < number or _has_fractions(there.index):
+            continue
+        hardly_repeats = number < FEWEST_ROWS[0] * distinct and there.max() < FEWEST_ROWS[1]
+        is_thing = any(map(THING.fullmatch, _whose(name))) or all(map(DATE.fullmatch, there.index))
+        if names_persons(name) or (name in identifiers and not hardly_repeats and not is_thing):
             yield name
 
 

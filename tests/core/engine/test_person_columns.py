@@ -69,6 +69,27 @@ def test_a_column_by_which_a_limit_breaks_is_asked_about(tmp_path: Path, role: s
     assert "p17" not in result.out
 
 
+@pytest.mark.parametrize(
+    ("name", "cell", "asked"),
+    [
+        ("nr", "{}", True),
+        ("code", "x{}", True),
+        ("town", "t{}", False),
+        ("plz", "1{:04}", False),
+        ("seen", "2026-01-{:02}", False),
+    ],
+)
+def test_an_identifier_that_repeats_is_asked_about_unless_it_is_a_place_or_a_day(
+    name: str, cell: str, asked: bool, tmp_path: Path
+) -> None:
+    lines = [f"{cell.format(int(person[1:]) % 28)},{ward},{'yes' if ill else 'no'}" for person, ward, ill in VISITS]
+    columns = {name: {"role": "identifier"}, "ward": COLUMNS["ward"], "ill": COLUMNS["ill"]}
+    document = {"data.columns": columns, "build": TREE | {"min_leaf": 60}}
+    limits = {"metrics": [{"use": "k_anonymity", "at_least": 20}]}
+    result = command("audit", survey(tmp_path, document | limits, "\n".join([f"{name},ward,ill", *lines]) + "\n"))
+    assert (result.code, f"persons#{name}" in result.out) == ((3, True) if asked else (0, False))
+
+
 def test_a_column_is_asked_about_that_goes_one_to_one_with_another(tmp_path: Path) -> None:
     lines = [f"{person},{ward},{person[1:]},{'yes' if ill else 'no'}" for person, ward, ill in VISITS]
     (tmp_path / "visits.csv").write_text("\n".join(["patient,ward,born,ill", *lines]) + "\n")
