@@ -124,7 +124,7 @@ def _limits(metric: Metric, state: AuditState) -> Iterator[Finding]:
 
 def _is_unplanted(finding: Finding) -> bool:
     """Can the attack break the limit and not keep it, because it does not repeat itself on planted leaks?"""
-    return finding.evidence.get("problem") == UNPLANTED
+    return finding.passed is None and finding.evidence.get("problem") == UNPLANTED
 
 
 def score_beliefs(metric: Metric, state: AuditState, result: AttackResult, *, named: bool = True) -> Iterator[Finding]:

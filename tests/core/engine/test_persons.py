@@ -28,6 +28,7 @@ COLUMNS: dict[str, Any] = {
     "ward": {"role": "quasi_identifier", "bounds": [0, 9]},
     "ill": {"role": ["class", "sensitive"], "values": ["no", "yes"]},
 }
+IGNORED = COLUMNS | {"patient": {"role": "ignored"}}
 TREE: dict[str, Any] = {"use": "c45", "min_leaf": 1, "prune": False, "average_gain": False}
 Row = tuple[str, int, bool]
 """Whose row it is, the ward and whether the person is ill there."""
@@ -208,6 +209,23 @@ def test_a_claim_of_differential_privacy_is_of_persons_with_a_known_number_of_ro
     path = policy(tmp_path, VISITS, {"build": build, "metrics": [metric]})
     result = leafgate("audit", path, "--out", tmp_path / "out")
     assert (result.code, "data.rows_at_most" in result.out + result.err) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [({}, 0), ({"data.columns": IGNORED}, 3), ({"data.columns": IGNORED, "data.rows": "people"}, 0)],
+)
+def test_a_release_that_counts_rows_is_not_audited_as_one_of_people(
+    tmp_path: Path, changes: dict[str, Any], code: int
+) -> None:
+    (tmp_path / "first").mkdir()
+    audit = open_session(policy(tmp_path / "first", VISITS, {})).audit()
+    assert audit.artifact is not None
+    (tmp_path / "release.json").write_bytes(audit.artifact.content)
+    path = policy(tmp_path, VISITS, {"build": {"use": "published", "path": "release.json"}} | changes)
+    result = leafgate("audit", path, "--out", tmp_path / "out")
+    assert result.code == code, result
+    assert ("the release file counts rows" in result.out + result.err) == (code == 3)
 
 
 def test_a_mean_is_one_of_persons_and_of_rows(tmp_path: Path) -> None:
