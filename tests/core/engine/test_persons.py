@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 from command_line import leafgate
 from leafgate.algorithms.routing import route
 from leafgate.app import open_session
+from leafgate.disclosure.document import document
+from leafgate.disclosure.summary import summary
 from leafgate.kernel.findings import Finding
 from leafgate.kernel.release import Release
 from leafgate.kernel.table import Table
@@ -136,6 +138,18 @@ def test_ids_in_several_columns_and_spellings_number_people_together(tmp_path: P
     report = open_session(path).audit().report
     assert (report.data["people"].count, report.data["rows"].count, report.data["without_id"].count) == (8, 17, 1)
     assert report.findings[0].value == 4
+
+
+def test_rows_that_are_left_out_and_people_without_other_rows_are_told_apart(tmp_path: Path) -> None:
+    """Of 12 people two miss one ward, and a third one both; one more row has no id."""
+    lines = [
+        f"p{i},{'' if (i, visit) in {(0, 0), (1, 0), (2, 0), (2, 1)} else i % 2},{'yes' if i < 4 else 'no'}"
+        for i, visit in itertools.product(range(12), range(2))
+    ]
+    changes = {"data.columns": COLUMNS, "data.missing": [""], "data.on_missing": "drop", "build": TREE}
+    path = survey(tmp_path, changes, "patient,ward,ill\n" + "\n".join([*lines, ",,no"]) + "\n")
+    told = summary(document(open_session(path).audit().report, "auditor"))
+    assert "11 people in 20 rows (5 rows left out for missing cells, all rows of 2 people among them)" in told
 
 
 def test_no_cell_of_an_id_leaves_the_audit(tmp_path: Path) -> None:
