@@ -206,6 +206,12 @@ class _Draft:
         """What the class's column seems to be."""
         return next(guess for guess in self.guesses if guess.name == self.target)
 
+    @property
+    def most_rows(self) -> int | None:
+        """The most rows that a person has; None where each row seems to be a person."""
+        known = self.person_of[self.person_of >= 0]
+        return None if self.person is None else int(np.bincount(known).max(initial=1))
+
     @cached_property
     def spec(self) -> dict[str, Any]:
         """How the policy declares the class."""
@@ -240,9 +246,11 @@ def first_policy(
         harmless=harmless,
         has_control=files.control is not None,
     )
-    lines = list(_lines(path, draft, files.others))
+    private = builder in PRIVATE and model is None
+    most_rows = draft.most_rows if private else None
+    lines = list(_lines(path, draft, files.others, most_rows))
     if draft.hints is None or model is None:
-        lines += limits_of(builder, proposal)
+        lines += limits_of(builder, proposal, most_rows)
     else:
         cells = {*draft.of_class.values, *draft.of_class.missing}
         codes = codes_of_classes(draft.hints, [value for value in draft.spec.get("values", ()) if value in cells])
@@ -259,7 +267,6 @@ def first_policy(
     if len(text.encode()) > MAX_YAML_BYTES:
         remedy = "leave out columns that are texts of their own, such as names and remarks"
         raise DataError("has too many different values for a policy to list", place=path.name, remedy=remedy)
-    private = builder in PRIVATE and model is None
     said = (f"exposure: {proposal.impossible}" if proposal.impossible else "", proposal.question)
     return FirstPolicy(text, () if private else tuple(filter(None, said)))
 
@@ -445,8 +452,8 @@ def _with_others(guesses: Sequence[Guess], files: Iterable[Path], csv: CsvOption
     return [replace(guess, others=frozenset(others[guess.name] - MISSING_MARKS - guess.missing)) for guess in guesses]
 
 
-def _lines(path: Path, draft: _Draft, others: Mapping[str, Path]) -> Iterator[str]:
-    """The policy's first lines, up to the columns, with these files of other people."""
+def _lines(path: Path, draft: _Draft, others: Mapping[str, Path], most_rows: int | None = None) -> Iterator[str]:
+    """The policy's first lines, up to the columns, with these files of other people, and the most rows of a person."""
     guesses, csv = draft.guesses, draft.csv
     yield f"# A first policy for {yaml_text(path.name)}, made by `leafgate init`. Check every line that says CHECK."
     yield "leafgate: 1"
@@ -468,6 +475,8 @@ def _lines(path: Path, draft: _Draft, others: Mapping[str, Path]) -> Iterator[st
     fields = {k: v for k, v in csv.model_dump().items() if v != CsvOptions.model_fields[k].default}
     if fields:
         yield f"  csv: {{{', '.join(f'{key}: {json.dumps(value)}' for key, value in fields.items())}}}"
+    if most_rows is not None:
+        yield f"  rows_at_most: {most_rows}{_check(MOST_ROWS)}"
     yield "  columns:                    # CHECK each role: does an outsider know it of everyone? then quasi_identifier"
     for guess in guesses:
         is_class = guess.name == draft.target
@@ -518,6 +527,7 @@ def _why_values(guess: Guess, values: Sequence[str], as_values: bool) -> str:
 
 
 NUMBERS_PEOPLE = "does it number the people? If each row is a person, write `rows: people` under `data`"
+MOST_ROWS = "the most rows of a person here: state the most that anybody could have, and adapt `build` to it"
 COARSER = "declare coarser `values`, or a whole public code list and `domain: public`"
 
 
