@@ -636,6 +636,8 @@ class MethodDocument(Document):
     """The attacks that were run."""
     publishes: str = ""
     """What leaves publish: `labels`, `error_rates`, `shares` or `counts`."""
+    unit: str = ""
+    """What they count: `rows` where a column numbers the people, else people."""
     claims: dict[str, JsonValue] = Field(default_factory=dict)
     """The guarantees that it claims."""
 

@@ -161,6 +161,7 @@ def describe_threat_model(policy: Policy, release: Release | None, schema: Schem
         document |= {
             "publishes": release.publish.leaves if release.trees else "records",
             "claims": dict(release.guarantee),
+            **({"unit": "rows"} if policy.data.persons else {}),
         }
     return document
 

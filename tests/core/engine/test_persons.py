@@ -6,16 +6,20 @@ import copy
 import itertools
 import json
 import random
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier
 
 from command_line import leafgate
+from leafgate import audit as leafgate_audit
 from leafgate.algorithms.routing import route
 from leafgate.app import open_session
 from leafgate.disclosure.document import document
@@ -23,6 +27,7 @@ from leafgate.disclosure.summary import summary
 from leafgate.kernel.findings import Finding
 from leafgate.kernel.release import Release
 from leafgate.kernel.table import Table
+from leafgate.reports.interpretation import method_lines
 from survey import survey
 
 COLUMNS: dict[str, Any] = {
@@ -150,6 +155,17 @@ def test_rows_that_are_left_out_and_people_without_other_rows_are_told_apart(tmp
     path = survey(tmp_path, changes, "patient,ward,ill\n" + "\n".join([*lines, ",,no"]) + "\n")
     told = summary(document(open_session(path).audit().report, "auditor"))
     assert "11 people in 20 rows (5 rows left out for missing cells, all rows of 2 people among them)" in told
+
+
+def test_what_leaves_count_is_called_rows(tmp_path: Path) -> None:
+    rows = pd.DataFrame({"ward": np.arange(360) % 24, "sex": np.arange(360) // 24 % 2})
+    ill = np.where(np.arange(360) * 7 % 11 > 4, "yes", "no")
+    model = DecisionTreeClassifier(random_state=0).fit(rows, ill)
+    audited = leafgate_audit(model, rows, ill, person=np.arange(360) // 3, limits={"k_anonymity": 30})
+    told = document(audited.report, "auditor")
+    assert dict(method_lines(told))["Published"].endswith("how many rows of each value are on its leaves")
+    texts = " ".join(remedy.text for finding in audited.report.findings for remedy in finding.remedies)
+    assert re.search(r"leaves of (at least|up to) \d+ rows", texts)
 
 
 def test_no_cell_of_an_id_leaves_the_audit(tmp_path: Path) -> None:
