@@ -301,27 +301,30 @@ class _FixedSearch:
     def _decide(self, kinds: Ids, owners: Mapping[Owned, list[int]], certain: Mask, unanswered: Mask) -> None:
         """Decide the persons of one component; those who own the same are decided together."""
         position = {int(kind): i for i, kind in enumerate(kinds)}
-        asking = {own: [each for each in persons if self.kinds.of_person[each] >= 0] for own, persons in owners.items()}
-        asked_of = {own: (position[own[0][0]], own[0][1]) for own, persons in asking.items() if persons}
-        search = _ComponentSearch(self.kinds, self.stated, kinds)
+        asking = [
+            (own, [each for each in persons if self.kinds.of_person[each] >= 0]) for own, persons in owners.items()
+        ]
+        asking = [(own, persons) for own, persons in asking if persons]
+        number = {own: i for i, (own, _) in enumerate(asking)}
+        kind_of = np.array([position[own[0][0]] for own, _ in asking], dtype=np.int64)
+        search, uncertain = _ComponentSearch(self.kinds, self.stated, kinds), np.ones(len(asking), dtype=bool)
         for coalition in _coalitions({own: len(persons) for own, persons in owners.items()}, self.insiders):
-            left = [
-                own
-                for own, (_, value) in asked_of.items()
-                if coalition.count(own) < len(owners[own]) and not certain[asking[own][0], value]
-            ]
+            left = uncertain.copy()
+            for own in coalition:
+                if own in number and coalition.count(own) == len(owners[own]):
+                    left[number[own]] = False
             known = np.zeros_like(search.members)
             for kind, value, count in itertools.chain(*coalition):
                 known[position[kind], value] += count
             asked = np.zeros(len(kinds), dtype=bool)
-            asked[[asked_of[own][0] for own in left]] = True
-            alike = search.decided(asked, known)
-            for own in left if alike.any() else ():
-                kind, value = asked_of[own]
-                if alike[kind] == NOT_ALIKE:
-                    continue
-                certain[asking[own], value] |= alike[kind] == ALIKE
-                unanswered[asking[own], value] |= alike[kind] == OPEN
+            asked[kind_of[left]] = True
+            alike = search.decided(asked, known)[kind_of]
+            for i in np.flatnonzero(left & (alike != NOT_ALIKE)).tolist():
+                own, persons = asking[i]
+                value = own[0][1]
+                certain[persons, value] |= alike[i] == ALIKE
+                unanswered[persons, value] |= alike[i] == OPEN
+                uncertain[i] = alike[i] != ALIKE
 
 
 NOT_ALIKE = 0
