@@ -292,7 +292,9 @@ def _draft(files: Files, target: str | None) -> _Draft:
         remedy = "is it a table with commas, semicolons, tabs or | between its cells? A first policy needs two columns"
         raise DataError("has one column", place=path.name, remedy=remedy)
     if target is not None and target not in names:
-        remedy = nearest_name(target, names, "is the first line names? say --header or --no-header")
+        unnamed = f"the first line is people's here, so that columns are called {names[0]} to {names[-1]}"
+        first_line = "is the first line names? say --header or --no-header" if csv.header else unnamed
+        remedy = nearest_name(target, names, first_line)
         raise PolicyError(f"there is no column {target!r}", place="--class", remedy=remedy)
     few = smallest_group(len(cells)) if files.model is None else MODEL_GROUP
     guesses = _guesses(cells, few)
