@@ -123,7 +123,8 @@ def repair(
         fit_anew: whether trees may be grown and the model's estimator fitted on the table; otherwise it is only cut.
         columns: what a tree that is grown anew may ask about: the columns that the model takes (`used`), or `all`; the
             first sentence then names those that it does not take.
-        script: whether to write `predict.py` beside `out`, a neutral file (.json), which predicts by NumPy alone.
+        script: whether to write `predict.py` beside `out`, a neutral file (.json), which predicts by NumPy alone. Where
+            the file has numbers for the classes, so do its answers, and a sentence says which is which.
         options: of a model, the other arguments of `leafgate.audit`.
 
     Returns:
@@ -167,6 +168,8 @@ def repair(
             write_script(target)
     again = audit_files(_with_model(given.files, name, result.content))
     sentences = tuple(map(_sentence, result.lines))
+    if target is not None and (numbered := _numbered_classes(again)):
+        sentences = (*sentences, numbered)
     return Repair(
         audit=again, content=result.content, name=name, path=target, sentences=sentences, candidates=result.candidates
     )
@@ -224,6 +227,18 @@ def _loaded(files: AuditFiles) -> LoadedModel:
     texts = class_values(read.classes, known, column, files.model)
     kind = next(column.kind for column in files.tables["path"].columns if column.name == target)
     return LoadedModel(read, [_value(text, kind) for text in texts])
+
+
+def _numbered_classes(audit: Audit) -> str:
+    """Which class each number is that a file has in its place, as LightGBM's have; empty where it has the classes."""
+    assert audit.files is not None
+    model = _loaded(audit.files)
+    classes = dict(zip(model.classes_in_file, model.classes_.tolist(), strict=True))
+    if all(name == str(value) for name, value in classes.items()):
+        return ""
+    meant = ", ".join(f"{name} is {value!r}" for name, value in classes.items())
+    given = f"`leafgate.load_model(FILE, classes={model.classes_.tolist()!r})`"
+    return f"the file has numbers for the classes, with which predict.py and others answer: {meant}; {given} knows them"
 
 
 def _value(text: str, kind: Kind) -> Any:
