@@ -478,6 +478,13 @@ def test_a_decision_comes_first_and_once_in_every_format(tmp_path: Path) -> None
     assert {name: text.count(asked) for name, text in texts.items()} == dict.fromkeys(texts, 1)
     for text in texts.values():
         assert text.index(asked) < (text.index(fact) if fact in text else len(text))
+    assert texts["junit"].index(asked) < texts["junit"].index("<testcase")
+    assert texts["sheet"].index(asked) < texts["sheet"].index('<section aria-labelledby="nottried">')
+
+
+def test_a_test_table_of_the_same_bytes_is_spoken_of_once(tmp_path: Path) -> None:
+    ended = leafgate("audit", survey(tmp_path, {"data.test": "people.csv"}), "--no-remedies")
+    assert (ended.out + ended.err).count("is the table") == ended.out.count("is the table") == 1
 
 
 def test_a_document_has_decisions_before_other_notes() -> None:

@@ -549,9 +549,13 @@ class DataDocument(Document):
     keyed_records: Digest | None = None
     """The digest of the people under that key, whatever file or engine they were read from; for auditors."""
     dropped: Count | None = None
-    """Rows dropped for missing cells."""
+    """People left out for missing cells."""
+    dropped_rows: Count | None = None
+    """The rows left out so, where a column numbers the people; for auditors."""
     without_class: Count | None = None
-    """Rows left out because they have no class, by the column's `no_answer`."""
+    """People left out because they have no class, by the column's `no_answer`."""
+    without_class_rows: Count | None = None
+    """The rows left out so, where a column numbers the people; for auditors."""
     commented: Count | None = None
     """Lines skipped as comments."""
 
@@ -632,6 +636,8 @@ class MethodDocument(Document):
     """The attacks that were run."""
     publishes: str = ""
     """What leaves publish: `labels`, `error_rates`, `shares` or `counts`."""
+    unit: str = ""
+    """What they count: `rows` where a column numbers the people, else people."""
     claims: dict[str, JsonValue] = Field(default_factory=dict)
     """The guarantees that it claims."""
 

@@ -283,13 +283,22 @@ def summary(report: JsonObject) -> str:
     return "".join(f"{printable_line(shorten(line, MAX_LINE_LENGTH))}\n" for line in _lines(report))
 
 
+def _left_out_words(data: JsonObject, key: str, why: str) -> str:
+    """How many people, or rows of people, were left out; empty where nobody was."""
+    if f"{key}_rows" not in data:
+        return f"{number_words(data[key])} more left out {why}" if key in data else ""
+    rows = data[f"{key}_rows"]
+    noun = "row" if rows == 1 else "rows"
+    return f"{number_words(rows)} {noun} left out {why}, all rows of {number_words(data[key])} people among them"
+
+
 def _lines(report: JsonObject) -> Iterator[str]:
     yield f"{shorten(report['policy']['name'], MAX_NAME_LENGTH)}: {verdict_words(report)}"
     data, release = report["data"], report["release"]
     if file := audited_file(report):
         yield f"  audited file {file_words(file)}"
     if "people" in data:
-        left_out = [f"{number_words(data[key])} more left out {why}" for key, why in LEFT_OUT.items() if key in data]
+        left_out = [words for key, why in LEFT_OUT.items() if (words := _left_out_words(data, key, why))]
         yield f"  {people_words(data)}" + (f" ({', '.join(left_out)})" if left_out else "")
     if release is not None:
         yield f"  release by {release_words(release)}, sha256 {release['sha256'][:16]}"

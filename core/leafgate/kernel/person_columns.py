@@ -25,7 +25,10 @@ PERSON = re.compile(
 IDENTIFIER = re.compile("ids?|identifier|[ug]?uid|pseudonym")
 """Words that make an identifier of what stands before them, or are one alone."""
 
-NUMBER = re.compile("no|nr|num|number|key|code|ref|hash")
+RUNNING_NUMBER = re.compile("no|nr|num|number")
+"""Words for a number of something, which alone do not say of what."""
+
+NUMBER = re.compile(f"{RUNNING_NUMBER.pattern}|key|code|ref|hash")
 """Words that make a number of what stands before them."""
 
 THING = re.compile(
@@ -60,6 +63,16 @@ def names_persons(name: str) -> bool:
     if any(map(PERSON.fullmatch, whose)):
         return True
     return is_identifier and len(whose) == 1 and not THING.fullmatch(whose[0])
+
+
+def is_number_of_something(name: str) -> bool:
+    """Does the name of a column say that it is a number, and not of what?
+
+    >>> [name for name in ("nr", "No.", "number", "order_no", "code", "age") if is_number_of_something(name)]
+    ['nr', 'No.', 'number']
+    """
+    words = _words(name)
+    return bool(words) and all(map(RUNNING_NUMBER.fullmatch, words))
 
 
 def _words(name: str) -> list[str]:

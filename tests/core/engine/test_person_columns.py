@@ -96,6 +96,15 @@ def test_a_column_is_asked_about_that_goes_one_to_one_with_another(tmp_path: Pat
     assert '"patient": {role: person}' in command("init", tmp_path / "visits.csv", "--class", "ill").out
 
 
+@pytest.mark.parametrize(("people", "asked"), [(60, True), (20, False)])
+def test_a_first_policy_asks_about_a_number_of_something_with_many_values(
+    people: int, asked: bool, tmp_path: Path
+) -> None:
+    lines = [f"{i},{i % 5},{'ny'[i % 2]}" for i in range(people) for _ in range(8)]
+    (tmp_path / "visits.csv").write_text("\n".join(["nr,ward,ill", *lines]) + "\n")
+    assert ('"nr": {role: person}' in command("init", tmp_path / "visits.csv", "--class", "ill").out) == asked
+
+
 @pytest.mark.parametrize(
     ("changes", "code"),
     [

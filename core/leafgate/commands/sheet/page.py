@@ -36,7 +36,7 @@ from leafgate.disclosure.text import (
 from leafgate.io.json import JsonDocument, JsonObject
 from leafgate.io.text import clean
 from leafgate.reports.html import templates_of
-from leafgate.reports.interpretation import LEVEL_MEANINGS
+from leafgate.reports.interpretation import published_words
 from leafgate.reports.manager import manager_paragraph, outcome_words
 
 MAX_FINDINGS = 8
@@ -143,9 +143,9 @@ def _output(report: StoredReport) -> Iterator[tuple[str, str]]:
         one = release["trees"] == 1
         shape = f"1 tree, {number_words(release['leaves'])} leaves" if one else size
         yield "Model", shape if release["trees"] else CONTENT_OF_TABLE
-        published = (document.get("method") or {}).get("publishes", "")
-        if published:
-            yield "Shows", _short(LEVEL_MEANINGS.get(published, published))
+        method = document.get("method") or {}
+        if method.get("publishes"):
+            yield "Shows", _short(published_words(method))
         yield "SHA-256 as leafgate read it" if file else "SHA-256 of the output", release["sha256"]
     yield "Policy", _short(document["policy"]["name"], MAX_NAME)
     yield "SHA-256 of the policy", document["policy"]["sha256"]

@@ -526,6 +526,7 @@ def _table(records: RawRecords, schema: Schema, reading: _Reading, names: Sequen
         table,
         dropped=_people_dropped(people, ~complete, person),
         without_class=_people_dropped(people, unlabelled, person),
+        left_out_rows={} if person is None else _left_out_rows(people, person, ~complete, unlabelled),
         commented=records.commented,
         repeated_identifiers=repeated,
         sha256=records.sha256,
@@ -586,6 +587,17 @@ def _people_dropped(people: NDArray[np.int64], dropped: NDArray[np.bool_], perso
     if person is None:
         return int(people[dropped].sum())
     return len(np.unique(person[dropped & (person >= 0)])) + int(people[dropped & (person < 0)].sum())
+
+
+def _left_out_rows(
+    rows: NDArray[np.int64], person: NDArray[np.int64], dropped: NDArray[np.bool_], unlabelled: NDArray[np.bool_]
+) -> dict[str, tuple[int, int]]:
+    """`Table.left_out_rows`; who has rows that were left out for either reason counts for missing cells."""
+    gone, found = ~np.isin(person, person[~dropped & ~unlabelled]), {}
+    for key, which in (("dropped", dropped), ("without_class", unlabelled)):
+        found[key] = int(rows[which].sum()), _people_dropped(rows, which & (gone | (person < 0)), person)
+        gone &= ~np.isin(person, person[which])
+    return found
 
 
 def _without_class(schema: Schema, data: TableSource, texts: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
