@@ -1,7 +1,7 @@
 """All that plugin authors import, together with `leafgate.algorithms`, `leafgate.readers` and `leafgate.app`.
 
 Components  TreeBuilder, AttackModel; metrics of people (AtLeast, AtMost) and of releases (ReleaseAtLeast, ...);
-            AuditCheck; DataSource, which reads files of data, and DataEngine, which counts records
+            DataSource, which reads files of data, and DataEngine, which counts records
 Hooks       hookimpl marks the functions of a plugin; lazy("numpy") imports a heavy module on its first use
 Values      Table, Schema, Release and its trees, AdversaryKnowledge, ScoringContext, what evidence is made of
 Beliefs     GroupBelief, SecretBelief, CellBelief, MembershipBelief, AttributeBelief,
@@ -14,8 +14,7 @@ it is first read. The modules of this package are private:
     hookspecs       the hooks by which a plugin offers classes, commands and report formats
     components      base classes of tree builders, attacks and data sources;  metrics: those of metrics;
                     context: what a metric reads
-    checks          base class of checks that run in every audit;  report_formats: what a format is;
-                    signers: what a signer is
+    report_formats  what a format is;  signers: what a signer is
     options         types of options: ranges of numbers, names of files;  knowledge: what `knows` may grant
     policy          the policy, which builders, attacks and metrics are parts of
     registry        finds and loads plugins;  offers: checks what they offer
@@ -70,9 +69,6 @@ if TYPE_CHECKING:
     from leafgate.kernel.belief import PlantedLeak as PlantedLeak
     from leafgate.kernel.belief import SecretBelief as SecretBelief
     from leafgate.kernel.belief import TableBelief as TableBelief
-    from leafgate.kernel.checks import AuditCheck as AuditCheck
-    from leafgate.kernel.checks import CheckContext as CheckContext
-    from leafgate.kernel.checks import CheckFinding as CheckFinding
     from leafgate.kernel.components import ONLY_DERIVED as ONLY_DERIVED
     from leafgate.kernel.components import AttackModel as AttackModel
     from leafgate.kernel.components import DataSource as DataSource

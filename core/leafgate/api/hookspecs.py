@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from leafgate.api.report_formats import ReportFormat
     from leafgate.api.signers import Signer
     from leafgate.ir.model_readers import ModelReader
-    from leafgate.kernel.checks import AuditCheck
     from leafgate.kernel.components import AttackModel, DataSource, TreeBuilder
     from leafgate.kernel.metrics import Metric
 
@@ -53,12 +52,6 @@ def attack_models() -> list[type[AttackModel]] | Mapping[str, str]:
 @hookspec
 def privacy_metrics() -> list[type[Metric]] | Mapping[str, str]:
     """Offer ways to score what an attack learned."""
-    raise NotImplementedError
-
-
-@hookspec
-def audit_checks() -> list[type[AuditCheck]] | Mapping[str, str]:
-    """Offer checks that run in every audit, although no policy asks for them."""
     raise NotImplementedError
 
 
