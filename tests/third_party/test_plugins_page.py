@@ -44,11 +44,11 @@ def test_a_file_is_shown_as_it_is(name: str) -> None:
 
 
 def test_the_other_blocks_of_code_are_those_that_a_test_runs() -> None:
-    """The shortest plugin, a builder, a veto; a source and a reader, each with its test; a format, a signer.
+    """The shortest plugin, a builder, a veto; a source and a reader, each with its test; a format.
 
     In the tutorial a test stands beside the files of the package.
     """
-    assert len(re.findall(r"^```(?:python|toml|yaml)$", PAGE, re.MULTILINE)) == 3 + 2 * 2 + 2
+    assert len(re.findall(r"^```(?:python|toml|yaml)$", PAGE, re.MULTILINE)) == 3 + 2 * 2 + 1
     assert len(re.findall(r"^```(?:python|toml|yaml)$", TUTORIAL, re.MULTILINE)) == len(FILES) + 1
 
 

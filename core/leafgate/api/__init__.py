@@ -14,7 +14,7 @@ it is first read. The modules of this package are private:
     hookspecs       the hooks by which a plugin offers classes, commands and report formats
     components      base classes of tree builders, attacks and data sources;  metrics: those of metrics;
                     context: what a metric reads
-    report_formats  what a format is;  signers: what a signer is
+    report_formats  what a format is
     options         types of options: ranges of numbers, names of files;  knowledge: what `knows` may grant
     policy          the policy, which builders, attacks and metrics are parts of
     registry        finds and loads plugins;  offers: checks what they offer
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from leafgate.api.hookspecs import hookimpl as hookimpl
     from leafgate.api.report_formats import ReportDocument as ReportDocument
     from leafgate.api.report_formats import ReportFormat as ReportFormat
-    from leafgate.api.signers import Signed as Signed
-    from leafgate.api.signers import Signer as Signer
-    from leafgate.api.signers import VerificationKey as VerificationKey
     from leafgate.api.text_frames import text_frame as text_frame
     from leafgate.errors import DataError as DataError
     from leafgate.errors import InconclusiveError as InconclusiveError

@@ -1,4 +1,4 @@
-"""The hooks, by which a plugin offers classes, whose options the policy fills in, formats, model readers and signers.
+"""The hooks, by which a plugin offers classes, whose options the policy fills in, formats and model readers.
 
 A hook that offers classes returns them in a list, or names them: a mapping from the name that policies use to the
 place of the class, such as `{"kadet": "leafgate_plugins.kadet.builder:Kadet"}`. A class that is named is imported when
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import typer
 
     from leafgate.api.report_formats import ReportFormat
-    from leafgate.api.signers import Signer
     from leafgate.ir.model_readers import ModelReader
     from leafgate.kernel.components import AttackModel, DataSource, TreeBuilder
     from leafgate.kernel.metrics import Metric
@@ -70,12 +69,6 @@ def report_formats() -> list[ReportFormat]:
 @hookspec
 def model_readers() -> list[ModelReader]:
     """Offer formats of model files that can be read."""
-    raise NotImplementedError
-
-
-@hookspec
-def signers() -> list[Signer]:
-    """Offer ways to sign statements about reports."""
     raise NotImplementedError
 
 

@@ -137,20 +137,10 @@ def _check_reader(offered: object) -> None:
         raise TypeError(f"model_readers() offers a reader that cannot be used: {'; '.join(problems)}")
 
 
-def _check_signer(offered: object) -> None:
-    from leafgate.api.signers import Signer, mistakes  # hardly any plugin offers one
-
-    if not isinstance(offered, Signer):
-        raise TypeError(f"signers() offers {described(offered)}, which is no Signer")
-    if problems := mistakes(offered):
-        raise TypeError(f"signers() offers a signer that cannot be used: {'; '.join(problems)}")
-
-
 OTHER_CHECKS = {
     "commands": _check_command,
     "report_formats": _check_format,
     "model_readers": _check_reader,
-    "signers": _check_signer,
 }
 """The checks of what the hooks offer that offer no components."""
 

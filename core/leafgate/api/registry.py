@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from typer.models import CommandInfo
 
     from leafgate.api import decorators
-    from leafgate.api.signers import Signer
     from leafgate.kernel import metrics
     from leafgate.kernel.components import Component
     from leafgate.kernel.metrics import Metric
@@ -110,7 +109,6 @@ class Plugin:
     commands: tuple[typer.Typer, ...] = ()
     formats: tuple[ReportFormat, ...] = ()
     readers: tuple[ModelReader, ...] = ()
-    signers: tuple[Signer, ...] = ()
     problem: str = ""
     tried: bool = False
     file_sha256: str = ""
@@ -236,20 +234,6 @@ class Plugins:
         if problems:
             raise PolicyError.listing(problems)
         return tuple(reader for reader, _ in offered)
-
-    @cached_property
-    def signers(self) -> Mapping[str, Signer]:
-        """The signers of plugins by name; PolicyError when two plugins offer one name."""
-        offered: dict[str, tuple[Signer, Plugin]] = {}
-        problems: list[Problem] = []
-        every = [(each, plugin) for plugin in self.entries for each in plugin.signers]
-        for new, plugin in every:
-            if new.name in offered:
-                problems.append(_clash(plugin, offered[new.name][1], f"the signer {new.name!r}"))
-            offered[new.name] = (new, plugin)
-        if problems:
-            raise PolicyError.listing(problems)
-        return {name: signer for name, (signer, _) in sorted(offered.items())}
 
     def kind(self, base: type[Component]) -> list[type[Component]]:
         """The components of one kind, sorted by name; those that were not imported are."""
@@ -544,7 +528,6 @@ def offered_by(
         "commands": ask("commands") if only is None else (),
         "formats": ask("report_formats"),
         "readers": ask("model_readers"),
-        "signers": ask("signers"),
     }
 
 

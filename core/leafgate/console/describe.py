@@ -282,7 +282,6 @@ def _offers(plugin: Plugin) -> list[tuple[str, str]]:
     """The kind and the name of everything that a plugin offers."""
     others = [("format", each.name) for each in plugin.formats]
     others += [("reader", each.name) for each in plugin.readers]
-    others += [("signer", each.name) for each in plugin.signers]
     for app in plugin.commands:
         others += [("command", command_name(command)) for command in app.registered_commands]
         for group in app.registered_groups:
