@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING
 from leafgate.lazy_loading import install_command as install_command
 from leafgate.lazy_loading import lazy as lazy
 from leafgate.lazy_loading import lazy_exports
-from leafgate.lazy_loading import optional_module as optional_module
 from leafgate.lazy_loading import require_installed as require_installed
 
 if TYPE_CHECKING:
@@ -161,4 +160,4 @@ if TYPE_CHECKING:
     from leafgate.processes import worker_pool as worker_pool
     from leafgate.progress import report_progress as report_progress
 
-__getattr__, __dir__ = lazy_exports(__name__, "install_command", "lazy", "optional_module", "require_installed")
+__getattr__, __dir__ = lazy_exports(__name__, "install_command", "lazy", "require_installed")

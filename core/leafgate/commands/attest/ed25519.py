@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
+from importlib import import_module
 from typing import Any
 
 from leafgate.errors import InvalidError
-from leafgate.lazy_loading import optional_module, require_installed
+from leafgate.lazy_loading import require_installed
 
 EXTRA = "sign"
 """The extra of leafgate that installs what this needs."""
@@ -55,7 +56,7 @@ def sign(message: bytes, private_key: bytes) -> Signed:
 def verify(message: bytes, signature: bytes, public_key: bytes) -> bool:
     """Is the signature of this message, by the public key in PEM?"""
     library, key = _library(), _public(public_key)[0]
-    exceptions = optional_module("securesystemslib.exceptions", "securesystemslib", EXTRA)
+    exceptions = import_module("securesystemslib.exceptions")
     try:
         key.verify_signature(library.Signature(key.keyid, signature.hex()), message)
     except exceptions.UnverifiedSignatureError:
@@ -73,11 +74,11 @@ def _library() -> Any:
     """The module of securesystemslib with keys and signers; InconclusiveError where it is not installed."""
     for module in ("securesystemslib", "cryptography"):
         require_installed(module, "signing", module, EXTRA)
-    return optional_module("securesystemslib.signer", "securesystemslib", EXTRA)
+    return import_module("securesystemslib.signer")
 
 
 def _cryptography(module: str) -> Any:
-    return optional_module(f"cryptography.{module}", "cryptography", EXTRA)
+    return import_module(f"cryptography.{module}")
 
 
 def _private(content: bytes) -> Any:
