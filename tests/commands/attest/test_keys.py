@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-import shlex
-import sys
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -21,8 +21,7 @@ from securesystemslib.signer import SSlibKey
 from attested import STATEMENTS, attest, audited, private_pem, public_pem, verify
 from command_line import Ended, leafgate
 from leafgate.api import InvalidError
-from leafgate.commands.attest.ed25519 import public_key, sign
-from leafgate.commands.attest.ed25519 import verify as is_signed
+from leafgate.commands.attest.keys import public_key, sealing
 from leafgate.lazy_loading import install_command, require_installed
 
 ENCRYPTED = ed25519.Ed25519PrivateKey.from_private_bytes(bytes(32)).private_bytes(
@@ -63,45 +62,25 @@ def test_what_is_no_private_key_is_refused(passed: Path, content: bytes, words: 
     assert not (passed / "statements" / STATEMENTS).exists()
 
 
-def test_a_public_key_of_another_kind_is_refused() -> None:
+def test_a_public_key_of_another_kind_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "public.pem").write_bytes(OTHER_PUBLIC)
     with pytest.raises(InvalidError, match="is no Ed25519 key"):
-        public_key(OTHER_PUBLIC)
+        public_key(tmp_path / "public.pem")
 
 
-def test_a_command_prints_the_key_and_no_shell_reads_it(passed: Path) -> None:
-    key = shlex.quote(str(passed / "private.pem"))
-    assert attest_by(passed, "--key-command", f"cat {key}").code == 0
+def test_a_key_comes_through_a_pipe(passed: Path) -> None:
+    pipe = passed / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(private_pem()))
+    writer.start()
+    assert attest_by(passed, "--key", pipe).code == 0
+    writer.join()
     assert verify(passed).code == 0
-    touched = passed / "touched"
-    refused = attest_by(passed, "--key-command", f"cat {key}; touch {touched}")
-    assert (refused.code, touched.exists()) == (2, False)
-    assert "ended with" in refused.err
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ((), "name a file, or a command"),
-        (("--key", "private.pem", "--key-command", "cat private.pem"), "name a file, or a command"),
-        (("--key-command", ""), "is empty"),
-        (("--key-command", "cat 'private"), "quotation mark"),
-        (("--key-command", "no-such-program-here"), "cannot be run"),
-        (("--key-command", f"{sys.executable} -c \"print('planted'); exit(3)\""), "ended with 3"),
-        (("--key-command", f"{sys.executable} -c ''"), "is empty"),
-        (("--key", "nowhere.pem"), "cannot be read"),
-    ],
-    ids=["neither", "both", "no words", "open quote", "unknown", "fails", "silent", "no file"],
-)
-def test_a_key_that_does_not_come_is_an_error_with_a_remedy(passed: Path, words: tuple[str, ...], said: str) -> None:
-    ended = attest_by(passed, *words)
-    assert (ended.code, said in ended.err) == (2, True), ended.err
-    assert "planted" not in ended.err
-
-
-@pytest.mark.parametrize("time", ["2026-11-22", "2026-13-22T08:00:00Z", "2026-11-22T08:00:00", "soon", ""])
-def test_a_time_that_is_none_is_refused(passed: Path, time: str) -> None:
-    ended = attest_by(passed, "--key", passed / "private.pem", "--time", time)
-    assert (ended.code, "--time: is no time" in ended.err) == (2, True)
+def test_a_key_that_is_not_there_is_an_error(passed: Path) -> None:
+    ended = attest_by(passed, "--key", "nowhere.pem")
+    assert (ended.code, "cannot be read" in ended.err) == (2, True), ended.err
 
 
 @pytest.mark.parametrize("missing", ["securesystemslib", "cryptography"])
@@ -119,18 +98,16 @@ def test_without_the_extra_an_error_says_what_to_install(
         require_installed(missing, "signing", missing, "sign")
 
 
-def test_a_key_is_known_by_the_identifier_of_securesystemslib() -> None:
-    key = ed25519.Ed25519PrivateKey.from_private_bytes(bytes([1]) * 32).public_key()
-    assert public_key(public_pem()).keyid == SSlibKey.from_crypto(key).keyid
-    assert sign(b"message", private_pem()).keyid == SSlibKey.from_crypto(key).keyid
-
-
-def test_a_signature_is_of_one_message_and_one_key() -> None:
-    signed = sign(b"message", private_pem())
-    assert is_signed(b"message", signed.signature, public_pem())
-    assert not is_signed(b"messagf", signed.signature, public_pem())
-    assert not is_signed(b"message", signed.signature, public_pem(2))
-    for i in (0, 31, 63):
-        changed = bytes(byte ^ (j == i) for j, byte in enumerate(signed.signature))
-        assert not is_signed(b"message", changed, public_pem())
-    assert not is_signed(b"message", b"", public_pem())
+def test_a_payload_is_signed_by_one_key_and_every_byte_counts(tmp_path: Path) -> None:
+    (tmp_path / "public.pem").write_bytes(public_pem())
+    (tmp_path / "other.pem").write_bytes(public_pem(2))
+    key, line = public_key(tmp_path / "public.pem"), sealing(private_pem())(b"{}")
+    own = ed25519.Ed25519PrivateKey.from_private_bytes(bytes([1]) * 32).public_key()
+    assert key.key.keyid == SSlibKey.from_crypto(own).keyid
+    assert key.payload(line, "m") == b"{}"
+    with pytest.raises(InvalidError, match="is not signed by"):
+        public_key(tmp_path / "other.pem").payload(line, "m")
+    for place in range(len(line)):
+        changed = bytes(byte ^ (place == i) for i, byte in enumerate(line))
+        with pytest.raises(InvalidError):
+            key.payload(changed, "m")
