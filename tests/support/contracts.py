@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 
 from leafgate.api import Level
 from leafgate.app import load_plugins
-from leafgate.commands.attest.predicate import AuditPredicate
+from leafgate.commands.attest.statement import AuditPredicate
 from leafgate.commands.scaffold.json_schema import policy_schema
 from leafgate.disclosure.schema import ReportDocument
 from leafgate.io.release_codec import FORMAT
