@@ -18,9 +18,6 @@ from jsonschema import Draft4Validator
 
 from command_line import leafgate
 from leafgate.app import document, findings_by_urgency, readable, summary
-from leafgate.commands.sheet.facts import SheetFacts
-from leafgate.commands.sheet.page import sheet_page
-from leafgate.commands.stored_report import StoredReport
 from leafgate.disclosure.text import finding_alarm
 from leafgate.kernel.findings import Report
 from leafgate.reports.svg_roc import FLOOR, LEFT, RIGHT, TOP, roc_figure
@@ -474,7 +471,6 @@ def test_a_decision_comes_first_and_once_in_every_format(tmp_path: Path) -> None
     assert report["notes"][0].startswith(asked)
     report["notes"].append(fact)
     texts = {name: view(report, name).decode() for name in FILES}
-    texts["sheet"] = sheet_page(StoredReport(document=report, sha256="0" * 64), SheetFacts()).decode()
     assert {name: text.count(asked) for name, text in texts.items()} == dict.fromkeys(texts, 1)
     for text in texts.values():
         assert text.index(asked) < (text.index(fact) if fact in text else len(text))

@@ -17,14 +17,17 @@ FILES = {
     "markdown": "report.md",
     "sarif": "report.sarif",
     "junit": "report.junit.xml",
-    "manager": "report.manager.txt",
+    "sheet": "report.sheet.html",
     "model_card": "report.modelcard.md",
+    "mapping:satre": "report.mapping.satre.md",
     "text": "report.txt",
 }
 """The file of each format that leafgate brings along."""
 
-OF_FINDINGS = [form for form in FILES if form not in {"manager", "model_card"}]
-"""The formats that have every finding; the others are short texts."""
+FOR_PEOPLE = ("sheet", "model_card", "mapping:satre")
+"""The documents that people decide by."""
+OF_FINDINGS = [form for form in FILES if form not in FOR_PEOPLE]
+"""The formats of findings, which programs read or which show all of a report."""
 
 
 def view(document: Mapping[str, Any], form: str) -> bytes:

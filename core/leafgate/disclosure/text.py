@@ -145,6 +145,32 @@ def finding_headline(finding: JsonObject) -> str:
     return f"{finding['id']}{_value(finding)}" + (f" (wanted {limit})" if limit else "")
 
 
+def finding_result(finding: JsonObject) -> str:
+    """What a finding is about, its score and its limit, for a page that has the id at another place."""
+    outcome = {True: " holds", False: " is broken", None: " could not be determined"}[finding["passed"]]
+    limit = limit_words(finding)
+    return f"{metric_words(finding)}{_value(finding) or outcome}" + (f" (wanted {limit})" if limit else "")
+
+
+def metric_words(finding: JsonObject) -> str:
+    """The metric of a finding in words, with the secret that it is about.
+
+    >>> metric_words({"metric": "k_anonymity", "secret": "illness"})
+    'k anonymity (illness)'
+    """
+    metric = str(finding["metric"]).replace("_", " ")
+    return f"{metric} ({finding['secret']})" if finding["secret"] else metric
+
+
+def as_sentence(clause: str) -> str:
+    """A clause with a capital and a full stop.
+
+    >>> as_sentence("it rains")
+    'It rains.'
+    """
+    return f"{clause[:1].upper()}{clause[1:]}."
+
+
 def finding_alarm(finding: JsonObject) -> str:
     """The meaning of a limit that does not hold, in a sentence for people who know no metrics; empty if it holds."""
     clause = finding.get("alarm", "")
@@ -152,7 +178,7 @@ def finding_alarm(finding: JsonObject) -> str:
         return ""
     if finding["passed"] is None:
         return f"It could not be determined whether {clause}."
-    return f"{clause[0].upper()}{clause[1:]}."
+    return as_sentence(clause)
 
 
 def limit_words(finding: JsonObject) -> str:

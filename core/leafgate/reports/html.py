@@ -45,6 +45,8 @@ from leafgate.reports.svg_tree import RISKS, class_words, tree_picture
 
 CODE = re.compile(r"`([^`]+)`")
 """What texts mark as code."""
+MAX_TEXT = 4000
+"""Characters of one text, which are more than any sentence of a report has."""
 MAX_WORST = 3
 """Findings at the top of the page."""
 MAX_LISTED = 400
@@ -71,22 +73,17 @@ def tree_page(tree: JsonObject) -> str:
     return environment().get_template("tree.html.j2").render(use=tree["builder"], trees=tree["trees"], picture=picture)
 
 
-def templates_of(package: str) -> Environment:
-    """The templates of a package, in its folder `templates`: every value is escaped, and a missing one is an error."""
-    return Environment(
-        loader=PackageLoader(package, "templates"),
+@cache
+def environment() -> Environment:
+    """The templates of pages, with what they call: every value is escaped, and a missing one is an error."""
+    templates = Environment(
+        loader=PackageLoader("leafgate.reports", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: clean(value, 1000) if type(value) is str else value,
+        finalize=lambda value: clean(value, MAX_TEXT) if type(value) is str else value,
     )
-
-
-@cache
-def environment() -> Environment:
-    """The templates of reports, with what they call."""
-    templates = templates_of("leafgate.reports")
     templates.filters["number"] = number_words
     templates.globals["state"] = finding_state
     templates.globals["plain_meaning"] = plain_meaning

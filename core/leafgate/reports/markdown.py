@@ -145,9 +145,9 @@ def _ending(report: JsonObject) -> Iterator[str]:
     yield f"{markdown_text(reproduction_note(report))} `{command(report)}`"
 
 
-def markdown_text(text: object) -> str:
+def markdown_text(text: object, longest: int = 4 * LONGEST) -> str:
     """The text, escaped for Markdown and HTML."""
-    escaped = re.sub(r"([\\`*_{}\[\]()#+!|<>&~@$:-])", _escaped, clean(text, 4 * LONGEST))
+    escaped = re.sub(r"([\\`*_{}\[\]()#+!|<>&~@$:-])", _escaped, clean(text, longest))
     return LINKED.sub(lambda link: f"{link[1]}&#{ord(link[2])};", escaped)  # no address may become a link
 
 
