@@ -429,7 +429,7 @@ def with_curves(tmp_path: Path, *attacks: str) -> dict[str, Any]:
 def test_a_page_draws_the_curve_of_each_attack_once(tmp_path: Path) -> None:
     page = view(with_curves(tmp_path, "a", "b", "a"), "html").decode()
     assert page.count('class="band"') == page.count('class="curve"') == 2
-    assert "ROC curve of auc@a" in page
+    assert "ROC curve of a" in page
     assert "Whom the attacks find in the table" in page
 
 

@@ -269,13 +269,13 @@ def _distribution_lines(finding: JsonObject) -> Iterator[str]:
     """The distribution of the secret that was judged, where that makes a difference, and the secondary scores."""
     evidence, scored = finding["evidence"], finding["limit"].get("scored", "derived")
     if scored == "worst" and {"derived", "composition"} & set(evidence):
-        yield "judged is the worse of what is derived and the group's true composition"
+        yield "the limit is compared with the stricter of what an outsider can derive and the groups' true composition"
     reason = evidence.get("scored_because")
     if reason and reason not in {GROUPS_ALONE, DERIVED_ALONE, HIDDEN_CELLS}:  # there is no alternative in these cases
-        yield f"judged is what is derived: {reason}"
+        yield f"the limit is compared with what an outsider can derive: {reason}"
     if "derived" in evidence:
         text = "unbounded" if evidence["derived"] is None else number_words(evidence["derived"])
-        yield f"what the adversary can derive is {text}"
+        yield f"what an outsider can derive is {text}"
     if "composition" in evidence:
         text = "unbounded" if evidence["composition"] is None else number_words(evidence["composition"])
         yield f"the groups' true composition is {text}"
@@ -285,14 +285,12 @@ def _distribution_lines(finding: JsonObject) -> Iterator[str]:
 
 
 def group_words(group: JsonObject, secret: str | None) -> str:
-    """A group of people, and what the release discloses about them."""
-    people = number_words(group["people"])
-    alone, shared = ("published cells", "the same published cells") if "shares" in group else ("a path", "one path")
-    who = f"1 person has {alone} alone" if people == "1" else f"{people} people share {shared}"
-    count = group.get("possible_values")
-    what = "" if count is None else f", and it leaves {'one value' if count == 1 else f'{count} values'} possible"
-    path = f": {group['path']}" if "path" in group else ""
-    return f"{who}{what}{_true_values(group.get('true', {}), secret)}{path}"
+    """A group of people, what is published of them, and what the release discloses about them."""
+    people, count = number_words(group["people"]), group.get("possible_values")
+    who = "1 person alone" if people == "1" else f"a group of {people} people"
+    possible = "" if count is None else "one value is possible" if count == 1 else f"{count} values are possible"
+    said = "; ".join(filter(None, [group.get("path", ""), possible, _true_values(group.get("true", {}), secret)]))
+    return f"{who}: {said}" if said else who
 
 
 def _true_values(truth: JsonObject, secret: str | None) -> str:
@@ -300,9 +298,9 @@ def _true_values(truth: JsonObject, secret: str | None) -> str:
     if not truth:
         return ""
     if len(truth) > 1:
-        return f"; in truth {secret or 'the secret'} is " + ", ".join(
+        return f"in truth {secret or 'the secret'} is " + ", ".join(
             f"{value} for {number_words(n)}" for value, n in truth.items()
         )
     [(value, people)] = truth.items()
     whose = {"1": "", "2": " for both"}.get(number_words(people), f" for all {number_words(people)}")
-    return f"; in truth {secret or 'the secret'} is {value}{whose}"
+    return f"in truth {secret or 'the secret'} is {value}{whose}"

@@ -17,17 +17,13 @@ from leafgate.disclosure.summary import (
     claims_differential_privacy,
     finding_state,
     findings_by_urgency,
-    plain_meaning,
     remedies_once,
     who_is_affected,
 )
 from leafgate.disclosure.text import (
-    as_sentence,
     audited_file,
     decisions,
     file_words,
-    finding_details,
-    finding_result,
     idle_waiver_lines,
     ledger_words,
     number_words,
@@ -38,7 +34,7 @@ from leafgate.disclosure.text import (
 )
 from leafgate.io.json import JsonDocument, JsonObject, readable
 from leafgate.io.text import clean
-from leafgate.reports.common import command, data_digest, reproduction_note
+from leafgate.reports.common import command, data_digest, limit_row, reproduction_note
 from leafgate.reports.html import MAX_TEXT, environment
 from leafgate.reports.interpretation import method_lines
 from leafgate.reports.markdown import markdown_text
@@ -107,7 +103,7 @@ def decision_document(report: JsonObject) -> JsonDocument:
         "guesses": list(_guesses(report)),
         "remedies": [line.replace("`", "") for line in remedies_once(report)],
         "remains": [*REMAINING, *promise, *statements(report["notes"])],
-        "limits": [_limit(finding) for finding in findings_by_urgency(report)],
+        "limits": [limit_row(finding) for finding in findings_by_urgency(report)],
     }
 
 
@@ -217,16 +213,3 @@ def _waivers(report: JsonObject) -> Iterator[str]:
     yield from idle_waiver_lines(report)
     if "judged_on" in report:
         yield f"judged on {report['judged_on']}"
-
-
-def _limit(finding: JsonObject) -> JsonDocument:
-    """A limit: its state, what it means, its score, its details without remedies and groups of people, and its id."""
-    evidence = {key: value for key, value in finding["evidence"].items() if key != "worst"}
-    details = finding_details({**finding, "evidence": evidence, "remedies": ()})
-    return {
-        "state": finding_state(finding),
-        "means": plain_meaning(finding),
-        "result": as_sentence(finding_result(finding)),
-        "details": list(details),
-        "id": finding["id"],
-    }
