@@ -57,9 +57,8 @@ def _description(finding: JsonObject) -> str:
     result = as_sentence(finding_result(finding))
     if not finding["beyond"]:
         return result
-    return (
-        f"{result} {number_words(finding['beyond'])} of {number_words(finding['people'])} people are outside the limit."
-    )
+    beyond, people = number_words(finding["beyond"]), number_words(finding["people"])
+    return f"{result} {beyond} of {people} people are outside the limit."
 
 
 def _edge(mark: float | None) -> str:
