@@ -253,7 +253,7 @@ def _why_it_passes(report: JsonObject) -> Iterator[str]:
         listed = ", ".join(attacks[:MAX_NAMES]) + _and_more(attacks)
         yield f"Attacked by {listed}, with what the policy grants an adversary."
     held = [finding for finding in report["findings"] if finding["passed"]]
-    limits = [clean(finding_result(finding), 4 * LONGEST) for finding in held if finding["limit"]]
+    limits = list(dict.fromkeys(clean(finding_result(each), 4 * LONGEST) for each in held if each["limit"]))
     more = f", and {len(limits) - MAX_SENTENCES} more" if len(limits) > MAX_SENTENCES else ""
     kept = "; ".join(limits[:MAX_SENTENCES]) + more
     yield f"{'Every limit holds' if not report['waived'] else 'Every other limit holds'}: {kept}."
