@@ -163,8 +163,9 @@ def test_plugins_lists_all_that_is_installed() -> None:
         "markdown",
         "sarif",
         "junit",
-        "manager",
+        "sheet",
         "model_card",
+        "mapping",
     ]
     readers = {offer["use"] for offer in offers if offer["kind"] == "reader"}
     assert readers == {"catboost", "j48", "lightgbm", "mlflow", "neutral", "onnx", "pmml", "rpart", "skops", "xgboost"}

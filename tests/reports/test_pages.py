@@ -116,11 +116,11 @@ def test_a_node_in_a_notebook_opens_in_its_cell(browser: Any, page_file: Path) -
 
 def test_nothing_of_the_findings_is_cut_off_on_a_phone(browser: Any, page_file: Path) -> None:
     page, _ = opened(browser, page_file, SIZES["phone"])
-    table = page.locator("table")
-    assert table.evaluate(
-        "one => one.getBoundingClientRect().right <= one.parentElement.getBoundingClientRect().right + 1"
-    )
-    assert all(cell.bounding_box()["width"] > 200 for cell in table.locator("td:visible").all()[:8])
+    for table in page.locator("table").all():
+        assert table.evaluate(
+            "one => one.getBoundingClientRect().right <= one.parentElement.getBoundingClientRect().right + 1"
+        )
+        assert all(cell.bounding_box()["width"] > 200 for cell in table.locator("td:visible").all()[:8])
     page.close()
 
 

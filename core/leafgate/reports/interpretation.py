@@ -22,7 +22,7 @@ NEXT = {
     "pass": (),
     "fail": (
         "This result means that somebody who has the release, and the knowledge that the policy grants, learns more "
-        "about people than the policy allows. What to change stands beside each finding; then audit again.",
+        "about people than the policy allows. Change what this report says, and audit again.",
     ),
     "inconclusive": (
         "Something that the policy asks for could not be checked; the findings state why. Until it is checked, the "

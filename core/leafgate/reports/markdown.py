@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from leafgate.disclosure.questions import questions_not_examined
 from leafgate.disclosure.summary import finding_state, findings_by_urgency, in_short, plain_meaning
 from leafgate.disclosure.text import (
     audited_file,
@@ -63,6 +64,8 @@ def _lines(report: JsonObject) -> Iterator[str]:
         what, digest = data_digest(report)
         yield f"- {markdown_text(people_words(data))}, {what}" + (f" `{digest[:16]}`" if digest else "")
     yield "- " + ", ".join(f"{count} {kind}" for kind, count in state_counts(report).items() if count)
+    if questions := questions_not_examined(report):
+        yield f"- Nobody examined: {markdown_text(' '.join(questions))}"
     for heading, sentences in in_short(report):
         yield from _in_short(heading, sentences)
     yield ""
@@ -145,9 +148,9 @@ def _ending(report: JsonObject) -> Iterator[str]:
     yield f"{markdown_text(reproduction_note(report))} `{command(report)}`"
 
 
-def markdown_text(text: object) -> str:
+def markdown_text(text: object, longest: int = 4 * LONGEST) -> str:
     """The text, escaped for Markdown and HTML."""
-    escaped = re.sub(r"([\\`*_{}\[\]()#+!|<>&~@$:-])", _escaped, clean(text, 4 * LONGEST))
+    escaped = re.sub(r"([\\`*_{}\[\]()#+!|<>&~@$:-])", _escaped, clean(text, longest))
     return LINKED.sub(lambda link: f"{link[1]}&#{ord(link[2])};", escaped)  # no address may become a link
 
 

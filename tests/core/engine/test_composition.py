@@ -205,7 +205,7 @@ def test_in_words_the_public_hears_whether_a_limit_on_the_composition_holds(
     public, auditor = (summary(document(report, audience)) for audience in ("public", "auditor"))
     wanted = f"(wanted at most {most} by the groups' composition)"
     assert f"{said.format('linking#loan_risk')} {wanted}" in public
-    assert "what the adversary can derive is 0.8" in public
+    assert "what an outsider can derive is 0.8" in public
     assert "0.6667" not in public
     assert f"confidence@linking#loan_risk is 0.6667 {wanted}" in auditor
 

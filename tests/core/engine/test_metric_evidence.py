@@ -100,8 +100,8 @@ def test_the_worst_groups_of_a_metric_of_the_release_are_told_in_words() -> None
     kind = release_metric_that(lambda case: Score(2, evidence={"worst": [group]}))
     report = audited(kind, metrics=[{"use": "whole", "at_least": 4}])
     result = summary(document(report, "auditor"))
-    assert "3 people share one path; in truth the secret is flu for 2, cold for 1: zip = 1" in result
-    assert "fewer than 10 people share one path\n" in summary(document(report, "public"))
+    assert "a group of 3 people: zip = 1; in truth the secret is flu for 2, cold for 1" in result
+    assert "a group of fewer than 10 people\n" in summary(document(report, "public"))
 
 
 @pytest.mark.parametrize("hidden", [True, False])

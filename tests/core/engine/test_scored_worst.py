@@ -195,7 +195,9 @@ def test_a_pure_group_fails_though_labels_alone_are_published(tmp_path: Path, me
     (shown,) = (result for result in public["findings"] if result["metric"] == metric["use"])
     assert (shown["value"], shown["beyond"]) == (None, None)
     assert shown["evidence"] == {}  # what is derived rests on how often the labels are right, which nobody published
-    assert "judged is the worse of what is derived and the group's true composition" in summary(auditor)
+    assert "compared with the stricter of what an outsider can derive and the groups' true composition" in summary(
+        auditor
+    )
     assert "the groups' true composition is 1" in summary(auditor)
     assert "composition is" not in summary(public)
     assert "town = a" in summary(auditor)
@@ -217,7 +219,9 @@ def test_a_column_that_the_release_says_nothing_of_is_judged_by_what_is_derived(
     assert (rich.passed, judged_by(rich)) == (True, "derived")
     assert rich.evidence["scored_because"] == "the release neither predicts nor tests nor publishes this column"
     assert (ill.passed, judged_by(ill)) == (False, "worst")
-    assert f"judged is what is derived: {rich.evidence['scored_because']}" in summary(document(report, "public"))
+    assert f"compared with what an outsider can derive: {rich.evidence['scored_because']}" in summary(
+        document(report, "public")
+    )
 
 
 CLAIM: dict[str, Any] = {"build": {"use": "stump", "claims": {"epsilon": 1}}}

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from leafgate.errors import DocumentPath, InvalidError, PolicyError, Problem, format_path, nearest_name, plain
-from leafgate.io.files import read_bounded
-from leafgate.io.yaml import MAX_YAML_BYTES, parse_yaml
+from leafgate.io.yaml import parse_yaml
 from leafgate.kernel.options import Strict
 
 Model = TypeVar("Model", bound=Strict)
-
-
-def read_yaml_file(path: Path) -> bytes:
-    """The bytes of a YAML file; InvalidError where it cannot be read. `parse_strict_yaml` refuses too many."""
-    return read_bounded(path, MAX_YAML_BYTES, InvalidError, str(path))
 
 
 def parse_strict_yaml(content: bytes, place: str, model: type[Model]) -> Model:

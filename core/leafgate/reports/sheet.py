@@ -1,22 +1,24 @@
-"""What a decision sheet has besides a report: who asks for the output, for what, and under which conditions."""
+"""The decision sheet, and what it has besides a report: who asks for the output, for what, under which conditions.
+
+The decision and the signatures are always left blank.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from leafgate.commands.strict_yaml import parse_strict_yaml, read_yaml_file
 from leafgate.disclosure.schema import Day
 from leafgate.errors import InvalidError
+from leafgate.io.json import JsonObject
 from leafgate.io.text import clean
 from leafgate.kernel.options import Strict
+from leafgate.reports.decision_document import rendered
+from leafgate.reports.strict_yaml import parse_strict_yaml
 
 Line = Annotated[str, Field(min_length=1, max_length=100)]
 Name = Annotated[str, Field(min_length=1, max_length=60)]
-MAX_EARLIER = 4
-"""Earlier outputs that fit on the sheet."""
 
 
 class SheetFacts(Strict):
@@ -36,7 +38,7 @@ class SheetFacts(Strict):
     """Under which licence or contract."""
     kind: Literal["file", "query", "other environment"] | None = None
     """How it leaves: as a file, by answers to queries, or into another environment."""
-    earlier_outputs: Annotated[tuple[Name, ...], Field(max_length=MAX_EARLIER)] = ()
+    earlier_outputs: tuple[Name, ...] = ()
     """Earlier outputs about these people."""
     conditions: Annotated[str, Field(min_length=1, max_length=240)] | None = None
     """Conditions under which it would be given."""
@@ -60,19 +62,25 @@ class SheetFacts(Strict):
 
 
 DECISIONS = ("decision", "signature", "signed")
+PLACE = "--facts"
+"""Where errors say that facts are."""
 
 
-def read_facts(path: Path) -> SheetFacts:
-    """The facts in a YAML file.
+def sheet(report: JsonObject, facts: bytes) -> bytes:
+    """The sheet of a report as a page to print, with the facts of a YAML file; none are needed.
 
     Raises:
-        InvalidError: it cannot be read, or is not what a sheet has a place for; no value is quoted.
+        InvalidError: the facts are not what a sheet has a place for; no value is quoted.
     """
-    place = str(path)
+    return rendered("sheet.html.j2", report, given=read_facts(facts) if facts.strip() else SheetFacts())
+
+
+def read_facts(content: bytes) -> SheetFacts:
+    """The facts in a YAML file; errors as of `sheet`."""
     try:
-        return parse_strict_yaml(read_yaml_file(path), place, SheetFacts)
+        return parse_strict_yaml(content, PLACE, SheetFacts)
     except InvalidError as error:
-        if any(problem.location in {f"{place}: {clean(key)}" for key in DECISIONS} for problem in error.problems):
+        if any(problem.location in {f"{PLACE}: {clean(key)}" for key in DECISIONS} for problem in error.problems):
             message = "the decision and the signatures are made by hand, and are no facts"
-            raise InvalidError(message, place=place, remedy="leave them out") from None
+            raise InvalidError(message, place=PLACE, remedy="leave them out") from None
         raise
