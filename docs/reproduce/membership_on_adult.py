@@ -5,8 +5,8 @@
 DIR holds the folders `adult` and `default_credit_card_clients`. Of each data set 10,000 people are drawn; a target is a
 model of one half of them, saved as a skops file, and the other half is the control. leafgate attacks the file by a
 policy, in a folder of its own that is removed again. With --peers SACRO-ML and ART attack the same file and candidates:
-the page lists what must be installed. What is in docs/results/membership.csv already is not run again; the measured part
-of the page is written anew.
+the page lists what must be installed. What is in docs/results/membership.csv already is not run again; the measured
+part of the page is written anew.
 """
 
 from __future__ import annotations

@@ -23,8 +23,7 @@ from command_line import leafgate as command
 from installed_readers import read_foreign
 from leafgate import ReleaseError
 from leafgate.api import InvalidError
-from leafgate.app import folder_files
-from leafgate.folders import content_digest, pack_folder
+from leafgate.folders import content_digest, folder_files, pack_folder
 from leafgate.models.reader import model_bytes
 from leafgate.readers import ModelIR
 from producer_archive import archives_in, case_of

@@ -24,12 +24,12 @@ from leafgate.api import (
     PolicyError,
     Records,
     Release,
-    Rows,
     Schema,
     Table,
     make_table,
     typed_column,
 )
+from leafgate.kernel.arrays import Rows
 from leafgate_plugins.downgrading.grid import WITHHELD, Cells, secret_cells, table_cells
 from leafgate_plugins.downgrading.search import Objective, Search, search_cells_to_withhold
 

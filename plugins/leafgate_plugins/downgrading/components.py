@@ -6,14 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from leafgate.api import (
-    BuildResult,
-    ReleaseAtMost,
-    Score,
-    ScoringContext,
-    lazy,
-    nearest_name,
-)
+from leafgate.api import BuildResult, ReleaseAtMost, Score, ScoringContext, lazy
+from leafgate.errors import nearest_name
 from leafgate_plugins.downgrading.options import (
     PAPER,
     CellAttack,

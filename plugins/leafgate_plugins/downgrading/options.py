@@ -13,14 +13,13 @@ from leafgate.api import (
     InconclusiveError,
     NonNegativeFloat,
     PositiveInt,
-    PruningConfidence,
     Release,
     Share,
-    ShareBelowOne,
     TreeBuilder,
     lazy,
-    nearest_name,
 )
+from leafgate.errors import nearest_name
+from leafgate.kernel.options import PruningConfidence, ShareBelowOne
 
 if TYPE_CHECKING:
     import numpy as np

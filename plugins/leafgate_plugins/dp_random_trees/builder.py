@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from leafgate.algorithms.routing import route
-from leafgate.api import Combine, Counted, Ids, InconclusiveError, LargeTable, PolicyError, Release, Table
+from leafgate.api import Combine, Ids, InconclusiveError, LargeTable, PolicyError, Release, Table
+from leafgate.kernel.release import Counted
 from leafgate_plugins.dp_random_trees.accounting import choose_forest, noise_claim, sampling_claim
 from leafgate_plugins.dp_random_trees.leaf_scores import with_statistics
 from leafgate_plugins.dp_random_trees.mechanisms import Key, discrete_laplace, sample_counts

@@ -11,7 +11,6 @@ import numpy as np
 from pydantic import ValidationError
 
 from leafgate.api import (
-    OWN_ACCOUNT,
     AuditorOnly,
     InconclusiveError,
     Leaf,
@@ -22,6 +21,7 @@ from leafgate.api import (
     TreeBuilder,
     leaves,
 )
+from leafgate.kernel.evidence import OWN_ACCOUNT
 from leafgate_plugins.dp_random_trees.accounting import (
     Forest,
     account,
@@ -51,7 +51,7 @@ from leafgate_plugins.dp_random_trees.randomness import (
 from leafgate_plugins.dp_random_trees.structure import balanced_structure_violations, random_structure_violations
 
 if TYPE_CHECKING:
-    from leafgate.api import Neighbours
+    from leafgate.kernel.components import Neighbours
 
 
 def postprocessing_violations(release: Release, k: int) -> Iterator[str]:

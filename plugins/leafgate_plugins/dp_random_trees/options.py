@@ -14,7 +14,6 @@ from leafgate.api import (
     LargeTable,
     MechanismBelief,
     Metric,
-    Neighbours,
     OpenProbability,
     PositiveFloat,
     Release,
@@ -25,6 +24,7 @@ from leafgate.api import (
     TreeBuilder,
     lazy,
 )
+from leafgate.kernel.components import Neighbours
 
 if TYPE_CHECKING:
     import numpy as np

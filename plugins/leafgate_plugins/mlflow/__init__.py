@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leafgate.api import hookimpl
-from leafgate.readers import FOLDER_HEAD, ModelReader, ReaderTexts
+from leafgate.folders import FOLDER_HEAD
+from leafgate.readers import ModelReader, ReaderTexts
 
 if TYPE_CHECKING:
     from leafgate.readers import ModelIR

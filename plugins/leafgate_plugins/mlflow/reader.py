@@ -11,7 +11,10 @@ from importlib import resources
 from typing import Any
 
 from leafgate.api import FileDisclosure, ReleaseError
-from leafgate.app import folder_files, load_plugins, parse_yaml, read_foreign
+from leafgate.app import load_plugins
+from leafgate.folders import folder_files
+from leafgate.io.yaml import parse_yaml
+from leafgate.models.reader import read_foreign
 from leafgate.readers import MANY_NUMBERS, ModelIR, UnreadTracker, object_at
 from leafgate_plugins.mlflow import DISCLOSURES
 

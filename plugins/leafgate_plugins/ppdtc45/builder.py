@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leafgate.api import BuildResult, NaiveBayes, NoReleaseError, Release, Table
+from leafgate.api import BuildResult, NoReleaseError, Release, Table
+from leafgate.kernel.release import NaiveBayes
 from leafgate_plugins.ppdtc45.deconvolved_c45 import deconvolved_tree
 from leafgate_plugins.ppdtc45.growing import grow_by_probability
 from leafgate_plugins.ppdtc45.party import SystemCoins

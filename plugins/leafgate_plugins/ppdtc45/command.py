@@ -11,7 +11,8 @@ from leafgate.api import PolicyError
 from leafgate.app import PolicyFile, guarded
 
 if TYPE_CHECKING:
-    from leafgate.app import Plugins, Policy
+    from leafgate.api.registry import Plugins
+    from leafgate.kernel.policy import Policy
     from leafgate_plugins.ppdtc45.options import Ppdtc45Options
 
 app = typer.Typer()
@@ -25,7 +26,7 @@ def perturb(
     columns: Annotated[str | None, typer.Option(help="The party's columns, where columns are split: a,b,c.")] = None,
 ) -> int:
     """Draw noise for a party's rows, and write the file it shares. No noise is ever drawn for them again."""
-    from leafgate.app import make_folder
+    from leafgate.io.files import make_folder
     from leafgate_plugins.ppdtc45.party import SystemCoins, make_shared_file, read_party_table, share_once
     from leafgate_plugins.ppdtc45.shared import agreed_noise
 
@@ -50,7 +51,8 @@ def mine_command(
     """Pool what several parties share, and learn from it. By rows or by columns; nothing is attacked."""
     import numpy as np
 
-    from leafgate.app import EVERYONE, make_folder, publish, write_file
+    from leafgate.app import publish, write_file
+    from leafgate.io.files import EVERYONE, make_folder
     from leafgate_plugins.ppdtc45.builder import learn
     from leafgate_plugins.ppdtc45.party import pool_files
     from leafgate_plugins.ppdtc45.shared import agreed_noise, read_shared

@@ -9,11 +9,9 @@ from pydantic import Field, PlainValidator, model_validator
 from leafgate.api import (
     BuildResult,
     InconclusiveError,
-    Law,
     OpenProbability,
     PositiveFloat,
     PositiveInt,
-    PruningConfidence,
     ReleaseAtLeast,
     Score,
     ScoringContext,
@@ -21,6 +19,8 @@ from leafgate.api import (
     TreeBuilder,
     lazy,
 )
+from leafgate.kernel.noise import Law
+from leafgate.kernel.options import PruningConfidence
 
 if TYPE_CHECKING:
     import numpy as np

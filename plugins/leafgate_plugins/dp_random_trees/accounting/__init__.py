@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from leafgate.api import Neighbours, PolicyError
+from leafgate.api import PolicyError
+from leafgate.kernel.components import Neighbours
 from leafgate_plugins.dp_random_trees.accounting import theorem
 from leafgate_plugins.dp_random_trees.accounting.pld import (
     ROUNDING,
