@@ -26,8 +26,9 @@ from leafgate.api import (
     Table,
     UnreadableError,
 )
-from leafgate.api.registry import Plugin
-from leafgate.app import Plugins, audit_policy, document, load_plugins, readable, summary
+from leafgate.api.registry import Plugin, Plugins
+from leafgate.app import audit_policy, document, load_plugins, readable
+from leafgate.disclosure.summary import summary
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.findings import Finding, Report
 from leafgate.kernel.tables import Tables

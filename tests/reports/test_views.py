@@ -17,7 +17,8 @@ import sarif_pydantic
 from jsonschema import Draft4Validator
 
 from command_line import leafgate
-from leafgate.app import document, findings_by_urgency, readable, summary
+from leafgate.app import document, findings_by_urgency, readable
+from leafgate.disclosure.summary import summary
 from leafgate.disclosure.text import finding_alarm
 from leafgate.kernel.findings import Report
 from leafgate.reports.svg_roc import FLOOR, LEFT, RIGHT, TOP, roc_figure

@@ -20,7 +20,7 @@ import leafgate.policy.load
 from leafgate import Policy
 from leafgate.api import registry
 from leafgate.api.offers import component_hooks
-from leafgate.app import Plugins
+from leafgate.api.registry import Plugins
 from leafgate.kernel.components import Component
 
 _entry_points = vars(registry)["entry_points"]

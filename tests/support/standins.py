@@ -19,7 +19,6 @@ from leafgate.api import (
     Belief,
     Branch,
     CategoricalSplit,
-    Counted,
     Leaf,
     Metric,
     Release,
@@ -31,10 +30,11 @@ from leafgate.api import (
     TreeBuilder,
     Unit,
 )
-from leafgate.api.registry import Plugin
-from leafgate.app import Plugins, audit_policy
+from leafgate.api.registry import Plugin, Plugins
+from leafgate.app import audit_policy
 from leafgate.kernel.components import Component
 from leafgate.kernel.findings import Finding, Limit, Report
+from leafgate.kernel.release import Counted
 from leafgate.kernel.tables import Tables
 from leafgate.policy.load import policy_model
 from random_tables import table_of

@@ -16,8 +16,9 @@ from command_line import leafgate
 from data_files import DATA
 from leafgate import DataError
 from leafgate.api import InvalidError
-from leafgate.app import load_policy, open_session, parse_yaml
+from leafgate.app import load_policy, open_session
 from leafgate.commands.scaffold.policy import Files, first_policy
+from leafgate.io.yaml import parse_yaml
 from leafgate.kernel.schema import MISSING_WORDS
 from leafgate.kernel.tree import columns_asked
 from leafgate.session.domains import round_bounds

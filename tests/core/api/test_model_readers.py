@@ -14,12 +14,13 @@ import leafgate
 from command_line import leafgate as run
 from entry_points import BASICS, Load, Point, install, module
 from leafgate import PolicyError, ReleaseError
-from leafgate.api import NOT_STATED
-from leafgate.app import load_plugins, object_as_file, read_foreign
+from leafgate.app import load_plugins
 from leafgate.commands.convert import NEUTRAL
 from leafgate.commands.convert.neutral import written
 from leafgate.console.describe import plugin_lines, plugins_document
-from leafgate.models.reader import is_foreign, read_with_reader
+from leafgate.kernel.release import NOT_STATED
+from leafgate.models.reader import is_foreign, read_foreign, read_with_reader
+from leafgate.models.writer import object_as_file
 from leafgate.readers import ModelIR, ModelReader, NodeNumbers, ReaderTexts, Vocabulary
 from sample_model import MODEL, TREE
 from standins import ORIGIN

@@ -15,7 +15,6 @@ from leafgate.api import (
     AtLeast,
     GroupBelief,
     MechanismBelief,
-    Membership,
     MembershipBelief,
     Public,
     ScoringContext,
@@ -25,6 +24,7 @@ from leafgate.api.registry import Plugins
 from leafgate.engine.audience import audience_of_score
 from leafgate.kernel.context import Observation
 from leafgate.kernel.findings import VisibleTo
+from leafgate.kernel.knowledge import Membership
 from leafgate.kernel.metrics import Metric
 from leafgate.testing.sandbox import canonical_text
 from leafgate.testing.scenarios import unchanged

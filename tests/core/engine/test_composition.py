@@ -18,21 +18,12 @@ from hypothesis import strategies as st
 from any_table import policy_for_any_table
 from leafgate import Table
 from leafgate.algorithms.publication import published
-from leafgate.api import (
-    AuditorOnly,
-    InconclusiveError,
-    Level,
-    Metric,
-    Node,
-    Release,
-    Schema,
-    ScoringContext,
-    SecretBelief,
-)
-from leafgate.app import audit_policy, document, load_plugins, open_session, serialize, summary
+from leafgate.api import AuditorOnly, InconclusiveError, Metric, Node, Release, Schema, ScoringContext, SecretBelief
+from leafgate.app import audit_policy, document, load_plugins, open_session, serialize
+from leafgate.disclosure.summary import summary
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.findings import Finding, Report, SecondaryScore, VisibleTo
-from leafgate.kernel.release import Publish
+from leafgate.kernel.release import Level, Publish
 from leafgate.kernel.tables import Tables
 from leafgate.policy.load import policy_of
 from leafgate_plugins.kadet.builder import Kadet

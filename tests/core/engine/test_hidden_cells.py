@@ -21,10 +21,10 @@ from leafgate.api import (
     Table,
     TreeBuilder,
 )
-from leafgate.app import LoadedRelease, audit_policy, document
+from leafgate.app import audit_policy, document
 from leafgate.cli.attack import belief_file
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.io.release_codec import Provenance
+from leafgate.io.release_codec import LoadedRelease, Provenance
 from leafgate.kernel.components import Component
 from leafgate.kernel.findings import Limit, Report
 from leafgate.kernel.tables import Tables

@@ -22,7 +22,8 @@ from leafgate.api import (
     ScoringContext,
     SecretBelief,
 )
-from leafgate.app import document, readable, summary
+from leafgate.app import document, readable
+from leafgate.disclosure.summary import summary
 from leafgate.kernel.findings import Finding, Report, VisibleTo
 from standins import ORIGIN, attack_that, audited, even, finding, metric_that, release_metric_that
 

@@ -16,9 +16,9 @@ from sklearn.tree import DecisionTreeClassifier
 import leafgate
 from command_line import leafgate as command
 from leafgate.api import ABOUT_GROUPS, AtLeast, InvalidError, LargeTable, Score, ScoringContext, Table, Unit
-from leafgate.app import Data
 from leafgate.io.tables import reader
 from leafgate.kernel.person_columns import names_persons
+from leafgate.kernel.policy import Data
 from leafgate_plugins.engines.duckdb import DuckDb
 from survey import survey
 

@@ -27,11 +27,12 @@ from leafgate.api import (
     ScoringContext,
     SecretBelief,
 )
-from leafgate.app import document, load_plugins, load_policy, open_session, summary
+from leafgate.app import document, load_plugins, load_policy, open_session
 from leafgate.commands.diff.policies import expected_outcomes
 from leafgate.commands.diff.reports import moved
 from leafgate.commands.scaffold.json_schema import policy_schema
 from leafgate.console.describe import explanation
+from leafgate.disclosure.summary import summary
 from leafgate.engine.checks import verified
 from leafgate.kernel.findings import Finding, Limit, Masking, Report, ScoredPeople, SecondaryScore, VisibleTo
 from leafgate.kernel.waivers import Waiver

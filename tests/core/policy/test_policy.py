@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from leafgate import LeafgateError, Policy
-from leafgate.api import Problem
 from leafgate.app import load_policy
+from leafgate.errors import Problem
 from survey import YES_NO, policy, survey, write_policy
 
 

@@ -21,7 +21,6 @@ from leafgate.api import (
     GroupBelief,
     InconclusiveError,
     Leaf,
-    Level,
     Node,
     Release,
     Schema,
@@ -33,7 +32,7 @@ from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.io.tables.reader import read_population
 from leafgate.kernel.knowledge import defensive_copy
-from leafgate.kernel.release import Publish
+from leafgate.kernel.release import Level, Publish
 from leafgate_plugins.diversity.metrics import KMap, ReidentificationRisk
 from leafgate_plugins.linking.components import Linking
 from oracles import numbered, people_of, persons, span

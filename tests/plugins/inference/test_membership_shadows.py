@@ -29,8 +29,8 @@ from leafgate.api import (
     Schema,
     Table,
 )
-from leafgate.api.registry import Plugin
-from leafgate.app import Plugins, open_session
+from leafgate.api.registry import Plugin, Plugins
+from leafgate.app import open_session
 from leafgate.policy.load import policy_model
 from leafgate.progress import progress_watched_by
 from leafgate_plugins.inference.membership.shadows import ShadowModels, ShadowOptions, forecast_shadows, train_shadows

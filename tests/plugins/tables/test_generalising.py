@@ -16,8 +16,8 @@ from leafgate import NoReleaseError, Release, Table
 from leafgate.algorithms.induction.encoding import encode
 from leafgate.algorithms.publication import published
 from leafgate.api import Column, Hierarchy, Records, Schema, leaves, make_table
-from leafgate.api.registry import Plugin
-from leafgate.app import Plugins, audit_policy, serialize
+from leafgate.api.registry import Plugin, Plugins
+from leafgate.app import audit_policy, serialize
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.release import Publish
 from leafgate.kernel.tables import Tables

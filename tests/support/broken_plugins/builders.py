@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from leafgate import Table
-    from leafgate.api import Column, Neighbours
+    from leafgate.api import Column
+    from leafgate.kernel.components import Neighbours
 
 
 class ByColumn(TreeBuilder):

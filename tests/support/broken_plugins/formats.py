@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from leafgate.api import ReportDocument, ReportFormat
-from leafgate.app import clean
+from leafgate.io.text import clean
 
 
 def page(document: ReportDocument, lines: list[str]) -> bytes:

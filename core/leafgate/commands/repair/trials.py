@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Literal, Self
 
 from leafgate.algorithms.usefulness import Goal, Usefulness, usefulness
-from leafgate.api import InconclusiveError, Metric, PersonMetric, Problem, Release, ReleaseError, Table
+from leafgate.api import InconclusiveError, Metric, PersonMetric, Release, ReleaseError, Table
 from leafgate.commands.convert.rare_cells import TableOfPolicy, complete_public_lists, move_rare_thresholds
 from leafgate.commands.convert.rounding import with_rounded_numbers
 from leafgate.commands.convert.scrub import LeafContent, minimise, with_leaves
 from leafgate.commands.repair.people import Parts, folds_of, parts_of, rows_at
 from leafgate.engine.remedies.search import UNSEARCHED
+from leafgate.errors import Problem
 from leafgate.io.files import OWNER_ONLY, write_file
 from leafgate.io.release_codec import SealedRelease
 from leafgate.kernel.findings import Finding, Report

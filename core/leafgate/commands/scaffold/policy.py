@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.api import DataError, DataSource, PolicyError, nearest_name
+from leafgate.api import DataError, DataSource, PolicyError
 from leafgate.api.registry import load_plugins
 from leafgate.commands.scaffold.limits import PRIVATE, limits_of
 from leafgate.commands.scaffold.model import (
@@ -24,6 +24,7 @@ from leafgate.commands.scaffold.model import (
     codes_of_classes,
     rest_of_policy,
 )
+from leafgate.errors import nearest_name
 from leafgate.io.tables.cells import is_code, unread_numbers
 from leafgate.io.yaml import MAX_YAML_BYTES, yaml_flow, yaml_text
 from leafgate.kernel.person_columns import is_number_of_something, names_persons, suspected_persons
