@@ -352,12 +352,12 @@ IN_RUN: list[Mistake] = [
     ),
     in_attack(
         "a row too few",
-        f"spy {CALLED}its belief needs a whole number for each of 9 records as equivalence classes",
+        f"spy {CALLED}its belief needs a whole number for each of 9 records in `equivalence_class`",
         "return [believed(known, len(known.records) - 1)]",
     ),
     in_attack(
         "classes of other rows",
-        f"spy {CALLED}its belief needs a whole number for each of 9 records as equivalence classes",
+        f"spy {CALLED}its belief needs a whole number for each of 9 records in `equivalence_class`",
         "return [believed(known, equivalence_class=np.arange(3))]",
     ),
     in_attack(

@@ -130,10 +130,10 @@ def belief_of(wrong: str) -> Belief:
     ("wrong", "problem"),
     [
         ("nothing", ""),
-        ("shape", "needs 2 numbers for each of"),
-        ("sums", "not a distribution"),
+        ("shape", "needs one row of probabilities for each target"),
+        ("sums", "do not sum to 1"),
         ("column", "no targets are granted"),
-        ("value", "the position of a value, or -1"),
+        ("value", "`certain` that are not between -1 and 1"),
         ("planted", "no function"),
         ("people", "whom an attack with `targets` cannot know"),
     ],
