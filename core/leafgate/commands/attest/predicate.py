@@ -12,18 +12,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from leafgate.disclosure.schema import (
-    Count,
-    Day,
-    Digest,
-    Document,
-    LedgerDocument,
-    MaskedScore,
-    Number,
-    Status,
-    WholeNumber,
-)
+from leafgate.disclosure.schema import Day, Digest, LedgerDocument, Status
 from leafgate.engine.reading import READING
+from leafgate.io.evidence import Count, Document, MaskedScore, Number, WholeNumber
 from leafgate.io.json import JsonDocument
 from leafgate.kernel.findings import Verdict
 from leafgate.kernel.oracle import Access
