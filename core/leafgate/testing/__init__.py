@@ -43,7 +43,6 @@ __all__ = [
     "ReportScenario",
     "Scenario",
     "check_attack",
-    "check_audit_check",
     "check_builder",
     "check_component",
     "check_format",
@@ -62,7 +61,7 @@ Expected = Mapping[str, str] | None
 
 
 def conformance(component: Component, *, on: Sequence[Scenario] = (), expected: Expected = None) -> list[Check[Any]]:
-    """List every check of a builder, an attack, a metric or an audit check; calling a check runs it.
+    """List every check of a builder, an attack or a metric; calling a check runs it.
 
     Args:
         component: What is checked, with its options.
@@ -71,22 +70,19 @@ def conformance(component: Component, *, on: Sequence[Scenario] = (), expected: 
             it passes after all.
 
     Raises:
-        TypeError: `component` is no builder, attack, metric or audit check.
+        TypeError: `component` is no builder, attack or metric.
         ValueError: `expected` names a check that does not exist.
     """
     from leafgate.testing.attack_checks import ATTACK_CHECKS
-    from leafgate.testing.audit_check_checks import AUDIT_CHECK_CHECKS
     from leafgate.testing.builder_checks import BUILDER_CHECKS
     from leafgate.testing.metric_checks import METRIC_CHECKS
-    from leafgate.testing.subjects import AttackSubject, CheckSubject, MetricSubject, subject_of
+    from leafgate.testing.subjects import AttackSubject, MetricSubject, subject_of
 
     subject = subject_of(component, on)
     if isinstance(subject, AttackSubject):
         return checks_of(component, ATTACK_CHECKS, subject, expected)
     if isinstance(subject, MetricSubject):
         return checks_of(component, METRIC_CHECKS, subject, expected)
-    if isinstance(subject, CheckSubject):
-        return checks_of(component, AUDIT_CHECK_CHECKS, subject, expected)
     return checks_of(component, BUILDER_CHECKS, subject, expected)
 
 
@@ -184,7 +180,7 @@ def check_plugin(module: str, *, expected: Expected = None) -> dict[str, str]:
 
 
 def check_component(component: Component, *, on: Sequence[Scenario] = (), expected: Expected = None) -> dict[str, str]:
-    """Run every check of a builder, an attack, a metric or an audit check.
+    """Run every check of a builder, an attack or a metric.
 
     Returns:
         The names of checks that did not apply or were expected to fail, each with the reason.
@@ -195,7 +191,7 @@ def check_component(component: Component, *, on: Sequence[Scenario] = (), expect
     return checked_all(conformance(component, on=on, expected=expected))
 
 
-check_attack = check_metric = check_builder = check_audit_check = check_component
+check_attack = check_metric = check_builder = check_component
 
 
 def __getattr__(name: str) -> Any:

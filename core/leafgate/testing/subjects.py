@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import redirect_stdout, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from io import StringIO
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -18,7 +17,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate.engine.attack import call_infer
-from leafgate.engine.checks import answers_of
 from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.release_codec import serialize
@@ -35,7 +33,6 @@ from leafgate.kernel.belief import (
     rows_for,
     secret_of,
 )
-from leafgate.kernel.checks import AuditCheck, CheckContext, CheckedData, CheckFinding
 from leafgate.kernel.components import AttackModel, Component, TreeBuilder
 from leafgate.kernel.context import ScoringContext
 from leafgate.kernel.knowledge import AdversaryKnowledge, limit_knowledge
@@ -433,54 +430,12 @@ def _encloses(interval: tuple[float, float], value: float) -> bool:
     return len(interval) == 2 and bool(interval[0] <= value <= interval[1])
 
 
-@dataclass(frozen=True)
-class CheckSubject(Subject[Scenario, CheckContext, list[CheckFinding]]):
-    """An audit check, and the releases it is run on, each with the table it was made from and one belief."""
-
-    component: AuditCheck
-
-    rejection = "returns no findings on any release of this kit"
-    remedy = "return an iterable of CheckFinding, each about another column or about the whole release; print nothing"
-
-    def instances(self) -> Iterator[tuple[str, Scenario]]:
-        return ((scenario.name, scenario) for scenario in (*SETTINGS, *self.more))
-
-    def open(self, instance: Scenario) -> CheckContext:
-        world = instance.world()
-        secret = world.known.schema.secrets[0]
-        shares = pd.DataFrame(1 / len(secret.domain), index=range(len(world.table)), columns=list(secret.domain))
-        belief = SecretBelief(secret.name, shares, equivalence_class=np.zeros(len(world.table), dtype=int))
-        data = None if self.component.of_release else CheckedData(world.table, None, world.known, {"linking": [belief]})
-        return CheckContext.copy_of(world.release, data)
-
-    def run(self, opened: CheckContext) -> list[CheckFinding]:
-        printed = StringIO()
-        try:
-            with redirect_stdout(printed):
-                findings = called(self.component, lambda: answers_of(self.component, opened))
-        except InconclusiveError as error:
-            raise NonConformance(f"what it returns on a release of this kit is refused: {error}", self.remedy) from None
-        if printed.getvalue():
-            raise NonConformance("it prints, which leaves the audit inconclusive", "print nothing; return findings")
-        return findings
-
-    def snapshot(self, opened: CheckContext) -> str:
-        if self.component.of_release:
-            return canonical_text(opened.release)
-        beliefs = [belief for results in opened.beliefs.values() for belief in results]
-        return canonical_text([opened.release, opened.table, opened.known, *beliefs])
-
-
-def subject_of(
-    component: Component, more: Sequence[Scenario]
-) -> AttackSubject | BuilderSubject | MetricSubject | CheckSubject:
-    """The subject of a component; TypeError if it is no attack, builder, metric or check."""
-    if isinstance(component, AuditCheck):
-        return CheckSubject(component, more)
+def subject_of(component: Component, more: Sequence[Scenario]) -> AttackSubject | BuilderSubject | MetricSubject:
+    """The subject of a component; TypeError if it is no attack, builder or metric."""
     if isinstance(component, AttackModel):
         return AttackSubject(component, more)
     if isinstance(component, Metric):
         return MetricSubject(component, more)
     if isinstance(component, TreeBuilder):
         return BuilderSubject(component, more)
-    raise TypeError(f"{type(component).__name__} is no builder, attack, metric or check")
+    raise TypeError(f"{type(component).__name__} is no builder, attack or metric")

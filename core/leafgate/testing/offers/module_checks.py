@@ -57,15 +57,14 @@ def loads(subject: ModuleSubject) -> None:
 
 
 def has_free_names(subject: ModuleSubject) -> None:
-    """No other installed plugin offers a component, a report format, a model reader or a signer of the same name."""
+    """No other installed plugin offers a component, a report format or a model reader of the same name."""
     kinds = [use_of(kind) for kind in subject.offered["offers"]]
-    others = [each.name for kind in ("formats", "readers", "signers") for each in subject.offered[kind]]
+    others = [each.name for kind in ("formats", "readers") for each in subject.offered[kind]]
     own = {*kinds, *others}
     for plugin in load_plugins().entries:
         if plugin.offers == subject.offered["offers"] and plugin.commands == subject.offered["commands"]:
             continue  # itself, installed
         named = {each.name for each in plugin.formats} | {each.name for each in plugin.readers}
-        named |= {each.name for each in plugin.signers}
         if both := sorted(own & (named | {use_of(kind) for kind in plugin.offers})):
             raise NonConformance(f"{plugin.origin} offers {both[0]!r}, too", "choose another name")
 
