@@ -22,7 +22,7 @@ from leafgate.api import (
     Table,
     Targets,
 )
-from leafgate.api.registry import Plugin
+from leafgate.api.registry import Plugin, offers_of
 from leafgate.app import Plugins
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.knowledge import grant_knowledge
@@ -71,7 +71,7 @@ class AskedCase:
         nosy = attack_that(lambda release, known: [], needs=frozenset({"targets"}))
         result = AttackResult(nosy(use="nosy"), "spies", case.known, [case.belief], membership=case.membership)
         kinds = dict.fromkeys(map(type, judging))
-        plugins = Plugins((Plugin("spies", "acme-spies", "1.2", (*kinds, nosy)),))
+        plugins = Plugins((Plugin("spies", "acme-spies", "1.2", offers_of((*kinds, nosy))),))
         state = AuditState(
             case.table,
             None,
