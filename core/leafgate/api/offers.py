@@ -128,7 +128,7 @@ def check_component(component: object, hook: str) -> None:
     name = component.__name__
     for kind, variable, fits, wanted in _class_variables():
         if issubclass(component, kind) and not fits(inspect.getattr_static(component, variable)):
-            raise TypeError(f"{name}: `{variable}` is {wanted}")
+            raise TypeError(f"{name}: `{variable}` must be {wanted}")
     if issubclass(component, metrics.Metric):
         has_direction = getattr(component, "direction", None) in component.model_fields
         if not has_direction or not issubclass(component, metrics.PersonMetric | metrics.ReleaseMetric):

@@ -46,9 +46,6 @@ class ReportFormat:
 
 def mistakes(offered: ReportFormat) -> list[str]:
     """What is wrong with the declaration of a format, a sentence each; empty if a command can use it."""
-    texts = (offered.name, offered.filename, offered.media_type)
-    if not all(isinstance(text, str) for text in texts):
-        return ["name, filename and media_type must be texts"]
     problems = []
     if not NAME.fullmatch(offered.name):
         problems.append(f"the name {offered.name!r} is no word of small letters, digits and underscores")
@@ -63,10 +60,4 @@ def mistakes(offered: ReportFormat) -> list[str]:
         problems.append(f"the filename {offered.filename!r} belongs to leafgate itself")
     if not MEDIA_TYPE.fullmatch(offered.media_type):
         problems.append(f"the media type {offered.media_type!r} is not of the form 'text/csv'")
-    if not callable(offered.render):
-        problems.append("render is no function of a document and its attachments")
-    if offered.render_tree is not None and not callable(offered.render_tree):
-        problems.append("render_tree is no function of a document")
-    if not (isinstance(offered.attachments, frozenset) and all(isinstance(each, str) for each in offered.attachments)):
-        problems.append("attachments is no frozenset of names")
     return problems

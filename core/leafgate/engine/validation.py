@@ -367,7 +367,6 @@ def _validated_membership(belief: MembershipBelief, known: AdversaryKnowledge) -
         excluded=_array(belief.excluded, "excluded", size, of, "b"),
         exclusion_p_values=_array(belief.exclusion_p_values, "exclusion_p_values", size, of, low=0, high=1),
         odds=_array(belief.odds, "odds", size, of, low=0, infinite=True),
-        planted=_function(belief.planted),
     )
 
 
@@ -385,14 +384,7 @@ def _validated_attribute(belief: AttributeBelief, known: AdversaryKnowledge) -> 
     _check_distributions(posterior, (len(targets), values), "posterior", "target")
     posterior.setflags(write=False)
     certain = _array(belief.certain, "certain", len(targets), "targets", "iu", low=-1, high=values - 1)
-    return replace(belief, posterior=posterior, certain=certain, planted=_function(belief.planted))
-
-
-def _function(planted: Any) -> Any:
-    """What repeats the attack on planted leaks; its answers are checked by the metrics that ask it."""
-    if planted is not None and not callable(planted):
-        raise InconclusiveError("its belief has a `planted` that is no function")
-    return planted
+    return replace(belief, posterior=posterior, certain=certain)
 
 
 def _claims(names: object, which: str) -> tuple[str, ...]:

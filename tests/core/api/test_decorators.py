@@ -113,7 +113,7 @@ def test_what_is_wrong_with_such_a_class_makes_its_plugin_a_broken_one() -> None
         "from leafgate.api import attack\n@attack('odd', needs={'luck'})\ndef odd(release, known):\n    return []\n"
     )
     exec(source, vars(module))
-    with pytest.raises(TypeError, match=": `needs` is a set of words"):
+    with pytest.raises(TypeError, match=": `needs` must be a set of words"):
         offered_by(module)
 
 

@@ -296,19 +296,24 @@ MISTAKES: dict[str, tuple[str, type[Component], dict[str, Any], str]] = {
     ),
     "score with more": ("privacy_metrics", Sizes, {"score": lambda self, case, other: 0}, "`def score(self, case)`"),
     "build without rng": ("tree_builders", Stump, {"build": lambda self, table: 0}, "`def build(self, table, rng)`"),
-    "needs as a text": ("attack_models", Calm, {"needs": "people"}, "`needs` is a set of words, such as frozenset({"),
-    "unknown need": ("attack_models", Calm, {"needs": {"luck"}}, "`needs` is a set of words, such as frozenset({"),
+    "needs as a text": (
+        "attack_models",
+        Calm,
+        {"needs": "people"},
+        "`needs` must be a set of words, such as frozenset({",
+    ),
+    "unknown need": ("attack_models", Calm, {"needs": {"luck"}}, "`needs` must be a set of words, such as frozenset({"),
     "unknown reads": (
         "attack_models",
         Calm,
         {"reads": {"rough"}},
-        "`reads` is a set of words",
+        "`reads` must be a set of words",
     ),
-    "unknown part": ("attack_models", Calm, {"parts": {"leaves"}}, "`parts` is a set of words"),
-    "unknown model": ("attack_models", Calm, {"models": ["nets"]}, "`models` is a set of words"),
-    "unknown access": ("attack_models", Calm, {"access_levels": {"all"}}, "`access_levels` is a set of words"),
-    "no access": ("attack_models", Calm, {"access_levels": frozenset()}, "`access_levels` is one or more of"),
-    "unknown unit": ("privacy_metrics", Sizes, {"unit": "pounds"}, "`unit` is one of"),
+    "unknown part": ("attack_models", Calm, {"parts": {"leaves"}}, "`parts` must be a set of words"),
+    "unknown model": ("attack_models", Calm, {"models": ["nets"]}, "`models` must be a set of words"),
+    "unknown access": ("attack_models", Calm, {"access_levels": {"all"}}, "`access_levels` must be a set of words"),
+    "no access": ("attack_models", Calm, {"access_levels": frozenset()}, "`access_levels` must be one or more of"),
+    "unknown unit": ("privacy_metrics", Sizes, {"unit": "pounds"}, "`unit` must be one of"),
 }
 
 

@@ -119,8 +119,6 @@ def belief_of(wrong: str) -> Belief:
             return AttributeBelief("town", posterior)
         case "value":
             return AttributeBelief("smoker", posterior, certain=np.full(len(asked), 2))
-        case "planted":
-            return AttributeBelief("smoker", posterior, planted=1)  # type: ignore[arg-type]
         case "people":
             return GroupBelief(np.zeros(0, dtype=np.int64))
     return AttributeBelief("smoker", posterior, certain=np.full(len(asked), -1))
@@ -134,7 +132,6 @@ def belief_of(wrong: str) -> Belief:
         ("sums", "do not sum to 1"),
         ("column", "no targets are granted"),
         ("value", "`certain` that are not between -1 and 1"),
-        ("planted", "no function"),
         ("people", "whom an attack with `targets` cannot know"),
     ],
 )
