@@ -12,7 +12,7 @@ from leafgate.app import PolicyFile, guarded
 
 if TYPE_CHECKING:
     from leafgate.app import Plugins, Policy
-    from leafgate_plugins.ppdtc45.options import Ppdtc45Options
+    from leafgate_plugins.ppdtc45.options import Ppdtc45
 
 app = typer.Typer()
 SharedFiles = Annotated[list[Path], typer.Argument(metavar="SHARED...", help="What the parties share.")]
@@ -68,13 +68,13 @@ def mine_command(
     return 0
 
 
-def _builder(path: Path) -> tuple[Policy, Ppdtc45Options, Plugins]:
+def _builder(path: Path) -> tuple[Policy, Ppdtc45, Plugins]:
     """The policy and its builder, which must be this one."""
     from leafgate.app import load_policy
-    from leafgate_plugins.ppdtc45.options import Ppdtc45Options
+    from leafgate_plugins.ppdtc45.options import Ppdtc45
 
     loaded = load_policy(path)
-    if not isinstance(loaded.policy.build, Ppdtc45Options):
+    if not isinstance(loaded.policy.build, Ppdtc45):
         raise PolicyError("this command is for shared numbers", place="build.use", remedy="use: ppdtc45")
     return loaded.policy, loaded.policy.build, loaded.plugins
 
