@@ -35,6 +35,7 @@ from leafgate.console.describe import (
 )
 from leafgate.disclosure import schema as report_schema
 from leafgate.errors import ExitCode
+from leafgate.io import evidence as evidence_schema
 from leafgate.kernel.components import Component
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.schema import Role
@@ -132,7 +133,7 @@ readers.
 {GENERATED}
 """
 MASKED: frozenset[type[BaseModel]] = frozenset(
-    {report_schema.FewerThan, report_schema.MoreThan, report_schema.FromTo, report_schema.Nowhere}
+    {evidence_schema.FewerThan, evidence_schema.MoreThan, evidence_schema.FromTo, report_schema.Nowhere}
 )
 """Models of the report document that have no section of their own."""
 SEVERAL_COMMANDS = 3

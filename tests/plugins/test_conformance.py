@@ -158,7 +158,7 @@ def test_an_attack_believes_the_same_in_a_process_that_is_limited_in_time(attack
 
 def test_everything_that_is_bundled_is_checked() -> None:
     offers = [each for plugin in PLUGINS.entries if plugin.distribution == "leafgate" for each in plugin.offers]
-    bundled = {use_of(each) for each in offers if not issubclass(each, DataSource)}
+    bundled = {each.use for each in offers if each.hook != "data_sources"}
     assert len(bundled) >= 40
     assert bundled == {param.values[0].component.use for param in every_check()} & bundled
     assert set(OPTIONS) <= bundled

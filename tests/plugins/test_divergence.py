@@ -26,7 +26,7 @@ from leafgate.api import (
     Table,
     UnreadableError,
 )
-from leafgate.api.registry import Plugin, Plugins
+from leafgate.api.registry import Plugin, Plugins, offers_of
 from leafgate.app import audit_policy, document, load_plugins, readable
 from leafgate.disclosure.summary import summary
 from leafgate.engine.knowledge import grant_knowledge
@@ -65,7 +65,7 @@ def believing(chances: Chances, baseline: Chances | None = None) -> type[AttackM
 
 
 def audited(nosy: type[AttackModel], *metrics: Mapping[str, Any], **said: Any) -> Report:
-    plugins = Plugins((*load_plugins(["leafgate"]).entries, Plugin("spies", "acme-spies", "1.2", (nosy,))))
+    plugins = Plugins((*load_plugins(["leafgate"]).entries, Plugin("spies", "acme-spies", "1.2", offers_of((nosy,)))))
     asked = {"data": {"columns": COLUMNS}, "build": {"use": "id3"}, "attacks": [{"use": "nosy"}]}
     result = policy_document(**asked | {"metrics": list(metrics)} | said)
     policy = policy_model(plugins).model_validate(result, context={"beside": Path(), "root": Path()}, strict=False)

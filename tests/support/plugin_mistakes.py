@@ -149,7 +149,7 @@ AT_LOAD: list[Mistake] = [
     ),
     at_load(
         "hook with arguments",
-        "attack_models() takes config: write `def attack_models()`",
+        "Argument(s) {'config'} are declared in the hookimpl",
         spy(GOOD).replace("attack_models()", "attack_models(config)"),
     ),
     at_load(
@@ -190,11 +190,15 @@ AT_LOAD: list[Mistake] = [
         own("pass", "self, table"),
         OWN,
     ),
-    at_load("needs is a text", "`needs` is a set of words, such as frozenset({", spy(GOOD, 'needs = "people"')),
-    at_load("unknown need", "`needs` has 'luck', which is none of", spy(GOOD, 'needs = {"luck"}')),
-    at_load("unknown reads", "`reads` has 'exakt', which is none of", spy(GOOD, 'reads = {"exakt"}')),
-    at_load("unknown access", "`access_levels` has 'all', which is none of", spy(GOOD, 'access_levels = {"all"}')),
-    at_load("needs is a number", "`needs` is a set of words", spy(GOOD, "needs = 3")),
+    at_load("needs is a text", "`needs` must be a set of words, such as frozenset({", spy(GOOD, 'needs = "people"')),
+    at_load(
+        "unknown need",
+        "`needs` must be a set of words",
+        spy(GOOD, 'needs = {"luck"}'),
+    ),
+    at_load("unknown reads", "`reads` must be a set of words", spy(GOOD, 'reads = {"exakt"}')),
+    at_load("unknown access", "`access_levels` must be a set of words", spy(GOOD, 'access_levels = {"all"}')),
+    at_load("needs is a number", "`needs` must be a set of words", spy(GOOD, "needs = 3")),
     at_load(
         "use without its name",
         'Spy needs a name: use: Literal["..."] = "..."',
@@ -208,20 +212,20 @@ AT_LOAD: list[Mistake] = [
     at_load("metric without a direction", "derive it from AtLeast or AtMost", odd("return 1", base="Metric"), ODD),
     at_load(
         "judges is a tuple of texts",
-        "needs `judges`, a frozenset of types of belief",
+        "`judges` must be a frozenset of types of belief",
         odd("return 1", 'judges = ("SecretBelief",)'),
         ODD,
     ),
-    at_load("unknown unit", "has a unit that is none of", odd("return 1", 'unit = "pounds"'), ODD),
+    at_load("unknown unit", "`unit` must be one of", odd("return 1", 'unit = "pounds"'), ODD),
     at_load(
         "score_range the wrong way round",
-        "needs `score_range`, its lowest and its highest score",
+        "`score_range` must be its lowest and its highest score",
         odd("return 1", "score_range = (1.0, 0.0)"),
         ODD,
     ),
     at_load(
         "score_range is a text",
-        "needs `score_range`, its lowest and its highest score",
+        "`score_range` must be its lowest and its highest score",
         odd("return 1", 'score_range = "0 to 1"'),
         ODD,
     ),
@@ -316,12 +320,12 @@ IN_RUN: list[Mistake] = [
     ),
     in_attack(
         "a row too few",
-        f"spy {CALLED}its belief needs a whole number for each of 9 records as equivalence classes",
+        f"spy {CALLED}its belief needs a whole number for each of 9 records in `equivalence_class`",
         "return [believed(known, len(known.records) - 1)]",
     ),
     in_attack(
         "classes of other rows",
-        f"spy {CALLED}its belief needs a whole number for each of 9 records as equivalence classes",
+        f"spy {CALLED}its belief needs a whole number for each of 9 records in `equivalence_class`",
         "return [believed(known, equivalence_class=np.arange(3))]",
     ),
     in_attack(

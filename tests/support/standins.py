@@ -30,7 +30,7 @@ from leafgate.api import (
     TreeBuilder,
     Unit,
 )
-from leafgate.api.registry import Plugin, Plugins
+from leafgate.api.registry import Plugin, Plugins, offers_of
 from leafgate.app import audit_policy
 from leafgate.kernel.components import Component
 from leafgate.kernel.findings import Finding, Limit, Report
@@ -148,8 +148,8 @@ def with_facts(component: C, facts: Mapping[str, Any]) -> C:
 
 def plugins_with(*offers: type[Component]) -> Plugins:
     """Calm basics, and a stranger's plugin beside them."""
-    basics = Plugin("basics", "basics", "1.0", (Stump, Calm, Sizes))
-    return Plugins((basics, Plugin("spies", "acme-spies", "1.2", offers)))
+    basics = Plugin("basics", "basics", "1.0", offers_of((Stump, Calm, Sizes)))
+    return Plugins((basics, Plugin("spies", "acme-spies", "1.2", offers_of(offers))))
 
 
 def policy_document(**said: Any) -> dict[str, Any]:

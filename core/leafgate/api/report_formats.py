@@ -51,9 +51,6 @@ class ReportFormat:
 
 def mistakes(offered: ReportFormat) -> list[str]:
     """What is wrong with the declaration of a format, a sentence each; empty if a command can use it."""
-    texts = (offered.name, offered.filename, offered.media_type)
-    if not all(isinstance(text, str) for text in texts):
-        return ["name, filename and media_type must be texts"]
     problems = []
     if not NAME.fullmatch(offered.name):
         problems.append(f"the name {offered.name!r} is no word of small letters, digits and underscores")
@@ -68,10 +65,4 @@ def mistakes(offered: ReportFormat) -> list[str]:
         problems.append(f"the filename {offered.filename!r} belongs to leafgate itself")
     if not MEDIA_TYPE.fullmatch(offered.media_type):
         problems.append(f"the media type {offered.media_type!r} is not of the form 'text/csv'")
-    for name in ("render", "render_tree", "variant"):
-        function = getattr(offered, name)
-        if not callable(function) and (function is not None or name == "render"):
-            problems.append(f"{name} is no function")
-    if not (isinstance(offered.attachments, frozenset) and all(isinstance(each, str) for each in offered.attachments)):
-        problems.append("attachments is no frozenset of names")
     return problems

@@ -287,7 +287,7 @@ def _offers(plugin: Plugin) -> list[tuple[str, str]]:
         for group in app.registered_groups:
             members = [] if group.typer_instance is None else group.typer_instance.registered_commands
             others += [("command", f"{group.name} {command_name(command)}") for command in members]
-    return [*((kind_of(component), use_of(component)) for component in plugin.offers), *others]
+    return [*((kind_of(offer.component), offer.use) for offer in plugin.offers), *others]
 
 
 def plugins_document(plugins: Plugins) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -96,8 +96,11 @@ def policy_of(
         raise PolicyError("lists nobody, so nothing is offered", place="plugins", remedy="name leafgate at least")
     if document.get("extends") is not None:
         raise PolicyError("only a policy in a file can extend another", place="extends")
-    plugins = load_trusted(document, None if every_plugin else _components_named(document))
-    model = policy_model(plugins)
+    plugins = load_trusted(document, everything=every_plugin)
+    named = None if every_plugin else _components_named(document)
+    for use in named or ():
+        plugins.component(use)  # says which plugins offer it both
+    model = policy_model(plugins, named)
     context = {"beside": folder, "root": root or folder}
     problems: list[Problem] = []
     try:
@@ -269,33 +272,33 @@ def _finite_only(thing: Any) -> Any:
     return {"not finite": None} if isinstance(thing, float) and not math.isfinite(thing) else thing
 
 
-def policy_model(plugins: Plugins) -> type[Policy]:
-    """The policy model with every installed component in its place; its JSON Schema too."""
+def policy_model(plugins: Plugins, named: Collection[str] | None = None) -> type[Policy]:
+    """The policy model with every installed component in its place, or those that are named; its JSON Schema too."""
     fields: dict[str, Any] = {}
     for name, base in KINDS.items():
-        classes, field = plugins.imported_kind(base), Policy.model_fields[name]
+        classes, field = plugins.kind(base, named), Policy.model_fields[name]
         component: Any = Union[tuple(classes)] if classes else Annotated[Component, AfterValidator(_refuse_component)]  # noqa: UP007
         chosen = Field(discriminator="use") if len(classes) > 1 else Field()
         if name == "build":
             fields[name] = (component, Field(discriminator=chosen.discriminator, description=field.description))
         else:
             fields[name] = (tuple[Annotated[component, chosen], ...], field)
-    if (data := _data_model(plugins)) is not Data:
+    if (data := _data_model(plugins, named)) is not Data:
         fields["data"] = (data, Policy.model_fields["data"])
     return create_model("Policy", __base__=Policy, **fields)
 
 
-def _data_model(plugins: Plugins) -> type[Data]:
+def _data_model(plugins: Plugins, named: Collection[str] | None = None) -> type[Data]:
     """The section `data` with the installed data sources in its `source`."""
-    classes = plugins.imported_kind(DataSource)
+    classes = plugins.kind(DataSource, named)
     if not classes:
         return Data
     source: Any = Union[tuple(classes)]  # noqa: UP007
     if len(classes) > 1:
         source = Annotated[source, Field(discriminator="use")]
     field = Field(None, description=Data.model_fields["source"].description)
-    named = BeforeValidator(_named_source, json_schema_input_type=source | str | None)
-    return create_model("Data", __base__=Data, __doc__=Data.__doc__, source=(Annotated[source | None, named], field))
+    short = BeforeValidator(_named_source, json_schema_input_type=source | str | None)
+    return create_model("Data", __base__=Data, __doc__=Data.__doc__, source=(Annotated[source | None, short], field))
 
 
 def _named_source(source: Any) -> Any:

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field
 from leafgate.api import (
     AdversaryKnowledge,
     AttackModel,
+    BuildResult,
     CellBelief,
     InconclusiveError,
     NonNegativeFloat,

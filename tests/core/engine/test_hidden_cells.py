@@ -110,7 +110,7 @@ def test_metrics_of_groups_are_not_for_an_attack_that_speaks_of_cells_alone() ->
         (believes((0.5, 0.5), (0.5, 0.5), cells=np.array([3, 9])), "records that are not there"),
         (believes((0.5, 0.5), (0.5, 0.5), cells=np.array([0.5, 3])), "each of its cells once"),
         (believes((0.5, 0.5)), "needs one row of probabilities for each record"),
-        (believes((0.5, 0.5), (0.5, 0.5), estimates=np.array([1.0])), "one estimate a cell"),
+        (believes((0.5, 0.5), (0.5, 0.5), estimates=np.array([1.0])), "a number for each of 2 cells in `estimates`"),
         (believes((0.5, 0.5), (0.5, 0.5), cells=None), "each of its cells once"),
     ],
 )

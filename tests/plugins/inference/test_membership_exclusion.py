@@ -30,7 +30,7 @@ from leafgate.algorithms.node_counts import first_contradiction
 from leafgate.algorithms.prediction import predict
 from leafgate.algorithms.publication import published
 from leafgate.api import AdversaryKnowledge, Leaf, MembershipBelief, Score, ScoringContext, leaves
-from leafgate.api.registry import Plugin, Plugins
+from leafgate.api.registry import Plugin, Plugins, offers_of
 from leafgate.app import audit_policy, load_plugins
 from leafgate.engine.attack import call_infer
 from leafgate.kernel.oracle import QueryLog
@@ -439,7 +439,7 @@ def test_an_audit_of_a_skops_file_excludes_people_of_the_control(model: Any, tmp
         return Score(1.0)
 
     metric = release_metric_that(listen, judges=frozenset({MembershipBelief}))
-    plugins = Plugins((*load_plugins().entries, Plugin("spies", "acme-spies", "1.2", (metric,))))
+    plugins = Plugins((*load_plugins().entries, Plugin("spies", "acme-spies", "1.2", offers_of((metric,)))))
     folders = {"beside": tmp_path, "root": tmp_path}
     policy = policy_model(plugins).model_validate_json(json.dumps(POLICY), context=folders)
     audit_policy(

@@ -11,7 +11,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from leafgate.api.registry import command_name, load_plugins, offered_by, use_of
+from leafgate.api.registry import command_name, load_plugins, offered_by
 from leafgate.testing.check import DoesNotApply, NonConformance
 
 if TYPE_CHECKING:
@@ -58,14 +58,14 @@ def loads(subject: ModuleSubject) -> None:
 
 def has_free_names(subject: ModuleSubject) -> None:
     """No other installed plugin offers a component, a report format or a model reader of the same name."""
-    kinds = [use_of(kind) for kind in subject.offered["offers"]]
+    kinds = [offer.use for offer in subject.offered["offers"]]
     others = [each.name for kind in ("formats", "readers") for each in subject.offered[kind]]
     own = {*kinds, *others}
-    for plugin in load_plugins().entries:
+    for plugin in load_plugins(everything=True).entries:
         if plugin.offers == subject.offered["offers"] and plugin.commands == subject.offered["commands"]:
             continue  # itself, installed
         named = {each.name for each in plugin.formats} | {each.name for each in plugin.readers}
-        if both := sorted(own & (named | {use_of(kind) for kind in plugin.offers})):
+        if both := sorted(own & (named | {offer.use for offer in plugin.offers})):
             raise NonConformance(f"{plugin.origin} offers {both[0]!r}, too", "choose another name")
 
 
