@@ -9,22 +9,19 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from leafgate import Release, Table
+from kit_scenarios import ON
 from leafgate.api import AttackModel, DataSource, Metric
 from leafgate.api.registry import use_of
 from leafgate.app import load_plugins, serialize
 from leafgate.kernel.components import Component
+from leafgate.kernel.release import BuildResult
 from leafgate.processes import limited_call
-from leafgate.testing import Check, Scenario, conformance
-from leafgate.testing.sandbox import canonical_text
-from leafgate.testing.scenarios import SETTINGS
-from leafgate.testing.scenarios.releases import DisclosureLevel
-from leafgate.testing.scenarios.tables import survey
-from leafgate.testing.subjects import MANY, AttackSubject
-from leafgate_plugins.dp_random_trees.options import DpLaplaceTrees
+from leafgate.testing import Check, conformance
+from leafgate.testing.attacks import AttackSubject
+from leafgate.testing.components import MANY, text_of
+from leafgate.testing.scenarios import unchanged
 
 pytestmark = pytest.mark.thorough
 
@@ -89,7 +86,7 @@ SHAPE = {"sees_a_leak": "it scores the shape of trees, which beside shared numbe
 CONTRADICTED = "it learns from auxiliary people, who in the kit contradict what leaves tell of people of the table"
 EXPECTED: dict[tuple[str, int], dict[str, str]] = {
     ("beta_likeness", 1): {
-        "certainty_is_worst": "by its definition enhanced likeness ends at -ln of the overall share"
+        "sees_a_leak": "by its definition enhanced likeness ends at -ln of the overall share"
     },
     ("class_disclosure", 0): SHAPE,
     ("smallest_leaf", 0): SHAPE,
@@ -110,7 +107,7 @@ EXPECTED: dict[tuple[str, int], dict[str, str]] = {
 """By name, and by which of its options: checks that fail for a reason."""
 
 SLOW = {"counting", "maxent", "downgrading", "dp_laplace_trees", "dp_random_trees", "mondrian", "tds"}
-"""What takes long: options beyond the first are checked with the slow tests, as is `repeats_elsewhere` of any other."""
+"""What takes long: options beyond the first are checked with the slow tests."""
 
 LIBRARIES = {"art": "art", "art_attribute": "art", "sacroml": "sacroml", "sacroml_attribute": "sacroml"}
 ABSENT = {use for use, library in LIBRARIES.items() if find_spec(library) is None}
@@ -119,17 +116,8 @@ ABSENT = {use for use, library in LIBRARIES.items() if find_spec(library) is Non
 PLUGINS = load_plugins()
 
 
-def _laplace(table: Table, telling: DisclosureLevel) -> Release:
-    """Noisy trees, the noise hardly any or overwhelming."""
-    builder = DpLaplaceTrees(trees=2, depth=1, scale=0.1 if telling == "much" else 1e6)
-    return builder.build(table, np.random.default_rng(0))
-
-
-ON = {"differential_privacy": (Scenario("trees with noise", lambda telling: survey(), _laplace),)}
-
-
 FOLDER = tempfile.TemporaryDirectory()
-(Path(FOLDER.name) / "release.json").write_bytes(serialize(SETTINGS[0].release(survey(MANY), "much")).content)
+(Path(FOLDER.name) / "release.json").write_bytes(serialize(BuildResult.of(MANY.release(MANY.table("much"), "much"))).content)
 OPTIONS["published"] = ({"path": "release.json"},)
 
 
@@ -151,15 +139,14 @@ def every_check() -> list[Any]:
             component = made(kind, **options)
             checks = conformance(component, on=ON.get(use, ()), expected=EXPECTED.get((use, number)))
             for check in checks:
-                later = number and (use in SLOW or check.name == "repeats_elsewhere")
-                marks = [pytest.mark.slow] if later else []
+                marks = [pytest.mark.slow] if number and use in SLOW else []
                 marks += [pytest.mark.skip(f"not installed: {use}")] if use in ABSENT else []
                 found.append(pytest.param(check, id=f"{check}{number or ''}", marks=marks))
     return found
 
 
 @pytest.mark.parametrize("check", every_check())
-def test_it_conforms(check: Check[Any]) -> None:
+def test_it_conforms(check: Check) -> None:
     """A check that finds a mistake raises NonConformance; one that finds none returns."""
     check()
 
@@ -174,15 +161,15 @@ def test_an_attack_believes_the_same_in_a_process_that_is_limited_in_time(attack
         pytest.skip(f"not installed: {attack.use}")
     subject = AttackSubject(attack)
     _, setting, believed = next(iter(subject.accepted))
-    limited = limited_call(lambda: subject.run(subject.open(setting)), 600.0)
-    assert canonical_text(limited) == canonical_text(believed)
+    limited = limited_call(lambda: subject.run(subject.open(setting, unchanged)), 600.0)
+    assert text_of(limited) == text_of(believed)
 
 
 def test_everything_that_is_bundled_is_checked() -> None:
     offers = [each for plugin in PLUGINS.entries if plugin.distribution == "leafgate" for each in plugin.offers]
     bundled = {use_of(each) for each in offers if not issubclass(each, DataSource)}
     assert len(bundled) >= 40
-    assert bundled == {param.values[0].component.use for param in every_check()} & bundled
+    assert bundled == {param.values[0].plugin for param in every_check()} & bundled
     assert set(OPTIONS) <= bundled
 
 
