@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leafgate.api import Column, Leaf, NumericSplit, Release, Schema, Table, make_table
+from leafgate.api import Column, Leaf, NumericSplit, Release, Table
 from leafgate.engine.validation import records_of_cells
 from leafgate.kernel import belief as beliefs
 from leafgate.kernel.components import TreeBuilder
@@ -170,7 +170,8 @@ def cells_case(learned: float, change: Change = unchanged) -> ScoringContext:
     overall = np.bincount(codes, minlength=len(column.domain)) / len(table)
     chances = learned * np.eye(len(column.domain))[codes] + (1 - learned) * overall
     posterior, prior = (
-        pd.DataFrame(each, columns=pd.Index(list(column.domain), dtype=object)) for each in (chances, 0 * chances + overall)
+        pd.DataFrame(each, columns=pd.Index(list(column.domain), dtype=object))
+        for each in (chances, 0 * chances + overall)
     )
     estimates = learned * numbers + (1 - learned) * numbers.mean()
     belief = beliefs.CellBelief("pay", posterior, cells, estimates=estimates, prior=prior)
@@ -225,11 +226,14 @@ ON: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("conditioning", "restoration", "tree_inference", "naive_bayes", "cells_withheld"), (CELLS,)),
     **dict.fromkeys(("be_dr", "pca_dr", "posterior", "spectral_filter"), NOISES),
     **dict.fromkeys(("functionality", "accuracy_on_perturbed", "interval_privacy", "privacy_loss"), NOISES),
-    **dict.fromkeys(("k_anonymity", "k_map", "reidentification_risk", "uniques"), (Case(beliefs.GroupBelief, groups_case),)),
+    **dict.fromkeys(
+        ("k_anonymity", "k_map", "reidentification_risk", "uniques"), (Case(beliefs.GroupBelief, groups_case),)
+    ),
     **dict.fromkeys(("attribute_certain", "attribute_leak"), (Case(beliefs.AttributeBelief, targets_case),)),
     "differential_privacy": (Case(None, claimed_case),),
     "distinguish": (MECHANISM,),
     "downgrading": (BALLOTS,),
+    "area_under_curve": NOISES,
     "generalisation_gap": NOISES,
     "normalised_rmse": (Case(beliefs.CellBelief, cells_case),),
     "ppdtc45": (NOISE,),

@@ -117,10 +117,9 @@ class MetricSubject(Subject):
         return [opened.table, opened.release, opened.known, opened.belief, laid_out]
 
     def edge_cases(self) -> Iterator[ScoringContext]:
-        """The same without a test table, a population and trees."""
+        """The same without a test table and a population."""
         for _, opened, _ in self.accepted:
-            known = replace(opened.known, population=None)
-            yield replace(opened, test=None, known=known, release=replace(opened.release, trees=()))
+            yield replace(opened, test=None, known=replace(opened.known, population=None))
 
     def worst(self, case: Case, learned: float) -> float:
         """The score of the person worst off, negated for `at_most`, so that higher is safer."""

@@ -28,13 +28,17 @@ def ids(document: ReportDocument) -> list[str]:
 
 
 def values(document: ReportDocument, write: Callable[[Any], str]) -> list[str]:
-    """The id of each finding, and its value as it is written."""
-    written = (html.escape(write(finding["value"])) for finding in document["findings"])
+    """The id of each finding, whether it passed, and its value as it is written."""
+    written = (html.escape(f"{finding['passed']} {write(finding['value'])}") for finding in document["findings"])
     return [f"{name}: {value}" for name, value in zip(ids(document), written, strict=True)]
 
 
 def draw(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
     return page(document, values(document, json.dumps))
+
+
+def shows_fail_as_ok(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
+    return page(document, [f"{name}: ok" for name in ids(document)])
 
 
 HONEST_FORMAT = ReportFormat(name="plain", filename="report.plain.html", media_type="text/html", render=draw)
@@ -91,10 +95,6 @@ def says_only_that_it_is_masked(document: ReportDocument, attachments: Mapping[s
     return page(document, values(document, lambda each: "masked" if isinstance(each, dict) else str(each)))
 
 
-def draws_no_numbers(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
-    return page(document, ids(document))
-
-
 paths: list[str] = []
 
 
@@ -130,6 +130,7 @@ def _drawn(render: Callable[[ReportDocument, Mapping[str, bytes]], bytes]) -> Re
 CSV = replace(HONEST_FORMAT, filename="report.csv", media_type="text/csv")
 
 BROKEN_FORMATS = {
+    "shows FAIL as ok": (_drawn(shows_fail_as_ok), "tells_fail_from_ok"),
     "a folder in the file name": (replace(HONEST_FORMAT, filename="../report.html"), "is_declared"),
     "needs a release": (_drawn(needs_a_release), "renders_bytes"),
     "returns a text": (_drawn(returns_text), "renders_bytes"),

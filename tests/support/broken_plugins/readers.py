@@ -41,6 +41,7 @@ STUMP = KnownModel(
     schema=Schema((AGE, RISK)),
     rows=[{"age": 20}, {"age": 37.5}, {"age": 60}],
     predictions=["low", "low", "high"],
+    planted={"a key": FILE.replace(b'"gain"', b'"note": ["a-strangers-cell", 73190210.5], "gain"')},
 )
 NUMBER, NAMES, TABLE = (ContentField(kind) for kind in (ContentKind.NUMBER, ContentKind.TEXTS, ContentKind.TABLE))
 TOP = {"oak": NUMBER, "columns": NAMES, "classes": NAMES, "gain": NUMBER, "tree": TABLE}
@@ -209,8 +210,8 @@ def speaks_of_settings_alone(content: bytes, place: str) -> ModelIR:
 
 def quotes_keys(content: bytes, place: str) -> ModelIR:
     document = parse_bounded_json(content, place)
-    if "planted" in document:
-        raise ReleaseError(f"has {document['planted']}, which is not read", place=place)
+    if "note" in document:
+        raise ReleaseError(f"has {document['note']}, which is not read", place=place)
     return read(content, place)
 
 
