@@ -14,7 +14,7 @@ import pytest
 
 from cases import more
 from leafgate import algorithms
-from leafgate.api import AttackModel, AuditCheck, DataSource, Metric, PersonMetric, TreeBuilder
+from leafgate.api import AttackModel, DataSource, Metric, PersonMetric, TreeBuilder
 from leafgate.api.registry import Plugin, use_of
 from leafgate.app import Plugins, load_plugins, parse_yaml
 from leafgate.cli.app import COMMANDS, GROUPS
@@ -225,7 +225,7 @@ def test_a_member_of_a_class_that_the_plugin_page_names_exists() -> None:
     rows = MEMBERS.findall(section)
     names = {name for row in rows for name in re.findall(r"`(\w+)", row)}
     assert {"unit", "examples", "public_in", "wants_test"} <= names
-    members = {name for kind in (AttackModel, AuditCheck, Metric, PersonMetric, TreeBuilder) for name in dir(kind)}
+    members = {name for kind in (AttackModel, Metric, PersonMetric, TreeBuilder) for name in dir(kind)}
     assert names <= members
 
 

@@ -21,9 +21,9 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parents[1] / "support"))
 
+
 from broken_plugins.attacks import BROKEN_ATTACKS
 from broken_plugins.builders import BROKEN_BUILDERS
-from broken_plugins.checks import BROKEN_CHECKS
 from broken_plugins.formats import BROKEN_FORMATS
 from broken_plugins.metrics import BROKEN_METRICS
 from broken_plugins.readers import BROKEN_READERS, STUMP
@@ -109,7 +109,6 @@ KINDS: dict[str, Callable[[], Found]] = {
     "planted in attacks": lambda: planted_components(BROKEN_ATTACKS),
     "planted in metrics": lambda: planted_components(BROKEN_METRICS),
     "planted in builders": lambda: planted_components(BROKEN_BUILDERS),
-    "planted in checks": lambda: planted_components(BROKEN_CHECKS),
     "planted in formats": lambda: planted(
         (name, format_conformance(offered), check) for name, (offered, check) in BROKEN_FORMATS.items()
     ),

@@ -25,7 +25,7 @@ POLICIES = Path(__file__).resolve().parents[2] / "policies"
 
 def test_the_help_lists_the_commands_in_the_order_of_the_design() -> None:
     listed = re.findall(r"^  (\S+)  ", leafgate("--help").out.partition("Commands")[2], re.MULTILINE)
-    assert listed == [*app.COMMANDS, *PLUGIN_COMMANDS, *app.GROUPS, "mlflow"]
+    assert listed == [*app.COMMANDS, *PLUGIN_COMMANDS, *app.GROUPS]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

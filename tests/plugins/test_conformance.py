@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,6 @@ pytestmark = pytest.mark.thorough
 OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "alpha_k_anonymity": ({"alpha": 0.5}, {"alpha": 0.5, "values": ["flu"]}),
     "attribute_leak": ({"at_most": 0.5}, {"at_most": 0.5, "measure": "ppv"}, {"at_most": 0.5, "measure": "mcc"}),
-    "art_attribute": ({}, {"attack": "white_box"}, {"attack": "lifestyle"}),
     "beta_likeness": ({}, {"form": "enhanced"}),
     "cells_withheld": ({}, {"among": "all"}, {"among": "count"}),
     "conditioning": ({}, {"least": 5.0}),
@@ -62,16 +60,6 @@ OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "random_trees": ({"trees": 3, "depth": 1}, {"trees": 3, "depth": 1, "structure": "random"}),
     "reconstructed_cells": ({}, {"baseline": "domains"}, {"counted": "records"}, {"counted": "proved"}),
     "reidentification_risk": ({}, {"among": "population"}),
-    "art": (
-        {"attack": "rule_based"},
-        {"attack": "black_box", "classifier": "dt", "shadows": {"models": 8}},
-    ),
-    "sacroml": (
-        {"attack": "worst_case", "shadows": {"models": 8}},
-        {"attack": "worst_case", "correct": True, "shadows": {"models": 8}},
-        {"attack": "qmia", "alpha": 0.4, "shadows": {"models": 8}},
-        {"attack": "lira", "open_pickles": True, "shadows": {"models": 8}},
-    ),
     "rmia": ({"shadows": {"models": 8}},),
     "t_closeness": ({}, {"distance": "ordered"}, {"distance": "hierarchical"}),
     "worst_case": (
@@ -88,7 +76,6 @@ EXPECTED: dict[tuple[str, int], dict[str, str]] = {
     ("class_disclosure", 0): SHAPE,
     ("smallest_leaf", 0): SHAPE,
     ("leave_one_out", 0): {"sees_a_leak": "it trains models of its own, which beside shared numbers have no noise"},
-    ("sacroml", 0): {"catches_a_leak": "sorted scores do not tell whose class is right"},
     ("file_disclosure", 0): {"sees_a_leak": "it scores what a file discloses, and the kit's releases come from none"},
     ("distinguish", 1): {
         "catches_a_leak": "one run needs many made-up people, each counted apart; the kit's counts one"
@@ -97,18 +84,12 @@ EXPECTED: dict[tuple[str, int], dict[str, str]] = {
         "catches_a_leak": "it reads how certain the model is, and not of which class: option `correct` adds that"
     },
     ("likelihood", 0): {"catches_a_leak": CONTRADICTED},
-    ("art_attribute", 0): {"catches_a_leak": CONTRADICTED},
-    ("art_attribute", 2): {"catches_a_leak": "it reads how many people reach a leaf, and not of which class"},
     ("published", 0): {"any_label_order": "the file declares domains in one order, to which a policy must keep"},
 }
 """By name, and by which of its options: checks that fail for a reason."""
 
 SLOW = {"counting", "maxent", "downgrading", "dp_laplace_trees", "dp_random_trees", "mondrian", "tds"}
 """What takes long: options beyond the first are checked with the slow tests."""
-
-LIBRARIES = {"art": "art", "art_attribute": "art", "sacroml": "sacroml", "sacroml_attribute": "sacroml"}
-ABSENT = {use for use, library in LIBRARIES.items() if find_spec(library) is None}
-"""Attacks of libraries that are not installed, and are not checked then."""
 
 PLUGINS = load_plugins()
 
@@ -139,7 +120,6 @@ def every_check() -> list[Any]:
             checks = conformance(component, on=ON.get(use, ()), expected=EXPECTED.get((use, number)))
             for check in checks:
                 marks = [pytest.mark.slow] if number and use in SLOW else []
-                marks += [pytest.mark.skip(f"not installed: {use}")] if use in ABSENT else []
                 found.append(pytest.param(check, id=f"{check}{number or ''}", marks=marks))
     return found
 
@@ -156,8 +136,6 @@ ATTACKS = [made(kind, **OPTIONS.get(use_of(kind), ({},))[0]) for kind in PLUGINS
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.use)
 def test_an_attack_believes_the_same_in_a_process_that_is_limited_in_time(attack: AttackModel) -> None:
-    if attack.use in ABSENT:
-        pytest.skip(f"not installed: {attack.use}")
     subject = AttackSubject(attack)
     _, setting, believed = next(iter(subject.accepted))
     limited = limited_call(lambda: subject.run(subject.open(setting, unchanged)), 600.0)

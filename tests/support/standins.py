@@ -16,11 +16,9 @@ from leafgate.api import (
     AdversaryKnowledge,
     AtLeast,
     AttackModel,
-    AuditCheck,
     Belief,
     Branch,
     CategoricalSplit,
-    CheckContext,
     Counted,
     Leaf,
     Metric,
@@ -140,20 +138,6 @@ def release_metric_that(does: Callable[[ScoringContext], Any], **facts: Any) -> 
             return returned if isinstance(returned, Score) else Score(returned)
 
     return with_facts(Whole, facts)
-
-
-def check_that(does: Callable[[CheckContext], Any], **facts: Any) -> type[AuditCheck]:
-    """A check called veto; `facts` are class variables."""
-
-    class Veto(AuditCheck):
-        use: Literal["veto"] = "veto"
-
-        plain_failure = "the release must not be published"
-
-        def run(self, context: CheckContext) -> Any:
-            return does(context)
-
-    return with_facts(Veto, facts)
 
 
 def with_facts(component: C, facts: Mapping[str, Any]) -> C:

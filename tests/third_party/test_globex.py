@@ -66,7 +66,7 @@ data:
     risk:   {role: [class, sensitive], values: [low, high]}
 build: {use: kadet, k: 3}
 attacks: [{use: linking}]
-metrics: [{use: k_anonymity, at_least: 3}]
+metrics: [{use: k_anonymity, at_least: 3}, {use: baseless_labels, at_most: 0}]
 """
 
 
@@ -308,13 +308,13 @@ def test_a_leaf_without_base_fails_and_the_public_reads_no_reason(folder: Path) 
         words = ("--out", folder / audience, "--audience", audience, "--to", "csv")
         assert leafgate("audit", folder / "published.yaml", *words).code == 1
         findings = json.loads((folder / audience / "report.json").read_bytes())["findings"]
-        (found[audience],) = (each for each in findings if each["id"] == "check:baseless_label#risk")
-    assert found["auditor"]["evidence"]["label"] == "low"
-    assert "label" not in found["public"]["evidence"]
-    assert "check:baseless_label#risk,failed,,," in (folder / "public" / "report.csv").read_text()
+        (found[audience],) = (each for each in findings if each["id"] == "baseless_labels")
+    assert found["auditor"]["evidence"]["labels"] == ["low"]
+    assert "labels" not in found["public"]["evidence"]
+    assert "\nbaseless_labels,failed," in (folder / "public" / "report.csv").read_text()
 
 
-def test_a_sweep_reads_its_table_and_runs_its_check(folder: Path) -> None:
+def test_a_sweep_reads_its_table_and_judges_by_its_metric(folder: Path) -> None:
     (folder / "grown.yaml").write_text(KADET)
     words = ("--over", "build.k=2,3", "--workers", "1", "--out", folder / "swept")
     assert leafgate("sweep", folder / "grown.yaml", *words).code == 0
@@ -323,10 +323,10 @@ def test_a_sweep_reads_its_table_and_runs_its_check(folder: Path) -> None:
 
 def test_it_is_listed_explained_and_in_the_schema(folder: Path) -> None:
     listed = leafgate("plugins").out
-    offers = "check baseless_label, source sqlite, format csv, reader globex_catboost"
+    offers = "metric baseless_labels, source sqlite, format csv, reader globex_catboost"
     assert f"globex_leafgate (globex-leafgate 1.0): {offers}\n" in listed
     for name, text in (
-        ("baseless_label", "check of globex-leafgate 1.0"),
+        ("baseless_labels", "metric of globex-leafgate 1.0"),
         ("sqlite", "  table: string (required)"),
         ("csv", "File: report.csv"),
     ):

@@ -1,7 +1,7 @@
 """All that plugin authors import, together with `leafgate.algorithms`, `leafgate.readers` and `leafgate.app`.
 
 Components  TreeBuilder, AttackModel; metrics of people (AtLeast, AtMost) and of releases (ReleaseAtLeast, ...);
-            AuditCheck; DataSource, which reads files of data, and DataEngine, which counts records
+            DataSource, which reads files of data, and DataEngine, which counts records
 Hooks       hookimpl marks the functions of a plugin; lazy("numpy") imports a heavy module on its first use
 Values      Table, Schema, Release and its trees, AdversaryKnowledge, ScoringContext, what evidence is made of
 Beliefs     GroupBelief, SecretBelief, CellBelief, MembershipBelief, AttributeBelief,
@@ -14,8 +14,7 @@ it is first read. The modules of this package are private:
     hookspecs       the hooks by which a plugin offers classes, commands and report formats
     components      base classes of tree builders, attacks and data sources;  metrics: those of metrics;
                     context: what a metric reads
-    checks          base class of checks that run in every audit;  report_formats: what a format is;
-                    signers: what a signer is
+    report_formats  what a format is
     options         types of options: ranges of numbers, names of files;  knowledge: what `knows` may grant
     policy          the policy, which builders, attacks and metrics are parts of
     registry        finds and loads plugins;  offers: checks what they offer
@@ -26,7 +25,6 @@ from typing import TYPE_CHECKING
 from leafgate.lazy_loading import install_command as install_command
 from leafgate.lazy_loading import lazy as lazy
 from leafgate.lazy_loading import lazy_exports
-from leafgate.lazy_loading import optional_module as optional_module
 from leafgate.lazy_loading import require_installed as require_installed
 
 if TYPE_CHECKING:
@@ -38,9 +36,6 @@ if TYPE_CHECKING:
     from leafgate.api.hookspecs import hookimpl as hookimpl
     from leafgate.api.report_formats import ReportDocument as ReportDocument
     from leafgate.api.report_formats import ReportFormat as ReportFormat
-    from leafgate.api.signers import Signed as Signed
-    from leafgate.api.signers import Signer as Signer
-    from leafgate.api.signers import VerificationKey as VerificationKey
     from leafgate.api.text_frames import text_frame as text_frame
     from leafgate.errors import DataError as DataError
     from leafgate.errors import InconclusiveError as InconclusiveError
@@ -70,9 +65,6 @@ if TYPE_CHECKING:
     from leafgate.kernel.belief import PlantedLeak as PlantedLeak
     from leafgate.kernel.belief import SecretBelief as SecretBelief
     from leafgate.kernel.belief import TableBelief as TableBelief
-    from leafgate.kernel.checks import AuditCheck as AuditCheck
-    from leafgate.kernel.checks import CheckContext as CheckContext
-    from leafgate.kernel.checks import CheckFinding as CheckFinding
     from leafgate.kernel.components import ONLY_DERIVED as ONLY_DERIVED
     from leafgate.kernel.components import AttackModel as AttackModel
     from leafgate.kernel.components import DataSource as DataSource
@@ -168,4 +160,4 @@ if TYPE_CHECKING:
     from leafgate.processes import worker_pool as worker_pool
     from leafgate.progress import report_progress as report_progress
 
-__getattr__, __dir__ = lazy_exports(__name__, "install_command", "lazy", "optional_module", "require_installed")
+__getattr__, __dir__ = lazy_exports(__name__, "install_command", "lazy", "require_installed")

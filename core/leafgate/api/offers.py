@@ -16,11 +16,10 @@ from leafgate.lazy_loading import lazy
 
 if TYPE_CHECKING:
     from leafgate.api import data_engines
-    from leafgate.kernel import belief, checks, components, findings, knowledge, metrics, oracle, release
-    from leafgate.kernel.checks import AuditCheck
+    from leafgate.kernel import belief, components, findings, knowledge, metrics, oracle, release
     from leafgate.kernel.components import AttackModel, Component
 else:  # the help of commands needs none of them
-    checks, components, metrics = (lazy(f"leafgate.kernel.{name}") for name in ("checks", "components", "metrics"))
+    components, metrics = lazy("leafgate.kernel.components"), lazy("leafgate.kernel.metrics")
     belief, findings, knowledge = (lazy(f"leafgate.kernel.{name}") for name in ("belief", "findings", "knowledge"))
     oracle, release = lazy("leafgate.kernel.oracle"), lazy("leafgate.kernel.release")
     data_engines = lazy("leafgate.api.data_engines")
@@ -37,15 +36,8 @@ def component_hooks() -> dict[str, type[Component]]:
         "tree_builders": components.TreeBuilder,
         "attack_models": components.AttackModel,
         "privacy_metrics": metrics.Metric,
-        "audit_checks": checks.AuditCheck,
         "data_sources": components.DataSource,
     }
-
-
-def may_check(module: ModuleType) -> bool:
-    """Has the module a hook for checks, whether or not it can be called?"""
-    marks = (getattr(each, "__dict__", {}).get(MARK) or {} for each in vars(module).values())
-    return "audit_checks" in vars(module) or any(mark.get("specname") == "audit_checks" for mark in marks)
 
 
 def check_module(module: ModuleType) -> None:
@@ -145,20 +137,10 @@ def _check_reader(offered: object) -> None:
         raise TypeError(f"model_readers() offers a reader that cannot be used: {'; '.join(problems)}")
 
 
-def _check_signer(offered: object) -> None:
-    from leafgate.api.signers import Signer, mistakes  # hardly any plugin offers one
-
-    if not isinstance(offered, Signer):
-        raise TypeError(f"signers() offers {described(offered)}, which is no Signer")
-    if problems := mistakes(offered):
-        raise TypeError(f"signers() offers a signer that cannot be used: {'; '.join(problems)}")
-
-
 OTHER_CHECKS = {
     "commands": _check_command,
     "report_formats": _check_format,
     "model_readers": _check_reader,
-    "signers": _check_signer,
 }
 """The checks of what the hooks offer that offer no components."""
 
@@ -172,8 +154,6 @@ def check_component(component: object, hook: str) -> None:
     if get_args(field.annotation) != (field.default,):
         raise TypeError(f'{component.__name__} needs a name: use: Literal["..."] = "..."')
     _check_method(component, hook)
-    if issubclass(component, checks.AuditCheck):
-        _check_audit_check(component)
     if issubclass(component, components.AttackModel):
         _check_attack(component)
     if issubclass(component, components.TreeBuilder):
@@ -258,18 +238,9 @@ METHODS = {
     "tree_builders": ("build", ("table", "rng")),
     "attack_models": ("infer", ("release", "known")),
     "privacy_metrics": ("score", ("case",)),
-    "audit_checks": ("run", ("context",)),
     "data_sources": ("read", ("file",)),
 }
 """The method of each kind of component, and what it is given."""
-
-
-def _check_audit_check(check: type[AuditCheck]) -> None:
-    required = [name for name, field in check.model_fields.items() if field.is_required()]
-    if required:
-        raise TypeError(f"{check.__name__} requires the option {required[0]!r}, and no policy gives a check options")
-    if not check.plain_failure.strip():
-        raise TypeError(f"{check.__name__} needs `plain_failure`: the public may read nothing else of its findings")
 
 
 def described(thing: object) -> str:

@@ -27,7 +27,6 @@ from leafgate.api.offers import (
     check_module,
     component_hooks,
     items_of,
-    may_check,
 )
 from leafgate.api.report_formats import ReportFormat
 from leafgate.errors import (
@@ -48,12 +47,11 @@ if TYPE_CHECKING:
     from typer.models import CommandInfo
 
     from leafgate.api import decorators
-    from leafgate.api.signers import Signer
-    from leafgate.kernel import checks, metrics
+    from leafgate.kernel import metrics
     from leafgate.kernel.components import Component
     from leafgate.kernel.metrics import Metric
 else:  # the help of commands needs none of them
-    checks, metrics = lazy("leafgate.kernel.checks"), lazy("leafgate.kernel.metrics")
+    metrics = lazy("leafgate.kernel.metrics")
     decorators = lazy("leafgate.api.decorators")
 
 Offer = TypeVar("Offer")
@@ -99,9 +97,8 @@ class NamedOffer:
 class Plugin:
     """One entry point: where it comes from, what it offers, or why it cannot.
 
-    `offers` are imported; `not_imported` are those that nobody has asked for yet. `may_check` says of a broken plugin
-    that it has, or may have, a hook for checks, which would run in every audit. `tried` plugins are not installed:
-    classes of a program, or one file, whose digest is `file_sha256`.
+    `offers` are imported; `not_imported` are those that nobody has asked for yet. `tried` plugins are
+    not installed: classes of a program, or one file, whose digest is `file_sha256`.
     """
 
     name: str
@@ -112,9 +109,7 @@ class Plugin:
     commands: tuple[typer.Typer, ...] = ()
     formats: tuple[ReportFormat, ...] = ()
     readers: tuple[ModelReader, ...] = ()
-    signers: tuple[Signer, ...] = ()
     problem: str = ""
-    may_check: bool = False
     tried: bool = False
     file_sha256: str = ""
 
@@ -203,12 +198,10 @@ class Plugins:
     def imported(self) -> dict[str, type[Component]]:
         """What was imported when the plugins were loaded, by its `use`.
 
-        Names that two plugins offer are left out; PolicyError where both were imported, since somebody needs them, and
-        where one is that of a check, which every audit needs.
+        Names that two plugins offer are left out; PolicyError where both were imported, since somebody needs them.
         """
         every = [component for plugin in self.entries for component in plugin.offers]
         n_needed = Counter(map(use_of, every))
-        n_needed.update(use_of(each) for each in every if self.clashes and issubclass(each, checks.AuditCheck))
         if problems := [problem for use, problem in self.clashes.items() if n_needed[use] > 1]:
             raise PolicyError.listing(problems)
         return {use_of(component): component for component in every if use_of(component) not in self.clashes}
@@ -241,20 +234,6 @@ class Plugins:
         if problems:
             raise PolicyError.listing(problems)
         return tuple(reader for reader, _ in offered)
-
-    @cached_property
-    def signers(self) -> Mapping[str, Signer]:
-        """The signers of plugins by name; PolicyError when two plugins offer one name."""
-        offered: dict[str, tuple[Signer, Plugin]] = {}
-        problems: list[Problem] = []
-        every = [(each, plugin) for plugin in self.entries for each in plugin.signers]
-        for new, plugin in every:
-            if new.name in offered:
-                problems.append(_clash(plugin, offered[new.name][1], f"the signer {new.name!r}"))
-            offered[new.name] = (new, plugin)
-        if problems:
-            raise PolicyError.listing(problems)
-        return {name: signer for name, (signer, _) in sorted(offered.items())}
 
     def kind(self, base: type[Component]) -> list[type[Component]]:
         """The components of one kind, sorted by name; those that were not imported are."""
@@ -506,10 +485,9 @@ def _load(
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        has_checks = module is None or may_check(module)  # nobody knows what cannot be imported
         place, _, line = raising_frame(error, "" if module is None else module.__name__.partition(".")[0])
         where = f", line {line} of {place}" if place else ""
-        return replace(plugin, problem=f"{type(error).__name__}{said_of_code(error) or where}", may_check=has_checks)
+        return replace(plugin, problem=f"{type(error).__name__}{said_of_code(error) or where}")
 
 
 def offered_by(
@@ -540,8 +518,8 @@ def offered_by(
                 offers.append(item)
                 continue
             offer = NamedOffer.of(item[0], hook, item[1])
-            if only is None or offer.use in only or hook == "audit_checks":
-                offers.append(offer.component())  # a check runs in every audit: without it the plugin is a broken one
+            if only is None or offer.use in only:
+                offers.append(offer.component())
             else:
                 not_imported.append(offer)
     return {
@@ -550,7 +528,6 @@ def offered_by(
         "commands": ask("commands") if only is None else (),
         "formats": ask("report_formats"),
         "readers": ask("model_readers"),
-        "signers": ask("signers"),
     }
 
 

@@ -448,7 +448,7 @@ class FindingDocument(Document):
     """One finding."""
 
     id: str
-    """Its name, such as `k_anonymity@linking#risk`, `published_file` or `check:NAME#COLUMN`."""
+    """Its name, such as `k_anonymity@linking#risk`, or `published_file`."""
     attack: str | None
     """The judged attack; `null` where there is none."""
     secret: str | None

@@ -1,4 +1,4 @@
-"""Validation of evidence: what attacks, metrics and checks state besides their numbers is what reports can hold."""
+"""Validation of evidence: what attacks and metrics state besides their numbers is what reports can hold."""
 
 from __future__ import annotations
 

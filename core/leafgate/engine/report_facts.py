@@ -22,7 +22,6 @@ from leafgate.errors import DataError, PolicyError
 from leafgate.io.files import read_key
 from leafgate.io.release_codec import SealedRelease
 from leafgate.io.tables.digest import digest_records
-from leafgate.kernel.checks import AuditCheck
 from leafgate.kernel.components import AttackModel, Component
 from leafgate.kernel.evidence import AuditorOnly, PeopleCount
 from leafgate.kernel.findings import PERSONS, TO_DECIDE, Finding, Report
@@ -369,11 +368,10 @@ def _plugin_files(plugins: Plugins) -> dict[str, Any]:
 
 
 def versions_of(policy: Policy, plugins: Plugins) -> dict[str, str]:
-    """Of Python, leafgate, and every distribution that the policy's plugins or the audit checks come from."""
+    """Of Python, leafgate, and every distribution that the policy's plugins come from."""
     components: list[Component] = [policy.build, *policy.attacks, *policy.metrics]
     components += [] if policy.data.source is None else [policy.data.source]
-    used: list[Component | type[Component]] = [*components, *plugins.kind(AuditCheck)]
-    names = dict.fromkeys([*CORE_DISTRIBUTIONS, *(plugins.origin(component).split(" ")[0] for component in used)])
+    names = dict.fromkeys([*CORE_DISTRIBUTIONS, *(plugins.origin(component).split(" ")[0] for component in components)])
     versions = {"python": ".".join(map(str, sys.version_info[:3]))}
     for name in names:
         try:

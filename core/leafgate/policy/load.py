@@ -117,7 +117,7 @@ def policy_of(
     idle += waiver_problems(policy.waivers, policy.metrics, policy.approvals, policy.max_waiver_days)
     if idle:
         raise PolicyError.listing(idle)
-    if policy.plugins is not None and plugins.broken:  # otherwise its checks would silently not run
+    if policy.plugins is not None and plugins.broken:  # otherwise its metrics would silently check no claim
         raise InconclusiveError.listing(_broken(plugins))
     return Loaded(policy, plugins)
 

@@ -33,7 +33,7 @@ from attested import (
 from cases import more
 from command_line import Ended, leafgate
 from leafgate import __version__
-from leafgate.commands.attest.ed25519 import ED25519
+from leafgate.commands.attest.ed25519 import sign
 from leafgate.commands.attest.envelope import Envelope, seal
 from leafgate.commands.attest.inputs import ExpectedInputs
 from leafgate.commands.attest.verification import first_differing_path, verify_statements
@@ -176,7 +176,7 @@ def resigned(folder: Path, change: Callable[[list[dict[str, Any]]], Any]) -> End
     path = folder / "statements" / STATEMENTS
     lines = [json.loads(b64decode(json.loads(line)["payload"])) for line in path.read_text().splitlines()]
     change(lines)
-    signed = (seal(canonical(each), lambda message: ED25519.sign(message, private_pem())) for each in lines)
+    signed = (seal(canonical(each), lambda message: sign(message, private_pem())) for each in lines)
     path.write_bytes(b"".join(each.line() for each in signed))
     return verify(folder)
 
@@ -394,7 +394,7 @@ def refusal(folder: Path) -> str:
         option_prefix="--",
     )
     try:
-        verified = verify_statements(folder / "statements", ED25519, public_pem(), expected, None, ExpectedInputs())
+        verified = verify_statements(folder / "statements", public_pem(), expected, None, ExpectedInputs())
     except InvalidError as error:
         return str(error)
     return "" if verified.verdict == "pass" else f"the verdict is {verified.verdict}"
@@ -480,7 +480,7 @@ def test_what_is_no_file_of_statements_is_named(copied: Callable[[str], Path], c
 
 
 def test_an_envelope_is_written_in_one_way_alone() -> None:
-    sealed = seal(b"{}", lambda message: ED25519.sign(message, private_pem()))
+    sealed = seal(b"{}", lambda message: sign(message, private_pem()))
     assert isinstance(sealed, Envelope)
     assert sealed.line().endswith(b"\n")
-    assert sealed.line() == seal(b"{}", lambda message: ED25519.sign(message, private_pem())).line()
+    assert sealed.line() == seal(b"{}", lambda message: sign(message, private_pem())).line()

@@ -14,9 +14,6 @@ from leafgate import InconclusiveError, PolicyError
 from leafgate.api import (
     AtLeast,
     AttackModel,
-    AuditCheck,
-    CheckContext,
-    CheckFinding,
     Metric,
     PersonMetric,
     ReleaseMetric,
@@ -25,7 +22,7 @@ from leafgate.api import (
 )
 from leafgate.api.registry import Plugin, load_commands, offered_by
 from leafgate.app import load_plugins
-from leafgate.console.describe import explanation, plugin_lines, plugins_document
+from leafgate.console.describe import plugin_lines, plugins_document
 from leafgate.kernel.components import Component
 from leafgate.policy.load import policy_model, policy_of
 from standins import ORIGIN, Calm, Sizes, Stump, policy_document
@@ -119,32 +116,6 @@ class Limitless(Metric):
     direction = "at_least"
 
 
-class Veto(AuditCheck):
-    """Has no finding."""
-
-    use: Literal["veto"] = "veto"
-
-    threat_model = "none"
-    formula = "nothing"
-    source = "counting"
-    plain_failure = "the release must not be published"
-
-    def run(self, context: CheckContext) -> list[CheckFinding]:
-        return []
-
-
-class Choosy(Veto):
-    """A check that needs an option, which no policy could give it."""
-
-    words: tuple[str, ...]
-
-
-class Mute(Veto):
-    """A check of which the public would read nothing."""
-
-    plain_failure = " "
-
-
 @pytest.mark.parametrize(
     ("component", "said"),
     [
@@ -152,8 +123,6 @@ class Mute(Veto):
         (Loose, "use: Literal"),
         (Aimless, "direction"),
         (Limitless, "direction"),
-        (Choosy, "requires the option 'words'"),
-        (Mute, "needs `plain_failure`"),
     ],
 )
 def test_a_class_no_policy_could_use_breaks_its_plugin_alone(
@@ -211,40 +180,6 @@ def test_two_plugins_with_one_name_are_an_error_that_names_both(monkeypatch: pyt
     assert caught.value.exit_code == 2
 
 
-class SecondCalm(AuditCheck):
-    """A check with the name of an attack."""
-
-    use: Literal["calm"] = "calm"
-
-    plain_failure = "the release must not be published"
-
-
-def test_a_check_and_an_attack_with_one_name_are_an_error_that_names_both(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, Point("spies", offering(SecondCalm)), BASICS)
-    with pytest.raises(PolicyError, match="both offer 'calm'") as caught:
-        load_plugins().kind(AuditCheck)
-    assert f"{ORIGIN} (spies)" in str(caught.value)
-    assert "basics 1.0 (basics)" in str(caught.value)
-
-
-def test_a_check_is_listed_and_explained(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, Point("spies", offering(Veto)), BASICS)
-    found = load_plugins()
-    assert f"spies ({ORIGIN}): check veto\n" in plugin_lines(found)
-    offers = {each["name"]: each["offers"] for each in plugins_document(found)["plugins"]}
-    assert offers["spies"] == [{"kind": "check", "use": "veto"}]
-    page = explanation(found.by_name["veto"], ORIGIN)
-    assert page.startswith(f"veto: check of {ORIGIN}\n\nHas no finding.\n")
-    assert "Public reports state that it has a finding, and no reason.\n" in page
-    assert "Finding: the release must not be published\n" in page
-
-
-def test_no_policy_can_pick_a_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, Point("spies", offering(Veto)), BASICS)
-    with pytest.raises(PolicyError, match="attacks"):
-        policy_of(policy_document(attacks=[{"use": "calm"}, {"use": "veto"}]), Path())
-
-
 def test_components_are_found_by_kind_and_know_where_they_came_from(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, BASICS)
     found = load_plugins()
@@ -294,24 +229,8 @@ def test_after_a_broken_plugin_others_are_read_as_before(load: Load, said: str) 
 
 def test_a_hook_may_be_a_generator_and_have_another_name() -> None:
     made = module(attack_models=lambda: (each for each in [Calm]))
-    vars(made)["checks"] = hookimpl(specname="audit_checks")(lambda: [Veto])
-    assert offered_by(made)["offers"] == (Calm, Veto)
-
-
-@pytest.mark.parametrize(
-    ("load", "checks"),
-    [
-        (raising(ImportError("no solver here")), True),
-        (lambda: module(attack_models=lambda: 7), False),
-        (lambda: module(attack_models=lambda: 7, audit_checks=lambda: []), True),
-    ],
-    ids=["not imported", "no hook for checks", "a hook for checks"],
-)
-def test_a_broken_plugin_may_have_checks_unless_its_module_has_no_hook_for_them(
-    monkeypatch: pytest.MonkeyPatch, load: Load, checks: bool
-) -> None:
-    install(monkeypatch, Point("spies", load))
-    assert [plugin.may_check for plugin in load_plugins().broken] == [checks]
+    vars(made)["scores"] = hookimpl(specname="privacy_metrics")(lambda: [Sizes])
+    assert offered_by(made)["offers"] == (Calm, Sizes)
 
 
 def test_a_module_that_two_entry_points_name_is_loaded_by_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -385,7 +304,6 @@ MISTAKES: dict[str, tuple[str, type[Component], dict[str, Any], str]] = {
     ),
     "score with more": ("privacy_metrics", Sizes, {"score": lambda self, case, other: 0}, "`def score(self, case)`"),
     "build without rng": ("tree_builders", Stump, {"build": lambda self, table: 0}, "`def build(self, table, rng)`"),
-    "a check of nothing": ("audit_checks", AuditCheck, {"run": lambda self: [], "plain_failure": "x"}, "`def run(self"),
     "needs as a text": ("attack_models", Calm, {"needs": "people"}, "`needs` is a set of words, such as frozenset({"),
     "unknown need": ("attack_models", Calm, {"needs": {"luck"}}, "`needs` has 'luck', which is none of"),
     "unknown reads": ("attack_models", Calm, {"reads": {"rough"}}, "`reads` has 'rough', which is none of bootstrap"),
@@ -406,13 +324,6 @@ def test_a_mistake_in_a_class_is_said_when_its_plugin_is_loaded(
     assert said in broken.problem
     assert "Odd" in broken.problem
     assert ORIGIN in "".join(plugin_lines(load_plugins()))
-
-
-def test_the_name_of_a_check_is_one_that_everybody_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    other = Point("other", lambda: module(privacy_metrics=lambda: {"veto": "nowhere:Veto []"}))
-    install(monkeypatch, Point("spies", offering(Veto)), other)
-    with pytest.raises(PolicyError, match="both offer 'veto'"):
-        load_plugins(only=()).kind(AuditCheck)
 
 
 @pytest.mark.parametrize("claim", ["", " [k]"])
@@ -452,12 +363,6 @@ def test_a_metric_that_is_offered_by_its_place_checks_the_claims_that_it_does_no
     install(monkeypatch, Point("spies", lambda: module(privacy_metrics=lambda: offers)))
     assert load_plugins(only=()).checkers("k") == ([ThirdPartyK] if found else [])
     assert ("another claim" in load_plugins().entries[0].problem) == (not found)  # said where all is imported
-
-
-def test_a_check_that_cannot_be_imported_makes_its_plugin_a_broken_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, Point("spies", lambda: module(audit_checks=lambda: {"veto": "spies_home:Gone"})))
-    (broken,) = load_plugins(only=()).broken
-    assert "spies_home" in broken.problem
 
 
 @pytest.mark.parametrize("claim", ["", " [k]"])

@@ -59,7 +59,7 @@ def test_a_policy_reads_as_it_is_written(tmp_path: Path) -> None:
             {"attacks.0.use": "x"},
             "attacks[0]",
             "nobody offers 'x'",
-            "installed: art, art_attribute, be_dr, conditioning, counting, csmia, distinguish, fredrikson, joint, "
+            "installed: be_dr, conditioning, counting, csmia, distinguish, fredrikson, joint, "
             "leaf_constraints, leaf_exclusion, likelihood, linking",
         ),
         ({"metrics.0.use": "l_anonymity"}, "metrics[0]", "nobody offers 'l_anonymity'", "k_anonymity"),

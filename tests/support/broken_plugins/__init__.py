@@ -2,7 +2,6 @@
 
 from broken_plugins.attacks import BROKEN_ATTACKS, ByLeaves, ByScores
 from broken_plugins.builders import BROKEN_BUILDERS, ByColumn
-from broken_plugins.checks import BROKEN_CHECKS, SmallTable
 from broken_plugins.metrics import BROKEN_METRICS, Doubt, MeanCertainty, Separation, ShownEpsilon
 
 __all__ = ["HONEST", "VIOLATION_TOLERANCE"]
@@ -15,9 +14,8 @@ HONEST = (
     Separation(at_most=0),
     ShownEpsilon(at_most=0),
     ByColumn(),
-    SmallTable(),
 )
-"""Two attacks, four metrics, a builder and a check that pass."""
+"""Two attacks, four metrics and a builder that pass."""
 
-BROKEN = (*BROKEN_ATTACKS, *BROKEN_METRICS, *BROKEN_BUILDERS, *BROKEN_CHECKS)
+BROKEN = (*BROKEN_ATTACKS, *BROKEN_METRICS, *BROKEN_BUILDERS)
 """Pairs: what is broken, and the check that must find it."""

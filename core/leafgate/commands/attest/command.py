@@ -11,20 +11,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leafgate.api.signers import BUNDLED_SIGNER
 from leafgate.console.options import AsOf, DataRoot, Org
 from leafgate.console.output import say
 from leafgate.errors import InvalidError
 from leafgate.session.results import FILES, REPORT, STATEMENTS
 
 if TYPE_CHECKING:
-    from leafgate.api.signers import Signed
+    from leafgate.commands.attest.ed25519 import Signed
     from leafgate.io.json import JsonDocument
     from leafgate.session.run import Session
 
 NO_FILES: Mapping[str, str] = MappingProxyType({})
 WITHOUT_DIGESTS = "statements of what is no pass have no digests unless they are attested with --with-digests"
-SignerName = Annotated[str, typer.Option("--signer", metavar="NAME", help="The signer: ed25519, or one of a plugin.")]
 
 
 def attest(
@@ -49,11 +47,10 @@ def attest(
             metavar="TIME", help="When the audit ended, 2026-11-22T08:00:00Z; default: the report's own time."
         ),
     ] = None,
-    signer: SignerName = BUNDLED_SIGNER,
 ) -> int:
     """Write signed statements about a public report, and end as its verdict says."""
+    from leafgate.commands.attest import ed25519
     from leafgate.commands.attest.keys import private_key
-    from leafgate.commands.attest.signing import chosen_signer, signed_by
     from leafgate.commands.attest.statements import is_time, time_of
     from leafgate.disclosure.stored import parse_report, report_bytes
     from leafgate.io.files import clear_file
@@ -70,7 +67,7 @@ def attest(
     _, lapsed = ExpectedRun(release=release, file=file, option_prefix="--").judged(report, stored)
     if lapsed:
         raise InvalidError(lapsed[0], place=str(stored), remedy="audit again, and attest the new report")
-    sign = partial(signed_by, chosen_signer(signer), private_key=private_key(key, key_command))
+    sign = partial(ed25519.sign, private_key=private_key(key, key_command))
     ended = time_of(stored.stat().st_mtime) if time is None else time
     written = write_statements(out, report, content, sign, ended, place=str(stored), with_digests=with_digests)
     say(written)
@@ -140,14 +137,13 @@ def signing(key: Path, out: Path | None, *, public: bool) -> Callable[[bytes], S
     Raises:
         InvalidError: it is no private key, or there will be no public report in a folder.
     """
-    from leafgate.commands.attest.ed25519 import ED25519
+    from leafgate.commands.attest import ed25519
     from leafgate.commands.attest.keys import private_key
-    from leafgate.commands.attest.signing import signed_by
 
     if out is None or not public:
         message = "statements are made of a public report in a folder"
         raise InvalidError(message, place="--attest", remedy="add --out, and leave out --audience auditor")
-    sign = partial(signed_by, ED25519, private_key=private_key(key, None))
+    sign = partial(ed25519.sign, private_key=private_key(key, None))
     sign(b"")
     return sign
 
@@ -193,12 +189,10 @@ def verify(
         str | None, typer.Option(metavar="VERSION", help="Refuse audits of an older version of leafgate.")
     ] = None,
     as_of: AsOf = None,
-    signer: SignerName = BUNDLED_SIGNER,
 ) -> int:
     """Verify signed statements without the data, and end as their verdict says on this day."""
     from leafgate.commands.attest.inputs import ExpectedInputs
     from leafgate.commands.attest.keys import key_of_file
-    from leafgate.commands.attest.signing import chosen_signer
     from leafgate.commands.attest.verification import verify_statements
     from leafgate.disclosure.text import quoted_name
     from leafgate.kernel.findings import EXIT_CODES
@@ -216,7 +210,7 @@ def verify(
     )
     inputs = ExpectedInputs(data=data, test=test, ledger=ledger)
     public = key_of_file(key, "--key")
-    verified = verify_statements(folder, chosen_signer(signer), public, expected, least_version, inputs)
+    verified = verify_statements(folder, public, expected, least_version, inputs)
     for line in verified.lapsed:
         say(f"leafgate: {line}", err=True)
     if policy is None or (release is None and file is None):

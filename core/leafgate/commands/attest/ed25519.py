@@ -1,23 +1,43 @@
-"""The bundled signer: Ed25519 by securesystemslib. Private keys are PKCS#8, public ones SPKI or certificates, in PEM.
+"""Ed25519 signatures by securesystemslib. Private keys are PKCS#8, public ones SPKI or certificates, in PEM.
 
 Source: RFC 8032. Key identifiers are those of securesystemslib, so that its users find the key by them.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import date
+from importlib import import_module
 from typing import Any
 
-from leafgate.api.signers import BUNDLED_SIGNER, Signed, Signer, VerificationKey
 from leafgate.errors import InvalidError
-from leafgate.lazy_loading import optional_module, require_installed
+from leafgate.lazy_loading import require_installed
 
 EXTRA = "sign"
 """The extra of leafgate that installs what this needs."""
+KEY_TYPE = "ed25519"
+"""What securesystemslib calls the kind of key."""
 MAKE_KEY = "make one: openssl genpkey -algorithm ed25519 -out private.pem"
 MAKE_PUBLIC = "make it of the private key: openssl pkey -in private.pem -pubout -out public.pem"
 PRIVATE = b"PRIVATE KEY-----"
 CERTIFICATE = b"-----BEGIN CERTIFICATE-----"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signed:
+    """A signature, and the identifier of the public key that verifies it."""
+
+    keyid: str
+    signature: bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerificationKey:
+    """What is known of a public key: its identifier, and the first and the last day, in UTC, on which it counts."""
+
+    keyid: str
+    first_day: date | None = None
+    last_day: date | None = None
 
 
 def sign(message: bytes, private_key: bytes) -> Signed:
@@ -28,7 +48,7 @@ def sign(message: bytes, private_key: bytes) -> Signed:
         signature = library.CryptoSigner(key).sign(message)
     except ValueError:
         raise InvalidError("is no Ed25519 key", place="key", remedy=MAKE_KEY) from None
-    if library.SSlibKey.from_crypto(key.public_key()).keytype != BUNDLED_SIGNER:
+    if library.SSlibKey.from_crypto(key.public_key()).keytype != KEY_TYPE:
         raise InvalidError("is no Ed25519 key", place="key", remedy=MAKE_KEY)
     return Signed(keyid=signature.keyid, signature=bytes.fromhex(signature.signature))
 
@@ -36,7 +56,7 @@ def sign(message: bytes, private_key: bytes) -> Signed:
 def verify(message: bytes, signature: bytes, public_key: bytes) -> bool:
     """Is the signature of this message, by the public key in PEM?"""
     library, key = _library(), _public(public_key)[0]
-    exceptions = optional_module("securesystemslib.exceptions", "securesystemslib", EXTRA)
+    exceptions = import_module("securesystemslib.exceptions")
     try:
         key.verify_signature(library.Signature(key.keyid, signature.hex()), message)
     except exceptions.UnverifiedSignatureError:
@@ -53,12 +73,12 @@ def public_key(content: bytes) -> VerificationKey:
 def _library() -> Any:
     """The module of securesystemslib with keys and signers; InconclusiveError where it is not installed."""
     for module in ("securesystemslib", "cryptography"):
-        require_installed(module, f"the signer {BUNDLED_SIGNER}", module, EXTRA)
-    return optional_module("securesystemslib.signer", "securesystemslib", EXTRA)
+        require_installed(module, "signing", module, EXTRA)
+    return import_module("securesystemslib.signer")
 
 
 def _cryptography(module: str) -> Any:
-    return optional_module(f"cryptography.{module}", "cryptography", EXTRA)
+    return import_module(f"cryptography.{module}")
 
 
 def _private(content: bytes) -> Any:
@@ -90,10 +110,6 @@ def _public(content: bytes) -> tuple[Any, tuple[date | None, date | None]]:
         found = library.SSlibKey.from_crypto(key)
     except (ValueError, _cryptography("exceptions").UnsupportedAlgorithm):
         raise InvalidError("is no public key in PEM", place="key", remedy=MAKE_PUBLIC) from None
-    if found.keytype != BUNDLED_SIGNER:
+    if found.keytype != KEY_TYPE:
         raise InvalidError("is no Ed25519 key", place="key", remedy=MAKE_KEY)
     return found, days
-
-
-ED25519 = Signer(name=BUNDLED_SIGNER, sign=sign, verify=verify, public_key=public_key)
-"""Signs with Ed25519 keys in PEM."""

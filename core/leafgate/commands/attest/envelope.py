@@ -10,7 +10,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from leafgate.api.signers import Signed
+from leafgate.commands.attest.ed25519 import Signed
 from leafgate.errors import ReportError
 from leafgate.io.json import canonical, parse_json
 

@@ -16,7 +16,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from leafgate.api.signers import Signer, VerificationKey
+from leafgate.commands.attest import ed25519
+from leafgate.commands.attest.ed25519 import VerificationKey
 from leafgate.commands.attest.envelope import (
     MAX_BYTES,
     Envelope,
@@ -26,7 +27,6 @@ from leafgate.commands.attest.envelope import (
 )
 from leafgate.commands.attest.inputs import ExpectedInputs, input_problems
 from leafgate.commands.attest.predicate import PREDICATE_TYPE, AuditPredicate, audit_predicate
-from leafgate.commands.attest.signing import is_signed, key_of
 from leafgate.commands.attest.statements import NAMES, SVR, is_time, payload, statements
 from leafgate.disclosure.stored import parse_report, report_bytes
 from leafgate.errors import DocumentPath, InvalidError, Problem, ReportError, format_path, plain
@@ -81,7 +81,6 @@ class Line:
 
 def verify_statements(
     folder: Path,
-    signer: Signer,
     public_key: bytes,
     expected: ExpectedRun,
     least_version: str | None,
@@ -91,7 +90,6 @@ def verify_statements(
 
     Args:
         folder: has the statements; a public report beside them must be the one that they are made of.
-        signer: verifies the signatures.
         public_key: of the one who must have signed them.
         expected: what they must be about, and the day on which waivers and the key must be valid.
         least_version: of leafgate, by which the audit was made.
@@ -104,8 +102,8 @@ def verify_statements(
     content = read_bounded(path, MAX_BYTES, ReportError, str(path))
     if len(content) > MAX_BYTES:
         raise ReportError(f"is larger than {MAX_BYTES // 1024**2} MB", place=str(path))
-    key = key_of(signer, public_key)
-    lines = [_line(line, place, signer, key, public_key) for place, line in lines_of(content, str(path))]
+    key = ed25519.public_key(public_key)
+    lines = [_line(line, place, key, public_key) for place, line in lines_of(content, str(path))]
     predicate = _agreeing(lines, str(path))
     problems = [
         *_key_problems(key, expected.day(predicate.judged_on)),
@@ -122,13 +120,13 @@ def verify_statements(
     return Verified(predicate, judged["verdict"], lapsed, key.keyid)
 
 
-def _line(line: bytes, place: str, signer: Signer, key: VerificationKey, public_key: bytes) -> Line:
+def _line(line: bytes, place: str, key: VerificationKey, public_key: bytes) -> Line:
     try:
         envelope = parse_envelope(line, place)
     except ReportError as error:
         return Line(place, None, error.problems[0])
     message, signed = pre_authentication_encoding(envelope.payload), envelope.signed
-    valid = is_signed(signer, message, signed.signature, public_key)
+    valid = ed25519.verify(message, signed.signature, public_key)
     if signed.keyid != key.keyid:
         text = "was changed" if valid else f"is of another key; the given one is {key.keyid[:16]}"
         return Line(place, envelope, Problem(f"{place}: signatures[0].keyid", text, ATTEST_AGAIN))

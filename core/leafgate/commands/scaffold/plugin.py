@@ -16,7 +16,7 @@ from jinja2 import Environment, StrictUndefined
 from leafgate.api import InvalidError
 from leafgate.api.registry import Plugins
 
-Kind = Literal["attack", "metric", "builder", "check", "format", "source", "reader", "command"]
+Kind = Literal["attack", "metric", "builder", "format", "source", "reader", "command"]
 """What a new plugin may offer."""
 
 MAX_NAME = 50
@@ -29,7 +29,6 @@ MODULES: Mapping[Kind, str] = {
     "attack": "beliefs.py",
     "metric": "scores.py",
     "builder": "building.py",
-    "check": "rules.py",
     "format": "rendering.py",
     "source": "reading.py",
     "reader": "parsing.py",
@@ -41,7 +40,6 @@ CHECKS: Mapping[Kind, tuple[str, str]] = {
     "attack": ("conformance", "{name}()"),
     "metric": ("conformance", "{name}(at_least=0.1)"),
     "builder": ("conformance", "{name}()"),
-    "check": ("conformance", "{name}(), on=[RELIGION]"),
     "format": ("format_conformance", "{name}"),
     "source": ("source_conformance", "{name}(), write"),
     "reader": ("reader_conformance", "{name}, [STUMP]"),
@@ -49,14 +47,13 @@ CHECKS: Mapping[Kind, tuple[str, str]] = {
 }
 """The function of the conformance kit for each kind, and its arguments."""
 
-KIT: Mapping[Kind, str] = {"check": "Scenario", "reader": "KnownModel"}
+KIT: Mapping[Kind, str] = {"reader": "KnownModel"}
 """What the test of a kind needs of the conformance kit to describe what the component is tried on."""
 
 IMPORTS: Mapping[Kind, tuple[str, ...]] = {
     "attack": ("AdversaryKnowledge", "AttackModel", "Release", "SecretBelief"),
     "metric": ("AtLeast", "Example", "Metric", "Score", "ScoringContext"),
     "builder": ("Release", "Table", "TreeBuilder"),
-    "check": ("AuditCheck", "CheckContext", "CheckFinding"),
     "format": ("ReportFormat",),
     "source": ("DataSource", "SourceFile"),
     "reader": (),

@@ -91,10 +91,6 @@ def _remedies_of(
     metric = next((each for each in policy.metrics if each.called == finding.metric), None)
     if finding.id.startswith("guarantee:"):
         yield _about_claim(finding)
-    elif finding.is_of_check:
-        name = finding.use or finding.id
-        text = f"Correct what this check found in the release; `leafgate explain {name}` says what it looks for."
-        yield Remedy(action="advise", text=text)
     elif finding.passed is None:
         yield from _about_doubt(finding, metric, policy, plugins, failed)
     elif is_of_several_releases(finding, policy):

@@ -1,13 +1,16 @@
-"""Attacks of other libraries: SACRO-ML and the Adversarial Robustness Toolbox (ART), where they are installed."""
+"""SACRO-ML and the Adversarial Robustness Toolbox (ART), where they are installed, and what all their attacks share."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from importlib import import_module
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from leafgate.api import lazy, optional_module
+from leafgate.api import InconclusiveError, lazy
 from leafgate_plugins.inference.game import Answers
 
 if TYPE_CHECKING:
@@ -27,12 +30,21 @@ DISTRIBUTIONS = {"sacroml": "sacroml", "art": "adversarial-robustness-toolbox"}
 
 def sacroml(module: str) -> Any:
     """A module of SACRO-ML; InconclusiveError where it is not installed."""
-    return optional_module(f"sacroml.{module}", "SACRO-ML", "sacroml")
+    return _module(f"sacroml.{module}")
 
 
 def art(module: str) -> Any:
     """A module of ART; InconclusiveError where it is not installed."""
-    return optional_module(f"art.{module}", "Adversarial Robustness Toolbox", "art", folder_variable="ART_DATA_PATH")
+    os.environ.setdefault("ART_DATA_PATH", os.path.join(gettempdir(), "art"))
+    return _module(f"art.{module}")
+
+
+def _module(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        distribution = DISTRIBUTIONS[name.partition(".")[0]]
+        raise InconclusiveError(f"{name} is not installed", remedy=f"install {distribution}") from None
 
 
 def name_and_version(library: Literal["sacroml", "art"]) -> str:

@@ -29,7 +29,7 @@ from leafgate_plugins.inference.game import Answers, answers_about, candidates_o
 from leafgate_plugins.inference.membership.planted import Scorer, planted_in_answers
 from leafgate_plugins.inference.membership.score_attacks import ShadowAttack
 from leafgate_plugins.inference.membership.shadows import ShadowModels
-from leafgate_plugins.inference.peers import ArtClassifier, art, by_name, name_and_version, sacroml, seed_classifier
+from peer_libraries import ArtClassifier, art, by_name, name_and_version, sacroml, seed_classifier
 
 if TYPE_CHECKING:
     import numpy as np

@@ -23,7 +23,6 @@ from leafgate.api import (
     Targets,
     lazy,
     leaves,
-    require_installed,
 )
 from leafgate_plugins.inference.attributes.targets import (
     InputAttack,
@@ -38,7 +37,7 @@ from leafgate_plugins.inference.attributes.targets import (
     value_shares,
 )
 from leafgate_plugins.inference.game import Answers, coins
-from leafgate_plugins.inference.peers import ArtClassifier, art, by_name, name_and_version, sacroml, seed_classifier
+from peer_libraries import ArtClassifier, art, by_name, name_and_version, sacroml, seed_classifier
 
 if TYPE_CHECKING:
     import numpy as np
@@ -167,7 +166,6 @@ class ArtAttribute(PeerAttack):
         facts: dict[str, Any] = {"attack": self.attack}
         if self.attack != "lifestyle":
             require_class(targets, known.schema)
-        require_installed("sklearn", "art_attribute", "scikit-learn", "sklearn")
         attacks = art("attacks.inference.attribute_inference")
         answers = by_name(answers_by_value(source, targets, known.schema, known.seed), known.schema.classes)
         facts["peer"] = name_and_version("art")
