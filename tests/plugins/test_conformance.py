@@ -8,10 +8,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from kit_scenarios import ON
-from leafgate.api import AttackModel, DataSource, Metric
+from kit_scenarios import ON, worked_case
+from leafgate.api import AttackModel, DataSource, Example, Metric
 from leafgate.api.registry import use_of
 from leafgate.app import load_plugins, serialize
 from leafgate.kernel.components import Component
@@ -74,7 +75,6 @@ SHAPE = {"sees_a_leak": "it scores the shape of trees, which beside shared numbe
 CONTRADICTED = "it learns from auxiliary people, who in the kit contradict what leaves tell of people of the table"
 EXPECTED: dict[tuple[str, int], dict[str, str]] = {
     ("class_disclosure", 0): SHAPE,
-    ("smallest_leaf", 0): SHAPE,
     ("leave_one_out", 0): {"sees_a_leak": "it trains models of its own, which beside shared numbers have no noise"},
     ("file_disclosure", 0): {"sees_a_leak": "it scores what a file discloses, and the kit's releases come from none"},
     ("distinguish", 1): {
@@ -148,6 +148,21 @@ def test_everything_that_is_bundled_is_checked() -> None:
     assert len(bundled) >= 40
     assert bundled == {param.values[0].plugin for param in every_check()} & bundled
     assert set(OPTIONS) <= bundled
+
+
+EXAMPLES = [
+    pytest.param(kind, example, id=f"{use_of(kind)} {number}")
+    for kind in PLUGINS.kind(Metric)
+    for number, example in enumerate(kind.examples)
+]
+
+
+@pytest.mark.parametrize(("kind", "example"), EXAMPLES)
+def test_the_examples_that_explain_shows_score_what_they_say(kind: type[Metric], example: Example) -> None:
+    case = worked_case(example)
+    (row,) = np.flatnonzero(case.table.codes("who") == 0)[:1]
+    metric: Any = made(kind, **example.options)
+    assert metric.score(case).people[row] == pytest.approx(example.score, rel=1e-9, abs=1e-9)
 
 
 def test_every_bundled_metric_says_in_plain_words_what_its_broken_limit_means() -> None:

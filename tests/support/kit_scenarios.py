@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -10,7 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leafgate.api import Column, Leaf, NumericSplit, Release, Table
+from leafgate.api import Column, Example, Leaf, NumericSplit, Release, Table
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import records_of_cells
 from leafgate.kernel import belief as beliefs
 from leafgate.kernel.components import TreeBuilder
@@ -219,6 +221,39 @@ def claimed_case(learned: float, change: Change = unchanged) -> ScoringContext:
     """A release that claims differential privacy, and the builder that made it."""
     case = release_case(LAPLACE, learned, change)
     return replace(case, builder=OneShot(use=str(case.release.builder["use"])))
+
+
+def worked_case(example: Example) -> ScoringContext:
+    """The example's group beside the others, and an adversary who knows each group's shares, or what is said."""
+    domain = list(example.everyone)
+    group = [example.group.get(value, 0) for value in domain]
+    others = [example.everyone[value] - mine for value, mine in zip(domain, group, strict=True)]
+    several = [counts for counts in (group, others) if any(counts)]
+    who = Column("who", frozenset({"quasi_identifier"}), values=("the group", "the others")[: len(several)])
+    secret = Column("secret", frozenset({"sensitive"}), values=tuple(domain), ordered=True)
+    counted = {cells: n for cells, n in zip(product(who.domain, domain), np.ravel(several).tolist(), strict=True) if n}
+    table = table_of((who, secret), list(counted), list(counted.values()))
+    outside = None
+    if example.population is not None:
+        inside = [example.population, *(sum(counts) for counts in several[1:])]
+        outside = table_of((who,), [(name,) for name in who.domain], inside)
+    shares = pd.DataFrame([np.array(counts) / sum(counts) for counts in several], columns=domain)
+
+    def with_first(said: Mapping[str, float] | None) -> pd.DataFrame:
+        changed = shares.copy()
+        changed.iloc[0] = shares.iloc[0] if said is None else [said.get(str(value), 0.0) for value in domain]
+        return changed
+
+    groups = np.arange(len(several))
+    belief = beliefs.SecretBelief(
+        "secret",
+        with_first(example.believed),
+        equivalence_class=groups,
+        population_groups=None if outside is None else groups,
+        prior=None if example.prior is None else with_first(example.prior),
+    )
+    known = grant_knowledge(table, population=outside)
+    return ScoringContext(table, None, Release({}, table.schema), known, belief)
 
 
 NOISES = (NOISE, NOISE_AND_TREE)

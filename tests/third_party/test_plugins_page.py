@@ -20,7 +20,7 @@ from leafgate.algorithms.consistency import inconsistent_leaves
 from leafgate.api import Release, TreeBuilder, registry
 from leafgate.api.hookspecs import GROUP
 from leafgate.app import ExitCode, serialize
-from leafgate.testing import check_builder, conformance
+from leafgate.testing import conformance
 from mortgage import mortgage
 from survey import survey
 
@@ -89,7 +89,7 @@ def test_the_shortest_plugin_is_audited_with_as_a_file_and_as_functions(
     head = (tmp_path / "written" / "policy.yaml").read_text().partition("\n")[0]
     assert head.endswith("leafgate audit policy.yaml --plugin FILE.py, with the file of its own attacks and metrics")
     checks = {check.name: check for check in conformance(module.majority())}
-    for name in ("believes", "explains_itself", "light_face", "repeats", "repeats_elsewhere"):
+    for name in ("works", "runs_apart", "any_row_order", "tells_nobody"):
         checks[name]()
 
 
@@ -131,7 +131,8 @@ def test_the_builder_of_the_page_makes_a_release_that_counts_the_table(stump: Tr
 
 
 def test_the_builder_of_the_page_conforms(stump: TreeBuilder) -> None:
-    assert set(check_builder(stump)) == {"accounts"}  # it promises nothing
+    for check in conformance(stump):
+        check()
 
 
 def test_the_test_of_the_tutorial_passes_with_five_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
