@@ -18,12 +18,11 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-TESTS = Path(__file__).resolve().parents[1]
-sys.path.append(str(TESTS / "support"))
-
 from leafgate.reports import FORMATS
 from leafgate.testing import Check, KnownException, format_conformance, reader_conformance
 
+TESTS = Path(__file__).resolve().parents[1]
+sys.path.append(str(TESTS / "support"))
 Found = Iterator[tuple[str, Any]]
 
 

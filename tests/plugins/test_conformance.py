@@ -153,7 +153,7 @@ def test_everything_that_is_bundled_is_checked() -> None:
 EXAMPLES = [
     pytest.param(kind, example, id=f"{use_of(kind)} {number}")
     for kind in PLUGINS.kind(Metric)
-    for number, example in enumerate(kind.examples)
+    for number, example in enumerate(vars(kind).get("examples", ()))
 ]
 
 

@@ -127,8 +127,8 @@ def runs_apart(subject: Any) -> None:
 
     It draws from the `rng` that it is given, or from `known.seed`, and reads no clock; a builder states in `randomness`
     where it draws from. It copies before it writes into an input, and puts back what it changes of the process: random
-    numbers, the environment, the working directory, what numpy does about errors. It opens no connection and resolves no
-    host name: what is audited must not leave the machine.
+    numbers, the environment, the working directory, what numpy does about errors. It opens no connection and resolves
+    no host name: what is audited must not leave the machine.
     """
     seed = 1 if getattr(subject.component, "randomness", "") == "none" else 0
     for case, _, output in subject.accepted:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,7 +19,7 @@ from leafgate.kernel import knowledge
 from leafgate.kernel.context import Observation, ScoringContext
 from leafgate.kernel.metrics import Metric, PersonMetric
 from leafgate.testing import scenarios
-from leafgate.testing.check import STRANGERS, guarded, named, refuse_if, skip_if
+from leafgate.testing.check import STRANGERS, Relation, guarded, named, refuse_if, skip_if
 from leafgate.testing.components import COMPONENTS, Subject, public, same
 from leafgate.testing.scenarios import Change, Scenario, World
 
@@ -207,7 +207,7 @@ def scores_what_it_declares(subject: MetricSubject) -> None:
         refuse_if(wrong, "it is `groups_only` and reads `case.posterior`, or is not and scores something else")
 
 
-METRICS = {
+METRICS: Mapping[str, Relation] = {
     **COMPONENTS,
     **named(sees_a_leak, counts_people, publishes_no_counts, says_who_moves_it, scores_what_it_declares),
 }
