@@ -37,7 +37,7 @@ PLANTED = "planted-7319-cell"
 TEXTS = ("007", "1e5", "=1+1", 'a "b", c', " padded ", "NULL", "nan", "twice", "twice")
 """Cells that a source may take for something else, or for one."""
 BEYOND_BYTES = ("exec", "open", "os.system", "pickle.find_class", "subprocess.Popen", *NETWORK)
-OTHERS = (b"", b"{}", b"age,sex\n37,f\n", b'{"format":"leafgate/release/1",', b"tree\nversion=v4\n", b"<?xml ")
+OTHERS = (b"", b"{}", b"age,sex\n37,f\n", b'{"format":"leafgate/release/1",', b"\x89PNG\r\n", b"<?xml ")
 """How files of other formats begin."""
 
 
