@@ -28,6 +28,7 @@ from leafgate.kernel.findings import VisibleTo
 from leafgate.kernel.metrics import Metric
 from leafgate.testing.components import text_of
 from leafgate.testing.metrics import candidates_case, people_case
+from leafgate.testing.scenarios import full_tree_release
 
 SECRET = "illness"
 POSTERIOR, PRIOR, COMPOSITION, PEOPLE, SCORED, OVERALL, TRUTH, NUMBERS, SIZES, MEMBERSHIP, TABLES = Observation
@@ -50,7 +51,9 @@ READS_SECRETS = {
 
 
 def a_case(scored: Any = "derived") -> ScoringContext:
-    return replace(people_case(0.5), scored=scored, observed=set())
+    """A tree that asks for a private column."""
+    case = people_case(0.5)
+    return replace(case, release=full_tree_release(case.table, "much"), scored=scored, observed=set())
 
 
 def with_other_secrets(case: ScoringContext) -> ScoringContext:
