@@ -269,5 +269,9 @@ def counts_truly(subject: BuilderSubject) -> None:
     skip_if(not exact, "it does not say that its numbers count exactly")
 
 
-BUILDERS = {**COMPONENTS, "counts_people": partial(same_when, scenarios.written_out), **named(counts_truly)}
+BUILDERS: Mapping[str, Relation] = {
+    **COMPONENTS,
+    "counts_people": partial(same_when, scenarios.written_out),
+    **named(counts_truly),
+}
 """The relations of builders, by name."""
