@@ -179,7 +179,7 @@ def test_exported_names_are_those_of_the_module_and_their_homes() -> None:
     names = exported_names("leafgate.api")
     assert names["Metric"] == "leafgate.kernel.metrics"
     assert exported_names("leafgate.readers")["TreeIR"] == "leafgate.ir.model"
-    assert exported_names("leafgate.testing")["check_reader"] == "leafgate.testing"
+    assert exported_names("leafgate.testing")["reader_conformance"] == "leafgate.testing"
     assert "route" in exported_names("leafgate.algorithms.routing")
 
 

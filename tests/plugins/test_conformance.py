@@ -11,19 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from leafgate import Release, Table
-from leafgate.api import AttackModel, DataSource, Metric
+from kit_scenarios import ON, worked_case
+from leafgate.api import AttackModel, DataSource, Example, Metric
 from leafgate.api.registry import use_of
 from leafgate.app import load_plugins, serialize
 from leafgate.kernel.components import Component
+from leafgate.kernel.release import BuildResult
 from leafgate.processes import limited_call
-from leafgate.testing import Check, Scenario, conformance
-from leafgate.testing.sandbox import canonical_text
-from leafgate.testing.scenarios import SETTINGS
-from leafgate.testing.scenarios.releases import DisclosureLevel
-from leafgate.testing.scenarios.tables import survey
-from leafgate.testing.subjects import MANY, AttackSubject
-from leafgate_plugins.dp_random_trees.options import DpLaplaceTrees
+from leafgate.testing import Check, conformance
+from leafgate.testing.attacks import AttackSubject
+from leafgate.testing.components import MANY, text_of
+from leafgate.testing.scenarios import unchanged
 
 pytestmark = pytest.mark.thorough
 
@@ -76,12 +74,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
 SHAPE = {"sees_a_leak": "it scores the shape of trees, which beside shared numbers is the same whatever the noise"}
 CONTRADICTED = "it learns from auxiliary people, who in the kit contradict what leaves tell of people of the table"
 EXPECTED: dict[tuple[str, int], dict[str, str]] = {
-    ("beta_likeness", 1): {
-        "certainty_is_worst": "by its definition enhanced likeness ends at -ln of the overall share"
-    },
     ("class_disclosure", 0): SHAPE,
-    ("smallest_leaf", 0): SHAPE,
-    ("leave_one_out", 0): {"sees_a_leak": "it trains models of its own, which beside shared numbers have no noise"},
     ("file_disclosure", 0): {"sees_a_leak": "it scores what a file discloses, and the kit's releases come from none"},
     ("distinguish", 1): {
         "catches_a_leak": "one run needs many made-up people, each counted apart; the kit's counts one"
@@ -95,22 +88,15 @@ EXPECTED: dict[tuple[str, int], dict[str, str]] = {
 """By name, and by which of its options: checks that fail for a reason."""
 
 SLOW = {"counting", "maxent", "downgrading", "dp_laplace_trees", "dp_random_trees", "mondrian", "tds"}
-"""What takes long: options beyond the first are checked with the slow tests, as is `repeats_elsewhere` of any other."""
+"""What takes long: options beyond the first are checked with the slow tests."""
 
 PLUGINS = load_plugins()
 
 
-def _laplace(table: Table, telling: DisclosureLevel) -> Release:
-    """Noisy trees, the noise hardly any or overwhelming."""
-    builder = DpLaplaceTrees(trees=2, depth=1, scale=0.1 if telling == "much" else 1e6)
-    return builder.build(table, np.random.default_rng(0))
-
-
-ON = {"differential_privacy": (Scenario("trees with noise", lambda telling: survey(), _laplace),)}
-
-
 FOLDER = tempfile.TemporaryDirectory()
-(Path(FOLDER.name) / "release.json").write_bytes(serialize(SETTINGS[0].release(survey(MANY), "much")).content)
+(Path(FOLDER.name) / "release.json").write_bytes(
+    serialize(BuildResult.of(MANY.release(MANY.table("much"), "much"))).content
+)
 OPTIONS["published"] = ({"path": "release.json"},)
 
 
@@ -132,14 +118,13 @@ def every_check() -> list[Any]:
             component = made(kind, **options)
             checks = conformance(component, on=ON.get(use, ()), expected=EXPECTED.get((use, number)))
             for check in checks:
-                later = number and (use in SLOW or check.name == "repeats_elsewhere")
-                marks = [pytest.mark.slow] if later else []
+                marks = [pytest.mark.slow] if number and use in SLOW else []
                 found.append(pytest.param(check, id=f"{check}{number or ''}", marks=marks))
     return found
 
 
 @pytest.mark.parametrize("check", every_check())
-def test_it_conforms(check: Check[Any]) -> None:
+def test_it_conforms(check: Check) -> None:
     """A check that finds a mistake raises NonConformance; one that finds none returns."""
     check()
 
@@ -152,16 +137,31 @@ ATTACKS = [made(kind, **OPTIONS.get(use_of(kind), ({},))[0]) for kind in PLUGINS
 def test_an_attack_believes_the_same_in_a_process_that_is_limited_in_time(attack: AttackModel) -> None:
     subject = AttackSubject(attack)
     _, setting, believed = next(iter(subject.accepted))
-    limited = limited_call(lambda: subject.run(subject.open(setting)), 600.0)
-    assert canonical_text(limited) == canonical_text(believed)
+    limited = limited_call(lambda: subject.run(subject.open(setting, unchanged)), 600.0)
+    assert text_of(limited) == text_of(believed)
 
 
 def test_everything_that_is_bundled_is_checked() -> None:
     offers = [each for plugin in PLUGINS.entries if plugin.distribution == "leafgate" for each in plugin.offers]
     bundled = {each.use for each in offers if each.hook != "data_sources"}
     assert len(bundled) >= 40
-    assert bundled == {param.values[0].component.use for param in every_check()} & bundled
+    assert bundled == {param.values[0].plugin for param in every_check()} & bundled
     assert set(OPTIONS) <= bundled
+
+
+EXAMPLES = [
+    pytest.param(kind, example, id=f"{use_of(kind)} {number}")
+    for kind in PLUGINS.kind(Metric)
+    for number, example in enumerate(vars(kind).get("examples", ()))
+]
+
+
+@pytest.mark.parametrize(("kind", "example"), EXAMPLES)
+def test_the_examples_that_explain_shows_score_what_they_say(kind: type[Metric], example: Example) -> None:
+    case = worked_case(example)
+    (row,) = np.flatnonzero(case.table.codes("who") == 0)[:1]
+    metric: Any = made(kind, **example.options)
+    assert metric.score(case).people[row] == pytest.approx(example.score, rel=1e-9, abs=1e-9)
 
 
 def test_every_bundled_metric_says_in_plain_words_what_its_broken_limit_means() -> None:

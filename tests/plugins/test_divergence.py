@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import entropy
 
+from kit_scenarios import cells_case
 from leafgate.api import (
     AdversaryKnowledge,
     AttackModel,
@@ -33,7 +34,6 @@ from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.findings import Finding, Report
 from leafgate.kernel.tables import Tables
 from leafgate.policy.load import policy_model
-from leafgate.testing.scenarios.contexts import cells_case
 from leafgate_plugins.divergence.metrics import Divergence, Gain
 from random_tables import categorical, table_of
 from scoring import scores_of_people
@@ -365,5 +365,5 @@ def test_own_records_of_an_attack_are_found_by_their_public_cells() -> None:
 
 
 def test_cells_of_single_records_are_no_public_records() -> None:
-    assert len(cells_case("everything").table.public[0]) < len(cells_case("everything").table)
+    assert len(cells_case(1.0).table.public[0]) < len(cells_case(1.0).table)
     assert Divergence.judges == {SecretBelief}

@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+import unittest
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -20,7 +21,7 @@ from leafgate.algorithms.consistency import inconsistent_leaves
 from leafgate.api import Release, TreeBuilder, registry
 from leafgate.api.hookspecs import GROUP
 from leafgate.app import ExitCode, serialize
-from leafgate.testing import check_builder, conformance
+from leafgate.testing import conformance
 from mortgage import mortgage
 from survey import survey
 
@@ -89,7 +90,7 @@ def test_the_shortest_plugin_is_audited_with_as_a_file_and_as_functions(
     head = (tmp_path / "written" / "policy.yaml").read_text().partition("\n")[0]
     assert head.endswith("leafgate audit policy.yaml --plugin FILE.py, with the file of its own attacks and metrics")
     checks = {check.name: check for check in conformance(module.majority())}
-    for name in ("believes", "explains_itself", "light_face", "repeats", "repeats_elsewhere"):
+    for name in ("works", "runs_apart", "any_row_order", "tells_nobody"):
         checks[name]()
 
 
@@ -131,18 +132,19 @@ def test_the_builder_of_the_page_makes_a_release_that_counts_the_table(stump: Tr
 
 
 def test_the_builder_of_the_page_conforms(stump: TreeBuilder) -> None:
-    assert set(check_builder(stump)) == {"accounts"}  # it promises nothing
+    for check in conformance(stump):
+        check()
 
 
-def test_the_test_of_the_tutorial_passes_with_five_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_test_of_the_tutorial_passes_with_three_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(PACKAGE)
     tested = module_of_the_page("KNOWS_NOBODY = ", tmp_path, monkeypatch)
     skipped = {}
     for check in tested.CHECKS:
         try:
             tested.test_it_conforms(check)
-        except pytest.skip.Exception as reason:
+        except unittest.SkipTest as reason:
             skipped[str(check)] = str(reason)
-    assert len(skipped) == 5, skipped
+    assert len(skipped) == 3, skipped
     assert any("the adversary knows nobody" in reason for reason in skipped.values())
-    assert "All pass, and five are skipped" in TUTORIAL
+    assert "All pass, and three are skipped" in TUTORIAL

@@ -20,7 +20,7 @@ import yaml
 
 from command_line import leafgate
 from leafgate.api import ReportFormat
-from leafgate.testing import check_format
+from leafgate.testing import format_conformance
 from stranger import install
 from survey import survey
 
@@ -92,7 +92,8 @@ def test_it_is_listed(stranger: Any) -> None:
 def test_it_conforms(stranger: Any) -> None:
     stranger()
     offered: ReportFormat = import_module("acme_csv").CSV
-    assert check_format(offered) == {}
+    for check in format_conformance(offered):
+        check()
 
 
 @pytest.mark.parametrize("words", [["--nonsense"], ["--to", "csw"], []], ids=["wrong option", "wrong format", "none"])

@@ -43,9 +43,8 @@ CHECKS: Mapping[Kind, tuple[str, str]] = {
     "format": ("format_conformance", "{name}"),
     "source": ("source_conformance", "{name}(), write"),
     "reader": ("reader_conformance", "{name}, [STUMP]"),
-    "command": ("plugin_conformance", '"{module}"'),
 }
-"""The function of the conformance kit for each kind, and its arguments."""
+"""The function of the conformance kit for each kind that it checks, and its arguments."""
 
 KIT: Mapping[Kind, str] = {"reader": "KnownModel"}
 """What the test of a kind needs of the conformance kit to describe what the component is tried on."""
@@ -160,6 +159,7 @@ def _render(template: str, newcomer: Newcomer) -> str:
     )
     text = (resources.files("leafgate.commands.scaffold") / "templates" / f"{template}.j2").read_text(encoding="utf-8")
     imports = {"hookimpl", *(name for kind in kinds for name in IMPORTS[kind])}
+    checked = [kind for kind in kinds if kind in CHECKS]
     return environment.from_string(text).render(
         module=newcomer.module,
         distribution=newcomer.distribution,
@@ -168,9 +168,6 @@ def _render(template: str, newcomer: Newcomer) -> str:
         has=lambda *wanted: not set(kinds).isdisjoint(wanted),
         imports=sorted(imports, key=lambda name: (name[0].islower(), name)),
         imported_classes=", ".join(sorted(class_names.values())),
-        kit=["Check", *(KIT[kind] for kind in kinds if kind in KIT), *sorted({CHECKS[kind][0] for kind in kinds})],
-        checks=", ".join(
-            f"*{CHECKS[kind][0]}({CHECKS[kind][1].format(name=class_names[kind], module=newcomer.module)})"
-            for kind in kinds
-        ),
+        kit=["Check", *(KIT[kind] for kind in checked if kind in KIT), *sorted({CHECKS[kind][0] for kind in checked})],
+        checks=", ".join(f"*{CHECKS[kind][0]}({CHECKS[kind][1].format(name=class_names[kind])})" for kind in checked),
     )
