@@ -18,7 +18,8 @@ from leafgate.app import load_plugins, serialize
 from leafgate.kernel.components import Component
 from leafgate.kernel.release import BuildResult
 from leafgate.processes import limited_call
-from leafgate.testing import Check, conformance
+from leafgate.reports import FORMATS
+from leafgate.testing import Check, conformance, format_conformance
 from leafgate.testing.attacks import AttackSubject
 from leafgate.testing.components import MANY, text_of
 from leafgate.testing.scenarios import unchanged
@@ -126,6 +127,19 @@ def every_check() -> list[Any]:
 @pytest.mark.parametrize("check", every_check())
 def test_it_conforms(check: Check) -> None:
     """A check that finds a mistake raises NonConformance; one that finds none returns."""
+    check()
+
+
+PARAGRAPH = {"manager": {"tells_fail_from_ok": "it is one paragraph for readers who know no metrics"}}
+"""Why the format for managers names no findings."""
+
+
+@pytest.mark.parametrize(
+    "check",
+    [check for each in FORMATS for check in format_conformance(each, expected=PARAGRAPH.get(each.name))],
+    ids=str,
+)
+def test_a_report_format_conforms(check: Check) -> None:
     check()
 
 
