@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leafgate.engine.scores import ValidScore, score_of
+from leafgate.engine.scores import score_of
 from leafgate.errors import LeafgateError
 from leafgate.kernel import belief as beliefs
 from leafgate.kernel import knowledge
+from leafgate.kernel.arrays import Floats
 from leafgate.kernel.context import Observation, ScoringContext
-from leafgate.kernel.metrics import Metric, PersonMetric
+from leafgate.kernel.metrics import Metric, PersonMetric, Score
 from leafgate.testing import scenarios
 from leafgate.testing.check import STRANGERS, Relation, guarded, named, refuse_if, skip_if
 from leafgate.testing.components import COMPONENTS, Subject, public, same
@@ -97,17 +98,17 @@ class MetricSubject(Subject):
         """A context in which so much is learned."""
         return case.make(learned, change)
 
-    def run(self, opened: ScoringContext, seed: int = 0) -> ValidScore:
+    def run(self, opened: ScoringContext, seed: int = 0) -> Score:
         """Its score, validated as an audit does."""
         with guarded(self.component):
             return score_of(self.component, STRANGERS, opened)
 
-    def answers(self, opened: ScoringContext, output: ValidScore) -> Any:
+    def answers(self, opened: ScoringContext, output: Score) -> Any:
         """The score of each person, or of the release."""
-        rows = scenarios.keys_of(opened.table.frame) if np.ndim(output.numbers) else ["the release"]
-        return dict(zip(rows, map(float, np.atleast_1d(output.numbers)), strict=True))
+        rows = ["the release"] if output.people is None else scenarios.keys_of(opened.table.frame)
+        return dict(zip(rows, numbers_of(output).tolist(), strict=True))
 
-    def words(self, output: ValidScore) -> Any:
+    def words(self, output: Score) -> Any:
         """Its evidence."""
         return public(output.evidence)
 
@@ -123,8 +124,13 @@ class MetricSubject(Subject):
 
     def worst(self, case: Case, learned: float) -> float:
         """The score of the person worst off, negated for `at_most`, so that higher is safer."""
-        numbers = np.atleast_1d(self.run(self.open(case, scenarios.unchanged, learned)).numbers)
+        numbers = numbers_of(self.run(self.open(case, scenarios.unchanged, learned)))
         return float(numbers.min() if self.component.direction == "at_least" else -numbers.max())
+
+
+def numbers_of(score: Score) -> Floats:
+    """The number of each person, or that of the release alone."""
+    return np.atleast_1d(np.asarray(score.value if score.people is None else score.people, dtype=float))
 
 
 def sees_a_leak(subject: MetricSubject) -> None:
@@ -187,7 +193,7 @@ def says_who_moves_it(subject: MetricSubject) -> None:
         people = getattr(opened, which)
         for row in np.flatnonzero(people.weight > 1):
             fewer = replace(people, weight=people.weight - (np.arange(len(people)) == row), _codes={})
-            moved = abs(subject.run(replace(opened, **{which: fewer})).numbers - output.numbers)
+            moved = float(abs(numbers_of(subject.run(replace(opened, **{which: fewer}))) - numbers_of(output)).max())
             more = np.isfinite(moved) and moved > output.sensitivity + ROUNDING
             refuse_if(more, f"one person less in `case.{which}` moves its score by more than it says")
 
