@@ -14,17 +14,8 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from leafgate.disclosure.schema import (
-    Count,
-    Day,
-    Digest,
-    Document,
-    LedgerDocument,
-    LimitDocument,
-    Number,
-    Status,
-    WholeNumber,
-)
+from leafgate.disclosure.schema import Day, Digest, LedgerDocument, LimitDocument, Status
+from leafgate.io.evidence import Count, Document, Number, WholeNumber
 from leafgate.io.json import JsonDocument
 from leafgate.kernel.findings import Verdict
 from leafgate.kernel.origin import GivenFile
