@@ -77,7 +77,7 @@ FOUND = [
 @pytest.mark.parametrize(("checks", "name"), FOUND)
 def test_a_mistake_is_found_by_the_check_that_stands_beside_it(checks: list[Check], name: str) -> None:
     (check,) = (check for check in checks if check.name == name)
-    with pytest.raises(NonConformance, match=r"what would be right: \w"):
+    with pytest.raises(NonConformance, match=r"what would be right: \S"):
         replace(check, first=None)()
 
 
