@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import Literal
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from leafgate.disclosure.questions import answers, questions_not_examined
 from leafgate.disclosure.summary import (
@@ -35,9 +32,9 @@ from leafgate.disclosure.text import (
 from leafgate.io.json import JsonDocument, JsonObject, readable
 from leafgate.io.text import clean
 from leafgate.reports.common import command, data_digest, limit_row, reproduction_note
-from leafgate.reports.html import MAX_TEXT, environment
+from leafgate.reports.html import environment
 from leafgate.reports.interpretation import method_lines
-from leafgate.reports.markdown import markdown_text
+from leafgate.reports.markdown import markdown_templates
 
 MAX_COLUMNS = 6
 """Columns that the opening sentences list by name."""
@@ -69,21 +66,8 @@ NOTHING_BUILT = "none: nothing could be built that keeps what it must promise"
 
 def rendered(template: str, report: JsonObject, /, **more: object) -> bytes:
     """A template of the document of a report and what else it prints; equal ones give equal bytes."""
-    templates = environment() if template.endswith(".html.j2") else _markdown_templates()
+    templates = environment() if template.endswith(".html.j2") else markdown_templates()
     return templates.get_template(template).render(**decision_document(report), **more).encode() + b"\n"
-
-
-@cache
-def _markdown_templates() -> Environment:
-    """The templates in Markdown: every text is escaped, but for what a template marks as safe."""
-    return Environment(
-        loader=PackageLoader("leafgate.reports", "templates"),
-        autoescape=False,  # noqa: S701  every text is escaped for Markdown and HTML by `finalize`
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: markdown_text(value, MAX_TEXT) if type(value) is str else value,
-    )
 
 
 def decision_document(report: JsonObject) -> JsonDocument:
