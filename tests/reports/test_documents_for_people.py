@@ -137,13 +137,15 @@ def test_a_question_has_the_worst_answer_of_its_limits(passed: list[bool | None]
     file = {"name": "a", "format": "b", "sha256": "0" * 64}
     metrics = [("file_disclosure", "published_file")[i % 2] for i in range(len(passed))]
     findings: list[dict[str, Any]] = [
-        one | {"id": f"{metric}{i}", "metric": metric, "passed": each, "limit": {}, "evidence": {}}
+        one | {"id": f"{metric}{i}", "metric": metric, "passed": each, "limit": {}, "evidence": {}, "alarm": "it leaks"}
         for i, (metric, each) in enumerate(zip(metrics, passed, strict=True))
     ]
     page = view(minimal_report(release=release | {"file": file}, findings=findings), "sheet").decode()
     worst = "failed" if False in passed else "inconclusive" if None in passed else "passed"
     about = [answer for answer in answers_of(page) if answer[0].startswith("Does the file hold more")]
     assert [outcome for _, outcome in about] == [worst]
+    answers = page.partition('id="asked"')[2].partition("</tbody>")[0]
+    assert not ("It leaks." in answers and "whether it leaks." in answers)
 
 
 def test_every_state_is_told_by_a_sign_of_its_own_and_its_word(report: dict[str, Any]) -> None:

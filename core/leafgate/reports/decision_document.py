@@ -11,6 +11,7 @@ from typing import Literal
 
 from leafgate.disclosure.questions import answers, questions_not_examined
 from leafgate.disclosure.summary import (
+    UNDECIDED,
     claims_differential_privacy,
     finding_state,
     findings_by_urgency,
@@ -83,7 +84,7 @@ def decision_document(report: JsonObject) -> JsonDocument:
         "facts": facts(report),
         "answers": answers(report),
         "not_examined": questions_not_examined(report),
-        "affected": who_is_affected(report),
+        "affected": _affected(report),
         "guesses": list(_guesses(report)),
         "remedies": [line.replace("`", "") for line in remedies_once(report)],
         "remains": [*REMAINING, *promise, *statements(report["notes"])],
@@ -178,6 +179,14 @@ def _listed(columns: Sequence[str]) -> str:
     more = [f"{len(columns) - MAX_COLUMNS} more columns"] if len(columns) > MAX_COLUMNS else []
     names = [*map(clean, columns[:MAX_COLUMNS]), *more]
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+
+
+def _affected(report: JsonObject) -> list[str]:
+    """How many people are affected, as far as the report's audience may know it."""
+    if report["verdict"] != "pass":
+        return who_is_affected(report) or [UNDECIDED]
+    waived = ", but for limits that are waived" if report["waived"] else ""
+    return [f"No more people are outside a limit than it allows{waived}."]
 
 
 def _guesses(report: JsonObject) -> Iterator[str]:
