@@ -154,21 +154,28 @@ class Answer:
         if not self.findings:
             return ["No limit of the policy is about it."]
         open_ends = [finding for finding in self.findings if finding_state(finding) != "passed"]
-        return [*dict.fromkeys(map(_says, open_ends)), *_kept(len(self.findings) - len(open_ends), open_ends)]
+        broken = {finding.get("alarm") for finding in open_ends if finding_state(finding) == "failed"}
+        said = dict.fromkeys(_says(finding, finding.get("alarm") in broken) for finding in open_ends)
+        return [*said, *_kept(len(self.findings) - len(open_ends), open_ends)]
 
 
-def _says(finding: JsonObject) -> str:
-    """What a finding that did not pass means, and for how many people as far as the report states that."""
-    state = finding_state(finding)
-    meaning = plain_meaning(finding) or {"failed": "A limit is broken.", "waived": "A limit is broken."}.get(
-        state, "It could not be determined whether a limit holds."
-    )
+def _says(finding: JsonObject, is_said: bool) -> str:
+    """What a finding that did not pass means, and for how many people as far as the report states that.
+
+    `is_said` is whether a finding that failed means the same: what it said is then neither repeated nor put in doubt.
+    """
+    state, meaning = finding_state(finding), plain_meaning(finding) or "A limit is broken."
+    if state == "inconclusive":
+        undecided = "It could not be determined whether a limit holds."
+        another = "Of another limit it could not be determined whether it holds."
+        return another if is_said else plain_meaning(finding) or undecided
     if state == "waived":
-        return f"{meaning} This is waived until {finding['waiver']['expires']}."
+        until = f"waived until {finding['waiver']['expires']}."
+        return f"Another broken limit is {until}" if is_said else f"{meaning} This is {until}"
     if not finding["beyond"]:
         return meaning
     people = f"{number_words(finding['beyond'])} of {number_words(finding['people'])} people"
-    return f"{people}: {meaning[:1].lower()}{meaning[1:]}"
+    return f"{people[:1].upper()}{people[1:]}: {meaning[:1].lower()}{meaning[1:]}"
 
 
 def _kept(count: int, broken: Sequence[JsonObject]) -> Iterator[str]:

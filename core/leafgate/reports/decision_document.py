@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import Literal
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from leafgate.disclosure.questions import answers, questions_not_examined
 from leafgate.disclosure.summary import (
+    UNDECIDED,
     claims_differential_privacy,
     finding_state,
     findings_by_urgency,
@@ -35,9 +33,9 @@ from leafgate.disclosure.text import (
 from leafgate.io.json import JsonDocument, JsonObject, readable
 from leafgate.io.text import clean
 from leafgate.reports.common import command, data_digest, limit_row, reproduction_note
-from leafgate.reports.html import MAX_TEXT, environment
+from leafgate.reports.html import environment
 from leafgate.reports.interpretation import method_lines
-from leafgate.reports.markdown import markdown_text
+from leafgate.reports.markdown import markdown_templates
 
 MAX_COLUMNS = 6
 """Columns that the opening sentences list by name."""
@@ -69,21 +67,8 @@ NOTHING_BUILT = "none: nothing could be built that keeps what it must promise"
 
 def rendered(template: str, report: JsonObject, /, **more: object) -> bytes:
     """A template of the document of a report and what else it prints; equal ones give equal bytes."""
-    templates = environment() if template.endswith(".html.j2") else _markdown_templates()
+    templates = environment() if template.endswith(".html.j2") else markdown_templates()
     return templates.get_template(template).render(**decision_document(report), **more).encode() + b"\n"
-
-
-@cache
-def _markdown_templates() -> Environment:
-    """The templates in Markdown: every text is escaped, but for what a template marks as safe."""
-    return Environment(
-        loader=PackageLoader("leafgate.reports", "templates"),
-        autoescape=False,  # noqa: S701  every text is escaped for Markdown and HTML by `finalize`
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: markdown_text(value, MAX_TEXT) if type(value) is str else value,
-    )
 
 
 def decision_document(report: JsonObject) -> JsonDocument:
@@ -99,7 +84,7 @@ def decision_document(report: JsonObject) -> JsonDocument:
         "facts": facts(report),
         "answers": answers(report),
         "not_examined": questions_not_examined(report),
-        "affected": who_is_affected(report),
+        "affected": _affected(report),
         "guesses": list(_guesses(report)),
         "remedies": [line.replace("`", "") for line in remedies_once(report)],
         "remains": [*REMAINING, *promise, *statements(report["notes"])],
@@ -194,6 +179,14 @@ def _listed(columns: Sequence[str]) -> str:
     more = [f"{len(columns) - MAX_COLUMNS} more columns"] if len(columns) > MAX_COLUMNS else []
     names = [*map(clean, columns[:MAX_COLUMNS]), *more]
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+
+
+def _affected(report: JsonObject) -> list[str]:
+    """How many people are affected, as far as the report's audience may know it."""
+    if report["verdict"] != "pass":
+        return who_is_affected(report) or [UNDECIDED]
+    waived = ", but for limits that are waived" if report["waived"] else ""
+    return [f"No more people are outside a limit than it allows{waived}."]
 
 
 def _guesses(report: JsonObject) -> Iterator[str]:

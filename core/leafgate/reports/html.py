@@ -40,14 +40,13 @@ from leafgate.reports.count_tables import MAX_TABLES, count_tables
 from leafgate.reports.count_tables import TITLE as COUNTS_TITLE
 from leafgate.reports.inference_table import HEADINGS, READING, TITLE, inference_rows
 from leafgate.reports.interpretation import meaning, method_lines
+from leafgate.reports.markdown import MAX_TEXT
 from leafgate.reports.svg_histogram import histogram
 from leafgate.reports.svg_roc import roc_figures
 from leafgate.reports.svg_tree import RISKS, class_words, tree_picture
 
 CODE = re.compile(r"`([^`]+)`")
 """What texts mark as code."""
-MAX_TEXT = 4000
-"""Characters of one text, which are more than any sentence of a report has."""
 MAX_EXPOSED = 20
 """Broken limits whose groups of people are listed."""
 MAX_LISTED = 400
