@@ -44,7 +44,7 @@ def test_a_hook_that_nobody_would_call_is_refused(tmp_path: Path, hook: str) -> 
     (tmp_path / "spy.py").write_text(SPY.replace("HOOK", hook), encoding="utf-8")
     ended = leafgate("audit", survey(tmp_path), "--plugin", tmp_path / "spy.py")
     assert ended.code == 2
-    assert "attack_models is no plain function" in ended.err
+    assert "it offers nothing: mark its hooks with `@hookimpl`" in ended.err
 
 
 def test_can_be_broken_is_a_property_or_no_metric(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def privacy_metrics():
     )
     ended = leafgate("audit", survey(tmp_path), "--plugin", tmp_path / "late.py")
     assert ended.code == 2
-    assert "Late needs `can_be_broken` to be a property" in ended.err
+    assert "Late: `can_be_broken` must be a property" in ended.err
 
 
 ODD = """

@@ -476,7 +476,7 @@ def test_a_decision_comes_first_and_once_in_every_format(tmp_path: Path) -> None
     for text in texts.values():
         assert text.index(asked) < (text.index(fact) if fact in text else len(text))
     assert texts["junit"].index(asked) < texts["junit"].index("<testcase")
-    assert texts["sheet"].index(asked) < texts["sheet"].index('<section aria-labelledby="nottried">')
+    assert texts["sheet"].index(asked) < texts["sheet"].index('<section aria-labelledby="request">')
 
 
 def test_a_test_table_of_the_same_bytes_is_spoken_of_once(tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ def test_an_unknown_format_names_the_nearest_and_the_installed_ones(
     ended = leafgate(command, *words, "--to", "csw")
     assert (ended.code, ended.out) == (2, "")
     assert (
-        "nobody offers the report format 'csw' (did you mean 'csv'?; installed: csv, html, junit, manager" in ended.err
+        "nobody offers the report format 'csw' (did you mean 'csv'?; installed: csv, html, junit, mapping" in ended.err
     )
 
 

@@ -106,7 +106,7 @@ def policy_of(
     try:
         policy = model.model_validate_json(as_json(document), context=context)
     except ValidationError as error:
-        problems = problems_of(error, document, plugins)
+        problems = problems_of(error, document, plugins) if every_plugin else [Problem("", "is invalid")]
     problems += cross_field_errors(document, plugins)
     if problems and not every_plugin:  # what is wrong is said by all that is installed
         return policy_of(document, folder, root, homes, every_plugin=True)
