@@ -236,7 +236,7 @@ def edited_value(folder: Path, rng: random.Random) -> str:
     """Another value somewhere in a statement, whose signature stays."""
     document, changed = envelope(folder), statement(folder)
     edit(changed, rng)
-    unchanged = changed == statement(folder)
+    unchanged = canonical(changed) == canonical(statement(folder))
     document["payload"] = b64encode(canonical(changed)).decode()
     (folder / "statements" / STATEMENTS).write_bytes(canonical(document) + b"\n")
     return "" if unchanged else "the signature is not of this payload"
@@ -245,7 +245,7 @@ def edited_value(folder: Path, rng: random.Random) -> str:
 def edited_envelope(folder: Path, rng: random.Random) -> str:
     document = envelope(folder)
     edit(document, rng)
-    unchanged = document == envelope(folder)
+    unchanged = canonical(document) == canonical(envelope(folder))
     (folder / "statements" / STATEMENTS).write_bytes(canonical(document) + b"\n")
     return "" if unchanged else re.escape(STATEMENTS)
 
