@@ -50,7 +50,7 @@ class PublicKey:
             envelope = dsse.Envelope.from_dict(document)
             unsigned = [each for each in envelope.signatures.values() if each.unrecognized_fields]
             again = canonical(envelope.to_dict()) + b"\n"
-        except Exception:  # of whatever is no envelope
+        except (AttributeError, KeyError, TypeError, ValueError, exceptions.Error):
             raise ReportError("is no envelope with a payload and signatures", place=place) from None
         if again != content or unsigned or envelope.payload_type != PAYLOAD_TYPE:
             raise ReportError("is not written as `leafgate attest` writes it", place=place)

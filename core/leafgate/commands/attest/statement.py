@@ -153,14 +153,14 @@ class AuditPredicate(Document):
     def statement(self) -> JsonDocument:
         """The in-toto statement; where digests are kept back, its subjects are the policy and what it read alone."""
         release, given = self.release, self.data.files_sha256
-        subjects = {self.policy.name: self.policy.sha256}
+        subjects = [(self.policy.name, self.policy.sha256)]
         if release is not None and release.sha256 is not None:
-            subjects |= {REPORT: self.report, RELEASE: release.sha256}
-            subjects |= {} if release.file is None else {release.file.name: release.file.sha256}
-        subjects |= {} if given is None else {FILES: given}
+            subjects += [(REPORT, self.report), (RELEASE, release.sha256)]
+            subjects += [] if release.file is None else [(release.file.name, release.file.sha256)]
+        subjects += [] if given is None else [(FILES, given)]
         return {
             "_type": STATEMENT_TYPE,
-            "subject": [{"name": name, "digest": {"sha256": sha256}} for name, sha256 in sorted(subjects.items())],
+            "subject": [{"name": name, "digest": {"sha256": sha256}} for name, sha256 in subjects],
             "predicateType": PREDICATE_TYPE,
             "predicate": self.json_document(),
         }
