@@ -384,7 +384,8 @@ def _of_release(
         return inconclusive(metric, state, id, error)
     common = _common(metric, state, id, result, belief)
     people = state.table.people_among() if Unit(metric.unit).is_of_everyone else None
-    value = float(score.value or 0.0)
+    assert score.value is not None  # which `score_of` has checked
+    value = score.value
     evidence = unbounded_evidence(value) | _attack_evidence(case, result) | dict(score.evidence)
     evidence |= {} if result is None else result.evidence
     passed: bool | None = _holds(metric, state, value)

@@ -102,16 +102,16 @@ def policy_of(
         plugins.component(use)  # says which plugins offer it both
     model = policy_model(plugins, named)
     context = {"beside": folder, "root": root or folder}
-    problems: list[Problem] = []
+    wrong: ValidationError | None = None
     try:
         policy = model.model_validate_json(as_json(document), context=context)
     except ValidationError as error:
-        problems = problems_of(error, document, plugins) if every_plugin else [Problem("", "is invalid")]
-    problems += cross_field_errors(document, plugins)
-    if problems and not every_plugin:  # what is wrong is said by all that is installed
+        wrong = error
+    problems = [*cross_field_errors(document, plugins)]
+    if (wrong or problems) and not every_plugin:  # what is wrong is said by all that is installed
         return policy_of(document, folder, root, homes, every_plugin=True)
-    if problems:
-        _refuse(problems, plugins)
+    if wrong or problems:
+        _refuse([*([] if wrong is None else problems_of(wrong, document, plugins)), *problems], plugins)
     policy = policy if homes is None else homes.resolve(policy)
     policy.data.meaning()
     idle = [*_missing_requirements(policy, plugins), *_unused(policy)]
