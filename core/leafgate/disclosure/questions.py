@@ -174,8 +174,8 @@ def _says(finding: JsonObject, is_said: bool) -> str:
         return f"Another broken limit is {until}" if is_said else f"{meaning} This is {until}"
     if not finding["beyond"]:
         return meaning
-    people = f"{number_words(finding['beyond'])} of {number_words(finding['people'])} people"
-    return f"{people[:1].upper()}{people[1:]}: {meaning[:1].lower()}{meaning[1:]}"
+    beyond, people = (number_words(finding[key]) for key in ("beyond", "people"))
+    return f"{meaning.removesuffix('.')}: {beyond} of {people} people."
 
 
 def _kept(count: int, broken: Sequence[JsonObject]) -> Iterator[str]:
