@@ -42,7 +42,7 @@ DECIDING = re.compile(
     r"\b(anonym\w*|authori[sz]\w*|approv\w*|release[sd]?|releasing|safe|compl(?:y|ies|iant)\w*)\b", re.I
 )
 """Words by which a sheet would seem to decide."""
-QUOTED = re.compile(r"\b(the|no|this) release\b|\bk anonymity\b", re.I)
+QUOTED = re.compile(r"\b(the|no|this) release\b|\bk-anonymity\b", re.I)
 """The thing that was audited and a metric, as sentences of reports call them that a sheet quotes."""
 CLAIMS = re.compile(
     r"\b(fulfil\w*|satisf\w*|complian\w*|complies|conform\w*|certif\w*|is met|anonymous|authori[sz]\w*)\b", re.I

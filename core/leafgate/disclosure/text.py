@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from leafgate.io.json import JsonObject
@@ -152,13 +153,17 @@ def finding_result(finding: JsonObject) -> str:
     return f"{metric_words(finding)}{_value(finding) or outcome}" + (f" (wanted {limit})" if limit else "")
 
 
+OF_ONE_LETTER = re.compile(r"\b([klt]) (?=anonymity|diversity|closeness)")
+"""Names of metrics that are written with a hyphen."""
+
+
 def metric_words(finding: JsonObject) -> str:
     """The metric of a finding in words, with the secret that it is about.
 
     >>> metric_words({"metric": "k_anonymity", "secret": "illness"})
-    'k anonymity (illness)'
+    'k-anonymity (illness)'
     """
-    metric = str(finding["metric"]).replace("_", " ")
+    metric = OF_ONE_LETTER.sub(r"\1-", str(finding["metric"]).replace("_", " "))
     return f"{metric} ({finding['secret']})" if finding["secret"] else metric
 
 

@@ -15,6 +15,9 @@ FEWEST_PERSONS = 10
 FEWEST_ROWS = (1.2, 5)
 """An identifier with fewer rows of a value in the mean, and fewer of each value, hardly repeats, as names do."""
 
+MANY_NUMBERS = 50
+"""A column that is called a number, and has more different values, does not count something."""
+
 PERSON = re.compile(
     "acc(oun)?t|applicant|beneficiary|borrower|case|claimant|client|cust(omer)?|donor|emp(loyee)?|hh(id)?|household|"
     "indiv(idual)?|insured|member|mrn|participant|pat(ient)?|person|p(at)?id|policyholder|pupil|respondent|ssn|"
@@ -44,6 +47,11 @@ THING = re.compile(
 
 DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d{1,2}([./-])\d{1,2}\2\d{2,4}")
 """A day as a text."""
+
+
+def may_number_people(name: str) -> bool:
+    """Does the name of a column hint that it numbers the people, or that it numbers what it does not say?"""
+    return names_persons(name) or is_number_of_something(name)
 
 
 def names_persons(name: str) -> bool:
@@ -87,10 +95,10 @@ def _whose(name: str) -> list[str]:
 def suspected_persons(rows: Mapping[str, pd.Series], identifiers: frozenset[str]) -> Iterator[str]:
     """The columns that may number the people.
 
-    Each has a value in several rows, and either its name hints at persons, or the policy calls it an identifier, and
-    neither its name nor the form of its values says that it is a place, a day or another thing. A column of fractions
-    never does. One whose values go one to one with those of another column may, such as a measurement at the first
-    visit.
+    Each has a value in several rows, and either its name hints at persons, or the policy calls it an identifier, or its
+    name a number of what it does not say, and neither its name nor the form of its values says that it is a place, a
+    day or another thing. A column of fractions never does. One whose values go one to one with those of another column
+    may, such as a measurement at the first visit.
 
     Args:
         rows: for each column the rows that have each text, indexed by the text; 0 of those that mean a missing cell.
@@ -103,7 +111,8 @@ def suspected_persons(rows: Mapping[str, pd.Series], identifiers: frozenset[str]
             continue
         hardly_repeats = number < FEWEST_ROWS[0] * distinct and there.max() < FEWEST_ROWS[1]
         is_thing = any(map(THING.fullmatch, _whose(name))) or all(map(DATE.fullmatch, there.index))
-        if names_persons(name) or (name in identifiers and not hardly_repeats and not is_thing):
+        is_identifier = name in identifiers or (is_number_of_something(name) and distinct > MANY_NUMBERS)
+        if names_persons(name) or (is_identifier and not hardly_repeats and not is_thing):
             yield name
 
 

@@ -50,14 +50,14 @@ def test_one_broken_limit_on_people_gives_their_number() -> None:
 
 def test_a_count_is_a_lower_bound_where_the_people_past_another_limit_are_for_auditors() -> None:
     assert affected(SMALL, SURE) == [
-        f"At least 220 {WHOSE}: 220 to 229 outside the limit on k anonymity.",
+        f"At least 220 {WHOSE}: 220 to 229 outside the limit on k-anonymity.",
         "How many people are outside the limit on confidence is for auditors, and may be all of them.",
     ]
 
 
 def test_an_auditor_gets_the_largest_count_as_a_lower_bound_of_all_limits_together() -> None:
     assert affected(SMALL, SURE, audience="auditor") == [
-        f"At least 11,850 {WHOSE}: 220 outside the limit on k anonymity, 11,850 outside the limit on confidence."
+        f"At least 11,850 {WHOSE}: 220 outside the limit on k-anonymity, 11,850 outside the limit on confidence."
     ]
 
 
@@ -82,7 +82,7 @@ def test_more_people_are_past_a_broken_limit_than_it_allows() -> None:
 def test_fewer_people_than_the_smallest_cell_are_at_least_one() -> None:
     assert affected(broken("k_anonymity", 4)) == [f"Fewer than 10 {WHOSE}."]
     assert affected(broken("k_anonymity", 4), SURE)[0] == (
-        f"At least 1 {WHOSE}: fewer than 10 outside the limit on k anonymity."
+        f"At least 1 {WHOSE}: fewer than 10 outside the limit on k-anonymity."
     )
 
 
@@ -98,7 +98,7 @@ def test_limits_that_count_no_people_are_named() -> None:
 def test_a_limit_that_could_not_be_determined_makes_a_count_a_lower_bound() -> None:
     undecided = broken("confidence", None, passed=None, people=None)
     assert affected(SMALL, undecided) == [
-        f"At least 220 {WHOSE}: 220 to 229 outside the limit on k anonymity.",
+        f"At least 220 {WHOSE}: 220 to 229 outside the limit on k-anonymity.",
         "Whether more people are affected is not known: confidence could not be determined.",
     ]
     assert affected(undecided) == ["That could not be determined, so it must be taken for everybody."]
@@ -109,7 +109,7 @@ def test_no_number_of_people_is_given_where_differential_privacy_is_claimed() ->
         POLICY, {"people": PeopleCount(PEOPLE)}, RELEASE, beside_claim([SMALL]), {}, 10, differentially_private=True
     )
     [line] = who_is_affected(document(report, "public"))
-    assert line == "How many people are outside the limit on k anonymity is for auditors, and may be all of them."
+    assert line == "How many people are outside the limit on k-anonymity is for auditors, and may be all of them."
 
 
 @pytest.mark.parametrize("limits", [7, 8])

@@ -151,6 +151,18 @@ def test_a_column_that_an_engine_drops_is_asked_about(tmp_path: Path) -> None:
     assert settled.code == 0
 
 
+@pytest.mark.parametrize(("people", "asked"), [(120, True), (40, False)])
+def test_a_public_number_of_what_it_does_not_say_is_asked_about_if_it_has_many_values(
+    people: int, asked: bool, tmp_path: Path
+) -> None:
+    lines = [f"{int(person[1:]) % people},{ward},{'yes' if ill else 'no'}" for person, ward, ill in VISITS]
+    columns = {"nr": {"role": "quasi_identifier", "bounds": [0, 119]}, "ward": COLUMNS["ward"], "ill": COLUMNS["ill"]}
+    document = {"data.columns": columns, "build": TREE | {"min_leaf": 60}}
+    limits = {"metrics": [{"use": "k_anonymity", "at_least": 20}]}
+    result = command("audit", survey(tmp_path, document | limits, "\n".join(["nr,ward,ill", *lines]) + "\n"))
+    assert ("persons#nr" in result.out) == asked
+
+
 @pytest.mark.parametrize(("name", "asked"), [("patient", True), ("ward_id", False), ("visit", False)])
 def test_a_public_column_of_a_table_in_blocks_is_asked_about_as_in_memory(
     name: str, asked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

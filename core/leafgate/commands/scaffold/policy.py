@@ -27,7 +27,7 @@ from leafgate.commands.scaffold.model import (
 from leafgate.errors import nearest_name
 from leafgate.io.tables.cells import is_code, unread_numbers
 from leafgate.io.yaml import MAX_YAML_BYTES, yaml_flow, yaml_text
-from leafgate.kernel.person_columns import is_number_of_something, names_persons, suspected_persons
+from leafgate.kernel.person_columns import names_persons, suspected_persons
 from leafgate.kernel.policy import CsvOptions
 from leafgate.kernel.schema import MISSING_MARKS, MISSING_WORDS
 from leafgate.kernel.spelling import same_form, similar_form, spellings_of_one
@@ -330,13 +330,12 @@ def _persons(
     for guess in guesses:
         if guess.name in codes and guess.missing:
             codes[guess.name] = np.where(cells[guess.name].isin(guess.missing), -1, codes[guess.name])
-    numbers = {guess.name for guess in guesses if is_number_of_something(guess.name) and len(guess.values) > MANY}
-    identifiers = {guess.name for guess in guesses if guess.name in numbers or _left_out(guess, hints)} & codes.keys()
+    identifiers = frozenset(guess.name for guess in guesses if guess.name in codes and _left_out(guess, hints))
     rows = {
         name: pd.Series(np.bincount(codes[name][codes[name] >= 0], minlength=len(each.categories)), each.categories)
         for name, each in categories.items()
     }
-    found = [*suspected_persons(rows, frozenset(identifiers))]
+    found = [*suspected_persons(rows, identifiers)]
     found = [name for name in found if names_persons(name)] or found
     kept = classes.index.to_numpy()
     people = {name: len(np.unique(codes[name][kept])) for name in found}
