@@ -13,7 +13,7 @@ import pandas as pd
 
 from leafgate.api import Column, Example, Leaf, NumericSplit, Release, Table
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.engine.validation import records_of_cells
+from leafgate.engine.state import records_of_cells
 from leafgate.kernel import belief as beliefs
 from leafgate.kernel.components import TreeBuilder
 from leafgate.kernel.context import ScoringContext

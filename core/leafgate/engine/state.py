@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from leafgate.algorithms.consistency import Consistency
 from leafgate.algorithms.derivable import columns_spoken_of
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.knowledge import Adversaries, secret_inputs
-from leafgate.engine.validation import align_to_records
+from leafgate.errors import InconclusiveError, UnreadableError
 from leafgate.kernel.belief import AttributeBelief, Belief, CellBelief, MembershipBelief, PosteriorBelief, TableBelief
 from leafgate.kernel.components import Distribution, TreeBuilder
 from leafgate.kernel.context import NamedRelease, ScoringContext
@@ -144,3 +148,55 @@ def _comparisons(policy: Policy, secrets: int) -> dict[type[Belief], int]:
 
 DRAWN: dict[type[Belief], str] = {MembershipBelief: "candidates", AttributeBelief: "targets"}
 """The kinds of belief that are judged by samples of people, and what attacks that return them declare in `needs`."""
+
+
+def align_to_records(
+    belief: CellBelief, release: Release, origins: Sequence[int] | None, table: Table
+) -> tuple[CellBelief, Table]:
+    """The part of a belief about hidden cells that is scored, and the people behind its cells.
+
+    `table` is the one that the release was built from.
+    """
+    scored = _part_about_secrets(belief, origins, table)
+    return scored, records_of_cells(scored.record_positions, release, origins, table)
+
+
+def _part_about_secrets(belief: CellBelief, origins: Sequence[int] | None, table: Table) -> CellBelief:
+    """The belief about the cells that are secret: all of a sensitive column, else those that are protected.
+
+    UnreadableError where none of the cells is protected: a cell that is withheld only to protect another cell need not
+    stay unknown.
+    """
+    if origins is None or "sensitive" in table.schema[belief.secret].roles:
+        return belief
+    marks = table.protected.get(belief.secret)
+    if marks is None:
+        raise UnreadableError("no cell of this column is protected")
+    positions = np.flatnonzero(marks[np.asarray(origins, dtype=np.int64)[belief.record_positions]])
+    if not len(positions):
+        raise UnreadableError("none of the cells is protected")
+    return replace(
+        belief,
+        record_positions=belief.record_positions[positions],
+        posterior=belief.posterior.iloc[positions].reset_index(drop=True),
+        prior=None if belief.prior is None else belief.prior.iloc[positions].reset_index(drop=True),
+        estimates=None if belief.estimates is None else np.asarray(belief.estimates)[positions],
+    )
+
+
+def records_of_cells(cells: NDArray[Any], release: Release, origins: Sequence[int] | None, table: Table) -> Table:
+    """The people whose published records hold the cells: a row for each, in their order, as they are in the table.
+
+    `table` is the one the release was built from; InconclusiveError where it is not known who they are.
+    """
+    if origins is None or release.records is None:
+        raise InconclusiveError(
+            "whose the published records are is known only where the release is built",
+            remedy="audit the policy that builds it, or name its `origins`",
+        )
+    rows = np.asarray(origins, dtype=np.int64)[cells]
+    weight = np.array(release.records.weight, dtype=np.int64)[cells]
+    first = np.unique(rows, return_index=True)[1]
+    counted = None if table.rows is None else np.where(np.isin(np.arange(len(rows)), first), table.rows[rows], 0)
+    frame = table.frame.iloc[rows].reset_index(drop=True)
+    return Table(table.schema, frame, weight, rows=counted, counts_people=table.counts_people)

@@ -1,7 +1,4 @@
-"""Validation: what attacks and metrics return is checked here, once, before anything is judged by it.
-
-A belief about the hidden cells of published records is also aligned here to the people behind these cells.
-"""
+"""Validation: what attacks and metrics return is checked here, once, before anything is judged by it."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ import pandas as pd
 
 from leafgate.api.offers import described
 from leafgate.engine.evidence import checked_evidence, is_json_encodable
-from leafgate.errors import InconclusiveError, UnreadableError
+from leafgate.errors import InconclusiveError
 from leafgate.kernel.belief import (
     BELIEF_TYPES,
     AttributeBelief,
@@ -32,7 +29,6 @@ from leafgate.kernel.belief import (
 from leafgate.kernel.evidence import CORE_OF_ATTACKS, RESERVED
 from leafgate.kernel.findings import Remedy
 from leafgate.kernel.metrics import Metric, PersonMetric, Score
-from leafgate.kernel.table import Table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -436,56 +432,3 @@ def _typed_cells(column: Column, cells: pd.Series) -> pd.Series:
     if (typed.isna() & ~missing).any() or (missing.any() and None not in column.domain):
         raise InconclusiveError(f"its belief has `records` with cells of {column.name!r} outside its domain")
     return typed
-
-
-def align_to_records(
-    belief: CellBelief, release: Release, origins: Sequence[int] | None, table: Table
-) -> tuple[CellBelief, Table]:
-    """The part of a belief about hidden cells that is scored, and the people behind its cells.
-
-    `table` is the one that the release was built from.
-    """
-    scored = _part_about_secrets(belief, origins, table)
-    return scored, records_of_cells(scored.record_positions, release, origins, table)
-
-
-def _part_about_secrets(belief: CellBelief, origins: Sequence[int] | None, table: Table) -> CellBelief:
-    """The belief about the cells that are secret: all of a sensitive column, else those that are protected.
-
-    UnreadableError where none of the cells is protected: a cell that is withheld only to protect another cell need not
-    stay unknown.
-    """
-    if origins is None or "sensitive" in table.schema[belief.secret].roles:
-        return belief
-    marks = table.protected.get(belief.secret)
-    if marks is None:
-        raise UnreadableError("no cell of this column is protected")
-    positions = np.flatnonzero(marks[np.asarray(origins, dtype=np.int64)[belief.record_positions]])
-    if not len(positions):
-        raise UnreadableError("none of the cells is protected")
-
-    return replace(
-        belief,
-        record_positions=belief.record_positions[positions],
-        posterior=belief.posterior.iloc[positions].reset_index(drop=True),
-        prior=None if belief.prior is None else belief.prior.iloc[positions].reset_index(drop=True),
-        estimates=None if belief.estimates is None else np.asarray(belief.estimates)[positions],
-    )
-
-
-def records_of_cells(cells: NDArray[Any], release: Release, origins: Sequence[int] | None, table: Table) -> Table:
-    """The people whose published records hold the cells: a row for each, in their order, as they are in the table.
-
-    `table` is the one the release was built from; InconclusiveError where it is not known who they are.
-    """
-    if origins is None or release.records is None:
-        raise InconclusiveError(
-            "whose the published records are is known only where the release is built",
-            remedy="audit the policy that builds it, or name its `origins`",
-        )
-    rows = np.asarray(origins, dtype=np.int64)[cells]
-    weight = np.array(release.records.weight, dtype=np.int64)[cells]
-    first = np.unique(rows, return_index=True)[1]
-    counted = None if table.rows is None else np.where(np.isin(np.arange(len(rows)), first), table.rows[rows], 0)
-    frame = table.frame.iloc[rows].reset_index(drop=True)
-    return Table(table.schema, frame, weight, rows=counted, counts_people=table.counts_people)
