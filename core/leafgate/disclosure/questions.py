@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from leafgate.disclosure.summary import (
-    FindingState,
     claims_differential_privacy,
-    finding_state,
     findings_by_urgency,
     plain_meaning,
 )
-from leafgate.disclosure.text import number_words
+from leafgate.disclosure.text import finding_state, number_words
 from leafgate.io.json import JsonObject
+from leafgate.kernel.findings import FindingState
 
 QuestionName = Literal[
     "singling_out",
@@ -34,6 +33,8 @@ QuestionName = Literal[
     "other",
 ]
 AnswerState = FindingState | Literal["not examined"]
+ANSWER_STATES: tuple[AnswerState, ...] = ("failed", "inconclusive", "not examined", "waived", "passed")
+"""The states of answers, the most urgent first."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,7 @@ from leafgate.io.evidence import (
     Share,
     WholeNumber,
 )
-from leafgate.kernel.findings import RemedyAction, Verdict
+from leafgate.kernel.findings import RemedyAction, Verdict, state_of, verdict_of
 from leafgate.kernel.oracle import Access
 from leafgate.kernel.origin import GivenFile
 
@@ -513,12 +513,10 @@ class ReportDocument(Document):
     @model_validator(mode="after")
     def _verdict_follows(self) -> Self:
         """The verdict follows from the findings: a report that was edited by hand is refused."""
-        waived = sum(finding.waiver is not None for finding in self.findings)
+        states = [state_of(finding.passed, waived=finding.waiver is not None) for finding in self.findings]
+        verdict, waived = verdict_of(states), sum(finding.waiver is not None for finding in self.findings)
         if self.waivers and self.judged_on is None:
             raise ValueError("has waivers, and no day on which they were judged")
-        unwaived = [finding.passed for finding in self.findings if finding.waiver is None]
-        undecided = None in unwaived or not self.findings
-        verdict = "fail" if False in unwaived else "inconclusive" if undecided else "pass"
         if (verdict, waived) != (self.verdict, self.waived):
             raise ValueError(f"its findings make it {verdict!r} with {waived} waived, which is not what it says")
         return self

@@ -7,7 +7,6 @@ report formats state the same and disclose no more than the document does.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 from leafgate.disclosure.intervals import range_of
 from leafgate.disclosure.text import (
@@ -19,6 +18,7 @@ from leafgate.disclosure.text import (
     finding_alarm,
     finding_lines,
     finding_result,
+    finding_state,
     idle_waiver_lines,
     ledger_words,
     metric_words,
@@ -32,11 +32,8 @@ from leafgate.disclosure.text import (
 )
 from leafgate.io.json import JsonObject
 from leafgate.io.text import LONGEST, clean, printable_line, shorten
-from leafgate.kernel.findings import REPAIR
+from leafgate.kernel.findings import FINDING_STATES, REPAIR
 
-FindingState = Literal["failed", "inconclusive", "waived", "passed"]
-FINDING_STATES: Sequence[FindingState] = ("failed", "inconclusive", "waived", "passed")
-"""The states of findings, the most urgent first."""
 MAX_LINE_LENGTH = 3000
 """Longer lines are cut; the JSON has all of them."""
 MAX_SENTENCES = 6
@@ -51,13 +48,6 @@ WAIVED = "Some limits are broken and waived: the release passes although more ca
 def claims_differential_privacy(report: JsonObject) -> bool:
     """Does the release claim differential privacy?"""
     return bool(set((report.get("method") or {}).get("claims", {})) & {"epsilon", "rho", "mu"})
-
-
-def finding_state(finding: JsonObject) -> FindingState:
-    """The state of a finding; a waived one is never called passed."""
-    if "waiver" in finding:
-        return "waived"
-    return "inconclusive" if finding["passed"] is None else "passed" if finding["passed"] else "failed"
 
 
 def findings_by_urgency(report: JsonObject) -> list[JsonObject]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from leafgate.io.json import JsonObject
 from leafgate.io.text import shorten
-from leafgate.kernel.findings import DERIVED_ALONE, GROUPS_ALONE, HIDDEN_CELLS, TO_DECIDE, Limit
+from leafgate.kernel.findings import DERIVED_ALONE, GROUPS_ALONE, HIDDEN_CELLS, TO_DECIDE, FindingState, Limit, state_of
 
 VERDICTS = {
     "pass": "PASS: every limit of the policy holds.",
@@ -18,7 +18,12 @@ VERDICTS = {
 }
 MAX_NAME_LENGTH = 200
 """Longer names are cut; the JSON has all of them."""
-MARKS = {True: "ok  ", False: "FAIL", None: "????"}
+MARKS: Mapping[FindingState, str] = {"passed": "ok  ", "failed": "FAIL", "inconclusive": "????", "waived": "waiv"}
+
+
+def finding_state(finding: JsonObject) -> FindingState:
+    """The state of a finding of a report."""
+    return state_of(finding["passed"], waived="waiver" in finding)
 
 
 def number_words(value: object) -> str:
@@ -135,8 +140,7 @@ def _without_disclosures(finding: JsonObject, listed: Sequence[object]) -> JsonO
 
 def finding_lines(finding: JsonObject) -> Iterator[str]:
     """The lines of one finding in a terminal: its mark and headline, then the details."""
-    mark = "waiv" if "waiver" in finding else MARKS[finding["passed"]]
-    yield f"  {mark}  {finding_headline(finding)}"
+    yield f"  {MARKS[finding_state(finding)]}  {finding_headline(finding)}"
     yield from (f"          {line}" for line in filter(None, [finding_alarm(finding), *finding_details(finding)]))
 
 

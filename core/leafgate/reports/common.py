@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from leafgate.disclosure.summary import FINDING_STATES, finding_state, plain_meaning
-from leafgate.disclosure.text import as_sentence, finding_details, finding_headline, finding_result, group_words
+from leafgate.disclosure.summary import plain_meaning
+from leafgate.disclosure.text import (
+    as_sentence,
+    finding_details,
+    finding_headline,
+    finding_result,
+    finding_state,
+    group_words,
+)
 from leafgate.io.json import JsonDocument, JsonObject
 from leafgate.io.text import LONGEST, clean
+from leafgate.kernel.findings import FINDING_STATES
 
 
 def sentence(finding: JsonObject) -> str:

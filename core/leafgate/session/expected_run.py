@@ -121,7 +121,7 @@ class ExpectedRun:
     def day(self, judged_on: str | None) -> date:
         """The day to judge on: never one before that on which the report was judged, where it says which."""
         if self.as_of is None:
-            from leafgate.engine.waivers import utc_today
+            from leafgate.kernel.waivers import utc_today
 
             return utc_today()
         try:
@@ -152,7 +152,7 @@ def judge_waivers_again(report: dict[str, Any], day: date) -> tuple[dict[str, An
         The report itself where every waiver still holds, so that the same bytes come of it on every such day; a line
         for each waiver that is over.
     """
-    from leafgate.engine.waivers import outside_days
+    from leafgate.kernel.waivers import outside_days
 
     over: dict[str, tuple[str, str]] = {}
     for waiver in report["waivers"]:
@@ -190,7 +190,7 @@ def sha256_of(expected: str, option: str) -> str:
         return expected.lower()
     try:
         return digest(Path(expected))
-    except (OSError, ValueError, ReleaseError):
+    except (ValueError, ReleaseError):
         raise _no_digest(expected, option) from None
 
 

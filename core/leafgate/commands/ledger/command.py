@@ -205,7 +205,7 @@ def _wanted_roll(
         remedy = "a roll needs " + ", ".join(given)
         raise InvalidError("is missing", place=", ".join(missing), remedy=remedy)
     from leafgate.commands.ledger.rolls import WantedRoll
-    from leafgate.engine.waivers import utc_today
+    from leafgate.kernel.waivers import utc_today
 
     last = _day(expires, "--expires")
     if last < utc_today():
@@ -223,7 +223,7 @@ def _read(ledger: Path, key: Path | None) -> Ledger:
 def _day(text: str | None, option: str = "--date") -> date:
     from datetime import date
 
-    from leafgate.engine.waivers import utc_today
+    from leafgate.kernel.waivers import utc_today
 
     if text is None:
         return utc_today()
