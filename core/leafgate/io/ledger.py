@@ -154,6 +154,11 @@ class Ledger:
         return LedgerHead(len(self.lines), self.digests[-1]) if self.lines else self.start
 
     @property
+    def heads(self) -> list[str]:
+        """The digests of all heads that the ledger had, by their numbers."""
+        return [self.start.sha256, *self.digests]
+
+    @property
     def is_begun(self) -> bool:
         """Did `leafgate ledger new` begin it?"""
         return self.start != EMPTY_LEDGER

@@ -133,11 +133,10 @@ def _ledger_problems(expected: str, predicate: AuditPredicate, place: str) -> It
         is_seen = expected.lower() == stated
     else:
         ledger = read_ledger(Path(expected), None)
-        heads = [ledger.start.sha256, *ledger.digests]
-        later = ledger.lines[heads.index(stated) :] if stated in heads else ()
+        later = ledger.lines[ledger.heads.index(stated) :] if stated in ledger.heads else ()
         release = predicate.release
         own = None if release is None else (release.file or release).sha256
-        is_seen = stated in heads and all(line.release.sha256 == own for line in later)
+        is_seen = stated in ledger.heads and all(line.release.sha256 == own for line in later)
     if not is_seen:
         message = f"is of an audit at head {predicate.ledger.number} of a ledger, and not at that of {expected}"
         yield Problem(place, message, "audit again, with the ledger as it is now")
