@@ -495,6 +495,8 @@ class ReportDocument(Document):
     """`null` where none was built."""
     ledger: LedgerDocument = Field(None)  # type: ignore[assignment]
     """The given ledger."""
+    affected: WholeNumber = Field(None)  # type: ignore[assignment]
+    """How many different people are outside at least one broken limit; for auditors, where all of them are known."""
     findings: tuple[FindingDocument, ...]
     """In the order in which text reports print them."""
     method: MethodDocument | None = None
@@ -517,6 +519,8 @@ class ReportDocument(Document):
         verdict, waived = verdict_of(states), sum(finding.waiver is not None for finding in self.findings)
         if self.waivers and self.judged_on is None:
             raise ValueError("has waivers, and no day on which they were judged")
+        if self.affected is not None and self.audience == "public":
+            raise ValueError("has `affected`, which is for auditors")
         if (verdict, waived) != (self.verdict, self.waived):
             raise ValueError(f"its findings make it {verdict!r} with {waived} waived, which is not what it says")
         return self

@@ -302,6 +302,16 @@ def group_words(group: JsonObject, secret: str | None) -> str:
     return f"{who}: {said}" if said else who
 
 
+def exposed_words(group: JsonObject, secret: str | None) -> str:
+    """The same for readers who know no metrics, as a sentence, without what the group's leaves publish.
+
+    >>> exposed_words({"people": 2, "path": "age <= 18 -> 2 no", "possible_values": 1, "true": {"no": 2}}, "ill")
+    'A group of 2 people: age <= 18; one value is possible; in truth ill is no for both.'
+    """
+    conditions = group.get("path", "").partition(" -> ")[0]
+    return as_sentence(group_words({**group, "path": conditions}, secret))
+
+
 def _true_values(truth: JsonObject, secret: str | None) -> str:
     """The true values of a group's secret, which only auditors' reports have."""
     if not truth:

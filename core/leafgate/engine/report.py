@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from leafgate.api.registry import Plugins
 from leafgate.engine.audit import Announce, Outcome, apply_waivers, audit, audit_others
 from leafgate.engine.checks import at_builder
-from leafgate.engine.figures import guesses, tree_view
+from leafgate.engine.figures import affected, guesses, tree_view
 from leafgate.engine.knowledge import ControlCheck
 from leafgate.engine.remedies.static import from_error, has_own_command, with_static_remedies
 from leafgate.engine.report_facts import files_of, report_of
@@ -162,7 +162,9 @@ class _Auditing:
         with stopwatch("draw"):
             tree, accuracies = tree_view(outcome.state, findings, artifact.starting_trees), guesses(outcome.state)
         report = report_of(policy, self.identity, plugins, data, files, artifact, findings, outcome.waivers)
-        return Audit(replace(report, tree=tree, guesses=accuracies), artifact, stopwatch.seconds)
+        people = affected(outcome.state, findings)
+        report = replace(report, tree=tree, guesses=accuracies, affected=people)
+        return Audit(report, artifact, stopwatch.seconds)
 
     def _counted_by_persons(
         self, outcome: Outcome, findings: Sequence[Finding], stopwatch: Stopwatch

@@ -416,8 +416,8 @@ class Report:
 
     `method` describes how it was made (`leafgate.engine.report_facts`); `waivers` has the status of each waiver of
     the policy on the day `judged_on`. `auditor_notes` are notes that follow from the data: a public report does not
-    disclose that they exist. `ledger` is the head of the ledger whose releases were taken into account. Its repr holds
-    no number.
+    disclose that they exist. `ledger` is the head of the ledger whose releases were taken into account. `affected` says
+    how many people are outside at least one broken limit, for auditors. Its repr holds no number.
     """
 
     policy: Mapping[str, Any]
@@ -435,6 +435,7 @@ class Report:
     judged_on: str | None = None
     auditor_notes: Sequence[str] = ()
     ledger: LedgerHead | None = None
+    affected: int | None = None
 
     def __repr__(self) -> str:
         return f"Report(verdict={self.verdict!r}, findings={len(self.findings)})"

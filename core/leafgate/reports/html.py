@@ -11,7 +11,7 @@ from itertools import islice
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from leafgate.disclosure.questions import ANSWER_STATES, answers
+from leafgate.disclosure.questions import ANSWER_STATES, answers, questions_not_examined
 from leafgate.disclosure.summary import findings_by_urgency, in_short, remedies_once
 from leafgate.disclosure.text import (
     audited_file,
@@ -120,6 +120,7 @@ def template_context(report: JsonObject) -> JsonDocument:
         "file": audited_file(report),
         "size": release_words(report["release"]) if report["release"] else "",
         "answers": sorted(answers(report), key=lambda answer: ANSWER_STATES.index(answer.state)),
+        "not_examined": questions_not_examined(report),
         "exposed": list(islice(exposed_groups(findings), MAX_EXPOSED)),
         "limits": [limit_row(finding) for finding in findings[:MAX_LISTED]],
         "more": max(len(findings) - MAX_LISTED, 0),
