@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from leafgate.disclosure.document import document as document
     from leafgate.disclosure.stored import parse_report as parse_report
     from leafgate.disclosure.stored import read_report as read_report
-    from leafgate.disclosure.summary import finding_state as finding_state
     from leafgate.disclosure.summary import findings_by_urgency as findings_by_urgency
+    from leafgate.disclosure.text import finding_state as finding_state
     from leafgate.engine.build import publish as publish
     from leafgate.errors import ExitCode as ExitCode
     from leafgate.io.files import write_file as write_file

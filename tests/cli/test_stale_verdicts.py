@@ -362,7 +362,7 @@ def test_a_report_whose_waiver_is_over_fails_without_being_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waived(tmp_path)
-    monkeypatch.setattr("leafgate.engine.waivers.utc_today", lambda: TODAY + timedelta(days=11))
+    monkeypatch.setattr("leafgate.kernel.waivers.utc_today", lambda: TODAY + timedelta(days=11))
     assert shown(tmp_path).code == 1
 
 

@@ -43,7 +43,7 @@ def test_a_failing_report_says_who_is_affected_how_and_what_to_change(tmp_path: 
     assert list(said) == ["Who is affected", "How", "What to change", "What that costs in use"]
     beyond = report["findings"][0]["beyond"]
     assert said["Who is affected"] == [f"{beyond} of the 24 people whom the release was made from."]
-    assert said["How"] == ["People stand in groups that are too small."]
+    assert said["How"] == [f"{beyond} of 24 people stand in groups that are too small."]
     assert "kadet" in " ".join(said["What to change"])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import pkgutil
 import re
 import sys
@@ -37,6 +36,7 @@ from leafgate.errors import (
     ReleaseError,
     raising_frame,
 )
+from leafgate.folders import content_digest
 from leafgate.ir.model_readers import ModelReader
 from leafgate.lazy_loading import lazy
 from leafgate.plugin_output import is_output_shown, plugin_output_dropped
@@ -361,7 +361,7 @@ def plugin_of_file(path: Path) -> Plugin:
         content = path.read_bytes()
     except OSError as error:
         raise InvalidError(f"cannot be read: {error.strerror}", place=path.name) from None
-    sha256 = hashlib.sha256(content).hexdigest()
+    sha256 = content_digest(content)
     module = ModuleType(f"leafgate_tried_{sha256[:16]}")
     module.__file__ = str(path)
     plugin = Plugin(path.name, path.name, sha256[:16], tried=True, file_sha256=sha256)

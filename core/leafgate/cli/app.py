@@ -36,7 +36,7 @@ COMMANDS = {
 }
 """The commands of the core in the help's order, and the module of each command's function, which has its name."""
 GROUPS = {
-    "ledger": ("leafgate.commands.ledger.command", "ledger_app"),
+    "ledger": ("leafgate.commands.ledger", "ledger_app"),
     "plugins": ("leafgate.cli.plugins", "plugins_app"),
 }
 """The groups of commands in the help's order, after the commands, and the module and the name of each group's app."""

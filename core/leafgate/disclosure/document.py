@@ -77,6 +77,7 @@ def report_document(report: Report, audience: Audience) -> ReportDocument:
             "data": DataDocument.of({} if hide_data else _data_facts(report, mask, audience)),
             "release": report.release and ReleaseDocument.of(redact_object(report.release, mask, audience)),
             **({"ledger": asdict(report.ledger)} if report.ledger is not None else {}),
+            **({} if audience == "public" or report.affected is None else {"affected": report.affected}),
             "findings": findings,
             "method": MethodDocument.of(redact_object(report.method, mask, audience)) if report.method else None,
             "guesses": attack_accuracies(report, mask, audience),

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from leafgate.disclosure.summary import (
-    FindingState,
     claims_differential_privacy,
-    finding_state,
+    counted_meaning,
     findings_by_urgency,
     plain_meaning,
 )
-from leafgate.disclosure.text import number_words
+from leafgate.disclosure.text import finding_state
 from leafgate.io.json import JsonObject
+from leafgate.kernel.findings import FindingState
 
 QuestionName = Literal[
     "singling_out",
@@ -34,6 +34,8 @@ QuestionName = Literal[
     "other",
 ]
 AnswerState = FindingState | Literal["not examined"]
+ANSWER_STATES: tuple[AnswerState, ...] = ("failed", "inconclusive", "not examined", "waived", "passed")
+"""The states of answers, the most urgent first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,10 +174,7 @@ def _says(finding: JsonObject, is_said: bool) -> str:
     if state == "waived":
         until = f"waived until {finding['waiver']['expires']}."
         return f"Another broken limit is {until}" if is_said else f"{meaning} This is {until}"
-    if not finding["beyond"]:
-        return meaning
-    beyond, people = (number_words(finding[key]) for key in ("beyond", "people"))
-    return f"{meaning.removesuffix('.')}: {beyond} of {people} people."
+    return counted_meaning(finding)
 
 
 def _kept(count: int, broken: Sequence[JsonObject]) -> Iterator[str]:

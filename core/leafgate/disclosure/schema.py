@@ -22,7 +22,7 @@ from leafgate.io.evidence import (
     Share,
     WholeNumber,
 )
-from leafgate.kernel.findings import RemedyAction, Verdict
+from leafgate.kernel.findings import RemedyAction, Verdict, state_of, verdict_of
 from leafgate.kernel.oracle import Access
 from leafgate.kernel.origin import GivenFile
 
@@ -495,6 +495,8 @@ class ReportDocument(Document):
     """`null` where none was built."""
     ledger: LedgerDocument = Field(None)  # type: ignore[assignment]
     """The given ledger."""
+    affected: WholeNumber = Field(None)  # type: ignore[assignment]
+    """How many different people are outside at least one broken limit; for auditors, where all of them are known."""
     findings: tuple[FindingDocument, ...]
     """In the order in which text reports print them."""
     method: MethodDocument | None = None
@@ -513,12 +515,12 @@ class ReportDocument(Document):
     @model_validator(mode="after")
     def _verdict_follows(self) -> Self:
         """The verdict follows from the findings: a report that was edited by hand is refused."""
-        waived = sum(finding.waiver is not None for finding in self.findings)
+        states = [state_of(finding.passed, waived=finding.waiver is not None) for finding in self.findings]
+        verdict, waived = verdict_of(states), sum(finding.waiver is not None for finding in self.findings)
         if self.waivers and self.judged_on is None:
             raise ValueError("has waivers, and no day on which they were judged")
-        unwaived = [finding.passed for finding in self.findings if finding.waiver is None]
-        undecided = None in unwaived or not self.findings
-        verdict = "fail" if False in unwaived else "inconclusive" if undecided else "pass"
+        if self.affected is not None and self.audience == "public":
+            raise ValueError("has `affected`, which is for auditors")
         if (verdict, waived) != (self.verdict, self.waived):
             raise ValueError(f"its findings make it {verdict!r} with {waived} waived, which is not what it says")
         return self

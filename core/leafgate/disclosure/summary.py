@@ -7,7 +7,6 @@ report formats state the same and disclose no more than the document does.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 from leafgate.disclosure.intervals import range_of
 from leafgate.disclosure.text import (
@@ -19,6 +18,7 @@ from leafgate.disclosure.text import (
     finding_alarm,
     finding_lines,
     finding_result,
+    finding_state,
     idle_waiver_lines,
     ledger_words,
     metric_words,
@@ -32,11 +32,8 @@ from leafgate.disclosure.text import (
 )
 from leafgate.io.json import JsonObject
 from leafgate.io.text import LONGEST, clean, printable_line, shorten
-from leafgate.kernel.findings import REPAIR
+from leafgate.kernel.findings import FINDING_STATES, REPAIR
 
-FindingState = Literal["failed", "inconclusive", "waived", "passed"]
-FINDING_STATES: Sequence[FindingState] = ("failed", "inconclusive", "waived", "passed")
-"""The states of findings, the most urgent first."""
 MAX_LINE_LENGTH = 3000
 """Longer lines are cut; the JSON has all of them."""
 MAX_SENTENCES = 6
@@ -44,6 +41,8 @@ MAX_SENTENCES = 6
 MAX_NAMES = 6
 """Limits and attacks that one sentence names."""
 LEFT_OUT = {"dropped": "for missing cells", "without_class": "for having no class", "commented": "as comments"}
+SOME_PEOPLES = "some people's"
+"""Whose secrets a clause of a metric is about, in whose place a sentence has how many people they are."""
 UNDECIDED = "That could not be determined, so it must be taken for everybody."
 WAIVED = "Some limits are broken and waived: the release passes although more can be learned from it than they allow."
 
@@ -51,13 +50,6 @@ WAIVED = "Some limits are broken and waived: the release passes although more ca
 def claims_differential_privacy(report: JsonObject) -> bool:
     """Does the release claim differential privacy?"""
     return bool(set((report.get("method") or {}).get("claims", {})) & {"epsilon", "rho", "mu"})
-
-
-def finding_state(finding: JsonObject) -> FindingState:
-    """The state of a finding; a waived one is never called passed."""
-    if "waiver" in finding:
-        return "waived"
-    return "inconclusive" if finding["passed"] is None else "passed" if finding["passed"] else "failed"
 
 
 def findings_by_urgency(report: JsonObject) -> list[JsonObject]:
@@ -124,7 +116,7 @@ def _is_on_people(finding: JsonObject) -> bool:
 
 
 def _fewest_affected(report: JsonObject, on_people: Sequence[JsonObject], *, open_end: bool) -> str:
-    """How many people are past one of these limits or more: exactly where one decides it, else how many at least."""
+    """How many people are past one of these limits or more: exactly where that is known, else how many at least."""
     totals = [finding["people"] for finding in on_people if finding["people"] is not None]
     if not totals:
         return f"How many people are outside {_limits(on_people)} is for auditors, and may be all of them."
@@ -135,15 +127,19 @@ def _fewest_affected(report: JsonObject, on_people: Sequence[JsonObject], *, ope
     if most["beyond"] and (covers_all or (len(on_people) == 1 and not open_end)):
         beyond = number_words(most["beyond"])
         return as_sentence(f"{beyond} {whose}")
-    least = _least_past(report, on_people)
     counted = [finding for finding in on_people if finding["beyond"]]
+    exact = report.get("affected") if len(counted) == len(on_people) else None
+    least = f"At least {_least_past(report, on_people):,} {whose}" if exact is None else f"{exact:,} {whose}"
+    if exact is not None and len(counted) == 1:
+        return f"{least}."
     if not counted:
-        return f"At least {least:,} {whose}: how many are outside {_limits(on_people)} is for auditors, and may be all."
+        return f"{least}: how many are outside {_limits(on_people)} is for auditors, and may be all."
     listed = [
         f"{number_words(finding['beyond'])} outside the limit on {metric_words(finding)}"
         for finding in counted[:MAX_NAMES]
     ]
-    return f"At least {least:,} {whose}: {', '.join(listed)}{_and_more(counted)}."
+    once = "" if exact is None else ", each counted once"
+    return f"{least}{once}: {', '.join(listed)}{_and_more(counted)}."
 
 
 def _least_past(report: JsonObject, on_people: Sequence[JsonObject]) -> int:
@@ -195,10 +191,31 @@ def plain_meaning(finding: JsonObject) -> str:
     return clean(finding_alarm(finding), 4 * LONGEST)
 
 
+def counted_meaning(finding: JsonObject) -> str:
+    """The meaning of a limit that does not hold, with the number of people where it is broken and the report has one.
+
+    >>> counts = {"passed": False, "beyond": 30, "people": 100, "alarm": "it is certain what some people's income is"}
+    >>> counted_meaning(counts)
+    'For 30 of 100 people, it is certain what their income is.'
+    """
+    meaning = plain_meaning(finding)
+    if finding_state(finding) != "failed":
+        return meaning
+    meaning = meaning or "A limit is broken."
+    if not finding["beyond"]:
+        return meaning
+    people = f"{number_words(finding['beyond'])} of {number_words(finding['people'])} people"
+    if SOME_PEOPLES in meaning:
+        return f"For {people}, {meaning[:1].lower()}{meaning[1:].replace(SOME_PEOPLES, 'their', 1)}"
+    if meaning.startswith("People ") and finding["beyond"] != 1:
+        return f"{people[:1].upper()}{people[1:]}{meaning.removeprefix('People')}"
+    return f"{meaning.removesuffix('.')}: {people}."
+
+
 def how_affected(report: JsonObject) -> list[str]:
     """What each limit that does not hold means, in plain words, the most urgent first."""
     findings = [each for each in findings_by_urgency(report) if finding_state(each) in {"failed", "inconclusive"}]
-    return _listed(list(filter(None, map(plain_meaning, findings))))
+    return _listed(list(filter(None, map(counted_meaning, findings))))
 
 
 def remedies_once(report: JsonObject) -> list[str]:

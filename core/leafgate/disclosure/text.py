@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from leafgate.io.json import JsonObject
 from leafgate.io.text import shorten
-from leafgate.kernel.findings import DERIVED_ALONE, GROUPS_ALONE, HIDDEN_CELLS, TO_DECIDE, Limit
+from leafgate.kernel.findings import DERIVED_ALONE, GROUPS_ALONE, HIDDEN_CELLS, TO_DECIDE, FindingState, Limit, state_of
 
 VERDICTS = {
     "pass": "PASS: every limit of the policy holds.",
@@ -18,7 +18,12 @@ VERDICTS = {
 }
 MAX_NAME_LENGTH = 200
 """Longer names are cut; the JSON has all of them."""
-MARKS = {True: "ok  ", False: "FAIL", None: "????"}
+MARKS: Mapping[FindingState, str] = {"passed": "ok  ", "failed": "FAIL", "inconclusive": "????", "waived": "waiv"}
+
+
+def finding_state(finding: JsonObject) -> FindingState:
+    """The state of a finding of a report."""
+    return state_of(finding["passed"], waived="waiver" in finding)
 
 
 def number_words(value: object) -> str:
@@ -135,8 +140,7 @@ def _without_disclosures(finding: JsonObject, listed: Sequence[object]) -> JsonO
 
 def finding_lines(finding: JsonObject) -> Iterator[str]:
     """The lines of one finding in a terminal: its mark and headline, then the details."""
-    mark = "waiv" if "waiver" in finding else MARKS[finding["passed"]]
-    yield f"  {mark}  {finding_headline(finding)}"
+    yield f"  {MARKS[finding_state(finding)]}  {finding_headline(finding)}"
     yield from (f"          {line}" for line in filter(None, [finding_alarm(finding), *finding_details(finding)]))
 
 
@@ -296,6 +300,16 @@ def group_words(group: JsonObject, secret: str | None) -> str:
     possible = "" if count is None else "one value is possible" if count == 1 else f"{count} values are possible"
     said = "; ".join(filter(None, [group.get("path", ""), possible, _true_values(group.get("true", {}), secret)]))
     return f"{who}: {said}" if said else who
+
+
+def exposed_words(group: JsonObject, secret: str | None) -> str:
+    """The same for readers who know no metrics, as a sentence, without what the group's leaves publish.
+
+    >>> exposed_words({"people": 2, "path": "age <= 18 -> 2 no", "possible_values": 1, "true": {"no": 2}}, "ill")
+    'A group of 2 people: age <= 18; one value is possible; in truth ill is no for both.'
+    """
+    conditions = group.get("path", "").partition(" -> ")[0]
+    return as_sentence(group_words({**group, "path": conditions}, secret))
 
 
 def _true_values(truth: JsonObject, secret: str | None) -> str:

@@ -14,18 +14,20 @@ from typing import Any
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult, run_as_granted, run_attack
 from leafgate.engine.build import build
-from leafgate.engine.checks import check_claims, soundness_checks, verified, verified_total
+from leafgate.engine.checks import at_builder, at_limits, check_claims, soundness_checks, verified, verified_total
 from leafgate.engine.knowledge import Adversaries, ControlCheck
 from leafgate.engine.large_tables import representatives_of
 from leafgate.engine.limits import judge
 from leafgate.engine.reading import reading_check
 from leafgate.engine.state import AuditState, state_of
-from leafgate.engine.waivers import SourceLocations, apply_waivers, passes
+from leafgate.io.release_codec import SealedRelease
 from leafgate.kernel.components import AttackModel
 from leafgate.kernel.findings import Finding
 from leafgate.kernel.large_table import LargeTable
+from leafgate.kernel.metrics import Metric
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.tables import Tables
+from leafgate.kernel.waivers import Holds, Waiver, WaiverReview, metric_of, utc_today
 from leafgate.models.checks import file_disclosure_check
 
 Announce = Callable[[str], None]
@@ -118,19 +120,50 @@ def score_and_check(
     Claims are checked before limits are judged: what is verified decides by which distribution a limit is judged.
     """
     policy, artifact = adversaries.policy, adversaries.artifact
-    state, locations = state_of(adversaries, results, plugins), SourceLocations(policy)
+    state = state_of(adversaries, results, plugins)
 
     def run_for_claim(attack: AttackModel) -> AttackResult:
         known, membership = adversaries.knowledge_of(attack), adversaries.membership_of(attack)
         return run_attack(attack, artifact, known, plugins, membership=membership)
 
-    doubts = locations.of_build(soundness_checks(policy, plugins, state))
-    claims = locations.of_build(check_claims(state, run_for_claim))
+    doubts = at_builder(policy, soundness_checks(policy, plugins, state))
+    claims = at_builder(policy, check_claims(state, run_for_claim))
     state = replace(state, verified_claims=verified(claims))
     state = replace(state, private_total=verified_total(policy, state))
-    judged = locations.of_limits(judge(policy.metrics, state))
-    disclosed = locations.of_build(file_disclosure_check(policy, plugins, artifact.release))
-    read = locations.of_build(reading_check(policy, plugins, state, artifact.provenance))
+    judged = at_limits(policy, judge(policy.metrics, state))
+    disclosed = at_builder(policy, file_disclosure_check(policy, plugins, artifact.release))
+    read = at_builder(policy, reading_check(policy, plugins, state, artifact.provenance))
     others, holds = [*doubts, *read, *disclosed, *claims], passes(state, policy.metrics)
     judged, waivers = apply_waivers(policy, artifact, judged, others, holds, today)
     return Outcome(adversaries, state, [*doubts, *read, *disclosed, *judged, *claims], waivers)
+
+
+def apply_waivers(
+    policy: Policy,
+    artifact: SealedRelease | None,
+    limits: list[Finding],
+    others: Sequence[Finding],
+    holds: Holds,
+    today: date | None,
+) -> tuple[list[Finding], Mapping[str, Any]]:
+    """The limits' findings as the policy's waivers leave them, and what the report states of these."""
+    if not policy.waivers:
+        return limits, {}
+    day, release = today or utc_today(), None if artifact is None else artifact.sha256
+    audited = None if artifact is None else artifact.provenance.audited_file
+    file = None if audited is None else audited.sha256
+    of_model = artifact is not None and artifact.release.file is not None
+    review = WaiverReview(policy.waivers, day, release, limits, others, holds, file, of_model, policy.origin.lines)
+    findings, result = review.outcome()
+    return findings, {"waivers": result, "judged_on": day.isoformat()}
+
+
+def passes(state: AuditState, metrics: Sequence[Metric]) -> Holds:
+    """Return whether findings of these metrics pass by a waiver's limit: each belief is scored anew."""
+
+    def holds(waiver: Waiver) -> bool:
+        metric = metric_of(waiver, metrics)
+        judged = [] if metric is None else judge([waiver.weaker(metric)], state)
+        return [finding.passed for finding in judged if finding.id == waiver.finding] == [True]
+
+    return holds

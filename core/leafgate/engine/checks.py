@@ -21,6 +21,7 @@ from leafgate.kernel.components import AttackModel
 from leafgate.kernel.evidence import OWN_ACCOUNT, AuditorOnly, PeopleCount
 from leafgate.kernel.findings import UNLIMITED, Finding, Remedy
 from leafgate.kernel.metrics import Metric, PersonMetric, can_break_protection
+from leafgate.kernel.paths import DocumentPath
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import Claim, covers_data
 
@@ -423,3 +424,16 @@ def _noisy_cells(column: str, state: AuditState) -> set[int]:
         return set()
     place = records.columns.index(column)
     return {i for i, row in enumerate(records.rows) if row[place] is not None}
+
+
+def at_limits(policy: Policy, findings: Iterable[Finding]) -> list[Finding]:
+    """The findings on the limits, each with the policy's line of its metric, or of the attack that failed."""
+    attacks: dict[str, DocumentPath] = {each.called: ("attacks", i) for i, each in enumerate(policy.attacks)}
+    metrics: dict[str, DocumentPath] = {each.called: ("metrics", i) for i, each in enumerate(policy.metrics)}
+    paths = ((each, metrics.get(each.metric) or attacks.get(each.attack or "", ())) for each in findings)
+    return [replace(finding, where=policy.origin.where(path)) for finding, path in paths]
+
+
+def at_builder(policy: Policy, findings: Iterable[Finding]) -> list[Finding]:
+    """The findings about the release itself, its claims and its making, with the policy's line of the builder."""
+    return [replace(finding, where=policy.origin.where(("build",))) for finding in findings]

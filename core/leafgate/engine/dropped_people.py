@@ -21,9 +21,9 @@ from leafgate.algorithms.node_counts import counts_exactly
 from leafgate.algorithms.routing import NOWHERE, branch_of_code, route
 from leafgate.api.registry import Plugins
 from leafgate.engine.build import build, with_policy_columns
+from leafgate.engine.checks import at_builder
 from leafgate.engine.knowledge import Adversaries
 from leafgate.engine.remedies.static import KEEP
-from leafgate.engine.waivers import SourceLocations
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.release_codec import SealedRelease
 from leafgate.kernel.arrays import Ids
@@ -77,14 +77,12 @@ class DroppedPeople:
         incomplete: those of them whose class and secrets are known.
         count: how many people were left out.
         plugins: those that the policy trusts.
-        locations: of findings in the policy.
     """
 
     adversaries: Adversaries
     incomplete: Table
     count: int
     plugins: Plugins
-    locations: SourceLocations
 
     def completed(self, findings: Sequence[Finding], judge: Judge) -> list[Finding]:
         """The findings, inconclusive where they may not hold with the people who were left out.
@@ -215,7 +213,7 @@ class DroppedPeople:
             plain_failure="the release discloses more than the limits allow",
             remedies=self._remedies[:1] if problem == ALONE and self._is_of_others_model else self._remedies,
         )
-        return self.locations.of_build([doubt])
+        return at_builder(self.adversaries.policy, [doubt])
 
     @property
     def _is_of_others_model(self) -> bool:

@@ -436,3 +436,12 @@ def _guess(state: AuditState, result: AttackResult, belief: Belief) -> AttackAcc
     commonest = int(case.table.people_by(truth, len(case.secret.domain)).max())
     audience = audience_of_guesses(case, result)
     return AttackAccuracy(result.attack.called, case.secret.name, people, float(weight @ right), commonest, audience)
+
+
+def affected(state: AuditState, findings: Sequence[Finding]) -> int | None:
+    """How many different people are outside at least one broken limit; None where some of them are not known."""
+    broken = [finding for finding in findings if finding.fails and finding.violations]
+    past = [each.scored.past for each in broken if each.scored is not None and each.scored.everyone]
+    if not past or len(past) < len(broken):
+        return None
+    return state.table.people_among(np.logical_or.reduce(past))

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from leafgate.api.registry import Plugins
+from leafgate.engine.checks import at_builder
 from leafgate.engine.knowledge import Adversaries
-from leafgate.engine.waivers import SourceLocations
 from leafgate.errors import LeafgateError
 from leafgate.kernel.findings import PERSONS, Finding, Remedy
 from leafgate.kernel.persons import PersonRows
@@ -37,12 +37,10 @@ class PersonColumnAudit:
     Attributes:
         adversaries: those of the audit, who count rows.
         plugins: those that the policy trusts.
-        locations: of findings in the policy.
     """
 
     adversaries: Adversaries
     plugins: Plugins
-    locations: SourceLocations
 
     def completed(self, findings: Sequence[Finding], judge: Judge) -> list[Finding]:
         """The findings, after an inconclusive one for each column by which a limit that holds might be broken.
@@ -56,7 +54,7 @@ class PersonColumnAudit:
             for name, rows in self.adversaries.table.suspected.items()
             if (reason := NOT_COUNTED if rows is None else self._reason(rows, findings, judge))
         ]
-        return [*self.locations.of_build(doubts), *findings]
+        return [*at_builder(self.adversaries.policy, doubts), *findings]
 
     def _reason(self, rows: PersonRows, findings: Sequence[Finding], judge: Judge) -> str:
         """Why the limits that hold may not hold if rows are these persons'; empty where all of them hold."""

@@ -11,12 +11,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from leafgate.api.registry import Plugins
-from leafgate.engine.audit import Announce, Outcome, audit, audit_others
-from leafgate.engine.figures import guesses, tree_view
+from leafgate.engine.audit import Announce, Outcome, apply_waivers, audit, audit_others
+from leafgate.engine.checks import at_builder
+from leafgate.engine.figures import affected, guesses, tree_view
 from leafgate.engine.knowledge import ControlCheck
 from leafgate.engine.remedies.static import from_error, has_own_command, with_static_remedies
 from leafgate.engine.report_facts import files_of, report_of
-from leafgate.engine.waivers import SourceLocations, apply_waivers, never
 from leafgate.errors import NoReleaseError
 from leafgate.io.release_codec import SealedRelease
 from leafgate.kernel.evidence import AuditorOnly, PeopleCount
@@ -150,9 +150,9 @@ class _Auditing:
                 before_attacks=lambda: self.identity,
             )
         except NoReleaseError as error:
-            refused = SourceLocations(policy).of_build([_no_release(policy, plugins, error)])
+            refused = at_builder(policy, [_no_release(policy, plugins, error)])
             refused = with_static_remedies(refused, policy, plugins, None)
-            _, waivers = apply_waivers(policy, None, [], refused, never, self.today)
+            _, waivers = apply_waivers(policy, None, [], refused, lambda waiver: False, self.today)
             return Audit(report_of(policy, self.identity, plugins, data, files, None, refused, waivers))
         artifact = outcome.adversaries.artifact
         judged = self._with_people_left_out(outcome, stopwatch)
@@ -162,7 +162,9 @@ class _Auditing:
         with stopwatch("draw"):
             tree, accuracies = tree_view(outcome.state, findings, artifact.starting_trees), guesses(outcome.state)
         report = report_of(policy, self.identity, plugins, data, files, artifact, findings, outcome.waivers)
-        return Audit(replace(report, tree=tree, guesses=accuracies), artifact, stopwatch.seconds)
+        people = affected(outcome.state, findings)
+        report = replace(report, tree=tree, guesses=accuracies, affected=people)
+        return Audit(report, artifact, stopwatch.seconds)
 
     def _counted_by_persons(
         self, outcome: Outcome, findings: Sequence[Finding], stopwatch: Stopwatch
@@ -172,7 +174,7 @@ class _Auditing:
             return findings
         from leafgate.engine.person_columns import PersonColumnAudit
 
-        columns = PersonColumnAudit(outcome.adversaries, self.plugins, SourceLocations(outcome.adversaries.policy))
+        columns = PersonColumnAudit(outcome.adversaries, self.plugins)
         with stopwatch("persons"):
             return columns.completed(findings, lambda others: audit_others(others, self.plugins, self.today))
 
@@ -186,8 +188,7 @@ class _Auditing:
             return findings
         from leafgate.engine.spellings import SpellingAudit
 
-        locations = SourceLocations(adversaries.policy)
-        audit_of_spellings = SpellingAudit(adversaries, asking, self.plugins, locations)
+        audit_of_spellings = SpellingAudit(adversaries, asking, self.plugins)
         with stopwatch("spellings"):
             return audit_of_spellings.completed(findings, lambda others: audit_others(others, self.plugins, self.today))
 
@@ -198,9 +199,7 @@ class _Auditing:
             return outcome.findings
         from leafgate.engine.dropped_people import DroppedPeople
 
-        locations = SourceLocations(outcome.adversaries.policy)
-        count = self.tables.people.dropped
-        dropped = DroppedPeople(outcome.adversaries, self.incomplete, count, self.plugins, locations)
+        dropped = DroppedPeople(outcome.adversaries, self.incomplete, self.tables.people.dropped, self.plugins)
         with stopwatch("people left out"):
             return dropped.completed(outcome.findings, lambda others: audit_others(others, self.plugins, self.today))
 

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from leafgate.algorithms.routing import count_leaves
 from leafgate.api.registry import Plugins
 from leafgate.engine.audience import beside_claim
 from leafgate.engine.knowledge import secret_inputs
-from leafgate.engine.waivers import Waivers
 from leafgate.errors import DataError, PolicyError
 from leafgate.io.files import read_key
 from leafgate.io.release_codec import SealedRelease
@@ -85,28 +83,21 @@ def files_of(policy: Policy, tables: Tables) -> DataFiles:
     key = None if file is None else read_key(file, PolicyError, "report.digest_key")
     table = tables.people
     fields = {name: other.sha256 for name, other in tables.others.items() if other is not None and other.sha256}
-    fields |= {name: _digest(path, f"build.{name}") for name, path in policy.build.people_files.items()}
+    fields |= {name: digest(path, DataError, f"build.{name}") for name, path in policy.build.people_files.items()}
     source = {} if policy.data.source is None else policy.data.source.people_files
-    fields |= {f"data.source.{name}": _digest(path, f"data.source.{name}") for name, path in source.items()}
+    fields |= {f"data.source.{name}": digest(path, DataError, f"data.source.{name}") for name, path in source.items()}
     for place, other in policy.placed_releases:
         if other.table is not None and other.table.is_file():  # one that is gone is inconclusive
-            fields[f"{place}.data"] = _digest(other.table, f"{place}.data")
+            fields[f"{place}.data"] = digest(other.table, DataError, f"{place}.data")
         if isinstance(other, LedgerRelease) and other.roll is not None:
-            fields[f"{place}.roll"] = _digest(other.roll, f"{place}.roll")
+            fields[f"{place}.roll"] = digest(other.roll, DataError, f"{place}.roll")
     for kind, components in (("attacks", policy.attacks), ("metrics", policy.metrics)):
         for component in components:
             places = {f"{kind}.{component.called}.{name}": path for name, path in component.people_files.items()}
-            fields |= {place: _digest(path, place) for place, path in places.items()}
+            fields |= {place: digest(path, DataError, place) for place, path in places.items()}
     without_bytes = policy.data.source is not None and not table.sha256
     records = digest_records(table, key or b"") if key is not None or without_bytes else ""
     return DataFiles(table.sha256, fields, key, records)
-
-
-def _digest(path: Path, place: str) -> str:
-    try:
-        return digest(path)
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", place=place) from None
 
 
 def data_facts(table: Table | LargeTable, files: DataFiles, *, differentially_private: bool) -> dict[str, Any]:
@@ -233,7 +224,7 @@ def report_of(
     files: DataFiles,
     artifact: SealedRelease | None,
     findings: Sequence[Finding],
-    waivers: Waivers,
+    waivers: Mapping[str, Any],
 ) -> Report:
     """The report of an audit, without its figures.
 

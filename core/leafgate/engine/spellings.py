@@ -14,8 +14,8 @@ import numpy as np
 
 from leafgate.api.registry import Plugins
 from leafgate.engine.build import with_policy_columns
+from leafgate.engine.checks import at_builder
 from leafgate.engine.knowledge import Adversaries
-from leafgate.engine.waivers import SourceLocations
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.kernel.arrays import Floats, Ids
 from leafgate.kernel.evidence import AuditorOnly
@@ -86,13 +86,11 @@ class SpellingAudit:
         adversaries: those of the audit as the values are spelled.
         columns: the secrets and the class with such values.
         plugins: those that the policy trusts.
-        locations: of findings in the policy.
     """
 
     adversaries: Adversaries
     columns: Sequence[Column]
     plugins: Plugins
-    locations: SourceLocations
 
     def completed(self, findings: Sequence[Finding], judge: Judge) -> list[Finding]:
         """The findings, and one about each column; a limit that is broken where the same values are merged is broken.
@@ -109,7 +107,7 @@ class SpellingAudit:
         names = ", ".join(repr(each.column.name) for each in doubts if each.same)
         found = [_compared(each, judged.get(each.id), names) for each in findings]
         outcome = _outcome(findings, shown or judged, unshown or unjudged)
-        return [*self.locations.of_build(self._findings(doubts, outcome)), *found]
+        return [*at_builder(self.adversaries.policy, self._findings(doubts, outcome)), *found]
 
     def _findings(self, doubts: Sequence[Spellings], outcome: str) -> Iterator[Finding]:
         for each in doubts:

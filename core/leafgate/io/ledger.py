@@ -27,6 +27,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, ValidationError
 
 from leafgate.errors import LedgerError, Problem
+from leafgate.folders import content_digest
 from leafgate.io.files import OWNER_ONLY, read_bounded, shared_file, write_files
 from leafgate.io.json import JsonDocument, JsonObject, canonical, parse_json
 from leafgate.kernel.findings import Verdict
@@ -153,6 +154,11 @@ class Ledger:
         return LedgerHead(len(self.lines), self.digests[-1]) if self.lines else self.start
 
     @property
+    def heads(self) -> list[str]:
+        """The digests of all heads that the ledger had, by their numbers."""
+        return [self.start.sha256, *self.digests]
+
+    @property
     def is_begun(self) -> bool:
         """Did `leafgate ledger new` begin it?"""
         return self.start != EMPTY_LEDGER
@@ -195,17 +201,13 @@ def parse_ledger(content: bytes, place: str, key: bytes | None) -> Ledger:
         more = len(problems) - MAX_PROBLEMS
         listed = problems[:MAX_PROBLEMS]
         raise LedgerError.listing([*listed, *([Problem(place, f"{more} more lines")] if more > 0 else [])])
-    digests = tuple(map(_sha256, complete))
+    digests = tuple(map(content_digest, complete))
     releases = tuple(line for line in lines if isinstance(line, LedgerLine))
     return Ledger(releases, digests[1 - first :], LedgerHead(0, digests[0]) if is_begun else EMPTY_LEDGER)
 
 
 def _place(ledger: str, number: int) -> str:
     return f"{ledger}: line {number}"
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
 
 
 def _parsed_line(raw: bytes) -> AnyLine | None:
@@ -233,7 +235,7 @@ def _problems(
             line = None
         elif not _follows(line, before, is_first=number == first):
             yield Problem(_place(place, number), UNCONNECTED, RESTORE)
-        before = None if line is None else LedgerHead(line.number, _sha256(raw))
+        before = None if line is None else LedgerHead(line.number, content_digest(raw))
 
 
 def _follows(line: AnyLine, before: LedgerHead | None, *, is_first: bool) -> bool:
@@ -266,7 +268,7 @@ def begin_ledger(path: Path, key: bytes) -> LedgerHead:
         if target.exists() and target.stat().st_size:
             raise LedgerError("is there already", place=str(path), remedy="use it, or name another file")
         write_files(target.parent, {target.name: raw + b"\n"}, OWNER_ONLY)
-    return LedgerHead(0, _sha256(raw))
+    return LedgerHead(0, content_digest(raw))
 
 
 def append_line(path: Path, content: JsonObject, key: bytes, audited_at: LedgerHead | None = None) -> LedgerHead:
@@ -298,7 +300,7 @@ def append_line(path: Path, content: JsonObject, key: bytes, audited_at: LedgerH
         _refuse_other_head(ledger, line, audited_at, str(path))
         mode = stat.S_IMODE(target.stat().st_mode) if before else OWNER_ONLY
         write_files(target.parent, {target.name: before + raw + b"\n"}, mode)
-    return LedgerHead(line.number, _sha256(raw))
+    return LedgerHead(line.number, content_digest(raw))
 
 
 def _next_line(ledger: Ledger, content: JsonObject, key: bytes) -> tuple[LedgerLine, bytes]:

@@ -27,7 +27,6 @@ FORMAT = "leafgate/roll/1"
 MAX_ROLL_BYTES = 2**30
 """A roll of more bytes is refused; a person has about a hundred in a release of a few trees."""
 CHANGED = "is not as leafgate wrote it: it was changed"
-WRONG_KEY = "is not the key of this roll"
 PUT_BACK = "put back a copy of the roll"
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -132,6 +132,9 @@ TO_DECIDE = "To decide: "
 SPELLING = "spelling"
 """The finding about values of a secret or a class that may be one value in several spellings."""
 Verdict = Literal["pass", "fail", "inconclusive"]
+FindingState = Literal["failed", "inconclusive", "waived", "passed"]
+FINDING_STATES: tuple[FindingState, ...] = get_args(FindingState)
+"""The states of findings, the most urgent first."""
 GROUPS_ALONE = "the metric scores groups of people, and no distribution of a secret"
 DERIVED_ALONE = "the metric can only score what is derived"
 HIDDEN_CELLS = "the belief is about hidden cells of published records"
@@ -145,6 +148,20 @@ EXIT_CODES: Mapping[Verdict, ExitCode] = {
     "fail": ExitCode.FAIL,
     "inconclusive": ExitCode.INCONCLUSIVE,
 }
+
+
+def state_of(passed: bool | None, *, waived: bool) -> FindingState:
+    """The state of a finding; a waived one is never called passed, and what could not be determined is not waived."""
+    if passed is None:
+        return "inconclusive"
+    return "waived" if waived else "passed" if passed else "failed"
+
+
+def verdict_of(states: Collection[FindingState]) -> Verdict:
+    """Fail if a limit is broken and not waived; else inconclusive if a finding is, or there is none; else pass."""
+    if "failed" in states:
+        return "fail"
+    return "inconclusive" if "inconclusive" in states or not states else "pass"
 
 
 @dataclass(frozen=True, repr=False)
@@ -399,8 +416,8 @@ class Report:
 
     `method` describes how it was made (`leafgate.engine.report_facts`); `waivers` has the status of each waiver of
     the policy on the day `judged_on`. `auditor_notes` are notes that follow from the data: a public report does not
-    disclose that they exist. `ledger` is the head of the ledger whose releases were taken into account. Its repr holds
-    no number.
+    disclose that they exist. `ledger` is the head of the ledger whose releases were taken into account. `affected` says
+    how many people are outside at least one broken limit, for auditors. Its repr holds no number.
     """
 
     policy: Mapping[str, Any]
@@ -418,6 +435,7 @@ class Report:
     judged_on: str | None = None
     auditor_notes: Sequence[str] = ()
     ledger: LedgerHead | None = None
+    affected: int | None = None
 
     def __repr__(self) -> str:
         return f"Report(verdict={self.verdict!r}, findings={len(self.findings)})"
@@ -429,12 +447,8 @@ class Report:
 
     @property
     def verdict(self) -> Verdict:
-        """Fail if a limit is broken and not waived; else inconclusive if a finding is; else pass."""
-        if any(finding.fails for finding in self.findings):
-            return "fail"
-        if not self.findings or any(finding.passed is None for finding in self.findings):
-            return "inconclusive"
-        return "pass"
+        """The verdict that follows from the states of the findings."""
+        return verdict_of([state_of(each.passed, waived=each.waiver is not None) for each in self.findings])
 
     @property
     def exit_code(self) -> int:

@@ -18,7 +18,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from leafgate.errors import ReleaseError
+from leafgate.errors import LeafgateError, ReleaseError
 from leafgate.folders import content_digest, is_model_folder, read_folder
 
 STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True, allow_inf_nan=False)
@@ -75,12 +75,27 @@ def _below(key: str) -> PlainValidator:
     return PlainValidator(resolve)
 
 
-def digest(path: Path) -> str:
-    """The SHA-256 of a file's bytes, or of the files of a folder that MLflow saved; see `content_digest`."""
-    if is_model_folder(path):
-        return content_digest(read_folder(path))
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def digest(path: Path, error: type[LeafgateError] = ReleaseError, place: str = "", remedy: str = "") -> str:
+    """The SHA-256 of a file's bytes, or of the files of a folder that MLflow saved; see `content_digest`.
+
+    Raises:
+        ReleaseError: it cannot be read, or is a folder that is no model; `error` in place of it where one is given.
+    """
+    try:
+        if is_model_folder(path):
+            return content_digest(read_folder(path))
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as reason:
+        raise error(f"cannot be read: {reason.strerror}", place=place or str(path), remedy=remedy) from None
+
+
+def digest_of(path: Path | None) -> str | None:
+    """The SHA-256 of a file; None where it cannot be read, or only once, as a pipe."""
+    try:
+        return None if path is None or path.is_fifo() else digest(path)
+    except (OSError, ReleaseError):
+        return None
 
 
 UNREAD = "files that cannot be read are marked as such"
@@ -94,7 +109,7 @@ UNREADABLE = "cannot be read"
 def _content_digest(path: Path, info: SerializationInfo) -> str:
     try:
         return digest(path)
-    except (OSError, ReleaseError):
+    except ReleaseError:
         if info.context == UNREAD:
             return UNREADABLE
         raise

@@ -67,6 +67,14 @@ class PolicyOrigin:
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     ledger: LedgerHead | None = None
 
+    def where(self, path: DocumentPath) -> dict[str, Any]:
+        """The file, line and folder of a key, as findings state them; nothing where the policy was in memory."""
+        line = self.lines.get(path)
+        if line is None:
+            return {}
+        folder = {"folder": self.elsewhere[line.file]} if line.file in self.elsewhere else {}
+        return {"file": line.file, "line": line.number, **folder}
+
     @property
     def is_held_to_organisation(self) -> bool:
         """Must the policy complete or tighten one that an organisation gives with `--org`?"""

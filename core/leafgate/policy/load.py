@@ -21,6 +21,7 @@ from leafgate.kernel.options import UNREAD
 from leafgate.kernel.origin import PolicyOrigin
 from leafgate.kernel.policy import Data, Policy
 from leafgate.kernel.schema import ColumnSpec
+from leafgate.kernel.waivers import waiver_problems
 from leafgate.policy.inherit import inherited, load_trusted, with_source_locations
 from leafgate.policy.sources import (
     PathResolver,
@@ -31,7 +32,6 @@ from leafgate.policy.sources import (
     root_of,
 )
 from leafgate.policy.validation import KINDS, cross_field_errors, problems_of
-from leafgate.policy.waivers import waiver_problems
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from leafgate.disclosure.summary import FINDING_STATES, finding_state, plain_meaning
-from leafgate.disclosure.text import as_sentence, finding_details, finding_headline, finding_result, group_words
+from leafgate.disclosure.summary import counted_meaning, plain_meaning
+from leafgate.disclosure.text import (
+    as_sentence,
+    exposed_words,
+    finding_details,
+    finding_headline,
+    finding_result,
+    finding_state,
+)
 from leafgate.io.json import JsonDocument, JsonObject
 from leafgate.io.text import LONGEST, clean
+from leafgate.kernel.findings import FINDING_STATES
 
 
 def sentence(finding: JsonObject) -> str:
@@ -29,10 +37,12 @@ def detail_lines(finding: JsonObject) -> list[str]:
 def limit_row(finding: JsonObject) -> JsonDocument:
     """A limit for readers: its state, what it means, its score, details without remedies and groups, and its id."""
     evidence = {key: value for key, value in finding["evidence"].items() if key != "worst"}
-    details = finding_details({**finding, "evidence": evidence, "remedies": ()})
+    state = finding_state(finding)
+    counted = {"beyond": None} if state == "failed" else {}  # what it means has the number
+    details = finding_details({**finding, "evidence": evidence, "remedies": (), **counted})
     return {
-        "state": finding_state(finding),
-        "means": plain_meaning(finding),
+        "state": state,
+        "means": counted_meaning(finding),
         "result": as_sentence(finding_result(finding)),
         "details": [clean(line, 4 * LONGEST) for line in details],
         "id": finding["id"],
@@ -46,10 +56,10 @@ def exposed_groups(findings: Sequence[JsonObject]) -> Iterator[tuple[str, list[s
     shown = set[str]()
     for finding in findings:
         groups = finding["evidence"].get("worst", ()) if finding_state(finding) == "failed" else ()
-        lines = dict.fromkeys(clean(group_words(group, finding["secret"]), 4 * LONGEST) for group in groups)
+        lines = dict.fromkeys(clean(exposed_words(group, finding["secret"]), 4 * LONGEST) for group in groups)
         if lines:
             new = [line for line in lines if line not in shown]
-            yield plain_meaning(finding) or as_sentence(finding_result(finding)), new or ["the same people as above"]
+            yield counted_meaning(finding), new or ["The same people as above."]
             shown.update(new)
 
 

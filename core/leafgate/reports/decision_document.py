@@ -5,7 +5,6 @@ The sheet, the model card and the mapping are templates of this one document, in
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -13,7 +12,6 @@ from leafgate.disclosure.questions import answers, questions_not_examined
 from leafgate.disclosure.summary import (
     UNDECIDED,
     claims_differential_privacy,
-    finding_state,
     findings_by_urgency,
     remedies_once,
     who_is_affected,
@@ -22,6 +20,7 @@ from leafgate.disclosure.text import (
     audited_file,
     decisions,
     file_words,
+    finding_state,
     idle_waiver_lines,
     ledger_words,
     number_words,
@@ -30,6 +29,7 @@ from leafgate.disclosure.text import (
     release_words,
     statements,
 )
+from leafgate.folders import content_digest
 from leafgate.io.json import JsonDocument, JsonObject, readable
 from leafgate.io.text import clean
 from leafgate.reports.common import command, data_digest, limit_row, reproduction_note
@@ -109,7 +109,7 @@ def facts(report: JsonObject) -> dict[FactName, str]:
         "file": file_words(file) if file else "",
         "output": f"{release_words(release)}, sha256 {release['sha256']}" if release else NOTHING_BUILT,
         "policy": f"{policy['name']}, sha256 {policy['sha256']}{digest_of_waivers}",
-        "report": f"sha256 {hashlib.sha256(readable(report)).hexdigest()}",
+        "report": f"sha256 {content_digest(readable(report))}",
         "data": f"{people_words(report['data'])}; {what} {digest}".rstrip() if "people" in report["data"] else "",
         "earlier_outputs": "; ".join([*had, *filter(None, [ledger_words(report)])]),
         "published": "; ".join(line for what, line in method if what == "Published"),

@@ -11,11 +11,12 @@ from itertools import islice
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from leafgate.disclosure.questions import answers
-from leafgate.disclosure.summary import finding_state, findings_by_urgency, in_short, remedies_once
+from leafgate.disclosure.questions import ANSWER_STATES, answers, questions_not_examined
+from leafgate.disclosure.summary import findings_by_urgency, in_short, remedies_once
 from leafgate.disclosure.text import (
     audited_file,
     decisions,
+    finding_state,
     idle_waiver_lines,
     metric_words,
     number_words,
@@ -58,8 +59,6 @@ MAX_INFERENCES = 100
 MAX_CARDS = 200
 """Nodes of the tree that can be opened."""
 MAX_LIMITS_ON_CARD = 4
-STATES = ("failed", "inconclusive", "not examined", "waived", "passed")
-"""The states of answers in the order in which the page has them."""
 
 
 def html(report: JsonObject, frontier: bytes = b"") -> bytes:
@@ -120,7 +119,8 @@ def template_context(report: JsonObject) -> JsonDocument:
         "data_digest": data_digest(report),
         "file": audited_file(report),
         "size": release_words(report["release"]) if report["release"] else "",
-        "answers": sorted(answers(report), key=lambda answer: STATES.index(answer.state)),
+        "answers": sorted(answers(report), key=lambda answer: ANSWER_STATES.index(answer.state)),
+        "not_examined": questions_not_examined(report),
         "exposed": list(islice(exposed_groups(findings), MAX_EXPOSED)),
         "limits": [limit_row(finding) for finding in findings[:MAX_LISTED]],
         "more": max(len(findings) - MAX_LISTED, 0),

@@ -5,7 +5,6 @@ No clause is ever called met: a report answers a part of it, or nothing.
 
 from __future__ import annotations
 
-import hashlib
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Literal
@@ -14,6 +13,7 @@ from pydantic import Field
 
 from leafgate.disclosure.questions import Answer, QuestionName, answers
 from leafgate.errors import InvalidError, nearest_name
+from leafgate.folders import content_digest
 from leafgate.io.files import read_bounded
 from leafgate.io.json import JsonObject
 from leafgate.io.yaml import MAX_YAML_BYTES
@@ -125,7 +125,7 @@ def read_framework(name: str) -> tuple[Framework, str]:
             remedy = "; ".join(filter(None, [nearest_name(name, bundled, ""), listed]))
             raise InvalidError(message, place="--to", remedy=remedy)
         content = read_bounded(path, MAX_YAML_BYTES, InvalidError, name)
-    return parse_framework(content, name), hashlib.sha256(content).hexdigest()
+    return parse_framework(content, name), content_digest(content)
 
 
 def parse_framework(content: bytes, place: str) -> Framework:

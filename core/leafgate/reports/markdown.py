@@ -8,10 +8,11 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from leafgate.disclosure.questions import questions_not_examined
-from leafgate.disclosure.summary import finding_state, findings_by_urgency, in_short, plain_meaning
+from leafgate.disclosure.summary import findings_by_urgency, in_short, plain_meaning
 from leafgate.disclosure.text import (
     audited_file,
     decisions,
+    finding_state,
     idle_waiver_lines,
     ledger_words,
     people_words,

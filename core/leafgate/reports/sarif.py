@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 from pydantic import JsonValue
 
-from leafgate.disclosure.summary import finding_state, findings_by_urgency
-from leafgate.disclosure.text import audited_file, decisions, idle_waiver_lines
+from leafgate.disclosure.summary import findings_by_urgency
+from leafgate.disclosure.text import audited_file, decisions, finding_state, idle_waiver_lines
 from leafgate.io.json import JsonDocument, JsonObject, readable
 from leafgate.io.text import LONGEST, clean
 from leafgate.reports.common import (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from leafgate.disclosure.summary import counted_meaning
 from leafgate.disclosure.text import as_sentence, finding_result, middle_of_count, number_words
 from leafgate.io.json import JsonObject
 
@@ -30,7 +31,6 @@ class Bar:
 class Histogram:
     """A finding's histogram; `limit` is where the limit is drawn, None where it lies within a bar."""
 
-    id: str
     description: str
     bars: Sequence[Bar]
     edges: Sequence[tuple[float, str]]
@@ -49,16 +49,8 @@ def histogram(finding: JsonObject) -> Histogram:
         edges[:2] = [(SIDE, ""), (SIDE + width / 2, "0") if marks[1] == 0 else edges[1]]
     bound = next(value for key, value in finding["limit"].items() if key.startswith("at_"))
     at = next((x for (x, _), mark in zip(edges, marks, strict=True) if mark == bound), None)
-    return Histogram(finding["id"], _description(finding), drawn, _apart(edges, at), at)
-
-
-def _description(finding: JsonObject) -> str:
-    """The score and the limit, and how many people are outside the limit."""
-    result = as_sentence(finding_result(finding))
-    if not finding["beyond"]:
-        return result
-    beyond, people = number_words(finding["beyond"]), number_words(finding["people"])
-    return f"{result} {beyond} of {people} people are outside the limit."
+    description = f"{counted_meaning(finding)} {as_sentence(finding_result(finding))}".strip()
+    return Histogram(description, drawn, _apart(edges, at), at)
 
 
 def _edge(mark: float | None) -> str:

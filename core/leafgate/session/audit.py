@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Self
 from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document
 from leafgate.disclosure.summary import in_short, summary
-from leafgate.disclosure.text import decisions, finding_alarm, limit_words, number_words
+from leafgate.disclosure.text import decisions, finding_alarm, finding_state, limit_words, number_words
 from leafgate.engine.report import Audit as EngineAudit
 from leafgate.errors import InvalidError, OutputError
 from leafgate.folders import folder_files
 from leafgate.io.files import OWNER_ONLY, make_folder, write_files
+from leafgate.kernel.findings import verdict_of
 from leafgate.kernel.origin import NO_REMEDIES, Lines, PolicyOrigin
 from leafgate.lazy_loading import lazy
 from leafgate.policy.sources import write_document
@@ -43,8 +44,6 @@ else:
     pd = lazy("pandas")
 
 POLICY_FILE = "policy.yaml"
-
-VERDICT_WORDS: Mapping[bool | None, str] = {True: "pass", False: "fail", None: "inconclusive"}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -294,12 +293,13 @@ def _refuse_unknown_audience(audience: object) -> None:
 
 def _row(finding: JsonDocument) -> dict[str, Any]:
     """One finding of a report document, masked numbers in words."""
+    state = finding_state(finding)
     return {
         "finding": finding["id"],
         "metric": finding["metric"],
         "attack": finding["attack"],
         "secret": finding["secret"],
-        "verdict": "waived" if "waiver" in finding else VERDICT_WORDS[finding["passed"]],
+        "verdict": state if state == "waived" else verdict_of([state]),
         "value": _number(finding["value"]),
         "limit": limit_words(finding),
         "people_past": _number(finding["beyond"]),

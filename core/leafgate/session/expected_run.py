@@ -121,7 +121,7 @@ class ExpectedRun:
     def day(self, judged_on: str | None) -> date:
         """The day to judge on: never one before that on which the report was judged, where it says which."""
         if self.as_of is None:
-            from leafgate.engine.waivers import utc_today
+            from leafgate.kernel.waivers import utc_today
 
             return utc_today()
         try:
@@ -152,32 +152,26 @@ def judge_waivers_again(report: dict[str, Any], day: date) -> tuple[dict[str, An
         The report itself where every waiver still holds, so that the same bytes come of it on every such day; a line
         for each waiver that is over.
     """
-    from leafgate.engine.waivers import outside_days
+    from leafgate.kernel.waivers import outside_days
 
-    over: dict[str, tuple[str, str]] = {}
+    over, waivers = dict[str, str](), []
     for waiver in report["waivers"]:
-        reason = outside_days(date.fromisoformat(waiver["issued"]), date.fromisoformat(waiver["expires"]), day)
-        if waiver["status"] == "applied" and reason is not None:
-            over[waiver["finding"]] = reason
+        issued, expires = (date.fromisoformat(waiver[key]) for key in ("issued", "expires"))
+        reason = outside_days(issued, expires, day) if waiver["status"] == "applied" else None
+        if reason is not None:
+            name = f"{waiver['id']} of {waiver['finding']}"
+            over[waiver["finding"]] = f"the waiver {name} does not apply any more: {reason[1]}"
+            waiver = waiver | {"status": reason[0], "message": reason[1]}
+        waivers.append(waiver)
     if not over:
         return report, []
-    waivers = [
-        waiver | dict(zip(("status", "message"), over[waiver["finding"]], strict=True))
-        if waiver["status"] == "applied" and waiver["finding"] in over
-        else waiver
-        for waiver in report["waivers"]
-    ]
     findings = [
         {key: value for key, value in finding.items() if key != "waiver" or finding["id"] not in over}
         for finding in report["findings"]
     ]
-    lines = [
-        f"the waiver {waiver['id']} of {waiver['finding']} does not apply any more: {over[waiver['finding']][1]}"
-        for waiver in report["waivers"]
-        if waiver["status"] == "applied" and waiver["finding"] in over
-    ]
+    report = {key: value for key, value in report.items() if key != "affected"}  # more limits are broken now
     changed = {"verdict": "fail", "waived": report["waived"] - len(over), "judged_on": day.isoformat()}
-    return report | changed | {"findings": findings, "waivers": waivers}, lines
+    return report | changed | {"findings": findings, "waivers": waivers}, [*over.values()]
 
 
 def _digests(expected: str | None, option: str) -> dict[str, str | None]:
@@ -190,7 +184,7 @@ def sha256_of(expected: str, option: str) -> str:
         return expected.lower()
     try:
         return digest(Path(expected))
-    except (OSError, ValueError, ReleaseError):
+    except (ValueError, ReleaseError):
         raise _no_digest(expected, option) from None
 
 

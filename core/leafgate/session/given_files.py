@@ -8,8 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leafgate.errors import ReleaseError
-from leafgate.kernel.options import digest, people_files
+from leafgate.kernel.options import digest_of, people_files
 from leafgate.kernel.origin import GivenFile
 from leafgate.kernel.policy import LedgerRelease, Policy
 
@@ -64,11 +63,3 @@ def read_digests(session: Session) -> dict[str, str]:
     digests = {key: digest_of(path) or "" for key, path in named_files(session.policy).items()}
     digests |= {key: table.sha256 for key, table in read.items() if table is not None and key in digests}
     return {key: sha256 for key, sha256 in digests.items() if sha256}
-
-
-def digest_of(path: Path | None) -> str | None:
-    """The SHA-256 of a file; None where it cannot be read, or only once, as a pipe."""
-    try:
-        return None if path is None or path.is_fifo() else digest(path)
-    except (OSError, ReleaseError):
-        return None

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from leafgate.engine.waivers import utc_today
 from leafgate.errors import LedgerError, PolicyError
 from leafgate.io.files import read_key
 from leafgate.io.ledger import LedgerLine, RollFile, TableFile, keyed_digest, read_ledger
 from leafgate.io.roll import Roll, read_roll
+from leafgate.kernel.options import digest_of
 from leafgate.kernel.policy import LedgerRelease, Policy
-from leafgate.session.given_files import digest_of
+from leafgate.kernel.waivers import utc_today
 
 NO_RELEASE = "the release is gone, or is not the file that left"
 NO_TABLE = "the table of its people is gone, or is not what it was"

@@ -297,7 +297,7 @@ def test_a_report_of_another_release_or_file_is_not_attested(folders: dict[str, 
 
 def test_a_report_whose_waiver_is_over_is_not_attested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = waived(tmp_path)
-    monkeypatch.setattr("leafgate.engine.waivers.utc_today", lambda: TODAY + timedelta(days=11))
+    monkeypatch.setattr("leafgate.kernel.waivers.utc_today", lambda: TODAY + timedelta(days=11))
     ended = attest(folder)
     assert (ended.code, "does not apply any more" in ended.err) == (2, True)
 

@@ -122,7 +122,7 @@ def test_a_waiver_that_is_over_ends_the_pass(made: dict[str, Path], monkeypatch:
         assert ("no pass: fail" in ended.out) == (code == 1)
     assert verify(folder, "--as-of", (TODAY - timedelta(days=1)).isoformat()).code == 2
     assert verify(folder, "--as-of", "tomorrow").code == 2
-    monkeypatch.setattr("leafgate.engine.waivers.utc_today", lambda: TODAY + timedelta(days=11))
+    monkeypatch.setattr("leafgate.kernel.waivers.utc_today", lambda: TODAY + timedelta(days=11))
     late = verify(folder, *everything(folder))
     assert late.code == 1
     assert f"the waiver W-1 of {FINDING} does not apply any more" in late.err

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from command_line import leafgate, process
-from leafgate.engine import waivers
 from leafgate.io.ledger import keyed_digest
+from leafgate.kernel import waivers
 from nights import KEY, Nights
 
 

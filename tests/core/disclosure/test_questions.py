@@ -50,7 +50,7 @@ def test_a_metric_and_an_attack_are_recognised_whatever_the_policy_calls_them(tm
     ("limit", "state", "says"),
     [
         ({"at_least": 3}, "passed", "2 limits hold."),
-        ({"at_least": 24}, "failed", "People stand in groups that are too small: 24 of 24 people."),
+        ({"at_least": 24}, "failed", "24 of 24 people stand in groups that are too small."),
     ],
 )
 def test_an_answer_has_the_most_urgent_state_and_says_what_it_means(

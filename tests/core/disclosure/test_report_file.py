@@ -67,6 +67,7 @@ def test_what_an_audit_writes_can_be_read_back(tmp_path: Path, build: dict[str, 
         (lambda value: value["findings"][0].update(value={"about": 3}), "findings[0].value: "),
         (lambda value: value["findings"][0].update(where=3), "findings[0].where: should be an object"),
         (lambda value: value["policy"].update(sha256="abc"), "policy.sha256: string should match pattern"),
+        (lambda value: value.update(affected=3), "has `affected`, which is for auditors"),
         (lambda value: value.update(findings={}), "findings: should be a valid array"),
     ],
 )

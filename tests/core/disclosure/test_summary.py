@@ -61,6 +61,23 @@ def test_an_auditor_gets_the_largest_count_as_a_lower_bound_of_all_limits_togeth
     ]
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_an_auditor_reads_how_many_different_people_are_outside_at_least_one_broken_limit(seed: int) -> None:
+    """They are those in leaves of fewer than 8 people, and those in leaves whose people agree."""
+    rng = np.random.default_rng(seed)
+    rows = pd.DataFrame({"age": rng.integers(18, 90, 300), "bmi": rng.normal(26, 4, 300).round()})
+    died = pd.Series(np.where(rng.random(300) < rows["age"] / 120, "yes", "no"), name="died")
+    model = DecisionTreeClassifier(min_samples_leaf=5, random_state=seed).fit(rows, died)
+    audit = leafgate.audit(model, rows, died, limits={"k_anonymity": 8, "exposure": 0}, search_remedies=False)
+    leaves = died.groupby(model.apply(rows))
+    outside = int(((leaves.transform("size") < 8) | (leaves.transform("nunique") == 1)).sum())
+    auditor = document(audit.report, "auditor")
+    assert auditor["affected"] == outside > max(finding["beyond"] or 0 for finding in auditor["findings"])
+    said = who_is_affected(auditor)[0]
+    assert said.startswith(f"{outside} of the 300 people whom the release was made from, each counted once: ")
+    assert "affected" not in document(audit.report, "public")
+
+
 def test_no_other_limit_matters_where_everybody_may_be_past_one() -> None:
     assert affected(SMALL, broken("confidence", PEOPLE), audience="auditor") == [f"13,913 {WHOSE}."]
     assert affected(SMALL, broken("confidence", PEOPLE - 3)) == [f"13,900 to 13,913 {WHOSE}."]

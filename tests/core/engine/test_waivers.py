@@ -14,10 +14,9 @@ from leafgate import PolicyError
 from leafgate.api import AdversaryKnowledge, Belief, Release, SecretBelief
 from leafgate.app import audit_policy, document, load_policy, open_session, parse_report, readable
 from leafgate.disclosure.summary import summary
-from leafgate.engine.waivers import WaiverReview, never, utc_today
 from leafgate.kernel.findings import Finding
 from leafgate.kernel.tables import Tables
-from leafgate.kernel.waivers import Waiver, metric_of
+from leafgate.kernel.waivers import Waiver, WaiverReview, metric_of, utc_today
 from leafgate.session.run import Session
 from leafgate_plugins.protection.metrics import KAnonymity
 from random_tables import table_of
@@ -167,7 +166,7 @@ def test_only_a_finding_that_is_a_limits_alone_is_waived(
     limits: list[Finding], others: list[Finding], status: str, message: str
 ) -> None:
     waiver = Waiver.model_validate_json(json.dumps(WAIVER | {"release": "0" * 64}))
-    _, (result,) = WaiverReview([waiver], TODAY, "0" * 64, limits, others, never).outcome()
+    _, (result,) = WaiverReview([waiver], TODAY, "0" * 64, limits, others, lambda waiver: False).outcome()
     assert result["status"] == status
     assert message in result["message"]
 
@@ -276,7 +275,7 @@ def test_waivers_change_neither_release_nor_digest_and_have_their_own(tmp_path: 
 
 
 def test_without_waivers_no_clock_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leafgate.engine.waivers.utc_today", lambda: pytest.fail("the clock was read"))
+    monkeypatch.setattr("leafgate.engine.audit.utc_today", lambda: pytest.fail("the clock was read"))
     fields = document(open_session(survey(tmp_path, KEPT)).audit().report, "public")
     assert "judged_on" not in fields
     assert "waivers" not in fields

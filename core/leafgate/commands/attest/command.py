@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -87,6 +86,7 @@ def write_statement(
     """
     from leafgate.commands.attest.inputs import files_content
     from leafgate.commands.attest.statement import audit_predicate
+    from leafgate.folders import content_digest
     from leafgate.io.files import EVERYONE, OWNER_ONLY, write_file
     from leafgate.io.json import canonical
 
@@ -95,7 +95,7 @@ def write_statement(
         raise InvalidError("is an auditor's report, and statements are made of public ones", place=place, remedy=remedy)
     passed = report["verdict"] == "pass"
     listed = files_content(files) if files else None
-    sha256, files_sha256 = (None if each is None else hashlib.sha256(each).hexdigest() for each in (content, listed))
+    sha256, files_sha256 = (None if each is None else content_digest(each) for each in (content, listed))
     predicate = audit_predicate(report, str(sha256), files_sha256, with_digests=passed or with_digests)
     if listed is not None:
         write_file(folder / FILES, listed, OWNER_ONLY)

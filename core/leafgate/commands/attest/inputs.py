@@ -7,7 +7,6 @@ anything.
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -19,12 +18,13 @@ from pydantic import Field, ValidationError
 from leafgate.commands.attest.statement import AuditPredicate
 from leafgate.disclosure.schema import Digest
 from leafgate.errors import Problem, ReportError
+from leafgate.folders import content_digest
 from leafgate.io.files import read_bounded
 from leafgate.io.json import readable
 from leafgate.io.ledger import read_ledger
-from leafgate.kernel.options import Strict
+from leafgate.kernel.options import Strict, digest_of
 from leafgate.session.expected_run import ANOTHER_RUN, SHA256, ExpectedRun, sha256_of
-from leafgate.session.given_files import TABLE, TEST, digest_of, named_files
+from leafgate.session.given_files import TABLE, TEST, named_files
 from leafgate.session.results import FILES, STATEMENTS
 
 MAX_BYTES = 2**24
@@ -108,7 +108,7 @@ def _other_files(path: Path, stated: str, wanted: Mapping[str, str]) -> Iterator
     take = "take it from the folder of the audit, beside the statements"
     try:
         content = read_bounded(path, MAX_BYTES, ReportError, str(path))
-        if hashlib.sha256(content).hexdigest() != stated:
+        if content_digest(content) != stated:
             raise ReportError("is not what the statements say of it", place=str(path))
         read = ReadFiles.model_validate_json(content).files
     except ReportError as error:
@@ -133,11 +133,10 @@ def _ledger_problems(expected: str, predicate: AuditPredicate, place: str) -> It
         is_seen = expected.lower() == stated
     else:
         ledger = read_ledger(Path(expected), None)
-        heads = [ledger.start.sha256, *ledger.digests]
-        later = ledger.lines[heads.index(stated) :] if stated in heads else ()
+        later = ledger.lines[ledger.heads.index(stated) :] if stated in ledger.heads else ()
         release = predicate.release
         own = None if release is None else (release.file or release).sha256
-        is_seen = stated in heads and all(line.release.sha256 == own for line in later)
+        is_seen = stated in ledger.heads and all(line.release.sha256 == own for line in later)
     if not is_seen:
         message = f"is of an audit at head {predicate.ledger.number} of a ledger, and not at that of {expected}"
         yield Problem(place, message, "audit again, with the ledger as it is now")

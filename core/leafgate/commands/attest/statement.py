@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 from leafgate.disclosure.schema import Day, Digest, LedgerDocument, LimitDocument, Status
 from leafgate.io.evidence import Count, Document, Number, WholeNumber
 from leafgate.io.json import JsonDocument
-from leafgate.kernel.findings import Verdict
+from leafgate.kernel.findings import Verdict, state_of, verdict_of
 from leafgate.kernel.origin import GivenFile
 from leafgate.session.results import FILES, RELEASE, REPORT
 
@@ -141,9 +141,7 @@ class AuditPredicate(Document):
     def _verdict_follows(self) -> Self:
         """The verdict follows from the limits, and every waiver that lets one through is there and applies."""
         waived = {(each.waiver, each.id) for each in self.limits if each.waiver}
-        outcomes = [each.passed for each in self.limits if not each.waiver]
-        undecided = None in outcomes or not self.limits
-        verdict = "fail" if False in outcomes else "inconclusive" if undecided else "pass"
+        verdict = verdict_of([state_of(each.passed, waived=bool(each.waiver)) for each in self.limits])
         applied = {(each.id, each.finding) for each in self.waivers if each.status == "applied"}
         if (verdict, len(waived)) != (self.verdict, self.waived) or not waived <= applied:
             raise ValueError(f"its limits make it {verdict!r} with {len(waived & applied)} waived")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -15,6 +14,7 @@ from leafgate.commands.attest.keys import PublicKey
 from leafgate.commands.attest.statement import PREDICATE_TYPE, AuditPredicate, audit_predicate
 from leafgate.disclosure.stored import parse_report, report_bytes
 from leafgate.errors import InvalidError, Problem, ReportError, plain
+from leafgate.folders import content_digest
 from leafgate.io.files import read_bounded
 from leafgate.io.json import canonical, parse_json
 from leafgate.session.expected_run import ExpectedRun
@@ -123,7 +123,7 @@ def _report_problems(path: Path, predicate: AuditPredicate) -> Iterator[Problem]
         return
     try:
         content = report_bytes(path)
-        sha256 = hashlib.sha256(content).hexdigest()
+        sha256 = content_digest(content)
         document = None if predicate.report is not None else parse_report(content, str(path))
     except ReportError as error:
         yield from error.problems

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from leafgate.disclosure.intervals import range_of_value
-from leafgate.disclosure.summary import finding_state
-from leafgate.disclosure.text import audited_file
+from leafgate.disclosure.text import audited_file, finding_state
 from leafgate.kernel.findings import DIRECTIONS
 
 WORSE = {"worse", "vanished"}
@@ -34,15 +33,9 @@ def moved(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Moved]:
         if name in after:
             moves += _finding(name, finding, after[name])
         else:
-            moves.append(Moved("vanished", name, "outcome", outcome(finding), None))
+            moves.append(Moved("vanished", name, "outcome", finding_state(finding), None))
     appeared = [(name, finding) for name, finding in after.items() if name not in before]
-    return moves + [Moved("appeared", name, "outcome", None, outcome(finding)) for name, finding in appeared]
-
-
-def outcome(finding: Mapping[str, Any]) -> str:
-    """How a finding ended, in one word."""
-    state = finding_state(finding)
-    return "could not be told" if state == "inconclusive" else state
+    return moves + [Moved("appeared", name, "outcome", None, finding_state(finding)) for name, finding in appeared]
 
 
 def _of_report(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Moved]:
@@ -79,9 +72,9 @@ def _digests(what: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple
 
 
 def _finding(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Moved]:
-    was, now = outcome(old), outcome(new)
+    was, now = finding_state(old), finding_state(new)
     if was != now:
-        rank = {"failed": 0, "could not be told": 0, "waived": 1, "passed": 2}
+        rank = {"failed": 0, "inconclusive": 0, "waived": 1, "passed": 2}
         step = rank[now] - rank[was]
         yield Moved("better" if step > 0 else "worse" if step else "different", name, "outcome", was, now)
     yield from _limit(name, old["limit"], new["limit"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,6 +13,7 @@ from leafgate.api.registry import Plugins
 from leafgate.commands.sweep.axes import Point
 from leafgate.io.files import OWNER_ONLY, make_folder, remove_files, write_file
 from leafgate.io.json import parse_json, readable
+from leafgate.kernel.options import digest_of
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import Claim
 from leafgate.policy.load import policy_of
@@ -148,15 +148,7 @@ def _kept(folder: Path, key: bytes) -> dict[str, Any] | None:
     if "verdict" not in report:
         return None
     release = report.get("release")
-    return report if release is None or _sha256(folder / RELEASE) == release["sha256"] else None
-
-
-def _sha256(path: Path) -> str:
-    """The digest of a file; nothing where it cannot be read."""
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError:
-        return ""
+    return report if release is None or digest_of(folder / RELEASE) == release["sha256"] else None
 
 
 def _stored_report(folder: Path) -> dict[str, Any]:

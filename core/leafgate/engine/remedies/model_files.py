@@ -169,17 +169,16 @@ class ModelFileSearch:
         """The repair of the model, or its training with such leaves as keep every limit; of a release file, advice."""
         best = max(found, key=lambda cut: cut.margin_steps)
         first = next((cut for cut in found if not cut.variant.trees), best)
-        details = self.trials.details(first.whole, of_cut=True)
         if release.file is None:  # a release file of leafgate, which a builder made
             text = f"Build the release again with larger groups. {first.held}."
-            yield Remedy(action="advise", text=text, details=details)
+            yield Remedy(action="advise", text=text, details=self.trials.details(first.whole, of_cut=True))
             return
-        yield Remedy.running(REPAIR_CLAUSE, REPAIR, f". {first.held}. {NOT_TRIED}", details=details)
+        yield Remedy.running(REPAIR_CLAUSE, REPAIR, f". {NOT_TRIED}")
         parameter, most = self._leaf_parameter()
         with_margin = best.margin_steps > 0 or len(release.trees) == 1  # new forests are more unlike the given one
         useless = self.trials.leaves_base_rate(best.trained)
         if parameter and with_margin and best.larger <= self._largest_of_two() and not useless:
-            yield self._retrained(best, parameter, most, explained=best is not first)
+            yield self._retrained(best, parameter, most)
 
     def _variants(self, release: Release) -> Iterator[_Variant]:
         """The model, the same with labels alone on its leaves, and its first trees, the most first."""
@@ -231,12 +230,12 @@ class ModelFileSearch:
         drawn = self.trials.artifact is not None and self.trials.artifact.release.count_semantics == "bootstrap"
         return int(self.trials.table.people * (DRAWN_SHARE if drawn else 1.0)) // 2
 
-    def _retrained(self, cut: _CutBack, parameter: str, most: float, *, explained: bool) -> Remedy:
-        """The parameters with which a learner makes such leaves; `explained`: the text says why."""
+    def _retrained(self, cut: _CutBack, parameter: str, most: float) -> Remedy:
+        """The parameters with which a learner makes such leaves."""
         trees = cut.variant.trees
         bounds = {parameter: max(round(cut.larger * most), 1)} | ({"n_estimators": trees} if trees else {})
         wanted = " and ".join(f"`{name}` {bound:,}" for name, bound in bounds.items())
-        why = f" {cut.held}." if explained else ""
+        why = f" {cut.held}."
         if cut.larger > cut.value:
             why += f" {cut.value:,} would leave no margin, and a new model divides people otherwise."
         else:

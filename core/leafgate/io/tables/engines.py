@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import hashlib
 import math
 import os
 import re
@@ -20,6 +19,7 @@ import pandas as pd
 from leafgate.api.data_engines import DataEngine, DataLocation
 from leafgate.api.text_frames import text_column
 from leafgate.errors import DataError, InconclusiveError, LeafgateError
+from leafgate.folders import content_digest
 from leafgate.io.json import parse_number
 from leafgate.io.tables.cells import check_header, check_width, refuse_wide
 from leafgate.io.tables.csv import CsvOptions, first_record
@@ -27,6 +27,7 @@ from leafgate.io.tables.plain_csv import BLOCK_BYTES
 from leafgate.io.tables.raw_records import RawRecords, text_categories
 from leafgate.io.tables.stored_records import StoredRecords, store_records
 from leafgate.kernel.large_table import ScratchFolder
+from leafgate.kernel.options import digest
 from leafgate.lazy_loading import require_installed
 
 if TYPE_CHECKING:
@@ -344,15 +345,8 @@ def _state(paths: Sequence[Path]) -> list[tuple[int, ...]]:
 
 def _digest(paths: Sequence[Path]) -> str:
     """The digest of a file's bytes; of several files, that of their digests, a line each; empty without files."""
-    digests = []
-    for path in paths:
-        digest = hashlib.sha256()
-        for block in blocks_of(path):
-            digest.update(block)
-        digests.append(digest.hexdigest())
-    return (
-        digests[0] if len(digests) == 1 else hashlib.sha256("\n".join(digests).encode()).hexdigest() if digests else ""
-    )
+    digests = [digest(path, DataError) for path in paths]
+    return content_digest("\n".join(digests).encode()) if len(digests) > 1 else "".join(digests)
 
 
 def blocks_of(path: Path) -> Iterator[bytes]:

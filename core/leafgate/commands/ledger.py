@@ -1,25 +1,30 @@
-"""The commands `leafgate ledger new`, `add`, `show`, `verify` and `forget`."""
+"""The commands `leafgate ledger new`, `add`, `show`, `verify` and `forget`.
+
+The format of ledgers, their chain and how they are written is in `leafgate.io.ledger`, that of rolls in
+`leafgate.io.roll`; `leafgate.session.ledger_releases` gives an audit the releases of a ledger.
+"""
 
 from __future__ import annotations
 
+import os
 import re
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from leafgate.console.exit_codes import guarded
 from leafgate.console.options import JsonOutput, Org
 from leafgate.console.output import print_document, say
-from leafgate.errors import InvalidError, LedgerError
+from leafgate.errors import DataError, InvalidError, LeafgateError, LedgerError, PolicyError, ReleaseError, ReportError
 from leafgate.io.json import JsonDocument, readable
 
 if TYPE_CHECKING:
     from datetime import date
 
-    from leafgate.commands.ledger.rolls import WantedRoll
     from leafgate.io.ledger import Ledger, LedgerLine
+    from leafgate.io.roll import Roll
     from leafgate.kernel.origin import LedgerHead
 
 LedgerPath = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger, a file of JSON lines.")]
@@ -31,6 +36,8 @@ LINES = "leafgate/lines/1"
 FORGOTTEN = "leafgate/forgotten/1"
 SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+MAX_CELLS_BYTES = 2**27
+"""A file of more bytes does not list the keys of people."""
 NO_DATA = "audits with this ledger cannot tell what the release discloses together with others: add --data"
 NO_HEAD = "Whether lines were cut off at the end cannot be seen without --head."
 NO_KEY = "Whether the owner wrote the lines after the head cannot be seen without --key."
@@ -80,25 +87,21 @@ def add(
     as_json: JsonOutput = False,
 ) -> int:
     """Add a line about a release that leaves, and print the number and the SHA-256 of the line."""
-    from leafgate.commands.ledger.entry import audited_head, line_content
     from leafgate.io.files import read_key
     from leafgate.io.ledger import append_line
 
-    wanted = _wanted_roll(roll, roll_key, policy, purpose, controller, expires)
-    if org and wanted is None:
-        raise InvalidError("is of the policy by which a roll is made", place="--org", remedy="leave it out")
+    wanted = _wanted_roll(roll, roll_key, policy, purpose, controller, expires, org)
+    if wanted is not None and data is None:
+        raise InvalidError("is needed for a roll", place="--data", remedy="name the table of the release's people")
     secret = read_key(key, LedgerError, str(key))
-    content = line_content(ledger, report, release, data, _day(day), secret)
-    audited_at = audited_head(report)
-    if wanted is None:
-        head = append_line(ledger, content, secret, audited_at)
-    else:
-        from leafgate.commands.ledger.rolls import with_roll
-
-        if data is None:
-            raise InvalidError("is needed for a roll", place="--data", remedy="name the table of the release's people")
-        with with_roll(replace(wanted, org=tuple(org or ())), ledger, report, release, data, secret) as entry:
-            head = append_line(ledger, {**content, "roll": entry}, secret, audited_at)
+    left = LeftRelease(ledger, report, release, data, secret)
+    content = left.line(_day(day)) | ({} if wanted is None else left.write_roll(wanted))
+    try:
+        head = append_line(ledger, content, secret, _audited_head(report))
+    except BaseException:
+        if wanted is not None:
+            wanted.path.unlink(missing_ok=True)
+        raise
     _print_head(ledger, head, [], as_json=as_json)
     if data is None and not as_json:
         say(f"note: {NO_DATA}", err=True)
@@ -156,7 +159,6 @@ def forget(
     as_json: JsonOutput = False,
 ) -> int:
     """Erase people from a roll: nobody knows any more that they were among the people of the release."""
-    from leafgate.commands.ledger.rolls import ids_of_cells
     from leafgate.io import roll as rolls
     from leafgate.io.files import read_key
 
@@ -164,7 +166,7 @@ def forget(
     if any(not SHA256.fullmatch(each) for each in ids or ()):
         raise InvalidError("is no keyed id", place="KEY-ID", remedy="give 64 hexadecimal digits")
     chosen = {each.lower() for each in ids or ()}
-    chosen |= set() if key_cell_file is None else ids_of_cells(key_cell_file, secret)
+    chosen |= set() if key_cell_file is None else _ids_of_cells(key_cell_file, secret)
     if not chosen:
         raise InvalidError("names nobody", place="ledger forget", remedy="give keyed ids, or --key-cell-file")
     found = rolls.forget(roll, chosen, secret)
@@ -183,6 +185,203 @@ ledger_app.command("verify")(guarded(verify))
 ledger_app.command("forget")(guarded(forget))
 
 
+@dataclass(frozen=True, kw_only=True)
+class WantedRoll:
+    """A roll that the command line asks for.
+
+    Attributes:
+        path: where it is written.
+        key: its key.
+        policy: the policy of the audit, by which the table is read.
+        purpose: why it is kept.
+        controller: who is responsible for it.
+        expires: the last day on which it may be used.
+        org: the policies that this one was held to.
+    """
+
+    path: Path
+    key: bytes
+    policy: Path
+    purpose: str
+    controller: str
+    expires: date
+    org: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class LeftRelease:
+    """A release that left, with the report of its audit and what a ledger says of both.
+
+    Attributes:
+        ledger: the file of the ledger, from whose folder paths are given.
+        report: the report.json of an audit of the release.
+        release: the file that left; `release.json` beside the report when left out.
+        data: the table of the people whom it was learned from; None where nobody says it.
+        key: the key of the ledger.
+    """
+
+    ledger: Path
+    report: Path
+    release: Path | None
+    data: Path | None
+    key: bytes
+
+    def line(self, day: date) -> JsonDocument:
+        """The entries of a line that do not depend on the lines before it; `day` is the day on which it left.
+
+        Raises:
+            ReportError: the report cannot be read, or is of no release.
+            ReleaseError: the file is not the one that the report is about.
+            DataError: the table cannot be read, or is not the one that the report is about.
+        """
+        from leafgate.disclosure.stored import parse_report, report_bytes
+        from leafgate.folders import content_digest
+
+        content = report_bytes(self.report)
+        document = parse_report(content, str(self.report))
+        if document["release"] is None:
+            raise ReportError("is of no release: none could be built, so none left", place=str(self.report))
+        sha256 = content_digest(content)
+        is_public = document["audience"] == "public"
+        method = document.get("method") or {}
+        return {
+            "date": day.isoformat(),
+            "release": self._released_file(document),
+            "data": None if self.data is None else self._table_file(document, self.data),
+            "report": {
+                "audience": document["audience"],
+                **({"sha256": sha256} if is_public else {"keyed_sha256": self._keyed("report", sha256)}),
+            },
+            "policy": {name: document["policy"][name] for name in ("name", "sha256")},
+            "publishes": method.get("publishes", ""),
+            "claims": method.get("claims", {}),
+            "verdict": document["verdict"],
+            "waived": document["waived"],
+        }
+
+    @property
+    def _file(self) -> Path:
+        from leafgate.session.results import RELEASE
+
+        return self.report.parent / RELEASE if self.release is None else self.release
+
+    def _keyed(self, kind: Literal["data", "report", "roll"], sha256: str) -> str:
+        from leafgate.io.ledger import keyed_digest
+
+        return keyed_digest(self.key, kind, sha256)
+
+    def _released_file(self, document: JsonDocument) -> JsonDocument:
+        described = document["release"]
+        audited = described.get("file")
+        what = "the audited file" if audited else "the audited release"
+        sha256 = _digest(self._file, ReleaseError, f"name {what}: --release FILE")
+        if sha256 != (audited or described)["sha256"]:
+            raise ReleaseError(
+                f"is not {what} of the report", place=str(self._file), remedy=f"name {what}: --release FILE"
+            )
+        return {"path": self._relative(self._file), "sha256": sha256, "release_sha256": described["sha256"]}
+
+    def _table_file(self, document: JsonDocument, path: Path) -> JsonDocument:
+        sha256, audited = _digest(path, DataError, "name the table: --data FILE"), document["data"].get("sha256")
+        if audited not in {None, sha256}:
+            remedy = "name the table of the people whom the release was learned from"
+            raise DataError("is not the table of the report", place=str(path), remedy=remedy)
+        return {"path": self._relative(path), "keyed_sha256": self._keyed("data", sha256)}
+
+    def _relative(self, path: Path) -> str:
+        """The path of a file from the folder of the ledger, with forward slashes."""
+        folder = Path(os.path.realpath(self.ledger)).parent
+        try:
+            relative = Path(os.path.relpath(os.path.realpath(path), folder)).as_posix()
+            relative.encode()
+        except ValueError:  # another drive, or a name that is no text
+            message = "has no path from the folder of the ledger that a ledger can hold"
+            raise InvalidError(message, place=str(path), remedy="copy it to a folder beside the ledger") from None
+        return relative
+
+    def write_roll(self, wanted: WantedRoll) -> JsonDocument:
+        """Write the roll of the release; what its line has of it besides `line`.
+
+        Raises:
+            InvalidError: the release or its table allows no roll, or does not fit the policy.
+        """
+        from leafgate.io.roll import write_roll
+
+        path = self._relative(wanted.path)
+        roll = self._roll(wanted)
+        write_roll(wanted.path, roll)
+        return {"roll": {"path": path, "keyed_sha256": self._keyed("roll", roll.head_sha256)}}
+
+    def _roll(self, wanted: WantedRoll) -> Roll:
+        from leafgate.algorithms.leaf_statements import contradicted_leaves, unsupported_reason
+        from leafgate.disclosure.stored import read_report
+        from leafgate.engine.rolls import leaves_by_id, leaves_of_trees, unsuitable_reason
+        from leafgate.io.roll import make_roll
+        from leafgate.kernel.large_table import LargeTable
+        from leafgate.models.load import load_release
+        from leafgate.session.run import open_session
+
+        session = open_session(wanted.policy, self.data, org=wanted.org)
+        table, policy = session.tables.people, session.policy
+        if policy.sha256 != read_report(self.report)["policy"]["sha256"]:
+            remedy = "name the policy of the audit: --policy FILE"
+            raise PolicyError("is not the policy of the report", place=str(wanted.policy), remedy=remedy)
+        if isinstance(table, LargeTable):
+            raise DataError("does not fit into memory", place=str(self.data), remedy="leave out --roll")
+        encoding = getattr(policy.build, "encoding", None) or None
+        release = load_release(self._file, table.schema, encoding, table.people, session.plugins.readers).release
+        reason = unsuitable_reason(release, table.schema)
+        if table.weighted or (table.persons != 1).any():
+            reason = reason or "a row of the table stands for several people, or has a weight"
+        if reason or not len(table):
+            message = f"cannot be made: {reason or 'the table has no people'}"
+            raise InvalidError(message, place="--roll", remedy="leave out --roll, and keep the table")
+        if not unsupported_reason(release) and contradicted_leaves(release, table):
+            remedy = "name the table that the release was learned from: --data FILE"
+            raise ReleaseError("is not of this table", place=str(self._file), remedy=remedy)
+        people = leaves_by_id(release, table, wanted.key)
+        if len(people) < len(table):
+            remedy = "give everybody a key of her own"
+            raise DataError("two people have the same key", place=str(self.data), remedy=remedy)
+        return make_roll(
+            people,
+            leaves_of_trees(release),
+            key=wanted.key,
+            release=_digest(self._file, ReleaseError, ""),
+            purpose=wanted.purpose,
+            controller=wanted.controller,
+            expires=wanted.expires,
+        )
+
+
+def _digest(path: Path, error: type[LeafgateError], remedy: str) -> str:
+    from leafgate.kernel.options import digest
+
+    return digest(path, error, remedy=remedy)
+
+
+def _audited_head(report: Path) -> LedgerHead | None:
+    """The head of the ledger that an audit took into account, by its report; None where it took none."""
+    from leafgate.disclosure.stored import read_report
+    from leafgate.kernel.origin import LedgerHead
+
+    stated = read_report(report).get("ledger")
+    return None if stated is None else LedgerHead(**stated)
+
+
+def _ids_of_cells(path: Path, key: bytes) -> set[str]:
+    """The keyed ids of the people whose keys a file lists, one a line; empty lines are left out."""
+    from leafgate.io.files import read_bounded
+    from leafgate.io.roll import keyed_id
+
+    content = read_bounded(path, MAX_CELLS_BYTES, LedgerError, str(path))
+    try:
+        cells = [cell.removesuffix("\r") for cell in content.decode("utf-8-sig").split("\n")]
+    except UnicodeDecodeError:
+        raise LedgerError("is no text in UTF-8", place=str(path), remedy="list keys, one a line") from None
+    return {keyed_id(key, cell) for cell in cells if cell}
+
+
 def _wanted_roll(
     roll: Path | None,
     key: Path | None,
@@ -190,6 +389,7 @@ def _wanted_roll(
     purpose: str | None,
     controller: str | None,
     expires: str | None,
+    org: list[Path] | None,
 ) -> WantedRoll | None:
     """The roll that is asked for, all of whose options are given; None where none is."""
     from leafgate.io.files import read_key
@@ -199,18 +399,27 @@ def _wanted_roll(
         "--purpose": purpose, "--controller": controller, "--expires": expires,
     }  # fmt: skip
     if all(each is None for each in given.values()):
+        if org:
+            raise InvalidError("is of the policy by which a roll is made", place="--org", remedy="leave it out")
         return None
     if roll is None or key is None or policy is None or not purpose or not controller or expires is None:
         missing = [name for name, value in given.items() if not value]
         remedy = "a roll needs " + ", ".join(given)
         raise InvalidError("is missing", place=", ".join(missing), remedy=remedy)
-    from leafgate.commands.ledger.rolls import WantedRoll
-    from leafgate.engine.waivers import utc_today
+    from leafgate.kernel.waivers import utc_today
 
     last = _day(expires, "--expires")
     if last < utc_today():
         raise InvalidError("is over", place="--expires", remedy="name a day to come")
-    return WantedRoll(roll, read_key(key, LedgerError, str(key)), policy, purpose, controller, last)
+    return WantedRoll(
+        path=roll,
+        key=read_key(key, LedgerError, str(key)),
+        policy=policy,
+        purpose=purpose,
+        controller=controller,
+        expires=last,
+        org=tuple(org or ()),
+    )
 
 
 def _read(ledger: Path, key: Path | None) -> Ledger:
@@ -223,7 +432,7 @@ def _read(ledger: Path, key: Path | None) -> Ledger:
 def _day(text: str | None, option: str = "--date") -> date:
     from datetime import date
 
-    from leafgate.engine.waivers import utc_today
+    from leafgate.kernel.waivers import utc_today
 
     if text is None:
         return utc_today()
@@ -239,11 +448,9 @@ def _expected_head(text: str) -> LedgerHead:
 
     if SHA256.fullmatch(text):
         return LedgerHead(0, text.lower())
-    from leafgate.commands.ledger.entry import audited_head
-
     if not Path(text).is_file():
         raise InvalidError("is no SHA-256, and no file", place="--head", remedy="give 64 hexadecimal digits")
-    stated = audited_head(Path(text))
+    stated = _audited_head(Path(text))
     if stated is None:
         raise InvalidError("is of an audit without a ledger", place=text, remedy="name a report that has `ledger`")
     return stated
@@ -251,9 +458,8 @@ def _expected_head(text: str) -> LedgerHead:
 
 def _number_of(ledger: Ledger, expected: LedgerHead, place: str) -> int:
     """The number of the line that the head is; LedgerError where no line is."""
-    digests = [ledger.start.sha256, *ledger.digests]
-    if expected.sha256 in digests:
-        return digests.index(expected.sha256)
+    if expected.sha256 in ledger.heads:
+        return ledger.heads.index(expected.sha256)
     where = f"{place}: after line {len(ledger.lines)}"
     if 0 < expected.number <= len(ledger.lines):
         where = f"{place}: line {expected.number}"
