@@ -23,7 +23,6 @@ from leafgate.kernel.policy import Data, Policy
 from leafgate.kernel.schema import ColumnSpec
 from leafgate.policy.inherit import inherited, load_trusted, with_source_locations
 from leafgate.policy.sources import (
-    PathResolver,
     PolicyDocument,
     dict_or_empty,
     display_folder,
@@ -48,11 +47,10 @@ def load_policy(path: Path, root: Path | None = None, org: Path | Sequence[Path]
     Raises PolicyError listing everything that is wrong; InconclusiveError when all that is wrong
     is a name nobody offers while a plugin is broken.
     """
-    written, loosened = inherited(load_extends_chain(path, each_org(org)))
+    written = inherited(load_extends_chain(path, each_org(org)))
     with with_source_locations(written):
-        loaded = policy_of(written.document, path.parent, root, homes_of(written, root))
-    if loosened:
-        raise PolicyError.listing(loosened)
+        loaded = policy_of(written.document, path.parent, root, written)
+    _refuse_loosened(written)
     data = loaded.policy.data.with_file_checks(written.file_checks)
     root_folder = root_of(path)
     elsewhere = {name: display_folder(home.folder, root_folder) for name, home in written.homes.items() if home.held}
@@ -68,29 +66,33 @@ def each_org(org: Path | Sequence[Path] | None) -> Sequence[Path]:
 
 def document_of(path: Path, org: Path | Sequence[Path] | None = None) -> dict[str, Any]:
     """A policy file as plain mappings and lists, with what it extends and its waivers; PolicyError as `load_policy`."""
-    written, loosened = inherited(load_extends_chain(path, each_org(org)))
-    if loosened:
-        raise PolicyError.listing(loosened)
-    return written.document
+    return _tightened(path, org).document
 
 
-def homes_of(written: PolicyDocument, root: Path | None = None) -> PathResolver:
-    """Where a merged policy has each of its files."""
-    return PathResolver(written.file, written.homes, written.lines, written.document, root)
+def _tightened(path: Path, org: Path | Sequence[Path] | None = None) -> PolicyDocument:
+    """A policy with all it extends, which it does not loosen."""
+    written = inherited(load_extends_chain(path, each_org(org)))
+    _refuse_loosened(written)
+    return written
+
+
+def _refuse_loosened(written: PolicyDocument) -> None:
+    if written.loosened:
+        raise PolicyError.listing(written.loosened)
 
 
 def policy_of(
     document: dict[str, Any],
     folder: Path,
     root: Path | None = None,
-    homes: PathResolver | None = None,
+    written: PolicyDocument | None = None,
     *,
     every_plugin: bool = False,
 ) -> Loaded:
     """The policy a parsed document describes; relative files are below `folder`, data below `root`.
 
-    What policies that it extends name is beside these, by `homes`. The components that it names are imported, or with
-    `every_plugin` all that are installed.
+    What policies that it extends name is beside these, where it was `written` in files. The components that it names
+    are imported, or with `every_plugin` all that are installed.
     """
     if document.get("plugins") == []:
         raise PolicyError("lists nobody, so nothing is offered", place="plugins", remedy="name leafgate at least")
@@ -109,10 +111,10 @@ def policy_of(
         wrong = error
     problems = [*cross_field_errors(document, plugins)]
     if (wrong or problems) and not every_plugin:  # what is wrong is said by all that is installed
-        return policy_of(document, folder, root, homes, every_plugin=True)
+        return policy_of(document, folder, root, written, every_plugin=True)
     if wrong or problems:
         _refuse([*([] if wrong is None else problems_of(wrong, document, plugins)), *problems], plugins)
-    policy = policy if homes is None else homes.resolve(policy)
+    policy = policy if written is None else written.with_own_files(policy, root)
     policy.data.meaning()
     idle = [*_missing_requirements(policy, plugins), *_unused(policy)]
     idle += _unusable_releases(policy)
@@ -163,9 +165,7 @@ class PartialPolicy:
 
 def read_partial_policy(path: Path, plugins: Plugins) -> PartialPolicy:
     """A policy with all it extends; it need not be complete. PolicyError for whatever else is wrong with it."""
-    written, loosened = inherited(load_extends_chain(path))
-    if loosened:
-        raise PolicyError.listing(loosened)
+    written = _tightened(path)
     context = {"beside": path.parent, "root": path.parent}
     try:
         policy = _partial_model(plugins).model_validate_json(as_json(written.document), context=context)
@@ -174,7 +174,7 @@ def read_partial_policy(path: Path, plugins: Plugins) -> PartialPolicy:
             with with_source_locations(written):
                 raise PolicyError.listing(wrong) from None
         return PartialPolicy(written, None)
-    return PartialPolicy(written, homes_of(written).resolve(policy).digested(UNREAD))
+    return PartialPolicy(written, written.with_own_files(policy).digested(UNREAD))
 
 
 def _any_roles(cls: type[Data], columns: dict[str, ColumnSpec]) -> dict[str, ColumnSpec]:

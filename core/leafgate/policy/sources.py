@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import BaseModel
 
-from leafgate.errors import PolicyError
+from leafgate.errors import PolicyError, Problem
 from leafgate.io.files import read_bounded
 from leafgate.io.text import printable, shorten
 from leafgate.io.yaml import MAX_YAML_BYTES, Kept, Node, read_yaml, yaml_entries
@@ -84,53 +84,12 @@ def write_document(document: Mapping[str, Any], name: str, head: Sequence[str]) 
     return "\n".join([*head, *(text for _, text in entries)]) + "\n", lines
 
 
-Model = TypeVar("Model", bound=BaseModel)
-
-
 @dataclass(frozen=True)
 class Home:
     """A policy's folder; `held` if the command line holds another policy to it (`--org`): then no `--root` moves it."""
 
     folder: Path
     held: bool = False
-
-
-@dataclass(frozen=True)
-class PathResolver:
-    """The folder of each file of a chain of policies; `own` is the file that extends the others."""
-
-    own: str
-    folders: Mapping[str, Home]
-    lines: Lines
-    document: Mapping[str, Any]
-    root: Path | None = None
-
-    def resolve(self, policy: Model) -> Model:
-        """Return the policy with each path that an extended policy names resolved in that policy's folder."""
-        changed = {name: self._resolved(value, (name,)) for name, value in policy}
-        return policy.model_copy(update=changed)
-
-    def _resolved(self, value: Any, at: DocumentPath) -> Any:
-        if isinstance(value, Path):
-            return self._file(value, at)
-        if isinstance(value, BaseModel):
-            return value.model_copy(update={name: self._resolved(inner, (*at, name)) for name, inner in value})
-        if isinstance(value, tuple):
-            return tuple(self._resolved(inner, (*at, i)) for i, inner in enumerate(value))
-        if isinstance(value, dict):
-            return {key: self._resolved(inner, (*at, key)) for key, inner in value.items()}
-        return value
-
-    def _file(self, path: Path, at: DocumentPath) -> Path:
-        line, name = self.lines.get(at), locate(self.document, at)
-        home = None if line is None or line.file == self.own else self.folders.get(line.file)
-        if home is None or (self.root is not None and not home.held and path == inside(self.root, name)):
-            return path
-        try:
-            return inside(home.folder, name)
-        except ValueError as error:
-            message = str(error).partition(";")[0]
-            raise PolicyError(message, place=format_path(at), remedy="name a file beside it") from None
 
 
 DEEPEST = 8
@@ -142,7 +101,8 @@ class PolicyDocument:
     """A policy as plain mappings and lists, with the name of its file and the line of each value.
 
     `extends` names the policies it was merged with, the nearest first; `homes` are their folders, and its own.
-    `file_checks` are the options beyond what it extends that each data file must bear out.
+    `file_checks` are the options beyond what it extends that each data file must bear out, and `loosened` has a problem
+    for each value that loosens what it extends.
     """
 
     document: dict[str, Any]
@@ -151,6 +111,31 @@ class PolicyDocument:
     extends: tuple[str, ...] = ()
     homes: Mapping[str, Home] = field(default_factory=dict, compare=False)
     file_checks: frozenset[DocumentPath] = frozenset()
+    loosened: tuple[Problem, ...] = ()
+
+    def with_own_files(self, value: Any, root: Path | None = None, at: DocumentPath = ()) -> Any:
+        """Return a value of this policy, each path in it resolved in the folder of the policy that names it."""
+        if isinstance(value, Path):
+            return self._file(value, root, at)
+        if isinstance(value, BaseModel):
+            inner = {name: self.with_own_files(each, root, (*at, name)) for name, each in value}
+            return value.model_copy(update=inner)
+        if isinstance(value, tuple):
+            return tuple(self.with_own_files(each, root, (*at, i)) for i, each in enumerate(value))
+        if isinstance(value, dict):
+            return {key: self.with_own_files(each, root, (*at, key)) for key, each in value.items()}
+        return value
+
+    def _file(self, path: Path, root: Path | None, at: DocumentPath) -> Path:
+        line, name = self.lines.get(at), locate(self.document, at)
+        home = None if line is None or line.file == self.file else self.homes.get(line.file)
+        if home is None or (root is not None and not home.held and path == inside(root, name)):
+            return path
+        try:
+            return inside(home.folder, name)
+        except ValueError as error:
+            message = str(error).partition(";")[0]
+            raise PolicyError(message, place=format_path(at), remedy="name a file beside it") from None
 
 
 def read_policy(path: Path, name: str = "") -> PolicyDocument:
