@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from leafgate.api.registry import Plugins, isolate_plugin_errors
 from leafgate.errors import InconclusiveError, PolicyError, Problem
 from leafgate.kernel.components import Component, DataSource
 from leafgate.kernel.knowledge import Knows, Need
-from leafgate.kernel.options import UNREAD
+from leafgate.kernel.options import ABOUT_PEOPLE, UNREAD, UNREADABLE
 from leafgate.kernel.origin import PolicyOrigin
 from leafgate.kernel.policy import Data, Policy
 from leafgate.kernel.schema import ColumnSpec
@@ -31,6 +32,9 @@ from leafgate.policy.sources import (
 )
 from leafgate.policy.validation import KINDS, cross_field_errors, problems_of
 from leafgate.policy.waivers import waiver_problems
+
+FILE_DIGEST = re.compile(f"({ABOUT_PEOPLE})?([0-9a-f]{{64}}|{UNREADABLE})")
+"""What a policy's digest has of a file."""
 
 
 @dataclass(frozen=True)
@@ -152,19 +156,56 @@ LEFT_OUT: Mapping[str, Any] = {"name": "", "build": None, "attacks": (), "metric
 """What a policy that others extend may leave to them, besides `data` and its columns."""
 
 
+class NamedFile(str):
+    """The name of a file as a policy has it, which is equal to the same name of a file that holds the same.
+
+    `content` is what a policy's digest has of the file; None where nobody can say what it holds.
+    """
+
+    content: str | None
+
+    def __eq__(self, other: object) -> bool:
+        if str(self) != str(other) or not isinstance(other, NamedFile):
+            return str(self) == other
+        if ABOUT_PEOPLE + UNREADABLE in (self.content, other.content):
+            return True  # as where it is in no commit
+        return self.content is not None and self.content == other.content
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+
+def _with_contents(written: Any, digested: Any, unreadable: str | None) -> Any:
+    """What is written, with what each file holds; one that cannot be read has `unreadable`."""
+    if isinstance(written, dict) and isinstance(digested, dict):
+        return {key: _with_contents(inner, digested.get(key), unreadable) for key, inner in written.items()}
+    if isinstance(written, list) and isinstance(digested, list):
+        return [_with_contents(*both, unreadable) for both in zip(written, digested, strict=True)]
+    if not isinstance(written, str) or written == digested or not FILE_DIGEST.fullmatch(str(digested)):
+        return written
+    file = NamedFile(written)
+    file.content = unreadable if digested == UNREADABLE else digested
+    return file
+
+
 @dataclass(frozen=True)
 class PartialPolicy:
-    """A policy as it is written, complete or not, and what its digest covers.
+    """A policy as it is written, complete or not.
 
-    That is None where a component does not say which options it uses.
+    `is_whole` is False where a component does not say which options it uses, so that nobody knows its files.
     """
 
     written: PolicyDocument
-    digested: Mapping[str, Any] | None
+    is_whole: bool
 
 
-def read_partial_policy(path: Path, plugins: Plugins) -> PartialPolicy:
-    """A policy with all it extends; it need not be complete. PolicyError for whatever else is wrong with it."""
+def read_partial_policy(path: Path, plugins: Plugins, *, strict: bool = False) -> PartialPolicy:
+    """A policy with all it extends, and what its files hold; it need not be complete.
+
+    Where it is `strict`, a file that cannot be read is equal to no other. PolicyError for whatever is wrong with it.
+    """
     written = _tightened(path)
     context = {"beside": path.parent, "root": path.parent}
     try:
@@ -173,8 +214,10 @@ def read_partial_policy(path: Path, plugins: Plugins) -> PartialPolicy:
         if wrong := problems_of(error, written.document, plugins):
             with with_source_locations(written):
                 raise PolicyError.listing(wrong) from None
-        return PartialPolicy(written, None)
-    return PartialPolicy(written, written.with_own_files(policy).digested(UNREAD))
+        return PartialPolicy(written, is_whole=False)
+    digested = written.with_own_files(policy).digested(UNREAD)
+    document = _with_contents(written.document, digested, None if strict else UNREADABLE)
+    return PartialPolicy(replace(written, document=document), is_whole=True)
 
 
 def _any_roles(cls: type[Data], columns: dict[str, ColumnSpec]) -> dict[str, ColumnSpec]:

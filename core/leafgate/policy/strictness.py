@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
@@ -156,6 +156,9 @@ class _Comparing:
                     kind: Kind = "tighter" if (adding == "tighter") != is_removed else "looser"
                     before, after = (item, None) if is_removed else (None, item)
                     yield self._change(kind, _Both(before, after, (*path, i), (*path, i)), free=adding == "looser")
+        texts = [*map(_canonical, old)], [*map(_canonical, new)]
+        if adding == "tighter" and _in_common(*texts) != _in_common(*texts[::-1]):
+            yield self._change("different", replace(both, old="in one order", new="in another"))
 
     def components(self, both: _Both) -> Iterator[PolicyChange]:
         """Compare the builder, or attacks or metrics by their names, of which more are tighter."""
@@ -172,6 +175,8 @@ class _Comparing:
                 yield self._change("different", pair, free=item is None)
             else:
                 yield self._change("looser" if newer is None else "tighter", pair)
+
+        yield from self._order([*old], [*new], both)
 
     def _options(self, both: _Both) -> Iterator[PolicyChange]:
         """Compare the options of one component that is used in both."""
@@ -208,7 +213,8 @@ class _Comparing:
             else:
                 yield from self._roles(column)
                 yield from self.section(ColumnSpec, column)
-        yield from self._order(list(old), list(new), both)
+        nameless = [locate(each.document, ("data", "csv", "header")) is False for each in (self.older, self.newer)]
+        yield from self._order([*old], [*new], both, nameless=nameless)
 
     def _roles(self, column: _Both) -> Iterator[PolicyChange]:
         roles, become = roles_of(column.old), roles_of(column.new)
@@ -272,12 +278,15 @@ class _Comparing:
             if kind := self.plugins.component(str(item.get("use"))):
                 yield kind, item
 
-    def _order(self, old: list[str], new: list[str], both: _Both) -> Iterator[PolicyChange]:
-        """The order of columns. It names them in a file without a header; otherwise it only breaks ties and is free."""
-        documents = self.older.document, self.newer.document
-        nameless = [locate(each, ("data", "csv", "header")) is False for each in documents]
-        before, after = ([name for name in names if name in old and name in new] for names in (old, new))
-        if any(nameless) and [old.index(name) for name in before] != [new.index(name) for name in before]:
+    def _order(
+        self, old: list[str], new: list[str], both: _Both, *, nameless: Sequence[bool] = (False,)
+    ) -> Iterator[PolicyChange]:
+        """Compare the order of columns or components, which breaks ties and is free.
+
+        It names the columns in a file without a header: `nameless` says of both policies whether theirs is one.
+        """
+        before, after = _in_common(old, new), _in_common(new, old)
+        if any(nameless) and [old.index(name) for name in before] != [new.index(name) for name in after]:
             before, after = old, new
         if before != after:
             moved = [pair for pair in zip_longest(before, after, fillvalue="(none)") if pair[0] != pair[1]]
@@ -332,6 +341,11 @@ def _components(written: Any, path: DocumentPath) -> dict[str, tuple[DocumentPat
         return {"": (path, written)} if written else {}
     items = enumerate(written if isinstance(written, list) else [])
     return {str(component_name(item)): ((*path, i), item) for i, item in items if isinstance(item, dict)}
+
+
+def _in_common(names: Sequence[str], others: Sequence[str]) -> list[str]:
+    known = {*others}
+    return [name for name in names if name in known]
 
 
 def _stated(item: dict[str, Any]) -> set[str]:
