@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -113,18 +113,9 @@ class PolicyDocument:
     file_checks: frozenset[DocumentPath] = frozenset()
     loosened: tuple[Problem, ...] = ()
 
-    def with_own_files(self, value: Any, root: Path | None = None, at: DocumentPath = ()) -> Any:
-        """Return a value of this policy, each path in it resolved in the folder of the policy that names it."""
-        if isinstance(value, Path):
-            return self._file(value, root, at)
-        if isinstance(value, BaseModel):
-            inner = {name: self.with_own_files(each, root, (*at, name)) for name, each in value}
-            return value.model_copy(update=inner)
-        if isinstance(value, tuple):
-            return tuple(self.with_own_files(each, root, (*at, i)) for i, each in enumerate(value))
-        if isinstance(value, dict):
-            return {key: self.with_own_files(each, root, (*at, key)) for key, each in value.items()}
-        return value
+    def with_own_files(self, policy: Any, root: Path | None = None) -> Any:
+        """Return the policy of this document, each path in it resolved in the folder of the policy that names it."""
+        return map_files(policy, lambda path, at: self._file(path, root, at))
 
     def _file(self, path: Path, root: Path | None, at: DocumentPath) -> Path:
         line, name = self.lines.get(at), locate(self.document, at)
@@ -202,35 +193,47 @@ def load_extends_chain(path: Path, orgs: Sequence[Path] = ()) -> Chain:
     return Chain(alone[::-1], [list(held.values())[::-1] for held in organisations])
 
 
-def files_named(value: object) -> Iterator[Path]:
-    """Yield each path that a policy, or a part of one, names."""
+def map_files(value: Any, change: Callable[[Path, DocumentPath], Path], at: DocumentPath = ()) -> Any:
+    """Return a policy, or a part of one, with each path that it names changed; `at` is where the part is."""
     if isinstance(value, Path):
-        yield value
-    elif isinstance(value, BaseModel):
-        for _, inner in value:
-            yield from files_named(inner)
-    elif isinstance(value, Mapping):
-        for inner in value.values():
-            yield from files_named(inner)
-    elif isinstance(value, Sequence) and not isinstance(value, str):
-        for inner in value:
-            yield from files_named(inner)
+        return change(value, at)
+    if isinstance(value, BaseModel):
+        return value.model_copy(update={name: map_files(inner, change, (*at, name)) for name, inner in value})
+    if isinstance(value, tuple):
+        return tuple(map_files(inner, change, (*at, i)) for i, inner in enumerate(value))
+    if isinstance(value, dict):
+        return {key: map_files(inner, change, (*at, key)) for key, inner in value.items()}
+    return value
 
 
-def files_read(path: Path) -> set[Path]:
+def files_named(policy: BaseModel) -> list[Path]:
+    """Return each path that a policy names."""
+    named = list[Path]()
+
+    def note(path: Path, at: DocumentPath) -> Path:
+        named.append(path)
+        return path
+
+    map_files(policy, note)
+    return named
+
+
+def files_read(path: Path) -> dict[Path, dict[str, Any]]:
     """Every file that a policy is written in, resolved: its own, those it extends, their lists beside them.
 
-    It goes as far as the files can be read, and a file that is named and cannot be read is one of them.
+    Each policy has its document. It goes as far as the files can be read, and a file that is named and cannot be read
+    is one of them.
     """
-    files, here = set[Path](), path.resolve()
+    files, here = dict[Path, dict[str, Any]](), path.resolve()
     while here not in files:
-        files.add(here)
+        files[here] = {}
         try:
             document, _ = _read(here, here.name)
         except PolicyError:
             break
+        files[here] = document
         for name in (document.get("waivers"), dict_or_empty(document.get("approvals")).get("reviewers")):
-            files |= _named(here.parent, name)
+            files |= {listed: {} for listed in _named(here.parent, name)}
         here = next(iter(_named(here.parent, document.get("extends"))), here)
     return files
 
