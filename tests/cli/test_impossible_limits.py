@@ -93,7 +93,7 @@ def test_a_child_may_not_say_how_finely_numbers_of_its_own_column_are_public(tmp
     path.write_text(path.read_text().replace("bounds: [0, 10]}", "bounds: [0, 10], step: 1}"))
     (tmp_path / "org.yaml").write_text("leafgate: 1\nmetrics: [{use: exposure, at_most: 0}]\n")
     ended = leafgate("validate", path, "--org", tmp_path / "org.yaml")
-    assert (ended.code, "which alone may say how finely its numbers are public" in ended.err) == (2, True)
+    assert (ended.code, "which alone may state its `step`" in ended.err) == (2, True)
     (tmp_path / "org.yaml").write_text("leafgate: 1\nmetrics: []\ndata: {unlisted: {step: 1}}\n")
     assert leafgate("validate", path, "--org", tmp_path / "org.yaml").code == 0
 

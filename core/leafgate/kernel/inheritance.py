@@ -109,23 +109,34 @@ class Inherited:
             `free`: any.
             `fixed`: none, not even to state it.
             `added`: to add items to a list, if more of them are tighter, and waivers.
-            `named`: to add components, and to change those of the same name as far as their options allow.
+            `component`: to state a component, and to change its options as far as their own rules allow.
+            `named`: to add components, and to change those of the same name likewise.
             `columns`: to add columns, and to change others as far as their own options allow.
             `reading`: those of how files are read that remove and rename nobody (`policy/reader_options.py`).
-            `special`: what `policy/strictness.py` has a function of its own for.
+            `special`: it is compared with another field, or is a section whose fields have rules of their own.
         compare: the order of two values; of `added` items what one more of them is.
         default: the value of an option that is left out; `...` is the field's own default.
         by_key: is the section merged key by key, where both policies have it?
+        descriptive: may a policy say it of a column that it alone lists, although the default is tighter?
     """
 
-    rule: Literal["ordered", "completed", "granted", "free", "fixed", "added", "named", "columns", "reading", "special"]
+    rule: Literal[
+        "ordered",
+        "completed",
+        "granted",
+        "free",
+        "fixed",
+        "added",
+        "component",
+        "named",
+        "columns",
+        "reading",
+        "special",
+    ]
     compare: Comparison = unordered
     default: Any = ...
     by_key: bool = False
-
-    def meaning(self, value: Any) -> Any:
-        """The value, or what it means where it is left out."""
-        return self.default if value is None and self.default is not ... else value
+    descriptive: bool = False
 
 
 def ordered_by(compare: Comparison, default: Any = ...) -> Inherited:
@@ -138,6 +149,7 @@ COMPLETED = Inherited("completed")
 GRANTED = Inherited("granted")
 FREE = Inherited("free")
 FIXED = Inherited("fixed")
+COMPONENT = Inherited("component")
 NAMED = Inherited("named")
 READING = Inherited("reading")
 READING_BY_KEY = Inherited("reading", by_key=True)

@@ -26,6 +26,7 @@ from leafgate.kernel.facts import Asked
 from leafgate.kernel.inheritance import (
     COLUMNS,
     COMPLETED,
+    COMPONENT,
     FREE,
     GRANTED,
     LESS,
@@ -45,63 +46,19 @@ from leafgate.kernel.inheritance import (
 )
 from leafgate.kernel.knowledge import Knows, SecretChange
 from leafgate.kernel.metrics import Metric
-from leafgate.kernel.options import PeopleFile, PolicyFile, PositiveFloat, Strict
+from leafgate.kernel.options import PeopleFile, PolicyFile, Strict
 from leafgate.kernel.origin import IN_MEMORY, LedgerHead, PolicyOrigin
 from leafgate.kernel.paths import DocumentPath, canonical
 from leafgate.kernel.release import Publish
 from leafgate.kernel.schema import (
     DROPPED_ROLES,
     EXCLUSIVE_ROLES,
-    ONE_OR_MORE,
     ColumnSpec,
-    Role,
     Schema,
-    as_tuple,
     column_of,
 )
+from leafgate.kernel.unlisted import AS_ROLES, Unlisted, allowing_less
 from leafgate.kernel.waivers import MAX_DAYS, MOST_DAYS, Approvals, Waiver, waivers_sha256
-
-PATTERNS = BeforeValidator(as_tuple, json_schema_input_type=str | tuple[str, ...])
-
-
-class Exemption(Strict):
-    """Columns to which a policy that extends this one may give further roles."""
-
-    columns: Annotated[tuple[str, ...], PATTERNS, Field(min_length=1)] = Field(
-        description="A column's name, or a pattern with `*`, `?` and `[...]`; or a list of them."
-    )
-    roles: Annotated[tuple[Role, ...], ONE_OR_MORE, Field(min_length=1)] = Field(
-        description="The roles that these columns may have; one role or a list."
-    )
-
-
-def _as_roles(unlisted: Any) -> Any:
-    """A role or a list of them as the mapping they stand for; lists within a mapping as the tuples that models have."""
-    if isinstance(unlisted, str | list | tuple):
-        return {"role": unlisted}
-    if isinstance(unlisted, dict) and isinstance(unlisted.get("except"), list):
-        return {**unlisted, "except": tuple(unlisted["except"])}
-    return unlisted
-
-
-class Unlisted(Strict):
-    """What holds for columns that a policy does not list, and one that extends it does."""
-
-    role: Annotated[tuple[Role, ...], ONE_OR_MORE, Field(min_length=1)] = Field(
-        ("quasi_identifier",), description="The roles they may have, besides `class` and `sensitive`."
-    )
-    exemptions: tuple[Exemption, ...] = Field(
-        (), alias="except", description="Columns, by name or pattern, that may have other roles."
-    )
-    step: PositiveFloat | None = Field(
-        None,
-        description="The smallest `step` that they may have, or a multiple of it; none when left out. Secrets and the "
-        "class may have none.",
-    )
-
-
-AS_ROLES = BeforeValidator(_as_roles, json_schema_input_type=Role | tuple[Role, ...] | Unlisted)
-
 
 Key = Annotated[str, Field(min_length=1)] | int
 
@@ -197,7 +154,7 @@ class Data(Strict):
     protect: Annotated[tuple[Protect, ...], MORE_ITEMS_TIGHTER] = Field(
         (), description="Single cells that are secret, in columns that are not."
     )
-    unlisted: Annotated[Unlisted, AS_ROLES, SPECIAL] = Field(
+    unlisted: Annotated[Unlisted, AS_ROLES, ordered_by(allowing_less, default=None)] = Field(
         Unlisted(),
         description="The roles that a policy which extends this one may give to columns that are not listed here.",
     )
@@ -390,7 +347,7 @@ class Policy(Strict):
         None, description="A policy beside this one, which this one completes and tightens."
     )
     data: Annotated[Data, SECTION] = Field(description="Where the people are, and what their columns mean.")
-    build: Annotated[TreeBuilder, SPECIAL] = Field(description="The builder that makes the release.")
+    build: Annotated[TreeBuilder, COMPONENT] = Field(description="The builder that makes the release.")
     publish: Annotated[Publish | None, SECTION] = Field(
         None, description="What will be published; counts and measure by default."
     )

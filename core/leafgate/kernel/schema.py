@@ -21,6 +21,7 @@ from leafgate.kernel.inheritance import (
     LESS,
     MORE,
     SPECIAL,
+    Inherited,
     fewer,
     less,
     ordered_by,
@@ -392,7 +393,7 @@ class ColumnSpec(BaseModel):
         False,
         description="Whether having no answer is a secret too: limits are judged both ways, and the worse counts.",
     )
-    missing: Annotated[bool, ordered_by(less, default=False)] = Field(
+    missing: Annotated[bool, Inherited("ordered", less, descriptive=True)] = Field(
         False,
         description="With `on_missing: keep`: adversaries reckon with missing cells of the column, however few there "
         "are; by default where `report.smallest_cell` people of the table miss it.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,13 +41,17 @@ def dependents(changed: Sequence[Path], orgs: Sequence[Path] = ()) -> list[Depen
     """
     around = yaml_files(root_of(Path.cwd() / "policy.yaml") or Path.cwd())
     named = {path.resolve(): path for path in changed}
-    held = set[Path]().union(*map(files_read, orgs))
+    held = {file for org in orgs for file in files_read(org)}
     read = {path: files_read(path) for path in sorted({*around, *named}) if is_policy(path)}
-    beside = set[Path]().union(*(files - {path} for path, files in read.items()))
+    beside = {file for path, files in read.items() for file in files if file != path}
     meant = {path for path in named if path not in beside and _is_called_a_policy(path)}
     read |= {path: files_read(path) for path in meant if path not in read}
-    wanted = {path for path, files in read.items() if files & set(named) or (held & set(named) and path not in held)}
-    partial = {path for path in wanted if path in held or _is_partial(path, files=read[path], extended=beside)}
+    wanted = {
+        path
+        for path, files in read.items()
+        if files.keys() & named.keys() or (held & named.keys() and path not in held)
+    }
+    partial = {path for path in wanted if path in held or _is_partial(path, read[path].values(), extended=beside)}
     return [Dependent(named.get(path) or _from_here(path), path in partial) for path in sorted(wanted)]
 
 
@@ -82,20 +86,12 @@ def _is_called_a_policy(path: Path) -> bool:
     return bool(CALLED_A_POLICY.fullmatch(path.name)) and not hidden
 
 
-def _is_partial(path: Path, *, files: Collection[Path], extended: Collection[Path]) -> bool:
+def _is_partial(path: Path, documents: Iterable[Mapping[str, Any]], *, extended: Collection[Path]) -> bool:
     """Is a policy to be completed by others? It has no builder and is extended, or asks for something all the same."""
-    keys = {key for document in _documents(files) for key in document}
+    keys = {key for document in documents for key in document}
     if "build" in keys:
         return False
     return path in extended or (bool(keys & ASKED) and not CALLED_A_POLICY.fullmatch(path.name))
-
-
-def _documents(files: Collection[Path]) -> Iterator[dict[str, Any]]:
-    for path in files:
-        try:
-            yield parse_yaml(path.read_bytes(), path.name)
-        except (OSError, PolicyError):
-            continue
 
 
 def _from_here(path: Path) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -14,7 +14,7 @@ from leafgate.errors import InvalidError, PolicyError, Problem
 from leafgate.io.text import printable, shorten
 from leafgate.kernel.inheritance import options_of
 from leafgate.kernel.origin import Lines, SourceLine
-from leafgate.kernel.paths import DocumentPath, parse_path, paths_of
+from leafgate.kernel.paths import DocumentPath, locate, parse_path
 from leafgate.kernel.policy import Policy
 from leafgate.lazy_loading import lazy
 from leafgate.policy.reader_options import file_checks
@@ -39,100 +39,81 @@ The `knows` of an attack is merged like the policy's.
 
 def merged(parent: PolicyDocument, child: PolicyDocument) -> PolicyDocument:
     """Return the child's policy with all it leaves out taken from the parent; each value keeps its source line."""
-    own = {key: value for key, value in child.document.items() if key != "extends"}
-    merging = _Merging(parent.lines, child.lines, nameless=_without_header(parent.document))
-    document = merging.mapping(parent.document, own, _Paths())
-    document.pop("extends", None)
-    homes = {**parent.homes, **child.homes}
-    return PolicyDocument(document, child.file, merging.lines, (parent.file, *parent.extends), homes)
+    nameless = locate(parent.document, ("data", "csv", "header")) is False
+    older, newer = (_node(each.document, each.lines) for each in (parent, child))
+    for node in (older, newer):
+        node.value.pop("extends", None)
+    lines: dict[DocumentPath, SourceLine] = {}
+    document = _plain(_merge(older, newer, (), nameless=nameless), (), lines)
+    return replace(
+        parent,
+        document=document,
+        file=child.file,
+        lines=lines,
+        extends=(parent.file, *parent.extends),
+        homes={**parent.homes, **child.homes},
+    )
 
 
 @dataclass(frozen=True)
-class _Paths:
-    """The path of one value in the parent, in the child and in the merged document."""
+class _Node:
+    """A value of a policy and its line; mappings and lists hold further nodes."""
 
-    parent: DocumentPath = ()
-    child: DocumentPath = ()
-    merged: DocumentPath = ()
+    value: Any
+    line: SourceLine | None = field(compare=False)
 
-    def step(self, parent: str | int, child: str | int, merged: str | int) -> _Paths:
-        return _Paths((*self.parent, parent), (*self.child, child), (*self.merged, merged))
-
-
-@dataclass
-class _Merging:
-    parent: Lines
-    child: Lines
-    nameless: bool = False
-    lines: dict[DocumentPath, SourceLine] = field(default_factory=dict)
-
-    def mapping(self, parent: dict[str, Any], child: dict[str, Any], at: _Paths) -> dict[str, Any]:
-        """Merge key by key, columns in the child's order because the child names the data file.
-
-        For a file without a header, whose columns are known by their order, the parent's order stays unless the child
-        has another.
-        """
-        keys, child_keys = list(parent | child), list(child | parent)
-        if at.merged == ("data", "columns") and not (self.nameless and [k for k in keys if k in child] == list(child)):
-            keys = child_keys
-        return {key: self._key(key, parent, child, at.step(key, key, key)) for key in keys}
-
-    def _key(self, key: str, parent: dict[str, Any], child: dict[str, Any], at: _Paths) -> Any:
-        if key not in child:
-            return self._take(parent[key], self.parent, at.parent, at.merged)
-        if key not in parent:
-            return self._take(child[key], self.child, at.child, at.merged)
-        return self._both(parent[key], child[key], at)
-
-    def _both(self, parent: Any, child: Any, at: _Paths) -> Any:
-        section = _section_like(at.merged)
-        if isinstance(parent, list) and isinstance(child, list) and section in KEYED | JOINED:
-            self._head(at)
-            return list((self._named if section in KEYED else self._joined)(parent, child, at))
-        if isinstance(parent, dict) and isinstance(child, dict) and _by_key(parent, child, section):
-            self._head(at)
-            return self.mapping(parent, child, at)
-        if isinstance(parent, str) and parent == child:  # a file of this name is the parent's file
-            return self._take(parent, self.parent, at.parent, at.merged)
-        return self._take(child, self.child, at.child, at.merged)
-
-    def _named(self, parent: list[Any], child: list[Any], at: _Paths) -> Iterator[Any]:
-        """Yield the parent's items, each merged with the child's item of its name, then the child's own items."""
-        names, unmatched = [component_name(item) for item in child], list(range(len(child)))
-        for i, item in enumerate(parent):
-            match = next((j for j in unmatched if names[j] is not None and names[j] == component_name(item)), None)
-            if match is None:
-                yield self._take(item, self.parent, (*at.parent, i), (*at.merged, i))
-            else:
-                unmatched.remove(match)
-                yield self._both(item, child[match], at.step(i, match, i))
-        for i, j in enumerate(unmatched, len(parent)):
-            yield self._take(child[j], self.child, (*at.child, j), (*at.merged, i))
-
-    def _joined(self, parent: list[Any], child: list[Any], at: _Paths) -> Iterator[Any]:
-        """Yield the parent's items, then those of the child that the parent does not have."""
-        for i, item in enumerate(parent):
-            yield self._take(item, self.parent, (*at.parent, i), (*at.merged, i))
-        new = [(j, item) for j, item in enumerate(child) if item not in parent]
-        for i, (j, item) in enumerate(new, len(parent)):
-            yield self._take(item, self.child, (*at.child, j), (*at.merged, i))
-
-    def _head(self, at: _Paths) -> None:
-        if at.child in self.child:
-            self.lines[at.merged] = self.child[at.child]
-
-    def _take(self, value: Any, lines: Lines, path: DocumentPath, merged: DocumentPath) -> Any:
-        """Return one side's value as it is, and record the lines of everything in it at its path in the result."""
-        for inner in paths_of(value):
-            if line := lines.get((*path, *inner)):
-                self.lines[*merged, *inner] = line
-        return value
+    @property
+    def name(self) -> Any:
+        """The name that findings give to it, where it is an attack or a metric."""
+        return component_name({k: v.value for k, v in self.value.items()}) if isinstance(self.value, dict) else None
 
 
-def _without_header(document: dict[str, Any]) -> bool:
-    data = document.get("data")
-    csv = data.get("csv") if isinstance(data, dict) else None
-    return isinstance(csv, dict) and csv.get("header") is False
+def _node(value: Any, lines: Lines, path: DocumentPath = ()) -> _Node:
+    if isinstance(value, dict):
+        value = {key: _node(inner, lines, (*path, key)) for key, inner in value.items()}
+    elif isinstance(value, list):
+        value = [_node(inner, lines, (*path, i)) for i, inner in enumerate(value)]
+    return _Node(value, lines.get(path))
+
+
+def _plain(node: _Node, path: DocumentPath, lines: dict[DocumentPath, SourceLine]) -> Any:
+    """Return the value without its lines, which are added to `lines`."""
+    if node.line is not None:
+        lines[path] = node.line
+    if isinstance(node.value, dict):
+        return {key: _plain(inner, (*path, key), lines) for key, inner in node.value.items()}
+    if isinstance(node.value, list):
+        return [_plain(inner, (*path, i), lines) for i, inner in enumerate(node.value)]
+    return node.value
+
+
+def _merge(parent: _Node, child: _Node, path: DocumentPath, *, nameless: bool) -> _Node:
+    """Merge two values at one path of their policies; `nameless` says that columns are known by their order alone."""
+    old, new, section = parent.value, child.value, _section_like(path)
+    merging: Any
+    if isinstance(old, list) and isinstance(new, list) and section in JOINED:
+        merging = [*old, *(item for item in new if item not in old)]
+    elif isinstance(old, list) and isinstance(new, list) and section in KEYED:
+        merging, unmatched = [], [*new]
+        for i, item in enumerate(old):
+            match = next((each for each in unmatched if item.name is not None and each.name == item.name), None)
+            if match is not None:
+                unmatched = [each for each in unmatched if each is not match]
+            merging.append(item if match is None else _merge(item, match, (*path, i), nameless=nameless))
+        merging += unmatched
+    elif isinstance(old, dict) and isinstance(new, dict) and _by_key(old, new, section):
+        keys = list(old | new)
+        if path == ("data", "columns") and not (nameless and [key for key in keys if key in new] == list(new)):
+            keys = list(new | old)  # the child names the data file
+        merging = {
+            key: _merge(old[key], new[key], (*path, key), nameless=nameless)
+            if key in old and key in new
+            else old.get(key) or new[key]
+            for key in keys
+        }
+    else:
+        return parent if isinstance(old, str) and old == new else child  # a file of this name is the parent's file
+    return _Node(merging, child.line)
 
 
 def _section_like(path: DocumentPath) -> DocumentPath:
@@ -140,10 +121,9 @@ def _section_like(path: DocumentPath) -> DocumentPath:
     return path[2:] if len(path) > 2 and path[0] == "attacks" and path[2] == "knows" else path
 
 
-def _by_key(parent: dict[str, Any], child: dict[str, Any], path: DocumentPath) -> bool:
+def _by_key(parent: dict[str, _Node], child: dict[str, _Node], path: DocumentPath) -> bool:
     """Is this mapping merged key by key? A component with another `use` and deeper mappings are replaced."""
-    component = path == ("build",) or (len(path) == 2 and path[:1] in KEYED)
-    if component:
+    if path == ("build",) or (len(path) == 2 and path[:1] in KEYED):
         return parent.get("use") == child.get("use") or "use" not in child
     return path in SECTIONS or (len(path) == 3 and path[:2] == ("data", "columns"))
 
@@ -153,8 +133,8 @@ MAX_VALUE_LENGTH = 60
 REMEDY = "what extends a policy may only tighten it"
 
 
-def inherited(chain: Chain) -> tuple[PolicyDocument, list[Problem]]:
-    """Return the merged policy of a chain, and a problem for each value with which a policy loosens what it extends.
+def inherited(chain: Chain) -> PolicyDocument:
+    """Return the merged policy of a chain, with a problem for each value that loosens what a policy extends.
 
     Several organisations' policies do not extend one another: each is checked alone, and the policy that results from
     all of them must be at least as tight as each.
@@ -164,44 +144,40 @@ def inherited(chain: Chain) -> tuple[PolicyDocument, list[Problem]]:
             never loaded.
     """
     if len(chain.organisations) < 2:
-        return _held_in_turn(chain.policies)
-    bases = [reduce(merged, organisation) for organisation in chain.organisations]
+        return reduce(_extended, chain.policies)
+    bases = [reduce(_extended, organisation) for organisation in chain.organisations]
     together = reduce(merged, Chain([], chain.organisations).policies)
-    whole = reduce(merged, chain.own, together)
     for base in bases:
-        _refuse_untrusted(base, whole)
-    loosened = [problem for base in bases for problem in _loosened(base, whole)]
-    checks = frozenset[DocumentPath]().union(*(file_checks(base.document, whole.document) for base in bases))
-    for policies in (*chain.organisations, [together, *chain.own]):
-        result, problems = _held_in_turn(policies)
-        loosened += problems
-        checks |= result.file_checks
-    return replace(whole, file_checks=checks), list(dict.fromkeys(loosened))
+        _refuse_untrusted(base, reduce(merged, chain.own, together))
+    whole = reduce(_extended, chain.own, together)
+    for base in bases:
+        checks = whole.file_checks | base.file_checks
+        whole = _held_to(base, replace(whole, loosened=(*whole.loosened, *base.loosened), file_checks=checks))
+    return replace(whole, loosened=tuple(dict.fromkeys(whole.loosened)))
 
 
-def _held_in_turn(policies: Sequence[PolicyDocument]) -> tuple[PolicyDocument, list[Problem]]:
-    """Merge policies, the most general first; a problem for each value that loosens the result of those before."""
-    whole, loosened, checks = policies[0], list[Problem](), frozenset[DocumentPath]()
-    for child in policies[1:]:
-        parent, whole = whole, merged(whole, child)
-        _refuse_untrusted(parent, whole)
-        loosened += _loosened(parent, whole)
-        checks |= file_checks(parent.document, whole.document)
-    return replace(whole, file_checks=checks), loosened
+def _extended(parent: PolicyDocument, child: PolicyDocument) -> PolicyDocument:
+    return _held_to(parent, merged(parent, child))
 
 
-def _loosened(parent: PolicyDocument, whole: PolicyDocument) -> list[Problem]:
+def _held_to(parent: PolicyDocument, whole: PolicyDocument) -> PolicyDocument:
+    """Return a merged policy with a problem for each value that loosens one that is merged into it."""
+    _refuse_untrusted(parent, whole)
     try:
         plugins = load_trusted(whole.document)
     except PolicyError:
         plugins = Plugins()  # load_policy reports what is wrong with the pins
+    checks = whole.file_checks | file_checks(parent.document, whole.document)
+    return replace(whole, loosened=(*whole.loosened, *_loosened(parent, whole, plugins)), file_checks=checks)
+
+
+def _loosened(parent: PolicyDocument, whole: PolicyDocument, plugins: Plugins) -> list[Problem]:
     return [_problem(change) for change in strictness.compare_policies(parent, whole, plugins) if loosens(change)]
 
 
 def _refuse_untrusted(parent: PolicyDocument, whole: PolicyDocument) -> None:
     before, now = (replace(each, document={"plugins": each.document.get("plugins")}) for each in (parent, whole))
-    wider = [_problem(change) for change in strictness.compare_policies(before, now, Plugins()) if loosens(change)]
-    if wider:
+    if wider := _loosened(before, now, Plugins()):
         raise PolicyError.listing(wider)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -17,14 +18,13 @@ from leafgate.api.registry import Plugins, isolate_plugin_errors
 from leafgate.errors import InconclusiveError, PolicyError, Problem
 from leafgate.kernel.components import Component, DataSource
 from leafgate.kernel.knowledge import Knows, Need
-from leafgate.kernel.options import UNREAD
+from leafgate.kernel.options import ABOUT_PEOPLE, UNREAD, UNREADABLE
 from leafgate.kernel.origin import PolicyOrigin
 from leafgate.kernel.policy import Data, Policy
 from leafgate.kernel.schema import ColumnSpec
 from leafgate.kernel.waivers import waiver_problems
 from leafgate.policy.inherit import inherited, load_trusted, with_source_locations
 from leafgate.policy.sources import (
-    PathResolver,
     PolicyDocument,
     dict_or_empty,
     display_folder,
@@ -32,6 +32,9 @@ from leafgate.policy.sources import (
     root_of,
 )
 from leafgate.policy.validation import KINDS, cross_field_errors, problems_of
+
+FILE_DIGEST = re.compile(f"({ABOUT_PEOPLE})?([0-9a-f]{{64}}|{UNREADABLE})")
+"""What a policy's digest has of a file."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +51,10 @@ def load_policy(path: Path, root: Path | None = None, org: Path | Sequence[Path]
     Raises PolicyError listing everything that is wrong; InconclusiveError when all that is wrong
     is a name nobody offers while a plugin is broken.
     """
-    written, loosened = inherited(load_extends_chain(path, each_org(org)))
+    written = inherited(load_extends_chain(path, each_org(org)))
     with with_source_locations(written):
-        loaded = policy_of(written.document, path.parent, root, homes_of(written, root))
-    if loosened:
-        raise PolicyError.listing(loosened)
+        loaded = policy_of(written.document, path.parent, root, written)
+    _refuse_loosened(written)
     data = loaded.policy.data.with_file_checks(written.file_checks)
     root_folder = root_of(path)
     elsewhere = {name: display_folder(home.folder, root_folder) for name, home in written.homes.items() if home.held}
@@ -68,29 +70,33 @@ def each_org(org: Path | Sequence[Path] | None) -> Sequence[Path]:
 
 def document_of(path: Path, org: Path | Sequence[Path] | None = None) -> dict[str, Any]:
     """A policy file as plain mappings and lists, with what it extends and its waivers; PolicyError as `load_policy`."""
-    written, loosened = inherited(load_extends_chain(path, each_org(org)))
-    if loosened:
-        raise PolicyError.listing(loosened)
-    return written.document
+    return _tightened(path, org).document
 
 
-def homes_of(written: PolicyDocument, root: Path | None = None) -> PathResolver:
-    """Where a merged policy has each of its files."""
-    return PathResolver(written.file, written.homes, written.lines, written.document, root)
+def _tightened(path: Path, org: Path | Sequence[Path] | None = None) -> PolicyDocument:
+    """A policy with all it extends, which it does not loosen."""
+    written = inherited(load_extends_chain(path, each_org(org)))
+    _refuse_loosened(written)
+    return written
+
+
+def _refuse_loosened(written: PolicyDocument) -> None:
+    if written.loosened:
+        raise PolicyError.listing(written.loosened)
 
 
 def policy_of(
     document: dict[str, Any],
     folder: Path,
     root: Path | None = None,
-    homes: PathResolver | None = None,
+    written: PolicyDocument | None = None,
     *,
     every_plugin: bool = False,
 ) -> Loaded:
     """The policy a parsed document describes; relative files are below `folder`, data below `root`.
 
-    What policies that it extends name is beside these, by `homes`. The components that it names are imported, or with
-    `every_plugin` all that are installed.
+    What policies that it extends name is beside these, where it was `written` in files. The components that it names
+    are imported, or with `every_plugin` all that are installed.
     """
     if document.get("plugins") == []:
         raise PolicyError("lists nobody, so nothing is offered", place="plugins", remedy="name leafgate at least")
@@ -109,10 +115,10 @@ def policy_of(
         wrong = error
     problems = [*cross_field_errors(document, plugins)]
     if (wrong or problems) and not every_plugin:  # what is wrong is said by all that is installed
-        return policy_of(document, folder, root, homes, every_plugin=True)
+        return policy_of(document, folder, root, written, every_plugin=True)
     if wrong or problems:
         _refuse([*([] if wrong is None else problems_of(wrong, document, plugins)), *problems], plugins)
-    policy = policy if homes is None else homes.resolve(policy)
+    policy = policy if written is None else written.with_own_files(policy, root)
     policy.data.meaning()
     idle = [*_missing_requirements(policy, plugins), *_unused(policy)]
     idle += _unusable_releases(policy)
@@ -150,22 +156,57 @@ LEFT_OUT: Mapping[str, Any] = {"name": "", "build": None, "attacks": (), "metric
 """What a policy that others extend may leave to them, besides `data` and its columns."""
 
 
+class NamedFile(str):
+    """The name of a file as a policy has it, which is equal to the same name of a file that holds the same.
+
+    `content` is what a policy's digest has of the file; None where nobody can say what it holds.
+    """
+
+    content: str | None
+
+    def __eq__(self, other: object) -> bool:
+        if str(self) != str(other) or not isinstance(other, NamedFile):
+            return str(self) == other
+        if ABOUT_PEOPLE + UNREADABLE in (self.content, other.content):
+            return True  # as where it is in no commit
+        return self.content is not None and self.content == other.content
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+
+def _with_contents(written: Any, digested: Any, unreadable: str | None) -> Any:
+    """What is written, with what each file holds; one that cannot be read has `unreadable`."""
+    if isinstance(written, dict) and isinstance(digested, dict):
+        return {key: _with_contents(inner, digested.get(key), unreadable) for key, inner in written.items()}
+    if isinstance(written, list) and isinstance(digested, list):
+        return [_with_contents(*both, unreadable) for both in zip(written, digested, strict=True)]
+    if not isinstance(written, str) or written == digested or not FILE_DIGEST.fullmatch(str(digested)):
+        return written
+    file = NamedFile(written)
+    file.content = unreadable if digested == UNREADABLE else digested
+    return file
+
+
 @dataclass(frozen=True)
 class PartialPolicy:
-    """A policy as it is written, complete or not, and what its digest covers.
+    """A policy as it is written, complete or not.
 
-    That is None where a component does not say which options it uses.
+    `is_whole` is False where a component does not say which options it uses, so that nobody knows its files.
     """
 
     written: PolicyDocument
-    digested: Mapping[str, Any] | None
+    is_whole: bool
 
 
-def read_partial_policy(path: Path, plugins: Plugins) -> PartialPolicy:
-    """A policy with all it extends; it need not be complete. PolicyError for whatever else is wrong with it."""
-    written, loosened = inherited(load_extends_chain(path))
-    if loosened:
-        raise PolicyError.listing(loosened)
+def read_partial_policy(path: Path, plugins: Plugins, *, strict: bool = False) -> PartialPolicy:
+    """A policy with all it extends, and what its files hold; it need not be complete.
+
+    Where it is `strict`, a file that cannot be read is equal to no other. PolicyError for whatever is wrong with it.
+    """
+    written = _tightened(path)
     context = {"beside": path.parent, "root": path.parent}
     try:
         policy = _partial_model(plugins).model_validate_json(as_json(written.document), context=context)
@@ -173,8 +214,10 @@ def read_partial_policy(path: Path, plugins: Plugins) -> PartialPolicy:
         if wrong := problems_of(error, written.document, plugins):
             with with_source_locations(written):
                 raise PolicyError.listing(wrong) from None
-        return PartialPolicy(written, None)
-    return PartialPolicy(written, homes_of(written).resolve(policy).digested(UNREAD))
+        return PartialPolicy(written, is_whole=False)
+    digested = written.with_own_files(policy).digested(UNREAD)
+    document = _with_contents(written.document, digested, None if strict else UNREADABLE)
+    return PartialPolicy(replace(written, document=document), is_whole=True)
 
 
 def _any_roles(cls: type[Data], columns: dict[str, ColumnSpec]) -> dict[str, ColumnSpec]:

@@ -7,13 +7,14 @@ reader of tables then raises an error where one does.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from leafgate.api.registry import Plugins
 from leafgate.io.json import parse_number
 from leafgate.kernel.components import DataSource
+from leafgate.kernel.inheritance import Kind
 from leafgate.kernel.paths import DocumentPath, locate
 from leafgate.kernel.schema import MISSING_WORDS
 from leafgate.kernel.spelling import similar_form
@@ -31,6 +32,10 @@ class Refusal:
 
     problem: str = ""
     hint: str = ""
+
+
+def _refusal(problem: str, hint: str) -> Refusal:
+    return Refusal(f"{problem}, which what it extends does not allow", hint)
 
 
 def refused_option(
@@ -51,11 +56,11 @@ def refused_option(
     if leaves_it:
         return None
     if key == "on_missing" and new == "drop":
-        return Refusal("leaves out people with missing cells", f"say on_missing: keep; or, {CHILD}")
+        return _refusal("leaves out people with missing cells", f"say on_missing: keep; or, {CHILD}")
     if key == "missing":
         return _refused_marks(new, is_dropping=locate(older, ("data", "on_missing")) == "drop")
     if key == "csv" and dict_or_empty(new).get("quote") not in {None, '"'}:
-        return Refusal('has a quote other than ", which can make one row of several', f"leave it out, or {PARENT}")
+        return _refusal('has a quote other than ", which can make one row of several', f"leave it out, or {PARENT}")
     if key == "source":
         return _refused_source(new, plugins)
     return None
@@ -68,12 +73,12 @@ def is_left_to_child(older: Mapping[str, Any]) -> bool:
 
 def _refused_marks(marks: Any, *, is_dropping: bool) -> Refusal | None:
     if is_dropping:
-        return Refusal(
+        return _refusal(
             "decides who is left out for missing cells", f"{PARENT}; or, there, say data: {{reading: child}}"
         )
     if any(str(mark).strip() not in MISSING_WORDS for mark in (marks if isinstance(marks, list) else [])):
         words = ", ".join(sorted(filter(None, MISSING_WORDS)))
-        return Refusal(
+        return _refusal(
             "takes for missing what may be a value",
             f"name the empty cell and {words} alone, and declare others as `values`; or, {CHILD}",
         )
@@ -86,43 +91,45 @@ def _refused_source(source: Any, plugins: Plugins) -> Refusal | None:
     neutral = kind.keeps_rows if kind is not None and issubclass(kind, DataSource) else frozenset[str]()
     chosen = sorted(set(dict_or_empty(source)) - {"use"} - neutral)
     if chosen:
-        return Refusal(f"may read some of the rows alone ({', '.join(chosen)})", f"leave this out, or {PARENT}")
+        return _refusal(f"may read some of the rows alone ({', '.join(chosen)})", f"leave this out, or {PARENT}")
     return None
 
 
-def refused_alias(
-    text: str, value: str, spec: Mapping[str, Any], missing: frozenset[str], *, left_to_child: bool
-) -> Refusal | None:
-    """Return why a policy may not give a column that it alone lists this alias; None where it may.
+def refused_texts(
+    older: Mapping[str, Any], newer: Mapping[str, Any], spec: Mapping[str, Any]
+) -> Iterator[tuple[str, Kind, Refusal]]:
+    """Yield what a column that the newer policy alone lists may not say of the texts in the file, with its option.
 
-    Args:
-        text: the spelling in the file.
-        value: what it means.
-        spec: what the policy says of the column.
-        missing: the texts that mean a missing cell.
-        left_to_child: may the policy say which rows are left out for missing cells?
+    Of `aliases` that is the first one that may rename somebody. Nobody is judged whose secret is one of `no_answer`, so
+    that these must be marks of missing cells, and no values.
     """
-    is_mark = text.strip() in MISSING_WORDS | missing
+    marks = spec.get("no_answer") or []
+    listed = locate(newer, ("data", "missing"))
+    missing = {*map(str, listed if isinstance(listed, list) else [""]), *map(str, marks)}
+    for text, value in dict_or_empty(spec.get("aliases")).items():
+        if refusal := _refused_alias(str(text), str(value), spec, missing, left_to_child=is_left_to_child(older)):
+            yield "aliases", "different", refusal
+            break
+    values = {*map(str, spec.get("values") or ())}
+    are_marks = all(str(mark).strip() in MISSING_WORDS and str(mark) not in values for mark in marks)
+    if not are_marks and not is_left_to_child(older):
+        hint = f"list the column, and {PARENT}; or, {CHILD}"
+        yield "no_answer", "looser", _refusal("leaves people with a value unjudged", hint)
+
+
+def _refused_alias(
+    text: str, value: str, spec: Mapping[str, Any], missing: Collection[str], *, left_to_child: bool
+) -> Refusal | None:
+    is_mark = text.strip() in {*MISSING_WORDS, *missing}
     if value in missing and not is_mark and not left_to_child:
-        return Refusal("makes missing cells of values", f"declare them as `values`; or, {CHILD}")
+        return _refusal("makes missing cells of values", f"declare them as `values`; or, {CHILD}")
     if similar_form(text) and similar_form(text) == similar_form(value):
         return None
     if math.isfinite(parse_number(text)) and math.isfinite(parse_number(value)):
-        return Refusal("makes another number of a number", f"leave it out, or list the column, and {PARENT}")
+        return _refusal("makes another number of a number", f"leave it out, or list the column, and {PARENT}")
     if is_mark and value not in missing and not {"class", "sensitive"} & roles_of(spec):
-        return Refusal("makes values of missing cells", "name the text under `data.missing`, and say on_missing: keep")
+        return _refusal("makes values of missing cells", "name the text under `data.missing`, and say on_missing: keep")
     return None
-
-
-def refused_answers(marks: Sequence[Any], values: Any) -> Refusal | None:
-    """Return why a policy may not give a column that it alone lists this `no_answer`; None where it may.
-
-    Nobody is judged whose secret is one of these texts, so that they must be marks of missing cells, and no values.
-    """
-    declared = {*map(str, values)} if isinstance(values, list) else set[str]()
-    if all(str(mark).strip() in MISSING_WORDS and str(mark) not in declared for mark in marks):
-        return None
-    return Refusal("leaves people with a value unjudged", f"list the column, and {PARENT}; or, {CHILD}")
 
 
 PUBLISHED = "published"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import BaseModel
 
-from leafgate.errors import PolicyError
+from leafgate.errors import PolicyError, Problem
 from leafgate.io.files import read_bounded
 from leafgate.io.text import printable, shorten
 from leafgate.io.yaml import MAX_YAML_BYTES, Kept, Node, read_yaml, yaml_entries
@@ -84,53 +84,12 @@ def write_document(document: Mapping[str, Any], name: str, head: Sequence[str]) 
     return "\n".join([*head, *(text for _, text in entries)]) + "\n", lines
 
 
-Model = TypeVar("Model", bound=BaseModel)
-
-
 @dataclass(frozen=True)
 class Home:
     """A policy's folder; `held` if the command line holds another policy to it (`--org`): then no `--root` moves it."""
 
     folder: Path
     held: bool = False
-
-
-@dataclass(frozen=True)
-class PathResolver:
-    """The folder of each file of a chain of policies; `own` is the file that extends the others."""
-
-    own: str
-    folders: Mapping[str, Home]
-    lines: Lines
-    document: Mapping[str, Any]
-    root: Path | None = None
-
-    def resolve(self, policy: Model) -> Model:
-        """Return the policy with each path that an extended policy names resolved in that policy's folder."""
-        changed = {name: self._resolved(value, (name,)) for name, value in policy}
-        return policy.model_copy(update=changed)
-
-    def _resolved(self, value: Any, at: DocumentPath) -> Any:
-        if isinstance(value, Path):
-            return self._file(value, at)
-        if isinstance(value, BaseModel):
-            return value.model_copy(update={name: self._resolved(inner, (*at, name)) for name, inner in value})
-        if isinstance(value, tuple):
-            return tuple(self._resolved(inner, (*at, i)) for i, inner in enumerate(value))
-        if isinstance(value, dict):
-            return {key: self._resolved(inner, (*at, key)) for key, inner in value.items()}
-        return value
-
-    def _file(self, path: Path, at: DocumentPath) -> Path:
-        line, name = self.lines.get(at), locate(self.document, at)
-        home = None if line is None or line.file == self.own else self.folders.get(line.file)
-        if home is None or (self.root is not None and not home.held and path == inside(self.root, name)):
-            return path
-        try:
-            return inside(home.folder, name)
-        except ValueError as error:
-            message = str(error).partition(";")[0]
-            raise PolicyError(message, place=format_path(at), remedy="name a file beside it") from None
 
 
 DEEPEST = 8
@@ -142,7 +101,8 @@ class PolicyDocument:
     """A policy as plain mappings and lists, with the name of its file and the line of each value.
 
     `extends` names the policies it was merged with, the nearest first; `homes` are their folders, and its own.
-    `file_checks` are the options beyond what it extends that each data file must bear out.
+    `file_checks` are the options beyond what it extends that each data file must bear out, and `loosened` has a problem
+    for each value that loosens what it extends.
     """
 
     document: dict[str, Any]
@@ -151,6 +111,22 @@ class PolicyDocument:
     extends: tuple[str, ...] = ()
     homes: Mapping[str, Home] = field(default_factory=dict, compare=False)
     file_checks: frozenset[DocumentPath] = frozenset()
+    loosened: tuple[Problem, ...] = ()
+
+    def with_own_files(self, policy: Any, root: Path | None = None) -> Any:
+        """Return the policy of this document, each path in it resolved in the folder of the policy that names it."""
+        return map_files(policy, lambda path, at: self._file(path, root, at))
+
+    def _file(self, path: Path, root: Path | None, at: DocumentPath) -> Path:
+        line, name = self.lines.get(at), locate(self.document, at)
+        home = None if line is None or line.file == self.file else self.homes.get(line.file)
+        if home is None or (root is not None and not home.held and path == inside(root, name)):
+            return path
+        try:
+            return inside(home.folder, name)
+        except ValueError as error:
+            message = str(error).partition(";")[0]
+            raise PolicyError(message, place=format_path(at), remedy="name a file beside it") from None
 
 
 def read_policy(path: Path, name: str = "") -> PolicyDocument:
@@ -217,35 +193,47 @@ def load_extends_chain(path: Path, orgs: Sequence[Path] = ()) -> Chain:
     return Chain(alone[::-1], [list(held.values())[::-1] for held in organisations])
 
 
-def files_named(value: object) -> Iterator[Path]:
-    """Yield each path that a policy, or a part of one, names."""
+def map_files(value: Any, change: Callable[[Path, DocumentPath], Path], at: DocumentPath = ()) -> Any:
+    """Return a policy, or a part of one, with each path that it names changed; `at` is where the part is."""
     if isinstance(value, Path):
-        yield value
-    elif isinstance(value, BaseModel):
-        for _, inner in value:
-            yield from files_named(inner)
-    elif isinstance(value, Mapping):
-        for inner in value.values():
-            yield from files_named(inner)
-    elif isinstance(value, Sequence) and not isinstance(value, str):
-        for inner in value:
-            yield from files_named(inner)
+        return change(value, at)
+    if isinstance(value, BaseModel):
+        return value.model_copy(update={name: map_files(inner, change, (*at, name)) for name, inner in value})
+    if isinstance(value, tuple):
+        return tuple(map_files(inner, change, (*at, i)) for i, inner in enumerate(value))
+    if isinstance(value, dict):
+        return {key: map_files(inner, change, (*at, key)) for key, inner in value.items()}
+    return value
 
 
-def files_read(path: Path) -> set[Path]:
+def files_named(policy: BaseModel) -> list[Path]:
+    """Return each path that a policy names."""
+    named = list[Path]()
+
+    def note(path: Path, at: DocumentPath) -> Path:
+        named.append(path)
+        return path
+
+    map_files(policy, note)
+    return named
+
+
+def files_read(path: Path) -> dict[Path, dict[str, Any]]:
     """Every file that a policy is written in, resolved: its own, those it extends, their lists beside them.
 
-    It goes as far as the files can be read, and a file that is named and cannot be read is one of them.
+    Each policy has its document. It goes as far as the files can be read, and a file that is named and cannot be read
+    is one of them.
     """
-    files, here = set[Path](), path.resolve()
+    files, here = dict[Path, dict[str, Any]](), path.resolve()
     while here not in files:
-        files.add(here)
+        files[here] = {}
         try:
             document, _ = _read(here, here.name)
         except PolicyError:
             break
+        files[here] = document
         for name in (document.get("waivers"), dict_or_empty(document.get("approvals")).get("reviewers")):
-            files |= _named(here.parent, name)
+            files |= {listed: {} for listed in _named(here.parent, name)}
         here = next(iter(_named(here.parent, document.get("extends"))), here)
     return files
 

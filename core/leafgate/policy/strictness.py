@@ -1,12 +1,12 @@
-"""Comparison of two policies: which changes are tighter, looser, or different without an order."""
+"""Comparison of two policies by the rules of their fields: which changes are tighter, looser, or have no order."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_jsonable_python
 
@@ -20,24 +20,14 @@ from leafgate.kernel.origin import SourceLine
 from leafgate.kernel.paths import DocumentPath, format_path, locate
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.schema import ColumnSpec
-from leafgate.policy.reader_options import (
-    Refusal,
-    is_left_to_child,
-    refused_alias,
-    refused_answers,
-    refused_option,
-    roles_of,
-)
+from leafgate.kernel.unlisted import FREE_ROLES, Unlisted, unlisted_of
+from leafgate.policy.reader_options import Refusal, refused_option, refused_texts, roles_of
 from leafgate.policy.sources import PolicyDocument, component_name, dict_or_empty
-from leafgate.policy.unlisted import allows_step, roles_allowed, roles_named, unlisted_change, unlisted_of
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 KNOWLEDGE_ROLES = {"quasi_identifier", "sensitive"}
-OPTIONS = tuple(options_of(Policy))
-"""Every option of a policy, with the rule for what a policy that extends another may do to it."""
-KNOWLEDGE = tuple(options_of(Knows))
-"""Every option of `knows`, of the policy and of an attack."""
-OF_COLUMNS = {option.path[0]: option.rule for option in options_of(ColumnSpec)}
-"""The rule of every option of a column."""
 
 
 def rule_of_option(kind: type[Component] | None, key: str) -> Inherited:
@@ -60,28 +50,14 @@ def role_change(old: set[str], new: set[str]) -> Kind:
     return "tighter" if won and won <= KNOWLEDGE_ROLES and lost <= {"private", "ignored", "identifier"} else "different"
 
 
-def removed_or_added(lost: set[str], won: set[str]) -> Kind:
-    return "looser" if lost else "tighter" if won else "different"
-
-
 UNLISTED = "is not listed by what it extends, which does not allow the role {roles} for it"
 ALLOW = (
     "give it the role quasi_identifier; or, in the policy that is extended, list the column, "
     "or say data: {{unlisted: {{except: [{{columns: {name}, roles: [{roles}]}}]}}}}"
 )
-UNLISTED_PEOPLE = "is not listed by what it extends, which alone may count the people that rows stand for"
-UNLISTED_VARIES = "is not listed by what it extends, which alone may say that a person has several values of it"
-LIST_VARIES = "leave `varies` out; or list {name} under data.columns of the policy that is extended, with `varies`"
-UNLISTED_STEP = "is not listed by what it extends, which alone may say how finely its numbers are public"
-ALLOW_STEP = (
-    "leave `step` out; or, in the policy that is extended, list {name} under data.columns with its step, or say "
-    "data: {{unlisted: {{step: {step}}}}}, which is for all columns that are neither secrets nor the class"
-)
-UNLISTED_DOMAIN = "is not listed by what it extends, which alone may say that its values are a public code list"
-LIST_DOMAIN = "leave `domain` out; or list {name} under data.columns of the policy that is extended, with its values"
-UNLISTED_DISTINCT = "is not listed by what it extends, which alone may say that its values are different things"
-LIST_DISTINCT = "leave `distinct` out; or list {name} under data.columns of the policy that is extended, with it"
-LIST_PEOPLE = "leave `counts` out; or list {name} under data.columns of the policy that is extended, with its reason"
+UNLISTED_OPTION = "is not listed by what it extends, which alone may state its `{key}`"
+LIST_COLUMN = "leave `{key}` out; or list {name} under data.columns of the policy that is extended, and state it there"
+ALLOW_STEP = ", or say data: {{unlisted: {{step: {step}}}}}, which is for all columns but secrets and the class"
 
 
 @dataclass(frozen=True)
@@ -117,18 +93,23 @@ class PolicyChange:
 
 def compare_policies(old: PolicyDocument, new: PolicyDocument, plugins: Plugins) -> list[PolicyChange]:
     """Return every change from the older policy to the newer one; invalid values of either raise no error."""
-    comparing = _Comparing(old, new, plugins)
-    return [
-        *comparing.ordered(),
-        *comparing.unlisted(),
-        *comparing.columns(),
-        *comparing.build(),
-        *comparing.named("attacks"),
-        *comparing.own_knowledge(),
-        *comparing.named("metrics"),
-        *comparing.lists(),
-        *comparing.rest(),
-    ]
+    return list(_Comparing(old, new, plugins).section(Policy, _Both(old.document, new.document)))
+
+
+@dataclass(frozen=True)
+class _Both:
+    """A value of the older policy and one of the newer, each with its path; `name` is that of the component around."""
+
+    old: Any
+    new: Any
+    was: DocumentPath = ()
+    now: DocumentPath = ()
+    name: str = ""
+
+    def at(self, *path: str | int) -> _Both:
+        """What both have at a path within."""
+        old, new = locate(self.old, path), locate(self.new, path)
+        return _Both(old, new, (*self.was, *path), (*self.now, *path), self.name)
 
 
 @dataclass(frozen=True)
@@ -137,297 +118,198 @@ class _Comparing:
     newer: PolicyDocument
     plugins: Plugins
 
-    def ordered(self) -> Iterator[PolicyChange]:
-        """All values that have an order of their own."""
-        for option in _with_rule("ordered"):
-            old, new = (option.default if value is None else value for value in self._both(option.path))
+    def section(self, model: type[BaseModel], both: _Both) -> Iterator[PolicyChange]:
+        """Compare two sections of one model: each field by its own rule."""
+        for option in options_of(model):
+            yield from self.option(option.rule, both.at(*option.path), option.default)
+
+    def option(self, rule: Inherited, both: _Both, default: Any = None) -> Iterator[PolicyChange]:
+        """Compare the values of one field by its rule; `default` is what an ordered one means where it is left out."""
+        if rule.rule == "ordered":
+            old, new = (default if value is None else value for value in (both.old, both.new))
             if old != new:
-                yield self._change(option.rule.compare(old, new), option.path, old, new)
-
-    def unlisted(self) -> Iterator[PolicyChange]:
-        """What is allowed of columns that a policy does not list: less is tighter."""
-        path: DocumentPath = ("data", "unlisted")
-        old, new = self._both(path)
-        if old != new:
-            yield self._change(unlisted_change(old, new), path, old, new)
-
-    def columns(self) -> Iterator[PolicyChange]:
-        """The roles and the domain of each column."""
-        old, new = (dict_or_empty(result) for result in self._both(("data", "columns")))
-        for name in [*old, *(name for name in new if name not in old)]:
-            before, after, path = old.get(name), new.get(name), ("data", "columns", name)
-            roles, become = roles_of(before), roles_of(after)
-            if before is None or after is None:
-                kind = removed_or_added(roles & KNOWLEDGE_ROLES, become & KNOWLEDGE_ROLES)
-                barred = self._barred(name, become) if before is None else set()
-                change = self._change(kind, path, before, after, free=before is None and not barred)
-                if barred:
-                    listed = ", ".join(sorted(barred))
-                    hint = ALLOW.format(name=json.dumps(name, ensure_ascii=False), roles=listed)
-                    kind = "different" if kind == "tighter" else kind
-                    change = replace(change, kind=kind, problem=UNLISTED.format(roles=listed), hint=hint)
-                yield change
-                yield from self._loosened_by_new_column(name, after) if before is None else ()
-                continue
-            if roles != become:
-                kind = role_change(roles, become)
-                if kind == "tighter" and "quasi_identifier" in become and self._limits_inputs():
-                    kind = "different"  # the adversary knows more, and the column is no secret input any more
-                if dict_or_empty(after).get("step") is not None and {"sensitive", "class"} & (become - roles):
-                    kind = "different"  # the step was allowed for what was no secret
-                yield self._change(kind, (*path, "role"), sorted(roles), sorted(become))
-            yield from self._options_of_column(path, dict_or_empty(before), dict_or_empty(after))
-        yield from self._order(list(old), list(new))
-
-    def _options_of_column(
-        self, path: DocumentPath, before: dict[str, Any], after: dict[str, Any]
-    ) -> Iterator[PolicyChange]:
-        """What both policies say of one column, but for its roles."""
-        for key in sorted({*before, *after} - {"role"}):
-            old, new, rule = before.get(key), after.get(key), OF_COLUMNS.get(key, FIXED)
-            if rule.rule == "ordered" and old != new:
-                kind = rule.compare(rule.meaning(old), rule.meaning(new))
-                yield self._change(kind, (*path, key), old, new)
-            elif rule.rule == "free" and old != new:
-                yield self._change("different", (*path, key), old, new, free=True)
-            elif rule.rule != "ordered":
-                is_public = key == "values" and before.get("domain") is not None
-                yield from self._stated((*path, key), old, new, free=rule.rule == "completed" and not is_public)
-
-    def _loosened_by_new_column(self, name: str, column: Any) -> Iterator[PolicyChange]:
-        """What a column that the older policy does not list may not say of itself."""
-        path: DocumentPath = ("data", "columns", name)
-        if dict_or_empty(column).get("counts") == "people":
-            people = self._change("looser", (*path, "counts"), None, "people")
-            yield replace(people, problem=UNLISTED_PEOPLE, hint=LIST_PEOPLE.format(name=name))
-        if dict_or_empty(column).get("varies") is True:
-            varying = self._change("looser", (*path, "varies"), None, True)
-            yield replace(varying, problem=UNLISTED_VARIES, hint=LIST_VARIES.format(name=name))
-        step, domain = (dict_or_empty(column).get(key) for key in ("step", "domain"))
-        unlisted = unlisted_of(locate(self.older.document, ("data", "unlisted")))
-        if step is not None and not allows_step(unlisted, step, roles_of(column)):
-            public = self._change("looser", (*path, "step"), None, step)
-            yield replace(public, problem=UNLISTED_STEP, hint=ALLOW_STEP.format(name=name, step=step))
-        if domain is not None:
-            public = self._change("looser", (*path, "domain"), None, domain)
-            yield replace(public, problem=UNLISTED_DOMAIN, hint=LIST_DOMAIN.format(name=name))
-        distinct = dict_or_empty(column).get("distinct")
-        if distinct:
-            different = self._change("looser", (*path, "distinct"), None, distinct)
-            yield replace(different, problem=UNLISTED_DISTINCT, hint=LIST_DISTINCT.format(name=name))
-        yield from self._refused_aliases(dict_or_empty(column), (*path, "aliases"))
-        yield from self._refused_answers(dict_or_empty(column), (*path, "no_answer"))
-
-    def _refused_answers(self, column: dict[str, Any], path: DocumentPath) -> Iterator[PolicyChange]:
-        """The `no_answer` of such a column, where it may leave unjudged what is a value."""
-        marks = column.get("no_answer")
-        if isinstance(marks, list) and marks and not is_left_to_child(self.older.document):
-            refusal = refused_answers(marks, column.get("values"))
-            if refusal is not None:
-                yield self._refused(self._change("looser", path, None, marks), refusal)
-
-    def _refused_aliases(self, column: dict[str, Any], path: DocumentPath) -> Iterator[PolicyChange]:
-        """The first alias of such a column that may rename somebody."""
-        aliases = dict_or_empty(column.get("aliases"))
-        listed = locate(self.newer.document, ("data", "missing"))
-        missing = frozenset(map(str, listed)) if isinstance(listed, list) else frozenset({""})
-        missing |= frozenset(map(str, column.get("no_answer") or ()))
-        left = is_left_to_child(self.older.document)
-        refusals = (
-            refused_alias(str(text), str(value), column, missing, left_to_child=left) for text, value in aliases.items()
-        )
-        for refusal in filter(None, refusals):
-            yield self._refused(self._change("different", path, None, aliases), refusal)
+                yield self._change(rule.compare(old, new), replace(both, old=old, new=new))
+        elif rule.rule == "columns":
+            yield from self.columns(both)
+        elif rule.rule in {"component", "named"}:
+            yield from self.components(both)
+        elif rule.rule == "added":
+            yield from self.items(both, adding=rule.compare(None, None))
+        elif rule.rule == "special" or (both.old == both.new and not self._are_two_files(both)):
             return
+        elif rule.rule == "reading":  # the policy that describes the columns also decides which rows are people
+            refusal = refused_option(self.older.document, self.newer.document, both.was, self.plugins)
+            yield self._change("different", both, free=refusal is None, refusal=refusal)
+        elif rule.rule == "granted" and not (both.old and both.new):
+            yield self._change("tighter" if both.new else "looser", both, free=both.old is None)
+        else:
+            is_completed = rule.rule == "completed" and both.old is None and not self._is_of_public_list(both)
+            yield self._change("different", both, free=rule.rule == "free" or is_completed)
 
-    def _barred(self, name: str, roles: set[str]) -> set[str]:
-        """The roles that the older policy does not allow for a column it does not list.
+    def items(self, both: _Both, adding: Kind) -> Iterator[PolicyChange]:
+        """Compare lists by their items, such as protected cells: more are tighter; of waivers, fewer are."""
+        old, new = _granted(self.older, both.was), _granted(self.newer, both.now)
+        for items, others, path, is_removed in ((old, new, both.was, True), (new, old, both.now, False)):
+            known = {_canonical(item) for item in others}
+            for i, item in enumerate(items):
+                if _canonical(item) not in known:
+                    kind: Kind = "tighter" if (adding == "tighter") != is_removed else "looser"
+                    before, after = (item, None) if is_removed else (None, item)
+                    yield self._change(kind, _Both(before, after, (*path, i), (*path, i)), free=adding == "looser")
+        texts = [*map(_canonical, old)], [*map(_canonical, new)]
+        if adding == "tighter" and _in_common(*texts) != _in_common(*texts[::-1]):
+            yield self._change("different", replace(both, old="in one order", new="in another"))
+
+    def components(self, both: _Both) -> Iterator[PolicyChange]:
+        """Compare the builder, or attacks or metrics by their names, of which more are tighter."""
+        old, new = _components(both.old, both.was), _components(both.new, both.now)
+        for name in dict.fromkeys([*old, *new]):
+            was, item = old.get(name) or (new[name][0], None)
+            now, newer = new.get(name) or (old[name][0], None)
+            pair = _Both(item, newer, was, now, name)
+            if item is not None and newer is not None and item.get("use") == newer.get("use"):
+                yield from self._options(pair)
+                if both.was == ("attacks",) and (item.get("knows") is not None or newer.get("knows") is not None):
+                    yield from self._own_knowledge(pair)
+            elif name == "" or (item is not None and newer is not None):
+                yield self._change("different", pair, free=item is None)
+            else:
+                yield self._change("looser" if newer is None else "tighter", pair)
+
+        yield from self._order([*old], [*new], both)
+
+    def _options(self, both: _Both) -> Iterator[PolicyChange]:
+        """Compare the options of one component that is used in both."""
+        kind = self.plugins.component(str(both.old.get("use")))
+        for key in dict.fromkeys([*both.old, *both.new]):
+            rule = rule_of_option(kind, key)
+            before, after = (_option(kind, result, key) for result in (both.old, both.new))
+            if key not in {"use", "name"} and rule.rule != "special" and before != after:
+                change = replace(both.at(key), old=before, new=after)
+                yield self._change(rule.compare(before, after), change, free=rule.rule == "free")
+
+    def _own_knowledge(self, attack: _Both) -> Iterator[PolicyChange]:
+        """Compare what an attack is granted: by its own `knows`, or by the policy's where it has none."""
+        was, now = (
+            ("knows",) if item.get("knows") is None else (*path, "knows")
+            for item, path in ((attack.old, attack.was), (attack.new, attack.now))
+        )
+        old, new = locate(self.older.document, was), locate(self.newer.document, now)
+        for change in self.section(Knows, _Both(old, new, was, now, attack.name)):
+            key = change.path[change.path.index("knows") :]
+            yield replace(change, path=(*attack.now, *key), name=attack.name)
+
+    def columns(self, both: _Both) -> Iterator[PolicyChange]:
+        """Compare each column, and their order."""
+        old, new = dict_or_empty(both.old), dict_or_empty(both.new)
+        for name in dict.fromkeys([*old, *new]):
+            column = both.at(name)
+            if column.old == column.new:
+                continue
+            if column.old is None:
+                yield from self._unlisted_column(name, column)
+            elif column.new is None:
+                yield self._change("looser" if roles_of(column.old) & KNOWLEDGE_ROLES else "different", column)
+            else:
+                yield from self._roles(column)
+                yield from self.section(ColumnSpec, column)
+        nameless = [locate(each.document, ("data", "csv", "header")) is False for each in (self.older, self.newer)]
+        yield from self._order([*old], [*new], both, nameless=nameless)
+
+    def _roles(self, column: _Both) -> Iterator[PolicyChange]:
+        roles, become = roles_of(column.old), roles_of(column.new)
+        if roles == become:
+            return
+        kind = role_change(roles, become)
+        if kind == "tighter" and "quasi_identifier" in become and self._limits_inputs():
+            kind = "different"  # the adversary knows more, and the column is no secret input any more
+        if column.at("step").new is not None and {"sensitive", "class"} & (become - roles):
+            kind = "different"  # the step was allowed for what was no secret
+        yield self._change(kind, replace(column.at("role"), old=sorted(roles), new=sorted(become)))
+
+    def _unlisted_column(self, name: str, column: _Both) -> Iterator[PolicyChange]:
+        """Compare a column that the older policy does not list with what it allows of such columns.
 
         A quasi_identifier is always allowed, because the adversary knows it. Any other role takes the column from the
         adversary. A sensitive column is covered only by limits on what is learned of it, so the older policy must have
-        a limit on every secret, or allow the role itself.
+        a limit on every secret, or allow the role itself. Options may not be looser than their defaults.
         """
         unlisted = unlisted_of(locate(self.older.document, ("data", "unlisted")))
-        if "quasi_identifier" in roles:
-            return set()
-        barred = roles - roles_allowed(unlisted, name)
-        if "sensitive" in roles - barred and "class" not in roles:
-            barred |= set() if "sensitive" in roles_named(unlisted, name) or self._limits_secrets() else {"sensitive"}
-        return barred
+        roles, named = roles_of(column.new), unlisted.roles_named(name)
+        barred = set[str]() if "quasi_identifier" in roles else roles - FREE_ROLES - named
+        if "sensitive" in roles and not roles & {"class", "quasi_identifier"} and "sensitive" not in named:
+            barred |= set() if self._limits_secrets() else {"sensitive"}
+        kind: Kind = "tighter" if roles & KNOWLEDGE_ROLES and not barred else "different"
+        listed = ", ".join(sorted(barred))
+        hint = ALLOW.format(name=json.dumps(name, ensure_ascii=False), roles=listed)
+        refused = Refusal(UNLISTED.format(roles=listed), hint) if barred else None
+        yield self._change(kind, column, free=not barred, refusal=refused)
+        for option in options_of(ColumnSpec):
+            if refusal := self._refused_option(option, name, column, unlisted):
+                yield self._change("looser", column.at(*option.path), refusal=refusal)
+        for key, kind, refusal in refused_texts(self.older.document, self.newer.document, dict_or_empty(column.new)):
+            yield self._change(kind, column.at(key), refusal=refusal)
+
+    def _refused_option(self, option: Option, name: str, column: _Both, unlisted: Unlisted) -> Refusal | None:
+        """Why a column that the older policy does not list may not have this option; None where it may."""
+        key, value = str(option.path[0]), column.at(*option.path).new
+        if value in (None, option.default) or option.rule.rule != "ordered" or option.rule.descriptive:
+            return None
+        if option.rule.compare(option.default, value) != "looser":
+            return None
+        if key == "step" and unlisted.allows_step(value, roles_of(column.new)):
+            return None
+        allow = ALLOW_STEP.format(step=value) if key == "step" else ""
+        return Refusal(UNLISTED_OPTION.format(key=key), LIST_COLUMN.format(key=key, name=name) + allow)
 
     def _limits_secrets(self) -> bool:
         """Has the older policy a limit on what is learned of every secret?"""
-        for _, item in self._older_metrics():
-            kind = self.plugins.component(str(item.get("use")))
-            about_secrets = kind is not None and issubclass(kind, PersonMetric) and not kind.groups_only
-            if about_secrets and item.get("secret") is None and item.get("values") is None:
-                return True
-        return False
+        return any(
+            issubclass(kind, PersonMetric) and not kind.groups_only and not {"secret", "values"} & _stated(item)
+            for kind, item in self._older_metrics()
+        )
 
     def _limits_inputs(self) -> bool:
         """Has the older policy a limit on what is inferred of inputs of the model, which are not public?"""
-        kinds = [self.plugins.component(str(item.get("use"))) for _, item in self._older_metrics()]
-        return any(kind is not None and issubclass(kind, Metric) and AttributeBelief in kind.judges for kind in kinds)
+        return any(issubclass(kind, Metric) and AttributeBelief in kind.judges for kind, _ in self._older_metrics())
 
-    def _older_metrics(self) -> list[tuple[int, Any]]:
-        return _items(locate(self.older.document, ("metrics",)))
+    def _older_metrics(self) -> Iterator[tuple[type[Component], dict[str, Any]]]:
+        for _, item in _components(self.older.document.get("metrics"), ()).values():
+            if kind := self.plugins.component(str(item.get("use"))):
+                yield kind, item
 
-    def _order(self, old: list[str], new: list[str]) -> Iterator[PolicyChange]:
-        """The order of columns. It names them in a file without a header; otherwise it only breaks ties and is free."""
-        nameless = [value is False for value in self._both(("data", "csv", "header"))]
-        before, after = ([name for name in names if name in old and name in new] for names in (old, new))
-        if any(nameless) and [old.index(name) for name in before] != [new.index(name) for name in before]:
+    def _order(
+        self, old: list[str], new: list[str], both: _Both, *, nameless: Sequence[bool] = (False,)
+    ) -> Iterator[PolicyChange]:
+        """Compare the order of columns or components, which breaks ties and is free.
+
+        It names the columns in a file without a header: `nameless` says of both policies whether theirs is one.
+        """
+        before, after = _in_common(old, new), _in_common(new, old)
+        if any(nameless) and [old.index(name) for name in before] != [new.index(name) for name in after]:
             before, after = old, new
         if before != after:
             moved = [pair for pair in zip_longest(before, after, fillvalue="(none)") if pair[0] != pair[1]]
             was, now = (f"in the order {', '.join(names)}" for names in zip(*moved, strict=True))
-            yield self._change("different", ("data", "columns"), was, now, free=not nameless[0])
+            yield self._change("different", replace(both, old=was, new=now), free=not nameless[0])
 
-    def build(self) -> Iterator[PolicyChange]:
-        old, new = (dict_or_empty(result) for result in self._both(("build",)))
-        if old and new and old.get("use") != new.get("use"):
-            yield self._change("different", ("build",), old, new)
-        elif old and new:
-            yield from self._options(old, new, ("build",), ("build",))
-        elif old or new:
-            yield self._change("different", ("build",), old or None, new or None, free=not old)
+    def _are_two_files(self, both: _Both) -> bool:
+        """Does the `knows` of an attack name a file as that of the older policy does, and mean another one?"""
+        if both.was[0] == both.now[0] or not isinstance(both.old, str):
+            return False
+        return bool(_home_of(self.older, both.was) != _home_of(self.newer, both.now))
 
-    def named(self, key: str) -> Iterator[PolicyChange]:
-        """Attacks or metrics, by their names: more are tighter."""
-        old, new = ({str(component_name(item)): (i, item) for i, item in _items(value)} for value in self._both((key,)))
-        for name, (i, item) in old.items():
-            if name not in new:
-                yield self._change("looser", (key, i), item, None, name=name)
-                continue
-            j, newer = new[name]
-            if item.get("use") != newer.get("use"):
-                yield self._change("different", (key, i), item, newer, (key, j), name=name)
-            else:
-                yield from self._options(item, newer, (key, i), (key, j), name)
-        for name, (j, item) in new.items():
-            if name not in old:
-                yield self._change("tighter", (key, j), None, item, name=name)
+    def _is_of_public_list(self, both: _Both) -> bool:
+        """Are these the values of a list that the older policy calls public?"""
+        return both.was[-1] == "values" and locate(self.older.document, (*both.was[:-1], "domain")) is not None
 
-    def lists(self) -> Iterator[PolicyChange]:
-        """Lists to which a policy adds items, such as protected cells: more are tighter; of waivers, fewer are."""
-        for option in _with_rule("added"):
-            path, adding = option.path, option.rule.compare(None, None)
-            old, new = (self._granted(written, path) for written in (self.older, self.newer))
-            for item, i, removed in _added_and_removed(old, new):
-                kind: Kind = "tighter" if (adding == "tighter") != removed else "looser"
-                values = (item, None) if removed else (None, item)
-                yield self._change(kind, (*path, i), *values, free=adding == "looser")
-
-    def own_knowledge(self) -> Iterator[PolicyChange]:
-        """What each attack of both policies is granted, where one of them has a `knows` for this attack alone.
-
-        More is tighter. An attack without one is granted what the policy's `knows` grants.
-        """
-        old, new = (
-            {str(component_name(item)): (i, item) for i, item in _items(locate(each.document, ("attacks",)))}
-            for each in (self.older, self.newer)
+    def _change(self, kind: Kind, both: _Both, *, free: bool = False, refusal: Refusal | None = None) -> PolicyChange:
+        lines = (
+            line_of_value(self.older, both.was, value=both.old),
+            line_of_value(self.newer, both.now, value=both.new),
         )
-        for name, (i, item) in old.items():
-            j, newer = new.get(name, (0, {}))
-            if item.get("use") != newer.get("use") or (item.get("knows") is None and newer.get("knows") is None):
-                continue
-            for key, change in self._knowledge(_section_of(i, item), _section_of(j, newer)):
-                yield replace(change, path=("attacks", j, "knows", *key), name=name)
-
-    def _knowledge(self, section: DocumentPath, now: DocumentPath) -> Iterator[tuple[DocumentPath, PolicyChange]]:
-        """The differences between what two sections `knows` grant, each with its path within the section.
-
-        Args:
-            section: the path of the section in the older policy.
-            now: the path of the section in the newer policy.
-        """
-        before, after = (
-            dict_or_empty(locate(written.document, path))
-            for written, path in ((self.older, section), (self.newer, now))
-        )
-        for option in KNOWLEDGE:
-            key, rule = str(option.path[0]), option.rule
-            was, becomes = (*section, key), (*now, key)
-            if rule.rule == "ordered":
-                old, new = (option.default if granted.get(key) is None else granted[key] for granted in (before, after))
-                if old != new:
-                    yield (key,), self._change(rule.compare(old, new), was, old, new, becomes)
-            elif rule.rule == "granted":
-                files = _file_of(self.older, was), _file_of(self.newer, becomes)
-                if files[0] != files[1]:
-                    kind: Kind = "different" if all(files) else "tighter" if files[1] else "looser"
-                    yield (key,), self._change(kind, was, before.get(key), after.get(key), becomes)
-            elif rule.rule == "added":
-                items = self._granted(self.older, was), self._granted(self.newer, becomes)
-                for item, i, removed in _added_and_removed(*items):
-                    values = (item, None) if removed else (None, item)
-                    path = (*(was if removed else becomes), i)
-                    yield (key, i), self._change("looser" if removed else "tighter", path, *values)
-
-    def rest(self) -> Iterator[PolicyChange]:
-        """Values without an order: the policy's name, its files and how they are read, its seed."""
-        for option in OPTIONS:
-            path, rule = option.path, option.rule.rule
-            old, new = self._both(path)
-            if old == new:
-                continue
-            if rule in {"completed", "granted"}:
-                yield from self._stated(path, old, new, grants=rule == "granted")
-            elif rule == "free":
-                yield self._change("different", path, old, new, free=True)
-            elif rule == "reading":  # the policy that describes the columns also decides which rows are people
-                refusal = refused_option(self.older.document, self.newer.document, path, self.plugins)
-                change = self._change("different", path, old, new, free=refusal is None)
-                yield change if refusal is None else self._refused(change, refusal)
-
-    def _refused(self, change: PolicyChange, refusal: Refusal) -> PolicyChange:
-        problem = f"{refusal.problem}, which what it extends does not allow" if refusal.problem else ""
-        return replace(change, problem=problem, hint=refusal.hint)
-
-    def _options(
-        self, old: dict[str, Any], new: dict[str, Any], path: DocumentPath, now: DocumentPath, name: str = ""
-    ) -> Iterator[PolicyChange]:
-        """The options of one component that is used in both."""
-        kind = self.plugins.component(str(old.get("use")))
-        for key in [*old, *(key for key in new if key not in old)]:
-            before, after = (_option(kind, result, key) for result in (old, new))
-            compared_elsewhere = path[0] == "attacks" and key == "knows"
-            if key not in {"use", "name"} and not compared_elsewhere and before != after:
-                rule = rule_of_option(kind, key)
-                change = rule.compare(before, after)
-                yield self._change(
-                    change, (*path, key), before, after, (*now, key), name=name, free=rule.rule == "free"
-                )
-
-    def _stated(
-        self, path: DocumentPath, old: Any, new: Any, *, grants: bool = False, free: bool = True
-    ) -> Iterator[PolicyChange]:
-        """A value without an order; if it is `free`, a child may set it where the parent does not."""
-        if old != new:
-            kind: Kind = "different" if not grants or (old and new) else "tighter" if new else "looser"
-            yield self._change(kind, path, old, new, free=free and old is None)
-
-    def _granted(self, written: PolicyDocument, path: DocumentPath) -> list[tuple[int, Any]]:
-        items = _items(locate(written.document, path), anything=True)
-        known = locate(written.document, (*path[:-1], "facts_known")) if path[-2:] == ("knows", "facts") else None
-        return items[:known] if isinstance(known, int) and known >= 0 else items
-
-    def _both(self, path: DocumentPath) -> tuple[Any, Any]:
-        return locate(self.older.document, path), locate(self.newer.document, path)
-
-    def _change(
-        self,
-        kind: Kind,
-        path: DocumentPath,
-        old: Any,
-        new: Any,
-        now: DocumentPath = (),
-        *,
-        free: bool = False,
-        name: str = "",
-    ) -> PolicyChange:
-        lines = line_of_value(self.older, path, value=old), line_of_value(self.newer, now or path, value=new)
-        return PolicyChange(kind, path if old is not None else now or path, old, new, *lines, free, name)
+        path, why = both.was if both.old is not None else both.now, refusal or Refusal()
+        return PolicyChange(kind, path, both.old, both.new, *lines, free, both.name, why.problem, why.hint)
 
 
 def line_of_value(written: PolicyDocument, path: DocumentPath, *, value: Any) -> SourceLine | None:
@@ -453,33 +335,36 @@ def _option(kind: type[Component] | None, document: dict[str, Any], key: str) ->
     return document.get(key, to_jsonable_python(default, fallback=str))
 
 
-def _with_rule(rule: str) -> list[Option]:
-    """The options of a policy with this rule."""
-    return [option for option in OPTIONS if option.rule.rule == rule]
+def _components(written: Any, path: DocumentPath) -> dict[str, tuple[DocumentPath, dict[str, Any]]]:
+    """The path and the document of each attack or metric by its name; the builder has none."""
+    if isinstance(written, dict):
+        return {"": (path, written)} if written else {}
+    items = enumerate(written if isinstance(written, list) else [])
+    return {str(component_name(item)): ((*path, i), item) for i, item in items if isinstance(item, dict)}
 
 
-def _items(document: Any, *, anything: bool = False) -> list[tuple[int, Any]]:
-    items = enumerate(document if isinstance(document, list) else [])
-    return [(i, item) for i, item in items if anything or isinstance(item, dict)]
+def _in_common(names: Sequence[str], others: Sequence[str]) -> list[str]:
+    known = {*others}
+    return [name for name in names if name in known]
 
 
-def _added_and_removed(old: list[tuple[int, Any]], new: list[tuple[int, Any]]) -> Iterator[tuple[Any, int, bool]]:
-    """The items that only one of two lists has, each with its position there and whether the older list has it."""
-    for items, others, removed in ((old, new, True), (new, old, False)):
-        known = {_canonical(item) for _, item in others}
-        yield from ((item, i, removed) for i, item in items if _canonical(item) not in known)
+def _stated(item: dict[str, Any]) -> set[str]:
+    return {key for key, value in item.items() if value is not None}
 
 
-def _section_of(number: int, attack: dict[str, Any]) -> DocumentPath:
-    """The path of the `knows` that grants an attack its knowledge: its own, or the policy's."""
-    return ("knows",) if attack.get("knows") is None else ("attacks", number, "knows")
+def _granted(written: PolicyDocument, path: DocumentPath) -> list[Any]:
+    """The items of a list; of facts, those that are granted."""
+    items = locate(written.document, path)
+    known = locate(written.document, (*path[:-1], "facts_known")) if path[-2:] == ("knows", "facts") else None
+    items = items if isinstance(items, list) else []
+    return items[:known] if isinstance(known, int) and known >= 0 else items
 
 
-def _file_of(written: PolicyDocument, path: DocumentPath) -> tuple[Any, ...] | None:
-    """What decides which file a path means: its name, and the folder of the policy that names it; None for no file."""
-    name, line = locate(written.document, path), written.lines.get(path)
+def _home_of(written: PolicyDocument, path: DocumentPath) -> Any:
+    """The folder of the policy that names a file."""
+    line = written.lines.get(path)
     home = None if line is None else written.homes.get(line.file)
-    return None if name is None else (name,) if home is None else (name, home.folder.resolve(), home.held)
+    return None if home is None else (home.folder.resolve(), home.held)
 
 
 def _canonical(document: Any) -> str:

@@ -176,9 +176,9 @@ def test_words_say_what_became_of_what_and_where(tmp_path: Path) -> None:
         next(i for i, line in enumerate(new.read_text().splitlines(), 1) if key in line) for key in ("at_l", "smalle")
     ]
     assert leafgate("diff", old, new).out.splitlines() == [
-        f"tighter    report.smallest_cell: 10 became 12 (new.yaml:{lines[1]})",
         f"looser     metrics[0].at_least: 3 became 2 (old.yaml:{lines[0]}, new.yaml:{lines[0]})",
-        "1 tighter, 1 looser.",
+        f"tighter    report.smallest_cell: 10 became 12 (new.yaml:{lines[1]})",
+        "1 looser, 1 tighter.",
     ]
     assert leafgate("diff", old, old).out == "No difference.\n"
 

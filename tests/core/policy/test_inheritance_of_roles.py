@@ -196,7 +196,7 @@ def test_only_the_parent_says_that_a_list_is_public(tmp_path: Path) -> None:
     path, org = child(tmp_path, {"sex": PUBLIC}), organisation(tmp_path)
     (problem,) = refusal(path, org).problems
     assert problem.location == "data.columns.sex.domain"
-    assert "which alone may say that its values are a public code list" in problem.message
+    assert "which alone may state its `domain`" in problem.message
     assert "list sex under data.columns" in problem.hint
     organisation(tmp_path, {"data": {"columns": {"sex": OPEN["sex"]}}})
     assert [each.location for each in refusal(path, org).problems] == ["data.columns.sex.domain"]

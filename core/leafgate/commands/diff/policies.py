@@ -10,11 +10,11 @@ from typing import Any
 
 from leafgate.api import AttackModel, InvalidError, MembershipBelief, Metric, PersonMetric
 from leafgate.api.registry import isolate_plugin_errors, load_plugins
-from leafgate.commands.diff.digests import uncompared, unexplained_changes
 from leafgate.commands.diff.reports import scored_in
 from leafgate.disclosure.intervals import range_of_value, share_range
 from leafgate.io.json import canonical
-from leafgate.policy.load import read_partial_policy
+from leafgate.kernel.options import ABOUT_PEOPLE, UNREADABLE
+from leafgate.policy.load import NamedFile, read_partial_policy
 from leafgate.policy.sources import PolicyDocument, component_name
 from leafgate.policy.strictness import PolicyChange, compare_policies
 
@@ -27,19 +27,39 @@ JUDGED = {"at_least", "at_most", "allow", "average", "of", "secret"}
 def changes_of(
     old: Path, new: Path, *, strict: bool = False, revision: str = ""
 ) -> tuple[PolicyDocument, PolicyDocument, list[PolicyChange]]:
-    """Both policies, and every change from the first to the second: whatever their digests cover, and waivers.
+    """Both policies, and every change from the first to the second, of what files hold too.
 
     Where it is `strict`, what could not be compared is a change that is `different`. `revision` is where the older
     policy comes from, for its lines and for what is wrong with it, as git writes that: `HEAD~1:policy.yaml`.
     """
     plugins = load_plugins()
     with _located_at(revision):
-        before = read_partial_policy(old, plugins)
-    after = read_partial_policy(new, plugins)
-    changes = compare_policies(before.written, after.written, plugins)
-    changes += unexplained_changes(before, after, changes)
-    changes += uncompared(before, after) if strict else ()
+        before = read_partial_policy(old, plugins, strict=strict)
+    after = read_partial_policy(new, plugins, strict=strict)
+    changes = [*map(_of_content, compare_policies(before.written, after.written, plugins))]
+    if strict and not (before.is_whole and after.is_whole):
+        changes.append(PolicyChange("different", ("policy",), "what cannot be compared", "what cannot be compared"))
     return before.written, after.written, [_of_revision(revision, change) for change in changes]
+
+
+def _of_content(change: PolicyChange) -> PolicyChange:
+    """The change; where only what a file holds is another, that of this file.
+
+    The digests of files about people are not printed: a reader could test a guess on them.
+    """
+    path, old, new = change.path, change.old, change.new
+    if old is None or canonical(old) != canonical(new):
+        return change
+    while isinstance(old, list | dict):
+        key = next(key for key in (old if isinstance(old, dict) else range(len(old))) if old[key] != new[key])
+        path, old, new = (*path, key), old[key], new[key]
+    if any((file.content or "").startswith(ABOUT_PEOPLE) for file in (old, new)):
+        return replace(change, path=path, old="people of one file", new="those of another")
+    return replace(change, path=path, old=_content(old), new=_content(new))
+
+
+def _content(file: NamedFile) -> str:
+    return UNREADABLE if file.content in (None, UNREADABLE) else f"sha256 {str(file.content)[:16]}"
 
 
 @contextmanager
