@@ -353,7 +353,9 @@ def _in_common(names: Sequence[str], others: Sequence[str]) -> list[str]:
 def _is_loosened(option: Option, value: Any) -> bool:
     """Is the value of a column's option looser than its default, where the policy that lists the column decides?"""
     rule = option.rule
-    return rule.rule == "ordered" and not rule.descriptive and rule.compare(option.default, value) == "looser"
+    if rule.rule != "ordered" or rule.descriptive or value == option.default:
+        return False
+    return rule.compare(option.default, value) == "looser"
 
 
 def _stated(item: dict[str, Any]) -> set[str]:
