@@ -55,7 +55,7 @@ def merged(parent: PolicyDocument, child: PolicyDocument) -> PolicyDocument:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class _Node:
     """A value of a policy and its line; mappings and lists hold further nodes."""
 

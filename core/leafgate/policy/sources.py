@@ -55,12 +55,9 @@ def read_policy_lines(content: bytes, name: str) -> tuple[dict[str, Any], Lines]
 
 def lines_of(kept: Kept, name: str) -> Lines:
     """Return the line of every key and of every item of a list, by its path."""
-    texts = kept.text.splitlines()
-    numbers = _line_numbers(kept.root, ())
-    return {
-        path: SourceLine(name, number + 1, shorten(printable(texts[number].strip()), MAX_LINE_LENGTH))
-        for path, number in numbers
-    }
+    texts = (shorten(printable(text.strip()), MAX_LINE_LENGTH) for text in kept.text.splitlines())
+    lines = [SourceLine(name, number, text) for number, text in enumerate(texts, 1)]
+    return {path: lines[number] for path, number in _line_numbers(kept.root, ())}
 
 
 def _line_numbers(node: Node, path: DocumentPath) -> Iterator[tuple[DocumentPath, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -118,6 +119,11 @@ class _Comparing:
     newer: PolicyDocument
     plugins: Plugins
 
+    @cached_property
+    def unlisted(self) -> Unlisted:
+        """What the older policy allows of columns that it does not list."""
+        return unlisted_of(locate(self.older.document, ("data", "unlisted")))
+
     def section(self, model: type[BaseModel], both: _Both) -> Iterator[PolicyChange]:
         """Compare two sections of one model: each field by its own rule."""
         for option in options_of(model):
@@ -158,7 +164,7 @@ class _Comparing:
                     yield self._change(kind, _Both(before, after, (*path, i), (*path, i)), free=adding == "looser")
         texts = [*map(_canonical, old)], [*map(_canonical, new)]
         if adding == "tighter" and _in_common(*texts) != _in_common(*texts[::-1]):
-            yield self._change("different", replace(both, old="in one order", new="in another"))
+            yield self._change("different", replace(both, old="in one order", new="in another"), free=True)
 
     def components(self, both: _Both) -> Iterator[PolicyChange]:
         """Compare the builder, or attacks or metrics by their names, of which more are tighter."""
@@ -175,7 +181,6 @@ class _Comparing:
                 yield self._change("different", pair, free=item is None)
             else:
                 yield self._change("looser" if newer is None else "tighter", pair)
-
         yield from self._order([*old], [*new], both)
 
     def _options(self, both: _Both) -> Iterator[PolicyChange]:
@@ -212,7 +217,9 @@ class _Comparing:
                 yield self._change("looser" if roles_of(column.old) & KNOWLEDGE_ROLES else "different", column)
             else:
                 yield from self._roles(column)
-                yield from self.section(ColumnSpec, column)
+                for option in options_of(ColumnSpec):
+                    if locate(column.old, option.path) != locate(column.new, option.path):
+                        yield from self.option(option.rule, column.at(*option.path), option.default)
         nameless = [locate(each.document, ("data", "csv", "header")) is False for each in (self.older, self.newer)]
         yield from self._order([*old], [*new], both, nameless=nameless)
 
@@ -234,8 +241,7 @@ class _Comparing:
         adversary. A sensitive column is covered only by limits on what is learned of it, so the older policy must have
         a limit on every secret, or allow the role itself. Options may not be looser than their defaults.
         """
-        unlisted = unlisted_of(locate(self.older.document, ("data", "unlisted")))
-        roles, named = roles_of(column.new), unlisted.roles_named(name)
+        roles, named = roles_of(column.new), self.unlisted.roles_named(name)
         barred = set[str]() if "quasi_identifier" in roles else roles - FREE_ROLES - named
         if "sensitive" in roles and not roles & {"class", "quasi_identifier"} and "sensitive" not in named:
             barred |= set() if self._limits_secrets() else {"sensitive"}
@@ -245,22 +251,18 @@ class _Comparing:
         refused = Refusal(UNLISTED.format(roles=listed), hint) if barred else None
         yield self._change(kind, column, free=not barred, refusal=refused)
         for option in options_of(ColumnSpec):
-            if refusal := self._refused_option(option, name, column, unlisted):
-                yield self._change("looser", column.at(*option.path), refusal=refusal)
+            value = locate(column.new, option.path)
+            if (
+                value is not None
+                and _is_loosened(option, value)
+                and not (option.path == ("step",) and self.unlisted.allows_step(value, roles))
+            ):
+                key = str(option.path[0])
+                allow = ALLOW_STEP.format(step=value) if key == "step" else ""
+                refused = Refusal(UNLISTED_OPTION.format(key=key), LIST_COLUMN.format(key=key, name=name) + allow)
+                yield self._change("looser", column.at(key), refusal=refused)
         for key, kind, refusal in refused_texts(self.older.document, self.newer.document, dict_or_empty(column.new)):
             yield self._change(kind, column.at(key), refusal=refusal)
-
-    def _refused_option(self, option: Option, name: str, column: _Both, unlisted: Unlisted) -> Refusal | None:
-        """Why a column that the older policy does not list may not have this option; None where it may."""
-        key, value = str(option.path[0]), column.at(*option.path).new
-        if value in (None, option.default) or option.rule.rule != "ordered" or option.rule.descriptive:
-            return None
-        if option.rule.compare(option.default, value) != "looser":
-            return None
-        if key == "step" and unlisted.allows_step(value, roles_of(column.new)):
-            return None
-        allow = ALLOW_STEP.format(step=value) if key == "step" else ""
-        return Refusal(UNLISTED_OPTION.format(key=key), LIST_COLUMN.format(key=key, name=name) + allow)
 
     def _limits_secrets(self) -> bool:
         """Has the older policy a limit on what is learned of every secret?"""
@@ -286,7 +288,7 @@ class _Comparing:
         It names the columns in a file without a header: `nameless` says of both policies whether theirs is one.
         """
         before, after = _in_common(old, new), _in_common(new, old)
-        if any(nameless) and [old.index(name) for name in before] != [new.index(name) for name in after]:
+        if any(nameless) and [old.index(name) for name in before] != [new.index(name) for name in before]:
             before, after = old, new
         if before != after:
             moved = [pair for pair in zip_longest(before, after, fillvalue="(none)") if pair[0] != pair[1]]
@@ -346,6 +348,14 @@ def _components(written: Any, path: DocumentPath) -> dict[str, tuple[DocumentPat
 def _in_common(names: Sequence[str], others: Sequence[str]) -> list[str]:
     known = {*others}
     return [name for name in names if name in known]
+
+
+def _is_loosened(option: Option, value: Any) -> bool:
+    """Is the value of a column's option looser than its default, where the policy that lists the column decides?"""
+    rule = option.rule
+    if rule.rule != "ordered" or rule.descriptive or value == option.default:
+        return False
+    return rule.compare(option.default, value) == "looser"
 
 
 def _stated(item: dict[str, Any]) -> set[str]:

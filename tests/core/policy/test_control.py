@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,6 @@ import pytest
 from command_line import leafgate
 from leafgate.api import DataError
 from leafgate.app import load_policy, open_session
-from leafgate.policy.sources import read_policy
-from leafgate.policy.strictness import compare_policies
 from leafgate.session.run import SharedTables
 from stranger import install
 from survey import HEADER, PEOPLE, policy, survey
@@ -179,67 +176,7 @@ def test_policies_that_differ_in_the_control_are_read_apart(folder: Path) -> Non
     assert tables.of(controlled).control is not None
 
 
-# --- Which policy is stricter ---
-
-ACCESS = "attacks.1.access"
-UNKNOWN = "knows.candidates"
 BASE: dict[str, Any] = {"data.control": "others.csv", "attacks": ATTACKS, "knows.candidates": 100}
-
-
-@pytest.mark.parametrize(
-    ("older", "newer", "kind"),
-    [
-        ({}, {"data.control": ...}, "looser"),
-        ({"data.control": ...}, {}, "tighter"),
-        ({}, {"data.control": "people.csv"}, "different"),
-        ({}, {"knows.candidates": 99}, "looser"),
-        ({}, {"knows.candidates": 101}, "tighter"),
-        ({}, {"knows.candidates": ...}, "tighter"),
-        ({UNKNOWN: ...}, {UNKNOWN: ..., "attacks.1.knows": {"candidates": 99}}, "looser"),
-        ({}, {ACCESS: "labels"}, "looser"),
-        ({ACCESS: "labels"}, {ACCESS: "scores"}, "tighter"),
-        ({ACCESS: "scores"}, {}, "tighter"),
-        ({}, {ACCESS: "file"}, None),
-    ],
-)
-def test_what_is_stricter(folder: Path, older: dict[str, Any], newer: dict[str, Any], kind: str | None) -> None:
-    policies = []
-    for said in (older, newer):
-        document = policy({place: value for place, value in BASE.items() if said.get(place, value) is not ...})
-        path = folder / "policy.yaml"
-        path.write_text(json.dumps(policy_changed(document, said)))
-        policies.append((read_policy(path), load_policy(path)))
-    changes = compare_policies(policies[0][0], policies[1][0], policies[0][1].plugins)
-    assert {change.kind for change in changes} == (set() if kind is None else {kind})
-
-
-def policy_changed(document: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    document = copy.deepcopy(document)
-    for place, value in changes.items():
-        if value is not ...:
-            *above, last = place.split(".")
-            here: Any = document
-            for part in above:
-                here = here[int(part)] if isinstance(here, list) else here.setdefault(part, {})
-            here[last] = value
-    return document
-
-
-@pytest.mark.parametrize(
-    ("child", "place"),
-    [
-        ("attacks: [{use: counting_candidates, access: labels}]\n", "attacks[1].access"),
-        ("knows: {candidates: 3}\n", "knows.candidates"),
-        ("data: {control: people.csv}\n", "data.control"),
-    ],
-)
-def test_a_policy_that_extends_another_cannot_weaken_it(folder: Path, child: str, place: str) -> None:
-    survey(folder, BASE)
-    path = folder / "child.yaml"
-    path.write_text("extends: policy.yaml\n" + child)
-    ended = leafgate("validate", path, "--json")
-    assert ended.code == 2
-    assert any(place in problem["place"] for problem in ended.problems), ended.problems
 
 
 def test_a_control_of_the_parents_name_is_the_parents_file(folder: Path) -> None:

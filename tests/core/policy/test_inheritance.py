@@ -33,7 +33,6 @@ KNOWING = MAXENT | {"knows": {"sample": 0.2, "facts": [FACT]}}
 CONFIDENCE = {"use": "confidence", "at_most": 0.9, "allow": 0.1}
 AVERAGE = {"use": "confidence", "at_most": 0.9, "average": True}
 SEX = {"role": "quasi_identifier", "values": ["f", "m"]}
-DIVERSE = {"use": "l_diversity", "form": "recursive", "c": 2, "at_least": 1}
 METRIC = "metrics.0"
 
 
@@ -50,104 +49,60 @@ def allowing(org: Mapping[str, Any]) -> dict[str, Any]:
 
 
 TIGHTER: list[tuple[dict[str, Any], dict[str, Any]]] = [
-    ({"metrics": [{"use": "k_anonymity", "at_least": 3}]}, {"metrics.0.at_least": 3}),
     ({"metrics": [{"use": "k_anonymity", "at_least": 3}]}, {"metrics.0.at_least": 4}),
-    ({"metrics": [{"use": "k_anonymity", "at_least": 3, "allow": 0.1}]}, {"metrics.0.allow": 0.05}),
-    ({"metrics": [CONFIDENCE]}, {"metrics": [CONFIDENCE | {"at_most": 0.8}]}),
     ({"metrics": [CONFIDENCE]}, {"metrics": [{"use": "k_anonymity", "at_least": 2}]}),  # one more
     ({"metrics": [AVERAGE]}, {"metrics": [CONFIDENCE | {"average": False, "allow": 0}]}),
     ({"metrics": [CONFIDENCE | {"of": "linking"}]}, {"metrics": [CONFIDENCE | {"of": None}]}),
-    ({"metrics": [CONFIDENCE | {"secret": "ill"}]}, {"metrics": [CONFIDENCE | {"secret": None}]}),
-    ({"metrics": [DIVERSE]}, {"metrics": [DIVERSE | {"c": 1}]}),
     ({"metrics": [CONFIDENCE | {"name": "sure"}]}, {"metrics": [CONFIDENCE | {"at_most": 1}]}),  # another of its own
     ({"attacks": [{"use": "maxent", "name": "more"}]}, {}),
-    ({"report": {"smallest_cell": 5}}, {"report": {"smallest_cell": 6}}),
-    ({"max_waiver_days": 100}, {"max_waiver_days": 99}),
-    ({}, {"approvals": {"reviewers": ["a@x.org"]}}),
     ({"approvals": {"reviewers": ["a@x.org", "b@x.org"]}}, {"approvals": {"reviewers": ["B@x.org"]}}),
-    ({"publish": {"leaves": "shares"}}, {"publish": {"leaves": "labels"}}),
-    ({"publish": {"leaves": "shares"}}, {"publish": {"measure": False}}),
-    ({}, {"publish": {"leaves": "labels"}}),
-    ({"knows": {"sample": 0.1}}, {"knows": {"sample": 0.2}, "attacks": [{"use": "maxent"}]}),
-    ({"knows": {"facts": [FACT]}}, {"attacks": [{"use": "maxent"}]}),
     ({"knows": {"facts": [FACT]}}, {"knows": {"facts": [FACT | {"share": 0.5}]}, "attacks": [{"use": "maxent"}]}),
-    ({"attacks": [MAXENT]}, {"attacks": [MAXENT | {"knows": {"sample": 0.1}}]}),
-    ({"attacks": [KNOWING]}, {"attacks": [MAXENT | {"knows": {"sample": 0.3}}]}),
     ({"attacks": [KNOWING]}, {"attacks": [MAXENT | {"knows": {"facts": [FACT | {"share": 0.5}]}}]}),
     ({"attacks": [KNOWING]}, {"attacks": [MAXENT | {"knows": {"distribution": True}}]}),
     ({"attacks": [KNOWING]}, {"attacks": [MAXENT, MAXENT | {"name": "other", "knows": {}}]}),  # one more attack
-    ({"knows": {"label_accuracies": False}}, {"knows": {"label_accuracies": True}}),
-    ({"attacks": [UNTESTED]}, {"attacks": [MAXENT | {"knows": {"label_accuracies": True}}]}),
     ({"attacks": [UNTESTED]}, {"attacks": [MAXENT]}),
     ({"knows": {"sample": 0.1}}, {"attacks": [MAXENT, KNOWING | {"name": "other"}]}),
-    ({"build": {"use": "kadet", "k": 3}}, {"build": {"use": "kadet", "k": 4}}),
     ({}, {"plugins": ["leafgate"]}),
-    ({"data": {"columns": {"smoker": {"role": "private"}}}}, {"data.columns.smoker.role": "quasi_identifier"}),
     ({"data": {"columns": {"smoker": {"role": "private"}}}}, {"data.columns.smoker.role": "sensitive"}),
-    ({"data": {"columns": {"ill": {"role": "class"}}}}, {"data.columns.ill.role": ["class", "sensitive"]}),
+    ({"data": {"columns": {"sex": SEX}}}, {"data.columns.sex": SEX | {"ordered": False, "missing": False}}),
     ({"data": {"protect": [{"column": "smoker", "where": {"age": {"to": 30}}}]}}, {}),
     ({"seed": 3}, {"seed": 4}),
     ({"data": {"path": "elsewhere.csv"}}, {"data.csv": {"delimiter": ","}}),
     ({"report": {"smallest_cell": 5}}, {"data.missing": ["?"], "data.on_missing": "keep"}),  # it says nothing of data
     ({"data": {"reading": "child"}}, {"data.missing": ["?", "n/k"], "data.on_missing": "drop"}),
     ({"data": {"reading": "child", "columns": {"sex": SEX}}}, {"data.missing": ["?"], "data.on_missing": "drop"}),
-    ({"data": {"reading": "child"}}, {"data.reading": "parent"}),
 ]
 LOOSER: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"plugins": ["leafgate", "acme"]}, {"plugins": ["leafgate"]}, "plugins"),  # the checks of acme would not run
     ({"metrics": [{"use": "k_anonymity", "at_least": 4}]}, {}, "metrics[0].at_least"),
-    ({"metrics": [{"use": "k_anonymity", "at_least": 3}]}, {"metrics.0.allow": 0.01}, "metrics[0].allow"),
-    ({"metrics": [{"use": "k_anonymity", "at_least": 3}]}, {"metrics.0.average": True}, "metrics[0].average"),
     ({"metrics": [AVERAGE]}, {"metrics": [CONFIDENCE | {"average": False}]}, "metrics[0].allow"),
-    ({"metrics": [CONFIDENCE]}, {"metrics": [CONFIDENCE | {"at_most": 0.91}]}, "metrics[0].at_most"),
-    ({"metrics": [CONFIDENCE]}, {"metrics": [CONFIDENCE | {"of": "linking"}]}, "metrics[0].of"),
-    ({"metrics": [CONFIDENCE]}, {"metrics": [CONFIDENCE | {"secret": "ill"}]}, "metrics[0].secret"),
     ({"metrics": [CONFIDENCE]}, {"metrics": [CONFIDENCE | {"scored": "composition"}]}, "metrics[0].scored"),
-    ({"metrics": [DIVERSE]}, {"metrics": [DIVERSE | {"c": 3}]}, "metrics[0].c"),
     (
         {"metrics": [{"use": "k_anonymity", "name": "k", "at_least": 2}]},
         {"metrics": [{"use": "exposure", "name": "k", "at_most": 1}]},
         "metrics[0]",
     ),
     ({"attacks": [{"use": "maxent"}]}, {"attacks": [{"use": "maxent", "internal": False}]}, "attacks[0].internal"),
-    ({"report": {"smallest_cell": 5}}, {"report": {"smallest_cell": 4}}, "report.smallest_cell"),
     ({}, {"report": {"smallest_cell": 9}}, "report.smallest_cell"),  # the default counts
-    ({}, {"max_waiver_days": 91}, "max_waiver_days"),
     ({"approvals": {"reviewers": ["a@x.org"]}}, {"approvals": None}, "approvals.reviewers"),
     ({"approvals": {"reviewers": ["a@x.org"]}}, {"approvals": {"reviewers": ["b@x.org"]}}, "approvals.reviewers"),
-    (
-        {"approvals": {"reviewers": ["a@x.org"]}},
-        {"approvals": {"reviewers": ["a@x.org", "a+1@x.org"]}},
-        "approvals.reviewers",
-    ),
-    ({"publish": {"leaves": "shares"}}, {"publish": {"leaves": "counts"}}, "publish.leaves"),
-    ({"publish": {"measure": False}}, {"publish": {"measure": True}}, "publish.measure"),
-    ({"knows": {"sample": 0.1}}, {"knows": {"sample": 0}, "attacks": [{"use": "maxent"}]}, "knows.sample"),
     ({"knows": {"facts": [FACT]}}, {"knows": {"facts_known": 0}, "attacks": [{"use": "maxent"}]}, "knows.facts[0]"),
-    ({"attacks": [KNOWING]}, {"attacks": [MAXENT | {"knows": {"sample": 0.1}}]}, "attacks[0].knows.sample"),
     ({"attacks": [KNOWING]}, {"attacks": [MAXENT | {"knows": {"facts_known": 0}}]}, "attacks[0].knows.facts[0]"),
-    ({"attacks": [MAXENT | {"knows": {"distribution": True}}]},
-     {"attacks": [MAXENT | {"knows": {"distribution": False}}]}, "attacks[0].knows.distribution"),
     ({"knows": {"distribution": True}, "attacks": [MAXENT]},
      {"attacks": [{"use": "linking"}, MAXENT | {"knows": {"sample": 1}}]}, "attacks[0].knows.distribution"),
     ({"attacks": [{"use": "linking"}], "knows": {"distribution": True}},
      {"attacks": [{"use": "linking", "knows": {}}, MAXENT]}, "attacks[0].knows.distribution"),
-    ({}, {"knows": {"label_accuracies": False}}, "knows.label_accuracies"),
-    ({"attacks": [MAXENT]}, {"attacks": [UNTESTED]}, "attacks[0].knows.label_accuracies"),
     ({"attacks": [{"use": "linking"}]},
      {"attacks": [{"use": "linking", "knows": {"label_accuracies": False}}]}, "attacks[0].knows.label_accuracies"),
     ({"build": {"use": "kadet", "k": 4}}, {}, "build.k"),
     ({"build": {"use": "c45"}}, {}, "build"),
     ({"build": {"use": "kadet", "k": 3}}, {"build.prune": False}, "build.prune"),
     ({"data": {"columns": {"smoker": {"role": "quasi_identifier"}}}}, {}, "data.columns.smoker.role"),
-    ({"data": {"columns": {"smoker": {"role": "sensitive"}}}}, {}, "data.columns.smoker.role"),
     ({"data": {"columns": {"sex": {"role": "class"}}}}, {"data.columns.sex.role": "key"}, "data.columns.sex.role"),
     ({"data": {"columns": {"age": {"role": "quasi_identifier", "bounds": [0, 99]}}}}, {}, "data.columns.age.bounds"),
     ({"data": {"on_missing": "keep"}}, {"data.on_missing": "drop"}, "data.on_missing"),
     ({"data": {"csv": {"delimiter": ";"}}}, {"data.csv": {"delimiter": ","}}, "data.csv"),
     ({"data": {"columns": {"sex": {"role": "quasi_identifier"}}}}, {"data.missing": ["n/k"]}, "data.missing"),
-    ({"data": {"columns": {"sex": {"role": "quasi_identifier"}}}}, {"data.on_missing": "drop"}, "data.on_missing"),
-    ({"data": {"columns": {"sex": {"role": "quasi_identifier"}}}}, {"data.csv": {"comment": "f"}}, "data.csv"),
     ({"data": {"columns": {"sex": {"role": "private"}}}}, {"data.columns.w": {"role": "weight"}}, "data.columns.w"),
     ({"data": {"columns": {"sex": SEX}}}, {"data.columns.sex.aliases": {"x": "f"}}, "data.columns.sex.aliases"),
 ]  # fmt: skip
@@ -526,18 +481,6 @@ def test_whatever_passes_an_accepted_child_passes_its_parent(
         passed = judged(whole.document, seed)
         event(f"accepted, and the child passed: {passed}")
         assert judged(parent, seed) or not passed
-
-
-@given(old=policies(), new=policies())
-def test_there_and_back_again_turns_tighter_into_looser(old: dict[str, Any], new: dict[str, Any]) -> None:
-    opposite = {"tighter": "looser", "looser": "tighter"}
-    one, other = PolicyDocument(old, "a", {}), PolicyDocument(new, "b", {})
-    forth, back = (compare_policies(*pair, PLUGINS) for pair in ((one, other), (other, one)))
-    average = {change.place.rpartition(".")[0] for change in forth if change.place.endswith(".average")}
-    plain = [change for change in forth if change.place.rpartition(".")[0] not in average]
-    items = sorted((opposite.get(change.kind, "different"), str(change.new), str(change.old)) for change in plain)
-    returned = sorted((change.kind, str(change.old), str(change.new)) for change in back)
-    assert all(one in returned for one in items)
 
 
 @given(policies())

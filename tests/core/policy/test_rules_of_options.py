@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from copy import deepcopy
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -93,12 +94,89 @@ def document(**sections: Any) -> PolicyDocument:
     return PolicyDocument(sections, "policy.yaml", {})
 
 
-@pytest.mark.parametrize(("old", "new"), list(pairwise(ACCESS_LEVELS)))
-def test_more_access_is_tighter(old: str, new: str) -> None:
-    weaker, stronger = (document(attacks=[{"use": "linking", "access": access}]) for access in (old, new))
+FACTS = [{"column": "ill", "in": ["no"], "share": share} for share in (1, 0.5)]
+CELLS = [{"column": "smoker", "where": {"age": {"to": age}}} for age in (30, 40)]
+REVIEWERS = [{"reviewers": addresses} for addresses in (["a@x.org", "b@x.org"], ["B@x.org"])]
+EXEMPT = [{"except": [{"columns": columns, "roles": ["key"]}]} for columns in (["x", "y"], "y")]
+BASE: dict[str, Any] = {
+    "data": {"columns": {"smoker": {"role": "private"}}},
+    "build": {"use": "kadet", "k": 3},
+    "attacks": [{"use": "linking"}, {"use": "maxent"}],
+    "metrics": [
+        {"use": "confidence", "at_most": 0.9},
+        {"use": "k_anonymity", "at_least": 3},
+        {"use": "l_diversity", "form": "recursive", "c": 2, "at_least": 1},
+    ],
+}
+LADDERS: list[tuple[str, list[Any]]] = [
+    ("plugins", [..., ["leafgate"]]),
+    ("ledger", [..., "required"]),
+    ("secret_may_change", ["yes", {"at_most": 5}, {"at_most": 3}, ...]),
+    ("max_waiver_days", [91, ..., 0]),
+    ("waivers", [[{"id": "1"}, {"id": "2"}], [{"id": "2"}], ...]),
+    ("approvals", [..., *REVIEWERS]),
+    ("report.smallest_cell", [4, 9, ..., 20]),
+    ("publish.leaves", [..., "shares", "error_rates", "labels"]),
+    ("publish.measure", [..., False]),
+    ("build.k", [2, 3, 4]),
+    ("knows.distribution", [..., True]),
+    ("knows.label_accuracies", [False, ...]),
+    ("knows.people", [..., "known.csv"]),
+    ("knows.sample", [..., 0.1, 0.2]),
+    ("knows.facts", [..., FACTS[:1], FACTS]),
+    ("knows.candidates", [99, 100, ...]),
+    ("knows.columns", [["age"], ["age", "sex"], ...]),
+    ("attacks", [BASE["attacks"][:1], BASE["attacks"]]),
+    ("attacks.0.access", [*ACCESS_LEVELS]),
+    ("attacks.0.access", ["labels", ...]),
+    ("attacks.1.knows", [{"label_accuracies": False}, ..., {"sample": 0.1}, {"sample": 0.2, "facts": FACTS}]),
+    ("metrics", [BASE["metrics"][:1], BASE["metrics"]]),
+    ("metrics.0.at_most", [1, 0.9, 0.8]),
+    ("metrics.0.allow", [0.2, 0.1, ...]),
+    ("metrics.0.average", [True, ...]),
+    ("metrics.0.of", ["linking", ...]),
+    ("metrics.0.secret", ["ill", ...]),
+    ("metrics.1.at_least", [2, 3, 4]),
+    ("metrics.2.c", [3, 2, 1]),
+    ("data.control", [..., "others.csv"]),
+    ("data.protect", [..., CELLS[:1], CELLS]),
+    ("data.reading", ["child", ...]),
+    ("data.unlisted", [["private", "ignored"], "private", ...]),
+    ("data.unlisted", [{"step": 0.5}, {"step": 1}, {"step": 5}, ...]),
+    ("data.unlisted", [{"except": [{"columns": ["x", "y"], "roles": ["key", "ignored"]}]}, *EXEMPT, ...]),
+    ("data.columns.smoker.role", [["private"], "quasi_identifier"]),
+    ("data.columns.smoker.role", ["private", "sensitive"]),
+    ("data.columns.smoker.role", ["class", ["class", "sensitive"]]),
+    ("data.columns.smoker.domain", ["public", ...]),
+    ("data.columns.smoker.step", [1, ...]),
+    ("data.columns.smoker.distinct", [[["A", "a"], ["B", "b"]], [["B", "b"]], ...]),
+    ("data.columns.smoker.missing", [True, ...]),
+    ("data.columns.smoker.missing_is_value", [..., True]),
+    ("data.columns.smoker.counts", ["people", ...]),
+    ("data.columns.smoker.varies", [True, ...]),
+]
+"""Values of an option from the loosest to the tightest; `...` is an option that is left out."""
+
+
+def with_value(place: str, value: Any) -> PolicyDocument:
+    """The base policy with a value of an option."""
+    here: Any = (whole := deepcopy(BASE))
+    above: list[Any] = [int(step) if step.isdecimal() else step for step in place.split(".")]
+    last = above.pop()
+    for step in above:
+        here = here[step] if isinstance(here, list) else here.setdefault(step, {})
+    if value is not ...:
+        here[last] = value
+    return document(**whole)
+
+
+@pytest.mark.parametrize(("place", "values"), LADDERS)
+def test_later_values_are_tighter_and_earlier_ones_looser(place: str, values: list[Any]) -> None:
     plugins = load_plugins(["leafgate"])
-    assert [change.kind for change in compare_policies(weaker, stronger, plugins)] == ["tighter"]
-    assert [change.kind for change in compare_policies(stronger, weaker, plugins)] == ["looser"]
+    for old, new in combinations([with_value(place, value) for value in values], 2):
+        assert {change.kind for change in compare_policies(old, new, plugins)} == {"tighter"}
+        assert {change.kind for change in compare_policies(new, old, plugins)} == {"looser"}
+        assert compare_policies(new, new, plugins) == []
 
 
 @pytest.mark.parametrize("option", options_of(Knows), ids=lambda option: str(option.path[0]))
