@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from leafgate.ir.arrays import integers_at as integers_at
     from leafgate.ir.arrays import reachable_nodes as reachable_nodes
     from leafgate.ir.arrays import refuse_many_categories as refuse_many_categories
+    from leafgate.ir.content import HeldVector as HeldVector
     from leafgate.ir.features import LOOKUP_ROUNDING as LOOKUP_ROUNDING
     from leafgate.ir.features import SINGLE_PRECISION as SINGLE_PRECISION
     from leafgate.ir.features import ArithmeticStep as ArithmeticStep

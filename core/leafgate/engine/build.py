@@ -52,9 +52,11 @@ def build(
         _check_trail(result, origin)
     if isinstance(result, LoadedRelease) and result.provenance.model_content is not None:
         from leafgate.models.exposure.cells import cells_disclosed  # which reads features of models
+        from leafgate.models.exposure.held import held_disclosed
 
-        cells = cells_disclosed(result.provenance.model_content, table, policy.report.smallest_cell)
-        result = replace(result, release=_with_disclosures(result.release, cells))
+        content, few = result.provenance.model_content, policy.report.smallest_cell
+        found = (*held_disclosed(content.held, table, few), *cells_disclosed(content, table, few))
+        result = replace(result, release=_with_disclosures(result.release, found))
     if _content(result) is None:
         return publish(policy, plugins, result)
     refuse_unaudited(result.release, plugins)

@@ -35,7 +35,9 @@ SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 """From the least to the most."""
 
 
-LOCATED = frozenset({"other_content", "people_listed", "rare_numbers"})
+LOCATED = frozenset(
+    {"other_content", "people_listed", "rare_numbers", "training_rows", "training_table", "variables"}
+)
 """The kinds of disclosures whose description ends in where it is, in brackets."""
 
 
