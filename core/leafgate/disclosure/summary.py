@@ -31,6 +31,7 @@ from leafgate.disclosure.text import (
 from leafgate.io.json import JsonObject
 from leafgate.io.text import LONGEST, clean, printable_line, shorten
 from leafgate.kernel.findings import REPAIR
+from leafgate.kernel.release import TABLE_HELD
 
 FindingState = Literal["failed", "inconclusive", "waived", "passed"]
 FINDING_STATES: Sequence[FindingState] = ("failed", "inconclusive", "waived", "passed")
@@ -75,10 +76,17 @@ def in_short(report: JsonObject) -> Iterator[tuple[str, list[str]]]:
         yield "Why it passes", list(_why_it_passes(report))
         yield "What that does not mean", list(_no_promise(report))
         return
-    yield "Who is affected", who_is_affected(report)
+    yield "Who is affected", [*table_held(report), *who_is_affected(report)]
     yield "How", how_affected(report)
     yield "What to change", what_to_change(report)
     yield "What that costs in use", what_change_costs(report)
+
+
+def table_held(report: JsonObject) -> list[str]:
+    """That a model's file holds the table of the people, a sentence; nothing where it does not."""
+    problems = [(finding.get("evidence") or {}).get("problem") for finding in report["findings"]]
+    held = [problem for problem in problems if isinstance(problem, str) and problem.startswith(TABLE_HELD)]
+    return [clean(f"{held[0][:1].upper()}{held[0][1:]}.", 4 * LONGEST)] if held else []
 
 
 def who_is_affected(report: JsonObject) -> list[str]:
@@ -285,6 +293,7 @@ def summary(report: JsonObject) -> str:
 
 def _lines(report: JsonObject) -> Iterator[str]:
     yield f"{shorten(report['policy']['name'], MAX_NAME_LENGTH)}: {verdict_words(report)}"
+    yield from (f"  {sentence}" for sentence in table_held(report))
     data, release = report["data"], report["release"]
     if file := audited_file(report):
         yield f"  audited file {file_words(file)}"

@@ -55,8 +55,8 @@ def build(
         from leafgate.models.exposure.held import held_disclosed
 
         content, few = result.provenance.model_content, policy.report.smallest_cell
-        found = (*held_disclosed(content.held, table, few), *cells_disclosed(content, table, few))
-        result = replace(result, release=_with_disclosures(result.release, found))
+        held, cells = held_disclosed(content.held, table, few), cells_disclosed(content, table, few)
+        result = replace(result, release=_with_disclosures(result.release, held, cells))
     if _content(result) is None:
         return publish(policy, plugins, result)
     refuse_unaudited(result.release, plugins)
@@ -75,10 +75,12 @@ def _takes_rows_for_people(policy: Policy, table: Table | LargeTable) -> bool:
     return policy.data.rows is None and (isinstance(table, LargeTable) or table.person_rows is None)
 
 
-def _with_disclosures(release: Release, found: tuple[FileDisclosure, ...]) -> Release:
-    """The release of a model's file, which discloses this, too."""
+def _with_disclosures(release: Release, first: tuple[FileDisclosure, ...], last: tuple[FileDisclosure, ...]) -> Release:
+    """The release of a model's file, which discloses this, too, before and after what it discloses itself."""
     file = release.file
-    return release if file is None else replace(release, file=replace(file, discloses=(*file.discloses, *found)))
+    if file is None:
+        return release
+    return replace(release, file=replace(file, discloses=(*first, *file.discloses, *last)))
 
 
 def _content(result: BuildResult) -> bytes | None:

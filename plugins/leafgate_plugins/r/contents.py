@@ -62,8 +62,7 @@ MODEL_PARTS: Mapping[str, frozenset[str]] = {
 }
 """The parts of each class's objects that the model consists of."""
 
-STATISTICS = frozenset(
-    """
+STATISTIC_WORDS = """
     cptable parms control functions numresp variable.importance xlevels ylevels call
     num.trees num.independent.variables mtry min.node.size prediction.error confusion.matrix splitrule treetype
     importance.mode num.samples replace max.depth r.squared min.bucket dependent.variable.name
@@ -71,8 +70,8 @@ STATISTICS = frozenset(
     xNames problemType tuneValue obsLevels param
     method modelInfo modelType results bestTune dots metric perfNames maximize yLimits times levels coefnames contrasts
     resample resampledCM ptype
-    """.split()
-)
+"""
+STATISTICS = frozenset(STATISTIC_WORDS.split())
 """Parts with settings and figures of all people together, by their names, where they are small."""
 
 
@@ -313,7 +312,7 @@ def _length(thing: RObject) -> int:
 def _are_positions(names: RObject) -> bool:
     """Are they 1, 2, 3, ..., or R's short form of these?"""
     if names.kind == Kind.INTEGER:
-        return len(names.value) == 2 and names.value[0] < 0 or bool(
+        return (len(names.value) == 2 and names.value[0] < 0) or bool(
             (names.value == np.arange(1, len(names.value) + 1)).all()
         )
     return names.kind == Kind.TEXTS and all(each == str(i) for i, each in enumerate(names.value, 1))
@@ -358,13 +357,10 @@ def _content(thing: RObject) -> tuple[int, set[str]]:
     return size, texts
 
 
-DISCLOSURES = tuple(
-    f"{text}"
-    for text in (
-        ROWS.format(rows="#", vectors="#"),
-        TABLES.format(tables="#", rows="#"),
-        VARIABLES.format(variables="#", values="#"),
-        *(each.says for each in (IMPURITY, GAINS, SETTINGS, ERRORS)),
-    )
+DISCLOSURES = (
+    ROWS.format(rows="#", vectors="#"),
+    TABLES.format(tables="#", rows="#"),
+    VARIABLES.format(variables="#", values="#"),
+    *(each.says for each in (IMPURITY, GAINS, SETTINGS, ERRORS)),
 )
 """What disclosures of such files say, with `#` for each number."""

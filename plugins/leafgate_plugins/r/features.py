@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -24,7 +24,6 @@ class Features:
     Attributes:
         names: what R calls them.
         levels: the levels of factors and texts, by feature; the first has the code 1.
-        ordered: the ordered factors, which R compares by their codes.
         unresolved: why a feature is not known, by feature.
         unseen: whether levels that nobody had in training have the next code; else R refuses them.
         dummies: features that are 1 for one level of a column and else 0, as `model.matrix` makes them.
@@ -32,7 +31,6 @@ class Features:
 
     names: list[str]
     levels: Mapping[str, list[str]] = field(default_factory=dict)
-    ordered: Collection[str] = ()
     unresolved: Mapping[str, str] = field(default_factory=dict)
     unseen: bool = False
     dummies: Mapping[str, CategoryCodes] = field(default_factory=dict)
@@ -80,9 +78,8 @@ def of_terms(fit: RObject, place: Place) -> Features:
     classes = data_classes(fit)
     listed = fit.attributes.get("xlevels")
     levels = {} if listed is None else {n: place.texts(each, "xlevels") for n, each in listed.elements.items()}
-    ordered = {name for name, kind in classes.items() if kind == "ordered"}
     unresolved = {name: NEITHER for name in names if classes.get(name, "numeric") not in PLAIN}
-    return Features(names, levels, ordered, unresolved)
+    return Features(names, levels, unresolved)
 
 
 def data_classes(fit: RObject) -> dict[str, str]:

@@ -6,8 +6,7 @@ Source: ranger 0.14.1, src/Tree.cpp and R/predict.R; randomForest 4.7-1.1, src/c
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,95 +29,108 @@ NOBODY = "R answers nobody with a missing cell"
 MAX_LEVELS = 53
 """Levels of a factor that a double holds as bits."""
 
-KNOWN_OF_RANGER = frozenset(
-    """
+WORDS_OF_RANGER = """
     num.trees child.nodeIDs split.varIDs split.values is.ordered class.values levels treetype
     independent.variable.names covariate.levels terminal.class.counts num.samples.nodes node.predictions split.stats
     dependent.varID
-    """.split()
-)
+"""
+KNOWN_OF_RANGER = frozenset(WORDS_OF_RANGER.split())
 """What a forest of ranger 0.11 to 0.16 holds; newer ones that send missing cells on have more."""
 
 
 def bits_of(number: float, levels: int, place: Place) -> frozenset[float]:
     """The codes of the levels whose bits a number has."""
-    if not (0 <= number < 2**MAX_LEVELS and number == int(number) and levels <= MAX_LEVELS):
+    if not (0 <= number < 2**MAX_LEVELS and levels <= MAX_LEVELS):
         raise place.refuse("has a set of levels that no bits stand for")
     return frozenset(float(code) for code in range(1, levels + 1) if int(number) >> (code - 1) & 1)
 
 
 def read_ranger(fit: RObject, place: Place) -> ModelIR:
     """The forest of an object of class `ranger`; what else it holds is for others to disclose."""
-    forest = fit.get("forest")
-    if is_null(forest) or forest is None:
-        raise place.refuse("is a ranger model without its forest", "fit it with `write.forest = TRUE`")
-    if unknown := sorted(set(forest.elements) - KNOWN_OF_RANGER):
-        raise place.refuse(f"is a ranger forest of another version, with {len(unknown)} part(s) that are not known")
-    if not is_null(forest.get("dependent.varID")):
-        raise place.refuse("is a ranger forest of a version before 0.11.5, which counts features otherwise")
-    kind = place.texts(forest.get("treetype"), "forest$treetype")[0]
-    if kind not in {"Classification", "Regression", "Probability estimation"}:
+    forest = _forest_of_ranger(fit, place)
+    kind = place.one_text(forest.get("treetype"), "forest$treetype")
+    if kind not in KINDS_OF_RANGER:
         raise place.refuse("is a ranger forest of another type than classification, probability and regression")
     names = place.texts(forest.get("independent.variable.names"), "forest$independent.variable.names")
-    listed = forest.get("covariate.levels")
-    levels: dict[str, list[str]] = {}
-    if listed is not None and listed.kind == Kind.LIST:
-        columns = place.list(listed, "forest$covariate.levels", len(names))
-        levels = {
-            name: place.texts(each, "forest$covariate.levels")
-            for name, each in zip(names, columns, strict=True)
-            if not is_null(each)
-        }
-    ordered = place.whole(forest.get("is.ordered"), "forest$is.ordered", len(names)) == 1
-    features = Features(names, levels, unseen=True)
+    features = Features(names, _levels_of_ranger(forest, names, place), unseen=True)
     classes, order = ([], np.zeros(0)) if kind == "Regression" else _classes_of(forest, place)
-    n_trees = place.one_whole(forest.get("num.trees"), "forest$num.trees")
-    parts = [
-        place.list(forest.get(name), f"forest${name}", n_trees)
-        for name in ("child.nodeIDs", "split.varIDs", "split.values")
-    ]
-    shares = None
-    if kind == "Probability estimation":
-        shares = place.list(forest.get("terminal.class.counts"), "forest$terminal.class.counts", n_trees)
-    budget, trees = CategoryBudget(place.file), list[TreeIR]()
-    for i, (nodes, variables, values) in enumerate(zip(*parts, strict=True)):
-        left, right = place.list(nodes, "forest$child.nodeIDs", 2)
-        low = place.whole(left, "forest$child.nodeIDs")
-        high = place.whole(right, "forest$child.nodeIDs", len(low))
-        feature = place.whole(variables, "forest$split.varIDs", len(low))
-        at = place.numbers(values, "forest$split.values", len(low))
-        leaf = (low == 0) & (high == 0)
-        _check_features(feature[~leaf], len(names), place)
-        of_leaves = at[:, None]
-        if shares is not None:
-            of_leaves = _shares_of(place.list(shares[i], "forest$terminal.class.counts", len(low)), leaf, order, place)
-        elif classes:
-            of_leaves = _labels_of(at, leaf, order, place)
-        asked = np.where(leaf, LEAF, feature)
-        subsets: dict[int, frozenset[str | float]] = {}
-        for node in np.flatnonzero(~leaf & ~ordered[feature.clip(0, len(names) - 1)]).tolist():
-            subsets[node] = frozenset[str | float](bits_of(math.floor(at[node]), MAX_LEVELS, place))
-            budget.spend(len(subsets[node]))
-            low[node], high[node] = high[node], low[node]  # levels with a bit, which are listed, go right
-        trees.append(_tree(asked, at, low, high, of_leaves, subsets))
-    values_of: dict[str, tuple[LeafValueKind, Combine]] = {
-        "Classification": ("labels", "vote"),
-        "Probability estimation": ("shares", "mean_per_tree"),
-        "Regression": ("values", "mean_per_tree"),
-    }
-    kind_of_value, combine = values_of[kind]
+    values, combine = KINDS_OF_RANGER[kind]
     return ModelIR(
         format="R",
         features=tuple(names),
         classes=tuple(classes),
-        trees=tuple(trees),
-        values=kind_of_value,
+        trees=tuple(_trees_of_ranger(forest, values, order, len(names), place)),
+        values=values,
         combine=combine,
         origins=features.origins,
         unspecified_missing=NOBODY,
         category_lists=features.lists,
         sampling=_sampling(fit),
     )
+
+
+KINDS_OF_RANGER: Mapping[str, tuple[LeafValueKind, Combine]] = {
+    "Classification": ("labels", "vote"),
+    "Probability estimation": ("shares", "mean_per_tree"),
+    "Regression": ("values", "mean_per_tree"),
+}
+"""What a leaf holds, and how trees become a prediction, by what ranger calls the type of a forest."""
+
+
+def _forest_of_ranger(fit: RObject, place: Place) -> RObject:
+    """The forest of a layout that is known."""
+    forest = fit.get("forest")
+    if is_null(forest) or forest is None:
+        raise place.refuse("is a ranger model without its forest", "fit it with `write.forest = TRUE`")
+    if unknown := set(forest.elements) - KNOWN_OF_RANGER:
+        raise place.refuse(f"is a ranger forest of another version, with {len(unknown)} part(s) that are not known")
+    if not is_null(forest.get("dependent.varID")):
+        raise place.refuse("is a ranger forest of a version before 0.11.5, which counts features otherwise")
+    return forest
+
+
+def _levels_of_ranger(forest: RObject, names: list[str], place: Place) -> dict[str, list[str]]:
+    """The levels by which ranger codes factors, by feature; without `respect.unordered.factors = "order"` none."""
+    listed = forest.get("covariate.levels")
+    if listed is None or listed.kind != Kind.LIST:
+        return {}
+    columns = place.objects(listed, "forest$covariate.levels", len(names))
+    found = zip(names, columns, strict=True)
+    return {name: place.texts(each, "forest$covariate.levels") for name, each in found if not is_null(each)}
+
+
+def _trees_of_ranger(
+    forest: RObject, values: LeafValueKind, order: Floats, n_features: int, place: Place
+) -> Iterator[TreeIR]:
+    """Each tree; `order` are the codes of the classes."""
+    n_trees = place.one_whole(forest.get("num.trees"), "forest$num.trees")
+    ordered = place.whole(forest.get("is.ordered"), "forest$is.ordered", n_features) == 1
+    children, asked, thresholds = (
+        place.objects(forest.get(name), f"forest${name}", n_trees)
+        for name in ("child.nodeIDs", "split.varIDs", "split.values")
+    )
+    counts = "forest$terminal.class.counts"
+    shares = place.objects(forest.get("terminal.class.counts"), counts, n_trees) if values == "shares" else []
+    budget = CategoryBudget(place.file)
+    for i in range(n_trees):
+        left, right = place.objects(children[i], "forest$child.nodeIDs", 2)
+        low = place.whole(left, "forest$child.nodeIDs")
+        high = place.whole(right, "forest$child.nodeIDs", len(low))
+        feature = place.whole(asked[i], "forest$split.varIDs", len(low))
+        at = place.numbers(thresholds[i], "forest$split.values", len(low))
+        leaf = (low == 0) & (high == 0)
+        _check_features(feature[~leaf], n_features, place)
+        of_leaves = at[:, None]
+        if values == "shares":
+            of_leaves = _shares_of(place.objects(shares[i], counts, len(low)), leaf, order, place)
+        elif values == "labels":
+            of_leaves = _labels_of(at, leaf, order, place)
+        subsets: dict[int, frozenset[str | float]] = {}
+        for node in np.flatnonzero(~leaf & ~ordered[feature.clip(0, n_features - 1)]).tolist():
+            subsets[node] = frozenset[str | float](bits_of(at[node], MAX_LEVELS, place))
+            budget.spend(len(subsets[node]))
+            low[node], high[node] = high[node], low[node]  # levels with a bit, which are listed, go right
+        yield _tree(np.where(leaf, LEAF, feature), at, low, high, of_leaves, subsets)
 
 
 def _sampling(fit: RObject) -> Sampling:
@@ -153,14 +165,14 @@ def _shares_of(nodes: list[RObject], leaf: NDArray[np.bool_], order: Floats, pla
 
 def _labels_of(codes: Floats, leaf: NDArray[np.bool_], order: Floats, place: Place) -> Floats:
     """1 for the class of each leaf, whose code it has; `order` are the codes of the classes."""
-    labels = (codes[:, None] == order[None, :]).astype(np.float64)
+    labels: Floats = (codes[:, None] == order[None, :]).astype(np.float64)
     if not labels[leaf].any(axis=1).all():
         raise place.refuse("has a leaf of a class that there is not")
     return labels
 
 
 def _check_features(asked: NDArray[np.int64], n_features: int, place: Place) -> None:
-    if len(asked) and not (0 <= asked.min() and asked.max() < n_features):
+    if len(asked) and not (asked.min() >= 0 and asked.max() < n_features):
         raise place.refuse("asks about a feature that it does not list")
 
 
@@ -185,13 +197,17 @@ def _tree(
     )
 
 
-INTERIOR, TERMINAL = frozenset({1, -3}), -1
+INTERIOR = frozenset({1, -3})
+"""What `nodestatus` is of tests: 1 in classification, -3 in regression."""
+
+TERMINAL = -1
+"""What it is of leaves."""
 
 
 def read_forest(fit: RObject, place: Place) -> ModelIR:
     """The forest of an object of class `randomForest`; what else it holds is for others to disclose."""
     forest = fit.get("forest")
-    kind = place.texts(fit.get("type"), "type")[0]
+    kind = place.one_text(fit.get("type"), "type")
     if is_null(forest) or forest is None:
         raise place.refuse("is a random forest without its trees", "fit it with `keep.forest = TRUE`")
     if kind not in {"classification", "regression"}:
@@ -199,54 +215,16 @@ def read_forest(fit: RObject, place: Place) -> ModelIR:
     if not is_null(fit.get("coefs")):
         raise place.refuse("is a random forest that corrects its bias (`corr.bias = TRUE`), which is not read")
     features = _features_of(fit, place)
-    names = features.names
-    n_trees = place.one_whole(forest.get("ntree"), "forest$ntree")
-    n_rows, columns = place.shape(forest.get("nodestatus"), "forest$nodestatus", 2)
-    if columns != n_trees:
-        raise place.refuse("has not as many trees as it says")
-    shape = (n_rows, n_trees)
-    status, variable = (
-        place.whole(forest.get(name), f"forest${name}", n_rows * n_trees).reshape(shape, order="F")
-        for name in ("nodestatus", "bestvar")
-    )
-    at, predicted = (
-        place.numbers(forest.get(name), f"forest${name}", n_rows * n_trees).reshape(shape, order="F")
-        for name in ("xbestsplit", "nodepred")
-    )
-    left, right = _daughters(forest, shape, place)
-    categories = place.whole(forest.get("ncat"), "forest$ncat", len(names))
-    sizes = place.whole(forest.get("ndbigtree"), "forest$ndbigtree", n_trees)
-    if len(sizes) and not (0 < sizes.min() and sizes.max() <= n_rows):
-        raise place.refuse("has trees of more nodes than there are")
     classes = place.texts(fit.get("classes"), "classes") if kind == "classification" else []
-    order = np.arange(1.0, len(classes) + 1)
     weights = _weights(forest, len(classes), place)
-    budget, trees = CategoryBudget(place.file), list[TreeIR]()
-    for i, size in enumerate(sizes.tolist()):
-        own = status[:size, i]
-        leaf = own == TERMINAL
-        if not np.isin(own, [TERMINAL, *INTERIOR]).all():
-            raise place.refuse("has nodes that are neither tests nor leaves")
-        feature = variable[:size, i] - 1
-        _check_features(feature[~leaf], len(names), place)
-        values = predicted[:size, i][:, None]
-        if classes:
-            values = _labels_of(values[:, 0], leaf, order, place)
-            values = values if weights is None else values * weights
-        subsets: dict[int, frozenset[str | float]] = {}
-        for node in np.flatnonzero(~leaf & (categories[feature.clip(0, len(names) - 1)] > 1)).tolist():
-            subsets[node] = frozenset[str | float](bits_of(at[node, i], int(categories[feature[node]]), place))
-            budget.spend(len(subsets[node]))
-        nodes = left[:size, i] - 1, right[:size, i] - 1
-        trees.append(_tree(np.where(leaf, LEAF, feature), at[:size, i], *nodes, values, subsets))
-    kind_of_value: LeafValueKind = "values" if not classes else "labels" if weights is None else "scores"
+    values: LeafValueKind = "values" if not classes else "labels" if weights is None else "scores"
     combine: Combine = "mean_per_tree" if not classes else "vote" if weights is None else "boost"
     return ModelIR(
         format="R",
-        features=tuple(names),
+        features=tuple(features.names),
         classes=tuple(classes),
-        trees=tuple(trees),
-        values=kind_of_value,
+        trees=tuple(_trees_of_forest(forest, weights, len(classes), len(features.names), place)),
+        values=values,
         combine=combine,
         origins=features.origins,
         unspecified_missing=NOBODY,
@@ -255,9 +233,46 @@ def read_forest(fit: RObject, place: Place) -> ModelIR:
     )
 
 
-def _daughters(
-    forest: RObject, shape: tuple[int, int], place: Place
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _trees_of_forest(
+    forest: RObject, weights: Floats | None, n_classes: int, n_features: int, place: Place
+) -> Iterator[TreeIR]:
+    """Each tree; `weights` are what its vote counts for each class, where they differ."""
+    n_trees = place.one_whole(forest.get("ntree"), "forest$ntree")
+    shape = place.shape(forest.get("nodestatus"), "forest$nodestatus", 2)
+    if shape[1] != n_trees:
+        raise place.refuse("has not as many trees as it says")
+    status, variable = (
+        place.whole(forest.get(name), f"forest${name}", shape[0] * n_trees).reshape(shape, order="F")
+        for name in ("nodestatus", "bestvar")
+    )
+    at, predicted = (
+        place.numbers(forest.get(name), f"forest${name}", shape[0] * n_trees).reshape(shape, order="F")
+        for name in ("xbestsplit", "nodepred")
+    )
+    left, right = _daughters(forest, (shape[0], n_trees), place)
+    categories = place.whole(forest.get("ncat"), "forest$ncat", n_features)
+    sizes = place.whole(forest.get("ndbigtree"), "forest$ndbigtree", n_trees)
+    if len(sizes) and not (sizes.min() > 0 and sizes.max() <= shape[0]):
+        raise place.refuse("has trees of more nodes than there are")
+    budget = CategoryBudget(place.file)
+    for i, size in enumerate(sizes.tolist()):
+        leaf, feature = status[:size, i] == TERMINAL, variable[:size, i] - 1
+        if not np.isin(status[:size, i], [TERMINAL, *INTERIOR]).all():
+            raise place.refuse("has nodes that are neither tests nor leaves")
+        _check_features(feature[~leaf], n_features, place)
+        values = predicted[:size, i][:, None]
+        if n_classes:
+            values = _labels_of(values[:, 0], leaf, np.arange(1.0, n_classes + 1), place)
+            values = values if weights is None else values * weights
+        subsets: dict[int, frozenset[str | float]] = {}
+        for node in np.flatnonzero(~leaf & (categories[feature.clip(0, n_features - 1)] > 1)).tolist():
+            subsets[node] = frozenset[str | float](bits_of(at[node, i], int(categories[feature[node]]), place))
+            budget.spend(len(subsets[node]))
+        nodes = left[:size, i] - 1, right[:size, i] - 1
+        yield _tree(np.where(leaf, LEAF, feature), at[:size, i], *nodes, values, subsets)
+
+
+def _daughters(forest: RObject, shape: tuple[int, int], place: Place) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The nodes below each node, from 1 on: shape (n_nodes, n_trees)."""
     if not is_null(forest.get("treemap")):
         whole = place.shape(forest.get("treemap"), "forest$treemap", 3)
@@ -279,7 +294,7 @@ def _weights(forest: RObject, n_classes: int, place: Place) -> Floats | None:
     cutoff = place.numbers(forest.get("cutoff"), "forest$cutoff", n_classes)
     if not (cutoff > 0).all():
         raise place.refuse("has a cutoff that is not above 0")
-    return None if (cutoff == cutoff[0]).all() else 1 / cutoff
+    return None if (cutoff == cutoff[0]).all() else np.asarray(1 / cutoff)
 
 
 def _features_of(fit: RObject, place: Place) -> Features:
@@ -290,7 +305,7 @@ def _features_of(fit: RObject, place: Place) -> Features:
         raise place.refuse("does not name its features")
     levels: dict[str, list[str]] = {}
     if listed is not None and listed.kind == Kind.LIST:
-        columns = place.list(listed, "forest$xlevels", len(names))
+        columns = place.objects(listed, "forest$xlevels", len(names))
         levels = {
             name: place.texts(each, "forest$xlevels")
             for name, each in zip(names, columns, strict=True)
@@ -307,6 +322,3 @@ def number_of_rows(thing: RObject | None) -> int:
         return 0
     number = float(numbers_in(thing)[0])
     return int(number) if math.isfinite(number) and 0 <= number < 2**31 else 0
-
-
-

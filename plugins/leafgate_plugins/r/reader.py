@@ -43,12 +43,11 @@ def read(content: bytes, place: str) -> ModelIR:
     return replace(model, producer=f"R {kind}", **contents)
 
 
-REFUSED = frozenset(
-    """
+REFUSED_WORDS = """
     gbm constparty party BinaryTree RandomForest cforest rfsrc lm glm glmnet xgb.Booster lgb.Booster survfit coxph
     data.frame list numeric function C5.0 J48 Weka_classifier model_fit workflow bagging boosting ksvm svm nnet tree
-    """.split()
-)
+"""
+REFUSED = frozenset(REFUSED_WORDS.split())
 """Classes whose names errors print; other names may be anybody's."""
 
 
@@ -82,5 +81,3 @@ def _as_trained_by_caret(model: ModelIR, train: RObject, place: Place) -> ModelI
     given = model.origins or (None,) * len(model.features)
     origins = tuple(new or old for new, old in zip(dummies.origins, given, strict=True))
     return replace(model, origins=origins, unspecified_missing=model.unspecified_missing or forests.NOBODY)
-
-

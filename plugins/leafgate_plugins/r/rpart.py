@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.api import Floats
-from leafgate.readers import ModelIR, NodeNumbers, TreeIR, TreeIRBuilder
+from leafgate.readers import LeafValueKind, ModelIR, NodeNumbers, NumberKind, TreeIR, TreeIRBuilder
 from leafgate_plugins.r.features import Features
 from leafgate_plugins.r.serialisation import Kind, RObject
 from leafgate_plugins.r.vectors import Place, dimension_names, is_null, shape_of
@@ -106,15 +106,16 @@ class RTree:
 
 def read(fit: RObject, features: Features, place: Place, *, gaps_are_answered: bool = True) -> ModelIR:
     """The tree of an object of class `rpart`; what else the object holds is for others to disclose."""
-    method = place.texts(fit.get("method"), "method")
-    if method[0] not in METHODS:
+    method = place.one_text(fit.get("method"), "method")
+    if method not in METHODS:
         raise place.refuse(f"is an rpart tree of a method that is not read; these are: {', '.join(METHODS)}")
     frame = fit.get("frame")
     tree = _nodes(fit, features, place)
-    classes = place.texts(fit.attributes.get("ylevels"), "ylevels") if method[0] == "class" else []
+    classes = place.texts(fit.attributes.get("ylevels"), "ylevels") if method == "class" else []
     n_nodes = len(tree.numbers)
     label = place.numbers(None if frame is None else frame.get("yval"), "frame$yval", n_nodes)
-    values, counts, kind = label[:, None], None, "values"
+    values, counts = label[:, None], None
+    kind: LeafValueKind = "values"
     if classes:
         values, counts, kind = _of_classes(None if frame is None else frame.get("yval2"), label, len(classes), place)
     growing = _Growing(tree, features, gaps=gaps_are_answered)
@@ -124,7 +125,7 @@ def read(fit: RObject, features: Features, place: Place, *, gaps_are_answered: b
         if not growing.grow():
             raise place.refuse(f"has surrogate splits for levels that take more than {MAX_NODES:,} tests")
     weights = place.numbers(None if frame is None else frame.get("wt"), "frame$wt", n_nodes)
-    numbers = [("n", "rows", tree.rows.astype(np.float64))]
+    numbers: list[tuple[str, NumberKind, Floats]] = [("n", "rows", tree.rows.astype(np.float64))]
     if counts is not None:
         numbers.append(("yval2", "rows" if (weights == tree.rows).all() else "weight", counts))
     return ModelIR(
@@ -182,7 +183,8 @@ def _nodes(fit: RObject, features: Features, place: Place) -> RTree:
     use = place.one_whole(fit.get("control", "usesurrogate"), "control$usesurrogate")
     splits = _Splits(fit, features, place)
     position = {number: i for i, number in enumerate(numbers)}
-    children, used, counted, first = {}, {}, {}, 0
+    children, used, counted = dict[int, tuple[int, int]](), dict[int, list[RSplit]](), dict[int, int]()
+    first = 0
     for i, (number, variable) in enumerate(zip(numbers, variables, strict=True)):
         if number != 1 and number // 2 not in position:
             raise place.refuse("has a node without the one above it")
@@ -229,12 +231,20 @@ class _Splits:
         levels = self.features.levels.get(self.variables[row])
         ncat, index = float(self.table[row, 1]), float(self.table[row, 3])
         if ncat in {-1.0, 1.0} and math.isfinite(index):
-            return RSplit(feature, index, ncat < 0)
+            return RSplit(feature, index, ncat < 0) if levels is None else _by_order(feature, len(levels), index, ncat)
         set_of = int(index) - 1 if 1 <= index <= len(self.sides) and index == int(index) else -1
         if levels is None or set_of < 0 or ncat != len(levels) or self.sides.shape[1] < ncat:
             raise self.place.refuse("has a split of levels that are not in the file")
         sides = self.sides[set_of, : len(levels)].tolist()
-        return RSplit(feature, codes={name: _codes(sides, side) for name, side in (("left", 1), ("right", 3))})
+        return RSplit(feature, codes={"left": _codes(sides, 1), "right": _codes(sides, 3)})
+
+
+def _by_order(feature: int, n_levels: int, threshold: float, direction: float) -> RSplit:
+    """The split of an ordered factor's codes by a threshold; those below go left with the direction -1."""
+    below = frozenset(float(code) for code in range(1, n_levels + 1) if code < threshold)
+    above = frozenset(map(float, range(1, n_levels + 1))) - below
+    left, right = (below, above) if direction < 0 else (above, below)
+    return RSplit(feature, codes={"left": left, "right": right})
 
 
 def _codes(sides: Sequence[float], side: int) -> frozenset[float]:
@@ -274,7 +284,7 @@ class _Growing:
             waiting += self._add(waiting.pop())
         return not waiting
 
-    def tree(self, values: Floats, numbers: Sequence[tuple[str, Literal["rows", "weight"], Floats]]) -> TreeIR:
+    def tree(self, values: Floats, numbers: Sequence[tuple[str, NumberKind, Floats]]) -> TreeIR:
         """The tree, with a row of values for each of the file's nodes.
 
         Where everybody in training had the cells that were tested, the file's numbers are those of the nodes to which
@@ -294,8 +304,7 @@ class _Growing:
 
     def _cells(self, feature: int, reached: Reached) -> Cells:
         levels = self.features.levels.get(self.features.names[feature])
-        ordered = self.features.names[feature] in self.features.ordered
-        codes = None if levels is None or ordered else frozenset(map(float, range(1, len(levels) + 1)))
+        codes = None if levels is None else frozenset(map(float, range(1, len(levels) + 1)))
         return reached.get(feature, Cells(codes, missing=self.gaps))
 
     def _sides(self, split: RSplit, reached: Reached) -> dict[Side, Cells]:

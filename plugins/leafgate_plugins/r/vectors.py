@@ -56,12 +56,19 @@ class Place:
             raise self.refuse(f"has not as many rows in `{part}` as belong there")
         return self.numbers(thing, part, shape[0] * shape[1]).reshape(shape, order="F")
 
-    def list(self, thing: RObject | None, part: str, length: int | None = None) -> list[RObject]:
+    def objects(self, thing: RObject | None, part: str, length: int | None = None) -> list[RObject]:
         """The objects of a list."""
         if thing is None or thing.kind != Kind.LIST or (length is not None and len(thing.value) != length):
             raise self.refuse(f"has no list in `{part}`, or one of another length than belongs there")
         found: list[RObject] = thing.value
         return found
+
+    def one_text(self, thing: RObject | None, part: str) -> str:
+        """The one text of a vector."""
+        found = self.texts(thing, part)
+        if len(found) != 1:
+            raise self.refuse(f"has not one text in `{part}`")
+        return found[0]
 
     def texts(self, thing: RObject | None, part: str) -> list[str]:
         """The texts of a vector of texts, or of a factor; none of them is missing."""

@@ -11,16 +11,17 @@ import pandas as pd
 
 from leafgate.ir.content import HeldVector
 from leafgate.kernel.large_table import LargeTable
-from leafgate.kernel.release import FileDisclosure
+from leafgate.kernel.release import TABLE_HELD, FileDisclosure
 from leafgate.kernel.table import Table
 from leafgate.models.exposure.cells import ColumnCells, column_cells
 from leafgate.models.lowering.encoding import as_number
 
-WHOLE_TABLE = "the file holds the table that it was trained on: {people} of {all} people, {columns} column(s)"
+WHOLE_TABLE = f"{TABLE_HELD}: {{people}} of {{all}} people, {{columns}} column(s)"
 COLUMNS = "vectors that hold the cells of {columns} column(s) of the table"
 ROWS = "vectors with a value of each training row that are no column of the table: {vectors}"
 VARIABLES = "variables of functions by their names and sizes: {variables}"
 MAX_LISTED = 8
+ROUNDING = 10
 PLAIN_NAME = re.compile(r"[A-Za-z.][\w.]{0,30}")
 LEAST_EQUAL = 0.5
 """A vector with the name of a column is that column if so many of its cells are."""
@@ -54,11 +55,13 @@ def _disclosures(
     for location, columns in by_table.items():
         people = _people(columns, table)
         if people:
-            says = WHOLE_TABLE.format(people=people, all=table.people, columns=len({name for _, name in columns}))
+            shown = _rounded(people, table.people)
+            says = WHOLE_TABLE.format(people=shown, all=table.people, columns=len({name for _, name in columns}))
             yield FileDisclosure("training_table", "high", f"{says} ({names.printed(location)})")
     equal = [
-        f"{names.printed(vector.location)} is {column!r} in {cells_equal:,} of {len(vector.cells):,} cells"
-        for vector, column, cells_equal in found
+        f"{names.printed(vector.location)} is {column!r} in {_rounded(equal_cells, len(vector.cells))} of "
+        f"{len(vector.cells)} cells"
+        for vector, column, equal_cells in found
         if column
     ]
     if equal:
@@ -76,6 +79,11 @@ def _disclosures(
         yield FileDisclosure(
             "variables", "medium", f"{VARIABLES.format(variables=len(variables))} ({_listed(variables)})"
         )
+
+
+def _rounded(number: int, of_all: int) -> int:
+    """The number, rounded down unless it is all, so that nobody learns of the few that are left."""
+    return number if number == of_all else number // ROUNDING * ROUNDING
 
 
 def _listed(items: Sequence[str]) -> str:
