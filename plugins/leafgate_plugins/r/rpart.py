@@ -170,10 +170,7 @@ def _nodes(fit: RObject, features: Features, place: Place) -> RTree:
     if frame is None:
         raise place.refuse("is an rpart tree without a frame")
     variables = place.texts(frame.get("var"), "frame$var")
-    named = frame.attributes.get("row.names")
-    as_texts = named is not None and named.kind == Kind.TEXTS
-    texts = place.texts(named, "row.names") if as_texts else map(str, place.whole(named, "row.names").tolist())
-    numbers = [int(text) if text.isdecimal() and len(text) < 11 else 0 for text in texts]
+    numbers = _row_numbers(frame.attributes.get("row.names"), place)
     n_nodes = len(variables)
     if numbers[:1] != [1] or len(set(numbers)) != n_nodes or len(numbers) != n_nodes or 0 in numbers:
         raise place.refuse("has nodes that are not numbered as rpart numbers them")
@@ -206,6 +203,17 @@ def _nodes(fit: RObject, features: Features, place: Place) -> RTree:
     if inner != {numbers[i] for i in children}:
         raise place.refuse("has nodes below a leaf")
     return RTree(numbers, children, used, rows, counted, use > 1)
+
+
+def _row_numbers(names: RObject | None, place: Place) -> list[int]:
+    """The numbers that name the rows of a frame; 0 for what is none. R writes 1, 2, ..., n as a missing number and -n."""
+    if names is not None and names.kind == Kind.TEXTS:
+        texts = place.texts(names, "row.names")
+        return [int(text) if text.isdecimal() and len(text) < 11 else 0 for text in texts]
+    numbers = place.numbers(names, "row.names")
+    if len(numbers) == 2 and math.isnan(numbers[0]) and abs(numbers[1]) <= MAX_NODES:
+        return list(range(1, int(abs(numbers[1])) + 1))
+    return place.whole(names, "row.names").tolist()
 
 
 class _Splits:

@@ -1,8 +1,8 @@
 # Models of made-up people, and what R predicts: `Rscript make_r_files.R FOLDER`, which make_r_files.py packs.
 #
 # It writes CASE.rds and CASE.csv: rows with R's answers behind them, `score.CLASS` (probabilities, or votes), `label`,
-# `number`; and odd.rds with objects of every type, described in odd.txt. Debian: r-base-core r-cran-rpart r-cran-ranger
-# r-cran-randomforest r-cran-caret r-cran-gbm.
+# `number`. Debian: r-base-core r-cran-rpart r-cran-ranger r-cran-randomforest r-cran-caret r-cran-gbm. With two numbers
+# besides it writes so many random models from that seed on, and nothing else.
 suppressMessages({library(rpart); library(ranger); library(randomForest); library(caret); library(gbm)})
 folder <- commandArgs(trailingOnly = TRUE)[1]
 models <- if (length(commandArgs(trailingOnly = TRUE)) > 1) as.integer(commandArgs(trailingOnly = TRUE)[2]) else 60
@@ -37,8 +37,8 @@ votes <- function(labels) { found <- tally(labels); colnames(found) <- CLASSES; 
 
 # Rows that try more: cells of other people, numbers at, just below and just above thresholds, and gaps.
 probes <- function(people, thresholds, missing) {
-  rows <- people[sample.int(nrow(people), 60, TRUE), ]
-  for (name in names(people)) rows[[name]] <- sample(people[[name]], 60, TRUE)
+  rows <- people[sample.int(nrow(people), 40, TRUE), ]
+  for (name in names(people)) rows[[name]] <- sample(people[[name]], 40, TRUE)
   for (name in intersect(names(thresholds), names(people))) {
     at <- thresholds[[name]]
     cells <- c(at, at * (1 - 2^-50), at * (1 + 2^-50))
@@ -61,7 +61,7 @@ case_rpart <- function(case) {
   people[names_of] <- gaps(people[names_of], pick(0, 0, .1, .25))
   k <- nlevels(people$target)
   parms <- if (method == "class") switch(sample(4, 1),
-    NULL, list(prior = { p <- runif(k) + .2; p / sum(p) }), list(split = "information"),
+    NULL, list(prior = diff(c(0, sort(sample(15, k - 1)), 16)) / 16), list(split = "information"),
     list(loss = { m <- matrix(sample(1:5, k * k, TRUE), k); diag(m) <- 0; m }))
   control <- rpart.control(cp = pick(.001, .01), minsplit = pick(5, 20), maxdepth = pick(2, 4, 8), xval = pick(0, 3),
     usesurrogate = sample(0:2, 1), maxsurrogate = pick(0, 2, 5), maxcompete = pick(0, 4), surrogatestyle = sample(0:1, 1))
@@ -85,7 +85,7 @@ case_ranger <- function(case) {
   kind <- pick("class", "probability", "number"); mode <- pick("ignore", "order", "partition")
   people$target <- if (kind == "number") round(risk * 10, 1) else droplevels(factor(CLASSES[cut(risk, classes, labels = FALSE)], levels = sample(CLASSES)))
   names_of <- sample(c("age", "bmi", "visits", "ward", "grade", "smoker"), sample(3:6, 1))
-  fit <- ranger(reformulate(names_of, "target"), people, num.trees = sample(3:7, 1), probability = kind == "probability",
+  fit <- ranger(reformulate(names_of, "target"), people, num.trees = sample(3:5, 1), probability = kind == "probability",
     respect.unordered.factors = mode, replace = pick(TRUE, FALSE), keep.inbag = pick(TRUE, FALSE), min.node.size = pick(5, 15),
     max.depth = pick(0, 3), splitrule = pick(NULL, if (mode == "partition") NULL else "extratrees"), seed = sample.int(1e6, 1), num.threads = 1)
   at <- lapply(setNames(seq_along(fit$forest$independent.variable.names), fit$forest$independent.variable.names), function(i)
@@ -111,7 +111,7 @@ case_forest <- function(case) {
   people$target <- if (is_class) droplevels(factor(CLASSES[cut(risk, classes, labels = FALSE)], levels = sample(CLASSES))) else round(risk * 10, 1)
   names_of <- sample(c("age", "bmi", "visits", "ward", if (!by_formula) "grade"), sample(3:4, 1))
   k <- nlevels(people$target)
-  arguments <- list(ntree = sample(3:7, 1), keep.inbag = pick(TRUE, FALSE), nodesize = pick(5, 10))
+  arguments <- list(ntree = sample(3:5, 1), keep.inbag = pick(TRUE, FALSE), nodesize = pick(5, 10))
   if (is_class && pick(TRUE, FALSE)) arguments$cutoff <- { p <- runif(k) + .3; p / sum(p) }
   fit <- if (by_formula) do.call(randomForest, c(list(reformulate(names_of, "target"), data = quote(people)), arguments))
     else do.call(randomForest, c(list(x = quote(people[names_of]), y = quote(people$target)), arguments))
@@ -138,9 +138,9 @@ case_caret <- function(case) {
   people$smoker <- NULL
   method <- pick("rpart", "rf"); tune <- if (method == "rf") data.frame(mtry = 2) else data.frame(cp = .01)
   control <- trainControl(method = "none"); names_of <- c("age", "bmi", "visits", "ward")
-  fit <- suppressWarnings(if (pick(TRUE, FALSE)) train(target ~ age + bmi + visits + ward, people, method = method, trControl = control, tuneGrid = tune, ntree = 5)
+  fit <- suppressWarnings(if (pick(TRUE, FALSE)) train(target ~ age + bmi + visits + ward, people, method = method, trControl = control, tuneGrid = tune)
     else train(people[names_of], people$target, method = method, trControl = control, tuneGrid = tune))
-  if (method == "rf" && fit$finalModel$ntree > 50) fit <- train(people[names_of], people$target, method = method, trControl = control, tuneGrid = tune, ntree = 5)
+  if (method == "rf") fit <- train(people[names_of], people$target, method = method, trControl = control, tuneGrid = tune, ntree = 5)
   rows <- probes(people[names_of], list(), FALSE)
   answers <- cbind(scores(as.matrix(predict(fit, rows, type = "prob"))), label = as.character(predict(fit, rows)))
   if (method == "rf") { p <- as.matrix(answers[grep("score", names(answers))]); answers$label[apply(p, 1, function(row) sum(row == max(row)) > 1)] <- NA }
@@ -165,7 +165,9 @@ save_case("refused-unsupervised", randomForest(people[1:20, c("age", "bmi")], nt
 save_case("refused-no-trees", randomForest(people[c("age", "bmi")], people$cost, ntree = 2, keep.forest = FALSE))
 save_case("refused-no-forest", ranger(cost ~ age + bmi, people, num.trees = 2, write.forest = FALSE))
 save_case("refused-ranger-survival", ranger(survival::Surv(time) ~ age, people[1:20, ], num.trees = 2, max.depth = 1))
-save_case("refused-preprocessed", train(people[1:50, c("age", "bmi")], people$cost[1:50], method = "rpart", preProcess = "scale", trControl = trainControl(method = "none"), tuneGrid = data.frame(cp = .1)))
+preprocessed <- train(people[1:50, c("age", "bmi")], people$cost[1:50], method = "rpart", preProcess = "scale", trControl = trainControl(method = "none"), tuneGrid = data.frame(cp = .1))
+preprocessed$modelInfo <- preprocessed$finalModel <- NULL
+save_case("refused-preprocessed", preprocessed)
 save_case("refused-lm", lm(cost ~ age, people[1:20, ]))
 save_case("refused-frame", people[1:20, ])
 

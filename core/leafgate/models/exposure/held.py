@@ -27,6 +27,10 @@ LEAST_EQUAL = 0.5
 """A vector with the name of a column is that column if so many of its cells are."""
 
 
+MANY_VALUES = 20
+"""So many different values are no other column's by accident."""
+
+
 def held_disclosed(
     held: Sequence[HeldVector], table: Table | LargeTable, smallest_cell: int
 ) -> tuple[FileDisclosure, ...]:
@@ -69,7 +73,8 @@ def _disclosures(
         yield FileDisclosure("training_rows", "high", f"{COLUMNS.format(columns=columns_held)} ({_listed(equal)})")
     others = [names.printed(vector.location) for vector, column, _ in found if vector.per_row and not column]
     if others:
-        yield FileDisclosure("training_rows", "high", f"{ROWS.format(vectors=len(others))} ({_listed(others)})")
+        listed = _listed(list(dict.fromkeys(others)))
+        yield FileDisclosure("training_rows", "high", f"{ROWS.format(vectors=len(others))} ({listed})")
     variables = [
         f"{names.printed(vector.location)}: {len(vector.cells):,} value(s)"
         for vector, column, _ in found
@@ -109,7 +114,7 @@ class _Names:
 def _column_of(vector: HeldVector, cells: Mapping[str, ColumnCells]) -> tuple[str, int]:
     """The column whose cells a vector has, and how many of its cells are; no name where it is none.
 
-    A column of the same name needs half of them, any other one all.
+    A column of the same name needs half of them, any other one all, and many different ones where it has more cells.
     """
     name = vector.location.rpartition("$")[2]
     counted = _counts(vector)
@@ -118,10 +123,12 @@ def _column_of(vector: HeldVector, cells: Mapping[str, ColumnCells]) -> tuple[st
         return (name, own) if own else ("", 0)
     if not (vector.table or vector.per_row) or len(counted) < 2:
         return "", 0
-    size = int(counted.sum())
-    equal = {other: _equal(counted, each) for other, each in cells.items() if len(each.counts) >= len(counted)}
-    best = max(equal, key=lambda other: equal[other], default="")
-    return (best, size) if best and size and equal[best] == size else ("", 0)
+    size = len(vector.cells)
+    for other, each in cells.items():
+        same_size = int(each.counts.sum()) == size
+        if (same_size or len(counted) >= MANY_VALUES) and _equal(counted, each) == size:
+            return other, size
+    return "", 0
 
 
 def _counts(vector: HeldVector) -> pd.Series:
