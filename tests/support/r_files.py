@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from installed_readers import read_foreign
+from leafgate import Table
 from leafgate.algorithms.prediction import class_scores, class_votes, predict, predicted_numbers
 from leafgate.api import Column, Floats, Schema
 from leafgate.kernel.release import Release
@@ -84,10 +85,9 @@ def compared(model: ModelIR, table: Mapping[str, list[str]]) -> Compared:
     origins = dict(zip(model.features, model.origins or (None,) * len(model.features), strict=True))
     encoding = {name: CODES[name] for name in names if name in CODES and name in asked and origins[name] is None}
     release = lower_model(model, schema, encoding, "m").release
-    number = dict.fromkeys(_rows_of(table, names, gaps=not model.unspecified_missing))
-    for i, row in enumerate(_rows_of(table, names, gaps=True)):
-        if row in number:
-            number[row] = i
+    gaps = not model.unspecified_missing
+    rows = _rows_of(table, names)
+    number = {row: i for i, row in enumerate(rows) if gaps or None not in row}
     cells: list[Cell] = ["no" if model.classes else 1.0]
     people = table_of(schema.columns, [[*row, *cells] for row in number])
     order = [number[_plain(row)] for row in people.frame[names].astype(object).itertuples(index=False)]
@@ -106,10 +106,10 @@ def _has_labels_alone(model: ModelIR) -> bool:
     return model.values == "labels" and model.combine != "vote"
 
 
-def _scores(release: Release, people: object) -> Floats:
+def _scores(release: Release, people: Table) -> Floats:
     if release.combine != "vote":
-        return class_scores(release, people)  # type: ignore[arg-type]
-    votes = class_votes(release, people)  # type: ignore[arg-type]
+        return class_scores(release, people)
+    votes = class_votes(release, people)
     return np.asarray(votes / votes.sum(axis=1, keepdims=True))
 
 
@@ -122,14 +122,16 @@ def _scores_of_r(table: Mapping[str, list[str]]) -> Floats:
     return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
-def _rows_of(table: Mapping[str, list[str]], names: list[str], *, gaps: bool) -> list[tuple[Cell, ...]]:
-    """The rows as cells, with None for missing ones; without `gaps` those that have none."""
-    rows = zip(*(map(_cell_of(name), table[name]) for name in names), strict=True)
-    return [row for row in rows if gaps or None not in row]
+def _rows_of(table: Mapping[str, list[str]], names: list[str]) -> list[tuple[Cell, ...]]:
+    """The rows as cells, with None for missing ones."""
+    columns = [[_cell(name, text) for text in table[name]] for name in names]
+    return list(zip(*columns, strict=True))
 
 
-def _cell_of(name: str):  # type: ignore[no-untyped-def]
-    return (lambda text: float(text) if text else None) if name in NUMBERS else (lambda text: text or None)
+def _cell(name: str, text: str) -> Cell:
+    if not text:
+        return None
+    return float(text) if name in NUMBERS else text
 
 
 def _plain(row: tuple[Cell, ...]) -> tuple[Cell, ...]:

@@ -206,7 +206,7 @@ def _nodes(fit: RObject, features: Features, place: Place) -> RTree:
 
 
 def _row_numbers(names: RObject | None, place: Place) -> list[int]:
-    """The numbers that name the rows of a frame; 0 for what is none. R writes 1, 2, ..., n as a missing number and -n."""
+    """The numbers that name a frame's rows, 0 for what is none; R writes 1, 2, ..., n as a missing number and -n."""
     if names is not None and names.kind == Kind.TEXTS:
         texts = place.texts(names, "row.names")
         return [int(text) if text.isdecimal() and len(text) < 11 else 0 for text in texts]

@@ -36,7 +36,7 @@ def numbers(found: np.ndarray, *, whole: bool) -> str:
 
 
 def _is_na(number: np.float64) -> bool:
-    return struct.unpack(">Q", struct.pack(">d", number))[0] & 0xFFFF_FFFF == 1954
+    return struct.pack(">d", number)[4:] == (1954).to_bytes(4, "big")
 
 
 def described(thing: RObject) -> str:
