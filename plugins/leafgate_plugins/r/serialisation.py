@@ -18,10 +18,10 @@ import numpy as np
 
 from leafgate.api import ReleaseError
 
-MAX_ITEMS = 600_000
+MAX_ITEMS = 500_000
 """Items beside texts in vectors; each takes some microseconds and up to half a kilobyte."""
 
-MAX_TEXTS = 1_500_000
+MAX_TEXTS = 1_000_000
 """Texts in vectors: names of rows, cells and categories."""
 
 MAX_NESTED = 20_000
@@ -237,11 +237,6 @@ class _Stream:
             return found
         if code in {NAMESPACE, PACKAGE, PERSISTENT}:
             return self.refer_to(RObject(Kind.ENVIRONMENT, f"namespace:{self.strings()}"))
-        if code == Kind.SYMBOL:
-            name = yield self.item()
-            if name.kind != Kind.TEXT:
-                raise self.refuse("has a symbol without a name")
-            return self.refer_to(RObject(Kind.SYMBOL, name.value or "NA"))
         if code == Kind.ENVIRONMENT:
             return (yield self.environment())
         if code in {Kind.PAIRLIST, Kind.CALL, Kind.DOTS}:
@@ -270,6 +265,8 @@ class _Stream:
             return self.numbers(code)
         if code == REFERENCE:
             return self.referred((flags >> 8) or self.integer())
+        if code == Kind.SYMBOL:
+            return self.refer_to(RObject(Kind.SYMBOL, self.text(self.integer()) or "NA"))
         return RObject(Kind.TEXT, self.text(flags)) if code == Kind.TEXT else None
 
     def numbers(self, code: int) -> RObject:
@@ -330,7 +327,8 @@ class _Stream:
             attributes = (yield self.item()) if flags & HAS_ATTRIBUTES else NULL
             found.attributes = {**attributes_of(attributes), **found.attributes}
             tag = (yield self.item()) if flags & HAS_TAG else NULL
-            found.value.append((name_of(tag), (yield self.item())))
+            of_part = self.integer()
+            found.value.append((name_of(tag), self.simple(of_part) or (yield self.item(of_part))))
             flags = self.integer()
             if flags & 0xFF not in {Kind.PAIRLIST, Kind.CALL}:
                 break
