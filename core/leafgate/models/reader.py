@@ -124,6 +124,15 @@ def read_model(
     return _of_unknown_object(open_pickle(path), readers)
 
 
+def witness_lines(path: Path, table: Path, readers: Sequence[ModelReader]) -> tuple[str, ...]:
+    """Lines in the language of the program that wrote a file, which write the model's own answers for a table."""
+    content = model_bytes(path)
+    if not any(reader.witness_lines for reader in _that_know(_inner_head(content), readers)):
+        return ()
+    model, reader = read_with_reader(content, path.name, readers)
+    return () if reader.witness_lines is None else reader.witness_lines(model, path.name, table.name)
+
+
 def _of_unknown_object(thing: object, readers: Sequence[ModelReader]) -> ModelIR:
     """The model of the first reader that knows the object, or writes its file; the errors of all where none does."""
     from leafgate.models.writer import object_as_file

@@ -34,6 +34,13 @@ def read(content: bytes, place: str) -> ModelIR:
     return reader.read(content, place)
 
 
+def witness_lines(model: ModelIR, file: str, table: str) -> tuple[str, ...]:
+    """Lines of R that write the model's own answers; see `reader.witness_lines`."""
+    from leafgate_plugins.r import reader
+
+    return reader.witness_lines(model, file, table)
+
+
 def texts() -> ReaderTexts:
     """Words of the producer, and why a feature or missing cells cannot be read."""
     from leafgate_plugins.r.contents import DISCLOSURES
@@ -42,7 +49,7 @@ def texts() -> ReaderTexts:
     from leafgate_plugins.r.rpart import MANY_SURROGATES
 
     return ReaderTexts(
-        producers=frozenset({"R", "rpart", "ranger", "randomForest"}),
+        producers=frozenset({"R", "rpart", "ranger", "randomForest", "of", "caret"}),
         reasons=(NEITHER, NO_LEVELS, NOBODY, MANY_SURROGATES),
         disclosures=DISCLOSURES,
     )
@@ -54,6 +61,7 @@ R = ModelReader(
     read=read,
     max_bytes=256 * 2**20,
     texts=texts,
+    witness_lines=witness_lines,
     tested=("R rpart", "R ranger", "R randomForest"),
 )
 """The files that `saveRDS` writes, and `save` of one object."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -17,6 +18,10 @@ READ = "rpart, ranger, randomForest, and caret's `train` around one of these"
 
 def _rpart(fit: RObject, place: Place) -> ModelIR:
     return rpart.read(fit, of_terms(fit, place), place)
+
+
+CARET = " of caret"
+"""What the producer of a model ends in that caret's `train` fitted."""
 
 
 MODELS: Mapping[str, Callable[[RObject, Place], ModelIR]] = {
@@ -40,7 +45,7 @@ def read(content: bytes, place: str) -> ModelIR:
     if fit is not whole:
         model = _as_trained_by_caret(model, whole, here)
     contents = contents_of(whole, kind, model, here)
-    return replace(model, producer=f"R {kind}", **contents)
+    return replace(model, producer=f"R {kind}" if fit is whole else f"R {kind}{CARET}", **contents)
 
 
 REFUSED_WORDS = """
@@ -81,3 +86,30 @@ def _as_trained_by_caret(model: ModelIR, train: RObject, place: Place) -> ModelI
     given = model.origins or (None,) * len(model.features)
     origins = tuple(new or old for new, old in zip(dummies.origins, given, strict=True))
     return replace(model, origins=origins, unspecified_missing=model.unspecified_missing or forests.NOBODY)
+
+
+def witness_lines(model: ModelIR, file: str, table: str) -> tuple[str, ...]:
+    """Three lines of R that write a model's own answers for the rows of a table, and what they are for."""
+    kind = model.producer.removeprefix("R ").partition(" ")[0]
+    votes = kind == "randomForest" and model.combine == "vote"
+    of_caret = model.producer.endswith(CARET)
+    has_scores = bool(model.classes) and (model.values == "shares" or votes)
+    asked = "predict(model, people)"
+    if has_scores and (votes or of_caret):
+        asked = 'predict(model, people, type = "prob")'
+    elif kind == "rpart" and model.classes and not has_scores and not of_caret:
+        asked = 'predict(model, people, type = "class")'
+    elif kind == "ranger" and not of_caret:
+        asked = "predict(model, people)$predictions"
+    answers = asked if has_scores else f"data.frame(prediction = {asked})"
+    return (
+        "a witness shows that the file is read right; in R, then `witness: answers.csv` under `build`:",
+        f"  model <- readRDS({_in_r(file)}); people <- read.csv({_in_r(table)}, stringsAsFactors = TRUE)",
+        f"  answers <- {answers}",
+        '  write.csv(cbind(people, answers), "answers.csv", row.names = FALSE)',
+    )
+
+
+def _in_r(text: str) -> str:
+    """A text as R writes it."""
+    return json.dumps(text)

@@ -213,7 +213,7 @@ def _row_numbers(names: RObject | None, place: Place) -> list[int]:
     numbers = place.numbers(names, "row.names")
     if len(numbers) == 2 and math.isnan(numbers[0]) and abs(numbers[1]) <= MAX_NODES:
         return list(range(1, int(abs(numbers[1])) + 1))
-    return place.whole(names, "row.names").tolist()
+    return [int(number) for number in place.whole(names, "row.names")]
 
 
 class _Splits:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from command_line import leafgate
 from installed_readers import read_foreign
 from leafgate import ReleaseError
 from r_files import FOLDER, Compared, compared, files, model_in, table_in
@@ -76,3 +77,24 @@ def test_new_random_models_answer_as_the_r_that_is_installed(tmp_path: Path) -> 
         found[path.name] = compared(model, table_in(path.with_suffix(".csv").read_bytes()))
     assert len(found) == 29
     assert {name: each for name, each in found.items() if each.labels or each.apart > 1e-9} == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("held-rpart.rds", "answers <- predict(model, people)"),
+        ("held-inbag.rds", "answers <- data.frame(prediction = predict(model, people)$predictions)"),
+        ("held-proximity.rds", 'answers <- predict(model, people, type = "prob")'),
+    ],
+)
+def test_three_lines_of_r_write_the_witness(name: str, asked: str, tmp_path: Path) -> None:
+    (tmp_path / "model.rds").write_bytes(files()[name])
+    (tmp_path / "held.csv").write_bytes(files()["held.csv"])
+    policy = tmp_path / "policy.yaml"
+    ended = leafgate(
+        "init", tmp_path / "held.csv", "--class", "target", "--model", tmp_path / "model.rds", "--out", policy
+    )
+    assert ended.code == 0
+    lines = [line for line in ended.err.splitlines() if line.startswith("  ")]
+    assert lines[0].endswith('<- readRDS("model.rds"); people <- read.csv("held.csv", stringsAsFactors = TRUE)')
+    assert lines[1:] == [f"  {asked}", '  write.csv(cbind(people, answers), "answers.csv", row.names = FALSE)']

@@ -82,7 +82,9 @@ def _disclosures(
     ]
     if variables:
         yield FileDisclosure(
-            "variables", "medium", f"{VARIABLES.format(variables=len(variables))} ({_listed(variables)})"
+            "variables",
+            "medium",
+            f"{VARIABLES.format(variables=len(variables))} ({_listed(list(dict.fromkeys(variables)))})",
         )
 
 
