@@ -25,7 +25,7 @@ from leafgate.readers import (
     ModelIR,
     UnreadTracker,
 )
-from leafgate_plugins.r.forests import number_of_rows
+from leafgate_plugins.r.forests import KNOWN_OF_RANGER, number_of_rows
 from leafgate_plugins.r.serialisation import NUMBERS, PAIRS, Kind, RObject, contained
 from leafgate_plugins.r.vectors import (
     Place,
@@ -62,6 +62,17 @@ MODEL_PARTS: Mapping[str, frozenset[str]] = {
 }
 """The parts of each class's objects that the model consists of."""
 
+MODEL_WORDS = """
+var n wt dev yval complexity ncompete nsurrogate yval2
+ndbigtree nodestatus bestvar treemap leftDaughter rightDaughter nodepred xbestsplit pid cutoff ncat maxcat nrnodes ntree
+nclass xlevels
+"""
+WITHIN_MODEL = frozenset(MODEL_WORDS.split()) | KNOWN_OF_RANGER
+"""What these parts consist of; others are visited."""
+
+NODE_NUMBERS = ("num.samples.nodes", "node.predictions", "split.stats")
+"""Parts of a forest of ranger, by which it counts rows on nodes."""
+
 STATISTIC_WORDS = """
     cptable parms control functions numresp variable.importance xlevels ylevels call
     num.trees num.independent.variables mtry min.node.size prediction.error confusion.matrix splitrule treetype
@@ -90,9 +101,10 @@ def contents_of(whole: RObject, kind: str, model: ModelIR, place: Place) -> dict
     found.visit(whole)
     tracker = found.tracker
     names = {*model.features, *(each for texts in model.category_lists for each in texts.values), *model.classes}
-    tracker.check_texts("texts in calls and settings", found.texts, names)
+    texts = {text for text in found.texts if any(map(str.isalnum, text))}  # and no operators
+    tracker.check_texts("texts in calls and settings", texts, names)
     return {
-        "discloses": (*_of_model(kind, model), *found.disclosures(), *tracker.disclosures()),
+        "discloses": (*_of_model(fit, kind, model), *found.disclosures(), *tracker.disclosures()),
         "category_lists": (*model.category_lists, *_thresholds(fit, kind, place)),
         "texts": tracker.texts,
         "held": tuple(found.held),
@@ -116,8 +128,10 @@ def _small(model: ModelIR) -> int:
     return 200 + 10 * n_features + n_classes**2 + n_features * (n_classes + 4) + len(model.trees) * (n_classes + 2)
 
 
-def _of_model(kind: str, model: ModelIR) -> Iterator[FileDisclosure]:
+def _of_model(fit: RObject, kind: str, model: ModelIR) -> Iterator[FileDisclosure]:
     """What the model itself discloses."""
+    if any(fit.get("forest", name) is not None for name in NODE_NUMBERS):
+        yield SIZES_DISCLOSURE
     if kind == "rpart":
         yield COUNTS_DISCLOSURE if model.classes else SIZES_DISCLOSURE
         yield from (IMPURITY, GAINS)
@@ -200,7 +214,11 @@ class _Inventory:
         """Record one object; returns what is to be visited in it."""
         thing = here.thing
         if thing is self.fit:
-            return [each for each in self._parts(here) if each.path[-1:] and not self._is_model(each)]
+            parts = [each for each in self._parts(here) if each.path]
+            own = [each for each in parts if self._is_model(each)]
+            within = [each.at(name, part) for each in own for name, part in contained(each.thing)]
+            unknown = [each for each in within if each.path[-1] not in WITHIN_MODEL | FORMS | {"dimnames"}]
+            return [*(each for each in parts if not self._is_model(each)), *unknown]
         if is_frame(thing) and not here.code:
             return self._table(here)
         if thing.kind in NUMBERS or thing.kind in {Kind.TEXTS, Kind.ALTREP}:
@@ -209,7 +227,7 @@ class _Inventory:
         if thing.kind == Kind.ENVIRONMENT:
             inner = _Visit(thing, here.path, variable=True)
             return [inner.at(name, each) for name, each in contained(thing)]
-        if thing.kind in PAIRS:
+        if thing.kind in PAIRS and not here.code:
             self._keep_texts(thing)
         code = here.code or thing.kind in {Kind.CLOSURE, Kind.BYTE_CODE}
         return [_Visit(each.thing, each.path, each.variable, code) for each in self._parts(here)]
@@ -232,7 +250,7 @@ class _Inventory:
         size, texts = _content(thing)
         if size > self.small or (size == self.rows and size > FEW):
             return False
-        self.texts |= texts
+        self.texts |= texts if name != "modelInfo" else set()  # which is caret's own description
         return True
 
     def _keep_texts(self, pairs: RObject) -> None:
@@ -261,6 +279,8 @@ class _Inventory:
     def _vector(self, here: _Visit) -> None:
         """Record a vector or a matrix that is part of no table."""
         thing, size = here.thing, _length(here.thing)
+        if here.code and size <= FEW:
+            return
         if here.path[-1:] in {("names",), ("row.names",), ("dimnames",)} and _are_positions(thing):
             return
         shape = shape_of(thing)

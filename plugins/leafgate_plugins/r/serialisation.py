@@ -134,6 +134,9 @@ FIXED = {
 }
 """Objects that an item is by its type alone."""
 
+INDICES = frozenset({"expressionsIndex", "srcrefsIndex"})
+"""Constants of byte code that say from which expression each instruction was made."""
+
 REFERENCE, NAMESPACE, PACKAGE, PERSISTENT = 255, 249, 248, 247
 CODE_DEFINED, CODE_REFERENCE, CALL_WITH_ATTRIBUTES, LIST_WITH_ATTRIBUTES = 244, 243, 240, 239
 """Parts of byte code: an expression that is referred to, such a reference, and expressions with attributes."""
@@ -380,7 +383,9 @@ class _Stream:
         yield self.item()
         for _ in range(self.length(4)):
             code = self.integer()
-            found.value.append((yield self.byte_code() if code == Kind.BYTE_CODE else self.expression(code)))
+            constant = yield self.byte_code() if code == Kind.BYTE_CODE else self.expression(code)
+            if not INDICES & {*constant.classes}:
+                found.value.append(constant)
         return found
 
     def expression(self, code: int) -> Step:
