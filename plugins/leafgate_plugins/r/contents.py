@@ -55,6 +55,9 @@ MAX_COLUMNS = 1_000
 FEW = 50
 """Values of a constant in a function that is no data."""
 
+FEW_CONSTANTS = 20
+"""Numbers of calls and other short vectors, all together, that are settings."""
+
 MODEL_PARTS: Mapping[str, frozenset[str]] = {
     "rpart": frozenset({"frame", "splits", "csplit", "ordered", "method"}),
     "ranger": frozenset({"forest", "treetype"}),
@@ -83,6 +86,12 @@ STATISTIC_WORDS = """
     resample resampledCM ptype
 """
 STATISTICS = frozenset(STATISTIC_WORDS.split())
+FIGURE_WORDS = """
+cptable parms variable.importance xlevels ylevels confusion.matrix err.rate confusion importance importanceSD mse rsq
+xNames obsLevels results resample resampledCM levels coefnames modelInfo contrasts
+"""
+FIGURES = frozenset(FIGURE_WORDS.split())
+"""Those of them that have numbers for each feature, class or tree; others have a few."""
 """Parts with settings and figures of all people together, by their names, where they are small."""
 
 
@@ -101,6 +110,8 @@ def contents_of(whole: RObject, kind: str, model: ModelIR, place: Place) -> dict
     found.visit(whole)
     tracker = found.tracker
     names = {*model.features, *(each for texts in model.category_lists for each in texts.values), *model.classes}
+    if found.short > FEW_CONSTANTS:
+        tracker.add("many short vectors", found.short)
     texts = {text for text in found.texts if any(map(str.isalnum, text))}  # and no operators
     tracker.check_texts("texts in calls and settings", texts, names)
     return {
@@ -185,6 +196,7 @@ class _Inventory:
     texts: set[str] = field(default_factory=set)
     tracker: UnreadTracker = field(default_factory=UnreadTracker)
     cells: int = 0
+    short: int = 0
     per_row: int = 0
     tables: list[int] = field(default_factory=list)
     variables: list[int] = field(default_factory=list)
@@ -229,6 +241,8 @@ class _Inventory:
             return [inner.at(name, each) for name, each in contained(thing)]
         if thing.kind in PAIRS and not here.code:
             self._keep_texts(thing)
+        if "terms" in thing.classes:
+            return [each for each in self._parts(here) if not self._is_of_terms(each)]
         code = here.code or thing.kind in {Kind.CLOSURE, Kind.BYTE_CODE}
         return [_Visit(each.thing, each.path, each.variable, code) for each in self._parts(here)]
 
@@ -247,11 +261,20 @@ class _Inventory:
         name, thing = part.path[-1] if part.path else "", part.thing
         if name not in STATISTICS or thing.kind in {Kind.CALL, Kind.ENVIRONMENT}:
             return False
-        size, texts = _content(thing)
-        if size > self.small or (size == self.rows and size > FEW):
+        size, largest, texts = _content(thing)
+        if size > (self.small if name in FIGURES else FEW) or (largest == self.rows and largest > FEW):
             return False
         self.texts |= texts if name != "modelInfo" else set()  # which is caret's own description
         return True
+
+    def _is_of_terms(self, part: _Visit) -> bool:
+        """Is it what R says of a formula's columns: their names and classes, and which of them each term has?"""
+        name, thing = part.path[-1], part.thing
+        if name in TEXTS_OF_TERMS and thing.kind == Kind.TEXTS:
+            self.texts |= {each for each in thing.value if each}
+            return True
+        small = thing.kind in {Kind.INTEGER, Kind.DOUBLE} and bool(np.isin(thing.value, range(10)).all())
+        return name in NUMBERS_OF_TERMS and small
 
     def _keep_texts(self, pairs: RObject) -> None:
         for tag, each in pairs.value:
@@ -299,6 +322,8 @@ class _Inventory:
                 self.tracker.add_text("texts", *filter(None, thing.value))
         elif size > FEW:
             self.tracker.add("vectors", size)
+        else:
+            self.short += size
 
     def _hold_all(self, here: _Visit, shape: tuple[int, ...]) -> None:
         """Record a vector with a value for each row, or the columns of such a matrix."""
@@ -320,6 +345,10 @@ class _Inventory:
         elif table or _length(thing) >= MANY_NUMBERS:
             self.tracker.add("vectors that were not compared with the table", MANY_NUMBERS)
 
+
+TEXTS_OF_TERMS = frozenset({"term.labels", "dataClasses"})
+NUMBERS_OF_TERMS = frozenset({"factors", "order", "intercept", "response"})
+"""Attributes of terms."""
 
 FORMS = frozenset({"class", "levels", "dim", "tzone", "row.names", "names"})
 """Attributes that say what an object is: levels are those of its cells, and names of a list are in paths."""
@@ -359,9 +388,9 @@ def _date(days: float) -> str | None:
     return str(datetime.date(1970, 1, 1) + datetime.timedelta(days=int(days)))
 
 
-def _content(thing: RObject) -> tuple[int, set[str]]:
-    """How many numbers are in an object, and its texts, short constants of functions left out."""
-    size, texts, seen, waiting = 0, set[str](), set[int](), [(thing, False)]
+def _content(thing: RObject) -> tuple[int, int, set[str]]:
+    """How many values are in an object, in its largest vector, and its texts, short constants of functions left out."""
+    size, largest, texts, seen, waiting = 0, 0, set[str](), set[int](), [(thing, False)]
     while waiting:
         here, code = waiting.pop()
         if id(here) in seen:
@@ -370,11 +399,12 @@ def _content(thing: RObject) -> tuple[int, set[str]]:
         code = code or here.kind in {Kind.CLOSURE, Kind.BYTE_CODE}
         if here.kind in NUMBERS or here.kind == Kind.TEXTS:
             size += 0 if code and len(here.value) <= FEW else len(here.value)
+            largest = max(largest, len(here.value))
             texts |= {each for each in here.value if each} if here.kind == Kind.TEXTS and not code else set()
         elif here.kind in {Kind.ENVIRONMENT, Kind.ALTREP} and not isinstance(here.value, str):
             size += MANY_NUMBERS**2
         waiting += [(each, code) for _, each in contained(here)]
-    return size, texts
+    return size, largest, texts
 
 
 DISCLOSURES = (

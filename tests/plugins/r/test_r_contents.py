@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from command_line import leafgate
+from installed_readers import read_foreign
+from leafgate import ReleaseError
 from r_files import FOLDER, files, model_in, table_in
 
 POLICY = """
@@ -119,3 +123,24 @@ def test_scrubbing_leaves_nothing_of_the_table(name: str, tmp_path: Path) -> Non
     (tmp_path / "policy.yaml").write_text(POLICY.replace("model.rds", "new.json").replace("counts", "labels"))
     document = leafgate("audit", tmp_path / "policy.yaml", "--json").document
     assert document["verdict"] == "pass"
+
+
+def disclosed(path: Path) -> list[tuple[str, str, str]] | None:
+    """What the file discloses that is not of the algorithm; None where it is refused."""
+    try:
+        model = read_foreign(path.read_bytes(), path.name)
+    except ReleaseError:
+        return None
+    return sorted((item.kind, item.severity, item.says) for item in model.discloses if item.severity != "low")
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+def test_content_that_nobody_needs_is_disclosed_wherever_it_is(tmp_path: Path) -> None:
+    made = subprocess.run(["Rscript", str(FOLDER / "plant_content.R"), str(tmp_path)], capture_output=True)
+    if made.returncode and b"there is no package called" in made.stderr:
+        pytest.skip("a package of R is not installed")
+    plain = {path.stem: disclosed(path) for path in tmp_path.glob("*.rds") if path.name.count(".") == 1}
+    planted = {path.stem: disclosed(path) for path in tmp_path.glob("*.*.*.rds")}
+    assert len(plain) == 3
+    assert [name for name, found in planted.items() if found == plain[name.partition(".")[0]]] == []
