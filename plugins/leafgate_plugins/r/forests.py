@@ -49,8 +49,6 @@ def read_ranger(fit: RObject, place: Place) -> ModelIR:
     """The forest of an object of class `ranger`; what else it holds is for others to disclose."""
     forest = _forest_of_ranger(fit, place)
     kind = place.one_text(forest.get("treetype"), "forest$treetype")
-    if kind not in KINDS_OF_RANGER:
-        raise place.refuse("is a ranger forest of another type than classification, probability and regression")
     names = place.texts(forest.get("independent.variable.names"), "forest$independent.variable.names")
     features = Features(names, _levels_of_ranger(forest, names, place), unseen=True)
     classes, order = ([], np.zeros(0)) if kind == "Regression" else _classes_of(forest, place)
@@ -82,6 +80,8 @@ def _forest_of_ranger(fit: RObject, place: Place) -> RObject:
     forest = fit.get("forest")
     if is_null(forest) or forest is None:
         raise place.refuse("is a ranger model without its forest", "fit it with `write.forest = TRUE`")
+    if place.one_text(forest.get("treetype"), "forest$treetype") not in KINDS_OF_RANGER:
+        raise place.refuse("is a ranger forest of another type than classification, probability and regression")
     if unknown := set(forest.elements) - KNOWN_OF_RANGER:
         raise place.refuse(f"is a ranger forest of another version, with {len(unknown)} part(s) that are not known")
     if not is_null(forest.get("dependent.varID")):
@@ -208,10 +208,10 @@ def read_forest(fit: RObject, place: Place) -> ModelIR:
     """The forest of an object of class `randomForest`; what else it holds is for others to disclose."""
     forest = fit.get("forest")
     kind = place.one_text(fit.get("type"), "type")
-    if is_null(forest) or forest is None:
-        raise place.refuse("is a random forest without its trees", "fit it with `keep.forest = TRUE`")
     if kind not in {"classification", "regression"}:
         raise place.refuse("is a random forest of another type than classification and regression")
+    if is_null(forest) or forest is None:
+        raise place.refuse("is a random forest without its trees", "fit it with `keep.forest = TRUE`")
     if not is_null(fit.get("coefs")):
         raise place.refuse("is a random forest that corrects its bias (`corr.bias = TRUE`), which is not read")
     features = _features_of(fit, place)
