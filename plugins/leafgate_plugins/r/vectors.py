@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -137,8 +136,3 @@ def is_frame(thing: RObject) -> bool:
 
 def is_null(thing: RObject | None) -> bool:
     return thing is None or thing.kind == Kind.NULL
-
-
-def named(names: Sequence[str], numbers: Sequence[float]) -> dict[str, float]:
-    """Numbers by name."""
-    return dict(zip(names, numbers, strict=False))
