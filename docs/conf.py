@@ -21,7 +21,7 @@ myst_heading_anchors = 4
 """Headings down to this level are link targets, named as GitHub names them."""
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
-nb_execution_timeout = 300
+nb_execution_timeout = 900
 """Seconds that one cell of a notebook may take."""
 nb_merge_streams = True
 

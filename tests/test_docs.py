@@ -14,13 +14,14 @@ import pytest
 
 from cases import more
 from leafgate import algorithms
-from leafgate.api import AttackModel, AuditCheck, DataSource, Metric, PersonMetric, TreeBuilder
-from leafgate.api.registry import Plugin, use_of
-from leafgate.app import Plugins, load_plugins, parse_yaml
+from leafgate.api import AttackModel, DataSource, Metric, PersonMetric, TreeBuilder
+from leafgate.api.registry import Plugin, Plugins, use_of
+from leafgate.app import load_plugins
 from leafgate.cli.app import COMMANDS, GROUPS
 from leafgate.commands.convert import neutral
 from leafgate.console.describe import describe, explanation, kind_of, plugins_document, policy_example, summary_of
 from leafgate.io import release_codec, tree_reader
+from leafgate.io.yaml import parse_yaml
 from leafgate.kernel.components import Component
 from leafgate.policy.load import policy_of
 from replay import replayed, without_skops_digests
@@ -178,7 +179,7 @@ def test_exported_names_are_those_of_the_module_and_their_homes() -> None:
     names = exported_names("leafgate.api")
     assert names["Metric"] == "leafgate.kernel.metrics"
     assert exported_names("leafgate.readers")["TreeIR"] == "leafgate.ir.model"
-    assert exported_names("leafgate.testing")["check_reader"] == "leafgate.testing"
+    assert exported_names("leafgate.testing")["reader_conformance"] == "leafgate.testing"
     assert "route" in exported_names("leafgate.algorithms.routing")
 
 
@@ -225,7 +226,7 @@ def test_a_member_of_a_class_that_the_plugin_page_names_exists() -> None:
     rows = MEMBERS.findall(section)
     names = {name for row in rows for name in re.findall(r"`(\w+)", row)}
     assert {"unit", "examples", "public_in", "wants_test"} <= names
-    members = {name for kind in (AttackModel, AuditCheck, Metric, PersonMetric, TreeBuilder) for name in dir(kind)}
+    members = {name for kind in (AttackModel, Metric, PersonMetric, TreeBuilder) for name in dir(kind)}
     assert names <= members
 
 
@@ -247,7 +248,7 @@ def test_pages_and_sections_that_the_code_names_exist() -> None:
     assert len(named) > 20
     assert [(str(path), page) for path, page, _ in named if page not in TEXTS] == []
     sections = [(page, section) for _, page, section in named if section]
-    assert len(sections) > 3
+    assert len(sections) > 1
     assert [pair for pair in sections if not re.search(rf"^#+ {pair[1]}$", TEXTS[pair[0]], re.MULTILINE)] == []
 
 

@@ -20,8 +20,8 @@ import pytest
 from command_line import leafgate
 from data_files import DATA
 from engine_files import NEEDS_SPARK
-from leafgate.app import parse_yaml
 from leafgate.io.tables.csv import read_csv
+from leafgate.io.yaml import parse_yaml
 from leafgate.kernel.policy import CsvOptions
 from public_tables import FILES
 

@@ -10,11 +10,9 @@ A plugin keeps its classes and their mathematics in one file and still imports i
 
 from __future__ import annotations
 
-import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -150,49 +148,3 @@ def require_installed(module: str, user: str, called: str, extra: str) -> None:
     if find_spec(module) is None:
         remedy = f"install it: {install_command(extra)}"
         raise InconclusiveError(f"{user} needs {called}, which is not installed", remedy=remedy)
-
-
-def optional_module(module: str, called: str, extra: str, *, folder_variable: str = "") -> Any:
-    """Import a module of a library that is an optional extra, and undo what that does to the process.
-
-    Args:
-        module: its full name.
-        called: what users call the library.
-        extra: the extra of leafgate that installs it; its log is reduced to errors.
-        folder_variable: the environment variable of the folder that the library writes to, a temporary one meanwhile.
-
-    Raises:
-        InconclusiveError: it is not installed.
-    """
-    from leafgate.errors import InconclusiveError
-
-    if module in sys.modules:
-        return sys.modules[module]
-    try:
-        with _process_restored(extra, folder_variable):
-            return import_module(module)
-    except ImportError:
-        remedy = f"install it: {install_command(extra)}"
-        raise InconclusiveError(f"{called} is not installed", remedy=remedy) from None
-
-
-@contextmanager
-def _process_restored(package: str, folder_variable: str) -> Iterator[None]:
-    """Restore the environment and the log afterwards; the variable names a temporary folder meanwhile."""
-    import logging
-    from tempfile import TemporaryDirectory
-
-    root = logging.getLogger()
-    level, handlers, environment = root.level, list(root.handlers), dict(os.environ)
-    with TemporaryDirectory() as private:
-        if folder_variable:
-            os.environ.setdefault(folder_variable, private)
-        try:
-            yield
-        finally:
-            for name in os.environ.keys() - environment.keys():
-                del os.environ[name]
-            os.environ.update(environment)
-            root.setLevel(level)
-            root.handlers[:] = handlers
-            logging.getLogger(package).setLevel(logging.ERROR)

@@ -12,50 +12,24 @@ from leafgate.lazy_loading import lazy_exports
 if TYPE_CHECKING:
     from leafgate.bounded.json import parse_bounded_json as parse_bounded_json
     from leafgate.bounded.objects import ObjectView as ObjectView
-    from leafgate.bounded.objects import as_tuple as as_tuple
-    from leafgate.bounded.objects import printable_name as printable_name
     from leafgate.bounded.objects import view_object as view_object
     from leafgate.bounded.xml import parse_bounded_xml as parse_bounded_xml
-    from leafgate.bounded.zip import ZipParts as ZipParts
     from leafgate.bounded.zip import parse_bounded_zip as parse_bounded_zip
-    from leafgate.bounded.zip import stray_bytes as stray_bytes
-    from leafgate.folders import FOLDER_HEAD as FOLDER_HEAD
-    from leafgate.io.json import KEY as KEY
-    from leafgate.io.json import are_numbers as are_numbers
-    from leafgate.io.json import are_texts as are_texts
     from leafgate.io.json import is_number as is_number
-    from leafgate.io.json import list_at as list_at
     from leafgate.io.json import object_at as object_at
     from leafgate.io.json import parse_number as parse_number
-    from leafgate.io.json import refuse_unknown as refuse_unknown
-    from leafgate.io.json import unknown_key as unknown_key
-    from leafgate.ir.arrays import BitSets as BitSets
-    from leafgate.ir.arrays import CategoryBudget as CategoryBudget
     from leafgate.ir.arrays import TreeIRBuilder as TreeIRBuilder
-    from leafgate.ir.arrays import floats_at as floats_at
-    from leafgate.ir.arrays import integers_at as integers_at
-    from leafgate.ir.arrays import reachable_nodes as reachable_nodes
     from leafgate.ir.arrays import refuse_many_categories as refuse_many_categories
-    from leafgate.ir.content import HeldVector as HeldVector
-    from leafgate.ir.features import LOOKUP_ROUNDING as LOOKUP_ROUNDING
-    from leafgate.ir.features import SINGLE_PRECISION as SINGLE_PRECISION
     from leafgate.ir.features import ArithmeticStep as ArithmeticStep
     from leafgate.ir.features import CategoryCodes as CategoryCodes
-    from leafgate.ir.features import LookupPrecision as LookupPrecision
     from leafgate.ir.features import MissingIndicator as MissingIndicator
     from leafgate.ir.features import Numeric as Numeric
     from leafgate.ir.features import OneHot as OneHot
     from leafgate.ir.features import Operation as Operation
     from leafgate.ir.features import Origin as Origin
     from leafgate.ir.features import Unresolved as Unresolved
-    from leafgate.ir.features import after_steps as after_steps
-    from leafgate.ir.features import distinct_names as distinct_names
-    from leafgate.ir.features import number_codes as number_codes
-    from leafgate.ir.features import with_zero_missing as with_zero_missing
     from leafgate.ir.model import COUNTS_DISCLOSURE as COUNTS_DISCLOSURE
     from leafgate.ir.model import LEAF as LEAF
-    from leafgate.ir.model import LEARNER_SETTINGS as LEARNER_SETTINGS
-    from leafgate.ir.model import LISTED_SETTINGS as LISTED_SETTINGS
     from leafgate.ir.model import NUMBERS_DISCLOSURE as NUMBERS_DISCLOSURE
     from leafgate.ir.model import RATIOS_DISCLOSURE as RATIOS_DISCLOSURE
     from leafgate.ir.model import SCORES_DISCLOSURE as SCORES_DISCLOSURE
@@ -66,12 +40,10 @@ if TYPE_CHECKING:
     from leafgate.ir.model import ModelIR as ModelIR
     from leafgate.ir.model import TreeIR as TreeIR
     from leafgate.ir.model import boosted_model as boosted_model
-    from leafgate.ir.model import topological_order as topological_order
     from leafgate.ir.model_readers import ModelReader as ModelReader
     from leafgate.ir.model_readers import ReaderTexts as ReaderTexts
     from leafgate.ir.model_readers import Vocabulary as Vocabulary
     from leafgate.ir.node_numbers import NO_SAMPLING as NO_SAMPLING
-    from leafgate.ir.node_numbers import Hessians as Hessians
     from leafgate.ir.node_numbers import NodeNumbers as NodeNumbers
     from leafgate.ir.node_numbers import NumberKind as NumberKind
     from leafgate.ir.node_numbers import Sampling as Sampling
@@ -81,13 +53,5 @@ if TYPE_CHECKING:
     from leafgate.ir.unread import ContentKind as ContentKind
     from leafgate.ir.unread import UnreadTracker as UnreadTracker
     from leafgate.ir.unread import content_size as content_size
-    from leafgate.ir.unread import has_known_words as has_known_words
-    from leafgate.ir.unread import number_array as number_array
-    from leafgate.ir.unread import text_size as text_size
-    from leafgate.ir.validate import MAX_FEATURES as MAX_FEATURES
-    from leafgate.models.exposure.categories import drop_unused_categories as drop_unused_categories
-    from leafgate.models.lowering.encoding import IDLE_CATEGORY as IDLE_CATEGORY
-    from leafgate.models.lowering.tests import Split as Split
-    from leafgate.models.lowering.tests import invert_threshold as invert_threshold
 
 __getattr__, __dir__ = lazy_exports(__name__)

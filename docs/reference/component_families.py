@@ -166,7 +166,7 @@ ATTACK_PAGE = Page(
             about="These infer who is in the table. [Limit membership "
             "inference](../how-to/limits.md#limit-membership-inference) helps you choose; "
             "[Membership](../explanation/membership.md) explains them.",
-            members=("loss_threshold", "lira", "rmia", "quantile", "worst_case", "leaf_exclusion", "art", "sacroml"),
+            members=("loss_threshold", "lira", "rmia", "quantile", "worst_case", "leaf_exclusion"),
         ),
         Family(
             title="Attribute inference",
@@ -179,8 +179,6 @@ ATTACK_PAGE = Page(
                 "lomia",
                 "fredrikson",
                 "leaf_constraints",
-                "art_attribute",
-                "sacroml_attribute",
             ),
         ),
         Family(

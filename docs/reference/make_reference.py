@@ -25,8 +25,7 @@ from component_pages import OWN, component_page
 from leafgate.api.registry import Plugins, load_plugins
 from leafgate.app import readable
 from leafgate.cli.app import app_for
-from leafgate.commands.attest.predicate import PREDICATE_TYPE, AuditPredicate
-from leafgate.commands.attest.statements import ALL_PASSED, PASSED_OR_WAIVED, PROPERTY, SVR, TEST_RESULT
+from leafgate.commands.attest.statement import PREDICATE_TYPE, AuditPredicate
 from leafgate.commands.scaffold.json_schema import policy_schema
 from leafgate.console.describe import (
     format_notes,
@@ -36,6 +35,7 @@ from leafgate.console.describe import (
 )
 from leafgate.disclosure import schema as report_schema
 from leafgate.errors import ExitCode
+from leafgate.io import evidence as evidence_schema
 from leafgate.kernel.components import Component
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.schema import Role
@@ -105,24 +105,20 @@ FORMATS_OF_REPORTS = """## Report formats
 `--to NAME` of `leafgate audit` and `leafgate report` writes these; [plugins](plugin-kinds.md#a-report-format) can add
 formats.
 """
-STATEMENTS = f"""# Statements about a report
+STATEMENTS = f"""# The statement about a report
 
-`leafgate attest` writes signed statements about a public report into `statements.intoto.jsonl`, and `leafgate verify`
-verifies them ([how to](../how-to/attest.md)). Each line is a [DSSE](https://github.com/secure-systems-lab/dsse)
-envelope with `payload`, `payloadType` and `signatures`. The payload, in base64, is an in-toto Statement v1 with one of
-these types, in this order:
+`leafgate attest` writes a signed statement about a public report into `statements.intoto.jsonl`, and `leafgate verify`
+verifies it ([how to](../how-to/attest.md)). The file is one line: a
+[DSSE](https://github.com/secure-systems-lab/dsse) envelope with `payload`, `payloadType` and `signatures`. The payload,
+in base64, is an in-toto Statement v1 of the type `{PREDICATE_TYPE}`.
 
-- `{PREDICATE_TYPE}` (`audit`): described below.
-- `{TEST_RESULT}` (`test-result`): the criteria as tests, the policy and its waivers as configuration.
-- `{SVR}` (`svr`): of a pass, `{ALL_PASSED}` or `{PASSED_OR_WAIVED}`, and `{PROPERTY}ID` of each criterion that passed.
-
-Envelopes and payloads are JSON with sorted keys and without spaces. The subjects are the release (`release.json`) and
-the model's file, with their SHA-256; where digests are kept back, the subject is the policy.
+Envelope and payload are JSON with sorted keys and without spaces. The subjects are, with their SHA-256, the policy, the
+release (`release.json`), the model's file, the report, and `statements.files.json`; where digests are kept back, those
+of release, file and report are left out.
 
 The predicate has version 0: it may change in a minor version, and its type then gets another number. Every key is
 taken from the [report](report.md) or follows from it; types are as there. A key with a question mark may be left out,
-as digests are where they are kept back; other keys are refused. `metric`, `comparator`, `threshold`, `passed` and
-`sampleSize` are names of the predicate eval-result that is proposed for in-toto.
+as digests are where they are kept back; other keys are refused.
 
 {GENERATED}
 """
@@ -137,7 +133,7 @@ readers.
 {GENERATED}
 """
 MASKED: frozenset[type[BaseModel]] = frozenset(
-    {report_schema.FewerThan, report_schema.MoreThan, report_schema.FromTo, report_schema.Nowhere}
+    {evidence_schema.FewerThan, evidence_schema.MoreThan, evidence_schema.FromTo, report_schema.Nowhere}
 )
 """Models of the report document that have no section of their own."""
 SEVERAL_COMMANDS = 3
@@ -156,7 +152,6 @@ EXIT_CODE_NOTES = """Publish a release only if its audit ends with 0. Other comm
 - `leafgate report` ends with the code of the stored verdict, with its waivers judged again.
 - `leafgate sweep` ends with 0 if [some release passes](../how-to/limits.md#sweep-an-option), and `leafgate repair` if
   [the new model passes](../how-to/remedies.md#repair-a-model).
-- `leafgate sheet` and `leafgate map` end with 0 if they wrote their output, whatever the verdict.
 - `leafgate diff` has [its own table](../how-to/diff.md).
 
 An audit or a sweep locks the folder of `--out`: another run with that folder ends with 2 and changes nothing. Windows

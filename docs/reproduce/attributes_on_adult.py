@@ -4,8 +4,8 @@
 
 DIR holds the folders `adult`, `default_credit_card_clients` and `nursery`. A model is fitted on some people, saved as a
 skops file, and attacked by a policy beside as many people whom it has never seen. With --peers ART and SACRO-ML attack
-the same file and people: "leafgate[sacroml,art]" must be installed. What is in docs/results/attributes.csv already is
-not run again; the measured part of the page is written anew.
+the same file and people; the page lists what must be installed. What is in docs/results/attributes.csv already is not
+run again; the measured part of the page is written anew.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 
 from attributes_kadet import KADET, audited
 from attributes_setting import DATA, MODELS, OWN, PEERS, PEOPLE, Attacks, Draw, Row, attacked
+from peer_attacks import peers_beside
 from writing import put, read_rows, signed, table, write_csv
 
 DOCS = Path(__file__).resolve().parents[1]
@@ -86,4 +87,5 @@ def _options(words: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    with peers_beside():
+        main()

@@ -31,9 +31,10 @@ from sklearn.tree import DecisionTreeClassifier
 from data_sets import german, lending, nursery
 from leafgate.algorithms.certainty import certain_values
 from leafgate.algorithms.prediction import class_scores
-from leafgate.api import leaves, lenient
+from leafgate.api import leaves
 from leafgate.app import open_session
 from leafgate.commands.scaffold.policy import Files, first_policy
+from leafgate.kernel.findings import lenient
 from leafgate.session.proposals import SecretShares, propose
 from leafgate.session.run import build_release
 from membership_setting import adult, credit

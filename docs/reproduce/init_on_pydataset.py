@@ -32,8 +32,9 @@ import pandas as pd
 from init_page import CLASS_VALUES, DOCS, FOLDS, PAGE, REPETITIONS, ROWS, Row, lines
 from leafgate.algorithms.prediction import predict
 from leafgate.api import NoReleaseError, leaves
-from leafgate.app import ExitCode, open_session, parse_yaml
+from leafgate.app import ExitCode, open_session
 from leafgate.cli import run
+from leafgate.io.yaml import parse_yaml
 from leafgate.session.run import Session, build_release
 from writing import put, read_rows, write_csv
 

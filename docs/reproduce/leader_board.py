@@ -17,6 +17,7 @@ from pathlib import Path
 
 from leader_board_runs import attacked, load_peers
 from leader_board_setting import DATA, MODELS, TABLES, Draw, Row
+from peer_attacks import peers_beside
 from writing import BEGIN, MINUS, count, fixed, put, read_rows, table, write_csv
 
 DOCS = Path(__file__).resolve().parents[1]
@@ -118,4 +119,5 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    with peers_beside():
+        main()

@@ -53,7 +53,7 @@ from leafgate.processes import limited_call
 from leafgate.session.run import Session, build_release, open_session
 from leafgate_plugins.inference.membership.metrics import MembershipAuc, MembershipTpr
 from leafgate_plugins.inference.membership.shadows import ShadowOptions, train_shadows
-from leafgate_plugins.inference.peers import art, sacroml
+from peer_libraries import art, sacroml
 from rebuild import measured
 
 

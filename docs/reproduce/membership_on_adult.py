@@ -5,7 +5,7 @@
 DIR holds the folders `adult` and `default_credit_card_clients`. Of each data set 10,000 people are drawn; a target is a
 model of one half of them, saved as a skops file, and the other half is the control. leafgate attacks the file by a
 policy, in a folder of its own that is removed again. With --peers SACRO-ML and ART attack the same file and candidates:
-"leafgate[sacroml,art]" must be installed. What is in docs/results/membership.csv already is not run again; the measured
+the page lists what must be installed. What is in docs/results/membership.csv already is not run again; the measured
 part of the page is written anew.
 """
 
@@ -19,6 +19,7 @@ from pathlib import Path
 
 from membership_page import lines
 from membership_setting import DATA, DP, MODELS, OWN, PEERS, Attacks, Draw, Row, attacked
+from peer_attacks import peers_beside
 from writing import put, read_rows, write_csv
 
 Case = tuple[str, str, int]
@@ -71,4 +72,5 @@ def _options(words: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    with peers_beside():
+        main()

@@ -35,24 +35,13 @@ from sklearn.tree import DecisionTreeRegressor
 import leafgate
 from data_sets import german
 from leafgate.algorithms.table_matching import MAX_PAIRS, baseline, coded_cells, most_right, true_cells
-from leafgate.api import (
-    Branch,
-    BuildResult,
-    CategoricalSplit,
-    Column,
-    Leaf,
-    Node,
-    NumericSplit,
-    Release,
-    Schema,
-    Table,
-    TrainingRows,
-)
+from leafgate.api import Branch, BuildResult, CategoricalSplit, Column, Leaf, Node, NumericSplit, Release, Schema, Table
 from leafgate.api.registry import load_plugins
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.kernel.belief import TableBelief
 from leafgate.kernel.schema import bin_names
+from leafgate.kernel.training_rows import TrainingRows
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import from_sklearn, read_foreign

@@ -18,13 +18,14 @@ from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from leafgate.algorithms.prediction import class_scores, predicted_classes
 from leafgate.api import Floats, InconclusiveError, Release, ReleaseError, Table, leaves
-from leafgate.app import object_as_file, read_foreign
 from leafgate.commands.convert.scrub import LeafContent, with_leaves
 from leafgate.commands.repair.people import parts_of
 from leafgate.commands.repair.plan import repair_file
 from leafgate.commands.repair.trials import Workbench
 from leafgate.errors import LeafgateError
 from leafgate.io.tables.reader import read_table
+from leafgate.models.reader import read_foreign
+from leafgate.models.writer import object_as_file
 from leafgate.readers import ModelIR
 from leafgate.session.run import Session, open_session
 from leafgate_plugins.kadet.builder import Kadet

@@ -21,9 +21,9 @@ import pandas as pd
 from adult_rows import POLICIES, drawn
 from leafgate import Release, Table
 from leafgate.algorithms.publication import published
-from leafgate.api import AdversaryKnowledge, Column, Level, Schema, make_table
+from leafgate.api import AdversaryKnowledge, Column, Schema, make_table
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.release import Publish
+from leafgate.kernel.release import Level, Publish
 from leafgate.policy.load import document_of, policy_of
 from leafgate.session.run import read_tables
 from leafgate_plugins.baselines.builders import Id3

@@ -1,6 +1,6 @@
 """Membership inference beside SACRO-ML, in one run: python tests/benchmarks/membership.py --root DIR [--write CSV].
 
-DIR holds the folder `adult` with the UCI files; SACRO-ML runs where the extra `sacroml` is installed. Both train
+DIR holds the folder `adult` with the UCI files; SACRO-ML runs where it is installed. Both train
 equally many shadow models of a model of 5,000 people, on halves of the same 10,000 candidates. All attacks of leafgate
 share one set of shadow models; SACRO-ML's LiRA is a single attack. No time is asserted anywhere; seconds are printed.
 """

@@ -22,8 +22,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 from adult_rows import adult, all_different, matrix
 from leafgate import Release, Table
-from leafgate.app import Encoding
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate_plugins.linking.components import Linking
 from leafgate_plugins.sklearn.estimators import from_sklearn

@@ -15,7 +15,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from adult_rows import adult
 from leafgate.algorithms.deconvolution import even_cells, reconstructed
-from leafgate.api import Law, Noise, noise_with
+from leafgate.api import Noise
+from leafgate.kernel.noise import Law, noise_with
 from leafgate_plugins.reconstruction.posterior import bin_posterior
 from timing import Pair, command, markdown, paired, seconds
 

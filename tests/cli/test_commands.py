@@ -25,7 +25,7 @@ POLICIES = Path(__file__).resolve().parents[2] / "policies"
 
 def test_the_help_lists_the_commands_in_the_order_of_the_design() -> None:
     listed = re.findall(r"^  (\S+)  ", leafgate("--help").out.partition("Commands")[2], re.MULTILINE)
-    assert listed == [*app.COMMANDS, *PLUGIN_COMMANDS, *app.GROUPS, "mlflow"]
+    assert listed == [*app.COMMANDS, *PLUGIN_COMMANDS, *app.GROUPS]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -163,8 +163,9 @@ def test_plugins_lists_all_that_is_installed() -> None:
         "markdown",
         "sarif",
         "junit",
-        "manager",
+        "sheet",
         "model_card",
+        "mapping",
     ]
     readers = {offer["use"] for offer in offers if offer["kind"] == "reader"}
     assert readers == {"catboost", "j48", "lightgbm", "mlflow", "neutral", "onnx", "pmml", "rpart", "skops", "xgboost"}

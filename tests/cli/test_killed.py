@@ -7,7 +7,6 @@ import random
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -103,32 +102,3 @@ def test_workers_end_with_a_parent_that_was_killed(
         (tmp_path / "sitecustomize.py").write_text(stay)
         running = start(*command(tmp_path), before=before, path=tmp_path, start_new_session=True)
         assert_nothing_outlives(running, server, WORKERS)
-
-
-SLEEPER = """
-import socket, sys, time
-from typing import Literal
-from leafgate.api import TreeBuilder
-
-class Sleeper(TreeBuilder):
-    use: Literal["sleeper"] = "sleeper"
-    port: int
-
-    def build(self, table, rng):
-        with socket.create_connection(("127.0.0.1", self.port)):
-            time.sleep(600)
-"""
-ASK = """
-import sys
-from leafgate.testing.subprocess_worker import digests_elsewhere
-from sleeper import Sleeper
-digests_elsewhere(Sleeper(port=int(sys.argv[1])), ())
-"""
-
-
-def test_the_conformance_kits_other_process_ends_with_a_parent_that_was_killed(tmp_path: Path) -> None:
-    (tmp_path / "sleeper.py").write_text(SLEEPER)
-    with listening() as server:
-        command = [sys.executable, "-c", ASK, str(server.getsockname()[1])]
-        running = subprocess.Popen(command, cwd=tmp_path, text=True, start_new_session=True)
-        assert_nothing_outlives(running, server, 1)

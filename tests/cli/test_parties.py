@@ -17,7 +17,7 @@ import leafgate_plugins.ppdtc45.party
 from command_line import Ended, leafgate
 from leafgate import DataError, Table
 from leafgate.api import Column, Noise, Schema
-from leafgate.app import parse_json
+from leafgate.io.json import parse_json
 from leafgate_plugins.ppdtc45.party import make_shared_file, pool_files, share_once
 from leafgate_plugins.ppdtc45.shared import SharedFile, SharedRecords, read_shared, share_table
 from leafgate_plugins.ppdtc45.shared import encode_shared as as_bytes

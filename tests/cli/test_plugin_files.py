@@ -115,60 +115,6 @@ def test_a_policy_that_does_not_trust_a_plugin_names_it_and_imports_nothing_of_i
     assert leafgate("validate", survey(tmp_path, {**USES, "plugins": ["leafgate", "acme_untrusted"]})).code == 0
 
 
-CHECKS = """
-from typing import Literal
-from leafgate.api import AttackModel, AuditCheck, CheckFinding, hookimpl
-
-leafgate_api = ">=3,<4"
-
-class Never(AuditCheck):
-    use: Literal["never_fit"] = "never_fit"
-    plain_failure = "nothing is fit"
-
-    def run(self, context):
-        return [CheckFinding(problem="nothing is fit", fails=True)]
-
-class Odd(AttackModel):
-    use: Literal["odd_attack"] = "odd_attack"
-    reads = READS
-
-    def infer(self, release, known):
-        return []
-
-@hookimpl
-def audit_checks():
-    return [Never]
-
-@hookimpl
-def attack_models():
-    return [Odd]
-"""
-
-
-@pytest.mark.parametrize(("reads", "code"), [('{"exact"}', 1), ('{"exakt"}', 3)])
-def test_a_check_of_a_plugin_with_a_mistake_is_no_check_that_passes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reads: str, code: int
-) -> None:
-    name = f"acme_checks_{code}"
-    install(tmp_path, name, CHECKS.replace("READS", reads))
-    monkeypatch.syspath_prepend(tmp_path)
-    ended = leafgate("audit", survey(tmp_path))
-    assert ended.code == code
-    assert ("has, or may have, checks that run in every audit, and is broken" in ended.out) == (code == 3)
-
-
-@pytest.mark.parametrize(("trusted", "code"), [(None, 3), (["leafgate"], 0)])
-def test_a_plugin_that_cannot_be_imported_may_have_had_checks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trusted: list[str] | None, code: int
-) -> None:
-    install(tmp_path, "acme_gone", "import nowhere_to_be_found\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    assert "acme_gone (acme-gone 1.0): BROKEN: ModuleNotFoundError" in leafgate("plugins").out
-    ended = leafgate("audit", survey(tmp_path, {} if trusted is None else {"plugins": trusted}))
-    assert ended.code == code
-    assert ("acme-gone 1.0 has, or may have, checks" in ended.out) == (code == 3)
-
-
 def test_what_a_file_prints_and_raises_reaches_nobody(tmp_path: Path) -> None:
     path = tmp_path / "numpy.py"
     path.write_text("print('age,sex')" + PLUGIN)

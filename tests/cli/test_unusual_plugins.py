@@ -11,23 +11,22 @@ from command_line import leafgate
 from stranger import install
 from survey import survey
 
-CHECK = """
+SPY = """
 from functools import cache, partial
-from leafgate.api import AuditCheck, CheckFinding, hookimpl
+from typing import Literal
+from leafgate.api import AttackModel, hookimpl
 
 leafgate_api = ">=3,<4"
 
-class Veto(AuditCheck):
-    "Refuses everything."
-    use: str = "veto"
-    plain_failure = "it is forbidden"
-    threat_model = formula = source = "x"
+class Spy(AttackModel):
+    "Believes nothing."
+    use: Literal["spy"] = "spy"
 
-    def run(self, context):
-        return [CheckFinding(problem="forbidden", fails=True)]
+    def infer(self, release, known):
+        return []
 
 def offered():
-    return [Veto]
+    return [Spy]
 
 HOOK
 """
@@ -36,16 +35,16 @@ HOOK
 @pytest.mark.parametrize(
     "hook",
     [
-        "@hookimpl\n@cache\ndef audit_checks():\n    return [Veto]",
-        "@cache\n@hookimpl\ndef audit_checks():\n    return [Veto]",
-        "audit_checks = hookimpl(partial(offered))",
+        "@hookimpl\n@cache\ndef attack_models():\n    return [Spy]",
+        "@cache\n@hookimpl\ndef attack_models():\n    return [Spy]",
+        "attack_models = hookimpl(partial(offered))",
     ],
 )
 def test_a_hook_that_nobody_would_call_is_refused(tmp_path: Path, hook: str) -> None:
-    (tmp_path / "veto.py").write_text(CHECK.replace("HOOK", hook), encoding="utf-8")
-    ended = leafgate("audit", survey(tmp_path), "--plugin", tmp_path / "veto.py")
+    (tmp_path / "spy.py").write_text(SPY.replace("HOOK", hook), encoding="utf-8")
+    ended = leafgate("audit", survey(tmp_path), "--plugin", tmp_path / "spy.py")
     assert ended.code == 2
-    assert "audit_checks is no plain function" in ended.err
+    assert "it offers nothing: mark its hooks with `@hookimpl`" in ended.err
 
 
 def test_can_be_broken_is_a_property_or_no_metric(tmp_path: Path) -> None:
@@ -73,7 +72,7 @@ def privacy_metrics():
     )
     ended = leafgate("audit", survey(tmp_path), "--plugin", tmp_path / "late.py")
     assert ended.code == 2
-    assert "Late needs `can_be_broken` to be a property" in ended.err
+    assert "Late: `can_be_broken` must be a property" in ended.err
 
 
 ODD = """
@@ -117,9 +116,10 @@ def test_no_error_and_no_explanation_lets_a_cell_out(tmp_path: Path, body: str, 
 def test_the_text_of_an_error_at_import_is_not_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(tmp_path, "leafgate_failing", 'raise ValueError("could not convert: CELL-Smith")')
     monkeypatch.syspath_prepend(tmp_path)
-    for words in (["plugins"], ["audit", survey(tmp_path)]):
+    trusting = survey(tmp_path, {"plugins": ["leafgate", "leafgate-failing"]})
+    for words in (["plugins"], ["audit", trusting]):
         ended = leafgate(*words)
-        assert "leafgate_failing" in ended.out
+        assert "leafgate_failing" in ended.out + ended.err
         assert "CELL" not in ended.out + ended.err
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from leafgate.app import EVERYONE, interrupts_deferred, write_files
-from leafgate.interruptions import ENDING, interrupt_on_signals
+from leafgate.interruptions import ENDING, interrupt_on_signals, interrupts_deferred
+from leafgate.io.files import EVERYONE, write_files
 
 
 def test_an_interruption_waits_until_the_files_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

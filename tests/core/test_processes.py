@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from leafgate.api import worker_pool
+from leafgate.processes import worker_pool
 from patience import SECONDS
 
 

@@ -5,33 +5,29 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from leafgate import Release, Table
-from leafgate.api import AttackModel, DataSource, Metric
+from kit_scenarios import ON, worked_case
+from leafgate.api import AttackModel, DataSource, Example, Metric
 from leafgate.api.registry import use_of
 from leafgate.app import load_plugins, serialize
 from leafgate.kernel.components import Component
+from leafgate.kernel.release import BuildResult
 from leafgate.processes import limited_call
-from leafgate.testing import Check, Scenario, conformance
-from leafgate.testing.sandbox import canonical_text
-from leafgate.testing.scenarios import SETTINGS
-from leafgate.testing.scenarios.releases import DisclosureLevel
-from leafgate.testing.scenarios.tables import survey
-from leafgate.testing.subjects import MANY, AttackSubject
-from leafgate_plugins.dp_random_trees.options import DpLaplaceTrees
+from leafgate.reports import FORMATS
+from leafgate.testing import Check, conformance, format_conformance
+from leafgate.testing.attacks import AttackSubject
+from leafgate.testing.components import MANY, text_of
 
 pytestmark = pytest.mark.thorough
 
 OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "alpha_k_anonymity": ({"alpha": 0.5}, {"alpha": 0.5, "values": ["flu"]}),
     "attribute_leak": ({"at_most": 0.5}, {"at_most": 0.5, "measure": "ppv"}, {"at_most": 0.5, "measure": "mcc"}),
-    "art_attribute": ({}, {"attack": "white_box"}, {"attack": "lifestyle"}),
     "beta_likeness": ({}, {"form": "enhanced"}),
     "cells_withheld": ({}, {"among": "all"}, {"among": "count"}),
     "conditioning": ({}, {"least": 5.0}),
@@ -65,16 +61,6 @@ OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "random_trees": ({"trees": 3, "depth": 1}, {"trees": 3, "depth": 1, "structure": "random"}),
     "reconstructed_cells": ({}, {"baseline": "domains"}, {"counted": "records"}, {"counted": "proved"}),
     "reidentification_risk": ({}, {"among": "population"}),
-    "art": (
-        {"attack": "rule_based"},
-        {"attack": "black_box", "classifier": "dt", "shadows": {"models": 8}},
-    ),
-    "sacroml": (
-        {"attack": "worst_case", "shadows": {"models": 8}},
-        {"attack": "worst_case", "correct": True, "shadows": {"models": 8}},
-        {"attack": "qmia", "alpha": 0.4, "shadows": {"models": 8}},
-        {"attack": "lira", "open_pickles": True, "shadows": {"models": 8}},
-    ),
     "rmia": ({"shadows": {"models": 8}},),
     "t_closeness": ({}, {"distance": "ordered"}, {"distance": "hierarchical"}),
     "worst_case": (
@@ -88,13 +74,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
 SHAPE = {"sees_a_leak": "it scores the shape of trees, which beside shared numbers is the same whatever the noise"}
 CONTRADICTED = "it learns from auxiliary people, who in the kit contradict what leaves tell of people of the table"
 EXPECTED: dict[tuple[str, int], dict[str, str]] = {
-    ("beta_likeness", 1): {
-        "certainty_is_worst": "by its definition enhanced likeness ends at -ln of the overall share"
-    },
     ("class_disclosure", 0): SHAPE,
-    ("smallest_leaf", 0): SHAPE,
-    ("leave_one_out", 0): {"sees_a_leak": "it trains models of its own, which beside shared numbers have no noise"},
-    ("sacroml", 0): {"catches_a_leak": "sorted scores do not tell whose class is right"},
     ("file_disclosure", 0): {"sees_a_leak": "it scores what a file discloses, and the kit's releases come from none"},
     ("distinguish", 1): {
         "catches_a_leak": "one run needs many made-up people, each counted apart; the kit's counts one"
@@ -103,33 +83,20 @@ EXPECTED: dict[tuple[str, int], dict[str, str]] = {
         "catches_a_leak": "it reads how certain the model is, and not of which class: option `correct` adds that"
     },
     ("likelihood", 0): {"catches_a_leak": CONTRADICTED},
-    ("art_attribute", 0): {"catches_a_leak": CONTRADICTED},
-    ("art_attribute", 2): {"catches_a_leak": "it reads how many people reach a leaf, and not of which class"},
     ("published", 0): {"any_label_order": "the file declares domains in one order, to which a policy must keep"},
 }
 """By name, and by which of its options: checks that fail for a reason."""
 
 SLOW = {"counting", "maxent", "downgrading", "dp_laplace_trees", "dp_random_trees", "mondrian", "tds"}
-"""What takes long: options beyond the first are checked with the slow tests, as is `repeats_elsewhere` of any other."""
-
-LIBRARIES = {"art": "art", "art_attribute": "art", "sacroml": "sacroml", "sacroml_attribute": "sacroml"}
-ABSENT = {use for use, library in LIBRARIES.items() if find_spec(library) is None}
-"""Attacks of libraries that are not installed, and are not checked then."""
+"""What takes long: options beyond the first are checked with the slow tests."""
 
 PLUGINS = load_plugins()
 
 
-def _laplace(table: Table, telling: DisclosureLevel) -> Release:
-    """Noisy trees, the noise hardly any or overwhelming."""
-    builder = DpLaplaceTrees(trees=2, depth=1, scale=0.1 if telling == "much" else 1e6)
-    return builder.build(table, np.random.default_rng(0))
-
-
-ON = {"differential_privacy": (Scenario("trees with noise", lambda telling: survey(), _laplace),)}
-
-
 FOLDER = tempfile.TemporaryDirectory()
-(Path(FOLDER.name) / "release.json").write_bytes(serialize(SETTINGS[0].release(survey(MANY), "much")).content)
+(Path(FOLDER.name) / "release.json").write_bytes(
+    serialize(BuildResult.of(MANY.release(MANY.table("much"), "much"))).content
+)
 OPTIONS["published"] = ({"path": "release.json"},)
 
 
@@ -151,16 +118,23 @@ def every_check() -> list[Any]:
             component = made(kind, **options)
             checks = conformance(component, on=ON.get(use, ()), expected=EXPECTED.get((use, number)))
             for check in checks:
-                later = number and (use in SLOW or check.name == "repeats_elsewhere")
-                marks = [pytest.mark.slow] if later else []
-                marks += [pytest.mark.skip(f"not installed: {use}")] if use in ABSENT else []
+                marks = [pytest.mark.slow] if number and use in SLOW else []
                 found.append(pytest.param(check, id=f"{check}{number or ''}", marks=marks))
     return found
 
 
 @pytest.mark.parametrize("check", every_check())
-def test_it_conforms(check: Check[Any]) -> None:
+def test_it_conforms(check: Check) -> None:
     """A check that finds a mistake raises NonConformance; one that finds none returns."""
+    check()
+
+
+@pytest.mark.parametrize(
+    "check",
+    [check for each in FORMATS for check in format_conformance(each)],
+    ids=str,
+)
+def test_a_report_format_conforms(check: Check) -> None:
     check()
 
 
@@ -170,20 +144,33 @@ ATTACKS = [made(kind, **OPTIONS.get(use_of(kind), ({},))[0]) for kind in PLUGINS
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.use)
 def test_an_attack_believes_the_same_in_a_process_that_is_limited_in_time(attack: AttackModel) -> None:
-    if attack.use in ABSENT:
-        pytest.skip(f"not installed: {attack.use}")
-    subject = AttackSubject(attack)
-    _, setting, believed = next(iter(subject.accepted))
-    limited = limited_call(lambda: subject.run(subject.open(setting)), 600.0)
-    assert canonical_text(limited) == canonical_text(believed)
+    subject = AttackSubject(attack, ON.get(attack.use, ()))
+    _, opened, believed = next(iter(subject.accepted))
+    limited = limited_call(lambda: text_of(subject.run(opened)), 600.0)
+    assert limited == text_of(believed)
 
 
 def test_everything_that_is_bundled_is_checked() -> None:
     offers = [each for plugin in PLUGINS.entries if plugin.distribution == "leafgate" for each in plugin.offers]
-    bundled = {use_of(each) for each in offers if not issubclass(each, DataSource)}
+    bundled = {each.use for each in offers if each.hook != "data_sources"}
     assert len(bundled) >= 40
-    assert bundled == {param.values[0].component.use for param in every_check()} & bundled
+    assert bundled == {param.values[0].plugin for param in every_check()} & bundled
     assert set(OPTIONS) <= bundled
+
+
+EXAMPLES = [
+    pytest.param(kind, example, id=f"{use_of(kind)} {number}")
+    for kind in PLUGINS.kind(Metric)
+    for number, example in enumerate(vars(kind).get("examples", ()))
+]
+
+
+@pytest.mark.parametrize(("kind", "example"), EXAMPLES)
+def test_the_examples_that_explain_shows_score_what_they_say(kind: type[Metric], example: Example) -> None:
+    case = worked_case(example)
+    (row,) = np.flatnonzero(case.table.codes("who") == 0)[:1]
+    metric: Any = made(kind, **example.options)
+    assert metric.score(case).people[row] == pytest.approx(example.score, rel=1e-9, abs=1e-9)
 
 
 def test_every_bundled_metric_says_in_plain_words_what_its_broken_limit_means() -> None:

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import entropy
 
+from kit_scenarios import cells_case
 from leafgate.api import (
     AdversaryKnowledge,
     AttackModel,
@@ -26,13 +27,13 @@ from leafgate.api import (
     Table,
     UnreadableError,
 )
-from leafgate.api.registry import Plugin
-from leafgate.app import Plugins, audit_policy, document, load_plugins, readable, summary
+from leafgate.api.registry import Plugin, Plugins, offers_of
+from leafgate.app import audit_policy, document, load_plugins, readable
+from leafgate.disclosure.summary import summary
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.findings import Finding, Report
 from leafgate.kernel.tables import Tables
 from leafgate.policy.load import policy_model
-from leafgate.testing.scenarios.contexts import cells_case
 from leafgate_plugins.divergence.metrics import Divergence, Gain
 from random_tables import categorical, table_of
 from scoring import scores_of_people
@@ -64,7 +65,7 @@ def believing(chances: Chances, baseline: Chances | None = None) -> type[AttackM
 
 
 def audited(nosy: type[AttackModel], *metrics: Mapping[str, Any], **said: Any) -> Report:
-    plugins = Plugins((*load_plugins(["leafgate"]).entries, Plugin("spies", "acme-spies", "1.2", (nosy,))))
+    plugins = Plugins((*load_plugins(["leafgate"]).entries, Plugin("spies", "acme-spies", "1.2", offers_of((nosy,)))))
     asked = {"data": {"columns": COLUMNS}, "build": {"use": "id3"}, "attacks": [{"use": "nosy"}]}
     result = policy_document(**asked | {"metrics": list(metrics)} | said)
     policy = policy_model(plugins).model_validate(result, context={"beside": Path(), "root": Path()}, strict=False)
@@ -364,5 +365,5 @@ def test_own_records_of_an_attack_are_found_by_their_public_cells() -> None:
 
 
 def test_cells_of_single_records_are_no_public_records() -> None:
-    assert len(cells_case("everything").table.public[0]) < len(cells_case("everything").table)
+    assert len(cells_case(1.0).table.public[0]) < len(cells_case(1.0).table)
     assert Divergence.judges == {SecretBelief}

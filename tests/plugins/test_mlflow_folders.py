@@ -23,8 +23,7 @@ from command_line import leafgate as command
 from installed_readers import read_foreign
 from leafgate import ReleaseError
 from leafgate.api import InvalidError
-from leafgate.app import folder_files
-from leafgate.folders import content_digest, pack_folder
+from leafgate.folders import content_digest, folder_files, pack_folder
 from leafgate.models.reader import model_bytes
 from leafgate.readers import ModelIR
 from producer_archive import archives_in, case_of
@@ -141,7 +140,7 @@ def test_examples_of_a_folder_are_rows_that_it_discloses(tmp_path: Path) -> None
 def test_what_mlflow_does_not_write_into_a_folder_is_other_content(tmp_path: Path) -> None:
     folder = folder_in(tmp_path, notes_csv="name,age\nAnna,41\n")
     says = next(item.says for item in read(folder).discloses if item.kind == "other_content")
-    assert "a file (.csv) that is no part of the model" in says
+    assert "a file that is no part of the model" in says
     assert "notes" not in says
     (folder / "notes.csv").unlink()
     for name, text in (

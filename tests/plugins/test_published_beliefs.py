@@ -24,9 +24,7 @@ from leafgate.api import (
     Branch,
     CategoricalSplit,
     Combine,
-    Counted,
     Leaf,
-    Level,
     Node,
     Records,
     SecretBelief,
@@ -35,7 +33,7 @@ from leafgate.app import audit_policy, document, load_plugins, serialize
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.report import Audit
 from leafgate.kernel.findings import VisibleTo
-from leafgate.kernel.release import Publish
+from leafgate.kernel.release import Counted, Level, Publish
 from leafgate.kernel.tables import Tables
 from leafgate_plugins.linking.components import Linking
 from leafgate_plugins.maxent.components import Counting, MaxEnt

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+import unittest
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -42,12 +44,34 @@ CODES = ((AGES > 40) & (HOURS < 45)).astype(int)
 ANSWERS = np.array(LABELS)[CODES]
 
 
+def planted(content: bytes) -> bytes:
+    """The file with a text and a number that nobody needs."""
+    note = "a-strangers-cell 73190210.5"
+    if content.startswith(b"PK"):
+        changed = io.BytesIO(content)
+        with zipfile.ZipFile(changed, "a") as archive:
+            archive.writestr("note.txt", note)
+        return changed.getvalue()
+    if content.startswith(b"{"):
+        return json.dumps({**json.loads(content), "note": note.split()}).encode()
+    if b"<Node" in content:
+        return content.replace(b"<Node", f'<Node note="{note}"'.encode(), 1)
+    return content + f"note={note}\n".encode()
+
+
 def known(name: str, content: bytes, predictions: Any) -> KnownModel:
     """A file with these predictions: labels, or of libraries that know classes by numbers alone these numbers."""
     rows: list[dict[str, Any]] = PEOPLE.to_dict("records")  # type: ignore[assignment]
     values = LABELS if isinstance(predictions[0], str) else ("0", "1")
     schema = Schema((*PUBLIC, Column("risk", frozenset({"class", "sensitive"}), values=values)))
-    return KnownModel(name=name, content=content, schema=schema, rows=rows, predictions=list(map(str, predictions)))
+    return KnownModel(
+        name=name,
+        content=content,
+        schema=schema,
+        rows=rows,
+        predictions=list(map(str, predictions)),
+        planted={"a note": planted(content)},
+    )
 
 
 def tree() -> DecisionTreeClassifier:
@@ -95,7 +119,12 @@ def catboost_file() -> KnownModel:
     schema = Schema((*PUBLIC, Column("risk", frozenset({"class", "sensitive"}), values=("low", "some"))))
     people: list[dict[str, Any]] = rows[["age", "hours"]].to_dict("records")  # type: ignore[assignment]
     return KnownModel(
-        name="three trees of CatBoost's", content=content, schema=schema, rows=people, predictions=list(rows["label"])
+        name="three trees of CatBoost's",
+        content=content,
+        schema=schema,
+        rows=people,
+        predictions=list(rows["label"]),
+        planted={"a note": planted(content)},
     )
 
 
@@ -159,12 +188,12 @@ FILES: dict[str, tuple[ModelReader, Callable[[], KnownModel]]] = {
 @pytest.mark.parametrize("name", FILES)
 def test_it_conforms(name: str) -> None:
     reader, make = FILES[name]
-    checks: list[Check[Any]] = reader_conformance(reader, [make()])
-    assert len(checks) > 10
+    checks: list[Check] = reader_conformance(reader, [make()])
+    assert len(checks) == 5
     failed = []
     for check in checks:
         try:
             check()
-        except AssertionError as error:
+        except (AssertionError, unittest.SkipTest) as error:
             failed.append(f"{check}: {error}")
     assert not failed, "\n".join(failed)

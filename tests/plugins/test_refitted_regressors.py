@@ -13,7 +13,7 @@ from sklearn import ensemble, tree
 
 from command_line import leafgate
 from installed_readers import READERS, read_foreign
-from leafgate.app import object_as_file
+from leafgate.models.writer import object_as_file
 from leafgate_plugins.sklearn.training import COMPUTED, ESTIMATORS
 from sklearn_zoo import skops_bytes
 

@@ -19,7 +19,7 @@ from leafgate.app import serialize
 from leafgate.io import release_codec, tree_reader
 from leafgate.kernel.noise import Noise
 from leafgate.kernel.release import FileDisclosure, ModelFile, NaiveBayes
-from leafgate.testing.scenarios.reports import REPORTS
+from leafgate.testing.offers import REPORTS
 from sample_release import COUNTS, DRAFT, NOBODY
 
 TOP = Path(__file__).resolve().parents[2]

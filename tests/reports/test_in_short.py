@@ -77,7 +77,7 @@ def test_a_passing_report_says_why_and_what_that_does_not_mean(tmp_path: Path) -
     assert list(said) == ["Why it passes", "What that does not mean"]
     why, not_meant = (" ".join(lines) for lines in said.values())
     assert "linking" in why
-    assert "k_anonymity@linking#ill is" in why
+    assert "k-anonymity (ill) is" in why
     for phrase in ("attacks that were not tried", "no differential privacy", "other releases of the same people"):
         assert phrase in not_meant
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,7 +46,8 @@ def page_file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     audited = unprotected("adult-all", 50) if verdict == "fail" else kadet("adult-all", 50)
     assert audited.report.verdict == verdict
     file = tmp_path_factory.mktemp("page") / "report.html"
-    file.write_bytes(view(document(audited.report, audience), "html"))
+    for form, name in (("html", "report.html"), ("sheet", "sheet.html")):
+        file.with_name(name).write_bytes(view(document(audited.report, audience), form))
     return file
 
 
@@ -116,11 +118,11 @@ def test_a_node_in_a_notebook_opens_in_its_cell(browser: Any, page_file: Path) -
 
 def test_nothing_of_the_findings_is_cut_off_on_a_phone(browser: Any, page_file: Path) -> None:
     page, _ = opened(browser, page_file, SIZES["phone"])
-    table = page.locator("table")
-    assert table.evaluate(
-        "one => one.getBoundingClientRect().right <= one.parentElement.getBoundingClientRect().right + 1"
-    )
-    assert all(cell.bounding_box()["width"] > 200 for cell in table.locator("td:visible").all()[:8])
+    for table in page.locator("table").all():
+        assert table.evaluate(
+            "one => one.getBoundingClientRect().right <= one.parentElement.getBoundingClientRect().right + 1"
+        )
+        assert all(cell.bounding_box()["width"] > 200 for cell in table.locator("td:visible").all()[:8])
     page.close()
 
 
@@ -135,6 +137,18 @@ def test_a_reader_who_cannot_see_it_finds_no_serious_hindrance(browser: Any, pag
 def test_it_can_be_printed(browser: Any, page_file: Path) -> None:
     page, _ = opened(browser, page_file, SIZES["desk"])
     assert page.pdf().startswith(b"%PDF")
+    page.close()
+
+
+def test_a_sheet_prints_on_at_most_three_pages_of_which_none_is_wider_than_the_paper(
+    browser: Any, page_file: Path
+) -> None:
+    page, seen = opened(browser, page_file.with_name("sheet.html"), (700, 1000))  # an A4 page between its margins
+    assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(prefer_css_page_size=True))) <= 3
+    assert page.evaluate("document.documentElement.scrollWidth") <= 700
+    found = axe.Axe().run(page).response["violations"]
+    assert [(v["id"], v["help"]) for v in found if v["impact"] in {"moderate", "serious", "critical"}] == []
+    assert seen == []
     page.close()
 
 

@@ -17,10 +17,8 @@ import sarif_pydantic
 from jsonschema import Draft4Validator
 
 from command_line import leafgate
-from leafgate.app import document, findings_by_urgency, readable, summary
-from leafgate.commands.sheet.facts import SheetFacts
-from leafgate.commands.sheet.page import sheet_page
-from leafgate.commands.stored_report import StoredReport
+from leafgate.app import document, findings_by_urgency, readable
+from leafgate.disclosure.summary import summary
 from leafgate.disclosure.text import finding_alarm
 from leafgate.kernel.findings import Report
 from leafgate.reports.svg_roc import FLOOR, LEFT, RIGHT, TOP, roc_figure
@@ -432,7 +430,7 @@ def with_curves(tmp_path: Path, *attacks: str) -> dict[str, Any]:
 def test_a_page_draws_the_curve_of_each_attack_once(tmp_path: Path) -> None:
     page = view(with_curves(tmp_path, "a", "b", "a"), "html").decode()
     assert page.count('class="band"') == page.count('class="curve"') == 2
-    assert "ROC curve of auc@a" in page
+    assert "ROC curve of a" in page
     assert "Whom the attacks find in the table" in page
 
 
@@ -474,10 +472,16 @@ def test_a_decision_comes_first_and_once_in_every_format(tmp_path: Path) -> None
     assert report["notes"][0].startswith(asked)
     report["notes"].append(fact)
     texts = {name: view(report, name).decode() for name in FILES}
-    texts["sheet"] = sheet_page(StoredReport(document=report, sha256="0" * 64), SheetFacts()).decode()
     assert {name: text.count(asked) for name, text in texts.items()} == dict.fromkeys(texts, 1)
     for text in texts.values():
         assert text.index(asked) < (text.index(fact) if fact in text else len(text))
+    assert texts["junit"].index(asked) < texts["junit"].index("<testcase")
+    assert texts["sheet"].index(asked) < texts["sheet"].index('<section aria-labelledby="request">')
+
+
+def test_a_test_table_of_the_same_bytes_is_spoken_of_once(tmp_path: Path) -> None:
+    ended = leafgate("audit", survey(tmp_path, {"data.test": "people.csv"}), "--no-remedies")
+    assert (ended.out + ended.err).count("is the table") == ended.out.count("is the table") == 1
 
 
 def test_a_document_has_decisions_before_other_notes() -> None:

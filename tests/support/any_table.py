@@ -25,4 +25,4 @@ def policy_for_any_table(metrics: Sequence[Mapping[str, Any]]) -> Policy:
         "metrics": [dict(metric) for metric in metrics],
         "report": {"smallest_cell": 1},
     }
-    return policy_of(said, Path()).policy
+    return policy_of(said, Path(), every_plugin=True).policy

@@ -10,26 +10,14 @@ from unittest import mock
 import numpy as np
 
 from leafgate.algorithms.consistency import Consistency
-from leafgate.api import (
-    AttributeBelief,
-    Column,
-    Membership,
-    Metric,
-    Release,
-    Schema,
-    Score,
-    ScoringContext,
-    Table,
-    Targets,
-)
-from leafgate.api.registry import Plugin
-from leafgate.app import Plugins
+from leafgate.api import AttributeBelief, Column, Metric, Release, Schema, Score, ScoringContext, Table, Targets
+from leafgate.api.registry import Plugin, Plugins, offers_of
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.limits import judge
 from leafgate.engine.state import AuditState
 from leafgate.kernel.findings import Finding
-from leafgate.kernel.knowledge import limit_knowledge
+from leafgate.kernel.knowledge import Membership, limit_knowledge
 from leafgate_plugins.inference.attributes import metrics
 from random_tables import table_of
 from standins import attack_that
@@ -71,7 +59,7 @@ class AskedCase:
         nosy = attack_that(lambda release, known: [], needs=frozenset({"targets"}))
         result = AttackResult(nosy(use="nosy"), "spies", case.known, [case.belief], membership=case.membership)
         kinds = dict.fromkeys(map(type, judging))
-        plugins = Plugins((Plugin("spies", "acme-spies", "1.2", (*kinds, nosy)),))
+        plugins = Plugins((Plugin("spies", "acme-spies", "1.2", offers_of((*kinds, nosy))),))
         state = AuditState(
             case.table,
             None,

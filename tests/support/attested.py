@@ -22,7 +22,6 @@ from survey import survey
 
 STATEMENTS = "statements.intoto.jsonl"
 TODAY = datetime.now(UTC).date()
-TIME = "2026-11-22T08:00:00Z"
 FINDING = "k_anonymity@linking#ill"
 OUTCOMES: Mapping[str, Mapping[str, Any]] = {
     "pass": {},
@@ -111,9 +110,7 @@ def report_of(folder: Path) -> dict[str, Any]:
 def attest(folder: Path, *words: object, out: str = "statements") -> Ended:
     """Attest the report in the folder."""
     key = folder / "private.pem"
-    return leafgate(
-        "attest", folder / "out" / "report.json", "--key", key, "--out", folder / out, "--time", TIME, *words
-    )
+    return leafgate("attest", folder / "out" / "report.json", "--key", key, "--out", folder / out, *words)
 
 
 def verify(folder: Path, *words: object, key: str = "public.pem", out: str = "statements") -> Ended:
@@ -121,12 +118,13 @@ def verify(folder: Path, *words: object, key: str = "public.pem", out: str = "st
     return leafgate("verify", folder / out, "--key", folder / key, *words)
 
 
-def envelopes(folder: Path, out: str = "statements") -> list[dict[str, Any]]:
-    """The envelopes in the folder, as any program reads them."""
-    return [json.loads(line) for line in (folder / out / STATEMENTS).read_text().splitlines()]
+def envelope(folder: Path, out: str = "statements") -> dict[str, Any]:
+    """The envelope in the folder, as any program reads it."""
+    document: dict[str, Any] = json.loads((folder / out / STATEMENTS).read_text())
+    return document
 
 
-def statements(folder: Path, out: str = "statements") -> dict[str, dict[str, Any]]:
-    """The statements in the folder, by the types of their predicates."""
-    found = [json.loads(b64decode(each["payload"])) for each in envelopes(folder, out)]
-    return {each["predicateType"]: each for each in found}
+def statement(folder: Path, out: str = "statements") -> dict[str, Any]:
+    """The statement in the folder."""
+    document: dict[str, Any] = json.loads(b64decode(envelope(folder, out)["payload"]))
+    return document

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from leafgate import Table
 from leafgate.api import DataEngine
-from leafgate.app import Data
+from leafgate.kernel.policy import Data
 from leafgate_plugins.engines.spark import Spark
 
 NEEDS_SPARK = [

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from leafgate.api import AttackModel, AuditCheck, Metric, TreeBuilder, hookimpl
+from leafgate.api import AttackModel, Metric, TreeBuilder, hookimpl
 from leafgate.api.hookspecs import API_RANGE
 from leafgate.kernel.components import Component
 from standins import Calm, Sizes, Stump
@@ -18,7 +18,6 @@ KINDS: dict[str, type[Component]] = {
     "tree_builders": TreeBuilder,
     "attack_models": AttackModel,
     "privacy_metrics": Metric,
-    "audit_checks": AuditCheck,
 }
 Load = Callable[[], ModuleType]
 

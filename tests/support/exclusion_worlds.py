@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from leafgate import Release, Table
 from leafgate.algorithms.node_counts import FileNumbers
-from leafgate.api import AdversaryKnowledge, Candidates, Membership, MembershipBelief, Schema, make_table
-from leafgate.app import load_plugins, read_foreign
+from leafgate.api import AdversaryKnowledge, Candidates, MembershipBelief, Schema, make_table
+from leafgate.app import load_plugins
 from leafgate.engine.knowledge import draw_candidates
+from leafgate.kernel.knowledge import Membership
 from leafgate.models.lowering.release import lower_model
+from leafgate.models.reader import read_foreign
 from leafgate_plugins.inference.membership.exclusion import LeafExclusion
 from random_tables import categorical, numeric
 from sklearn_zoo import skops_bytes

@@ -12,7 +12,8 @@ from data_files import DATA
 from leafgate import Release, Table
 from leafgate.algorithms.feasible import largest_value_going_low
 from leafgate.api import CategoricalSplit, Column, NumericSplit, Schema, children, make_table, typed_column
-from leafgate.app import Encoding, serialize
+from leafgate.app import serialize
+from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.readers import ModelIR
 from random_tables import categorical, numeric

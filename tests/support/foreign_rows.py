@@ -15,8 +15,8 @@ from adult import adult
 from data_files import DATA
 from installed_readers import read_foreign
 from leafgate.algorithms.prediction import predict
-from leafgate.app import Encoding
 from leafgate.ir.model import Floats, Ids
+from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.readers import ModelIR
 

@@ -12,7 +12,6 @@ from leafgate.algorithms.consistency import Consistency
 from leafgate.api import (
     Candidates,
     Column,
-    Membership,
     MembershipBelief,
     Metric,
     PeopleCount,
@@ -22,14 +21,13 @@ from leafgate.api import (
     ScoringContext,
     Table,
 )
-from leafgate.api.registry import Plugin
-from leafgate.app import Plugins
+from leafgate.api.registry import Plugin, Plugins, offers_of
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.limits import score_beliefs
 from leafgate.engine.state import AuditState
 from leafgate.kernel.findings import Finding, Report
-from leafgate.kernel.knowledge import limit_knowledge
+from leafgate.kernel.knowledge import Membership, limit_knowledge
 from random_tables import table_of
 from standins import attack_that
 
@@ -126,7 +124,7 @@ def finding_of(metric: Metric, case: ScoringContext) -> Finding:
     assert case.belief is not None
     nosy = attack_that(lambda release, known: [], needs=frozenset({"candidates"}))
     result = AttackResult(nosy(use="nosy"), "spies", case.known, [case.belief], membership=case.membership)
-    plugins = Plugins((Plugin("spies", "acme-spies", "1.2", (type(metric), nosy)),))
+    plugins = Plugins((Plugin("spies", "acme-spies", "1.2", offers_of((type(metric), nosy))),))
     consistency = Consistency(case.table, case.release)
     state = AuditState(
         case.table,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from leafgate import Release
-from leafgate.api import AdversaryKnowledge, CategoricalSplit, Level
+from leafgate.api import AdversaryKnowledge, CategoricalSplit
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.kernel.release import Level
 from leafgate_plugins.baselines.builders import Id3
 from literal_maxent import Floats
 from random_maxent import release_of

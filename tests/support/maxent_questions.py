@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from leafgate import NoReleaseError, PolicyError, Release, Table
 from leafgate.algorithms.publication import published
-from leafgate.api import AdversaryKnowledge, BuildResult, Leaf, Level, Node, TreeBuilder, children
-from leafgate.kernel.release import Publish
+from leafgate.api import AdversaryKnowledge, BuildResult, Leaf, Node, TreeBuilder, children
+from leafgate.kernel.release import Level, Publish
 from leafgate_plugins.maxent.problem import build as modelling
 from leafgate_plugins.maxent.problem.problem import Outcome, Problem, SolveSettings
 from leafgate_plugins.maxent.solve.active_set import solve

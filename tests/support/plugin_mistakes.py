@@ -17,7 +17,7 @@ import pandas as pd
 import typer
 from pydantic import Field
 from leafgate.api import (
-    AtLeast, AttackModel, AuditCheck, CheckFinding, DataSource, GroupBelief, Metric, ReleaseAtLeast, Release,
+    AtLeast, AttackModel, DataSource, GroupBelief, Metric, ReleaseAtLeast, Release,
     ReportFormat, Score, SecretBelief, TreeBuilder, attack, hookimpl, person_metric, release_metric,
 )
 leafgate_api = ">=3,<4"
@@ -113,23 +113,6 @@ def tree_builders():
 """
 
 
-def veto(body: str, variables: str = "", signature: str = "self, context") -> str:
-    """A plugin with a check."""
-    return f"""{HEAD}
-class Veto(AuditCheck):
-    use: Literal["veto"] = "veto"
-    plain_failure = "the release must not be published"
-    {variables}
-
-    def run({signature}):
-        {body}
-
-@hookimpl
-def audit_checks():
-    return [Veto]
-"""
-
-
 def hook(name: str, body: str, before: str = "") -> str:
     """A plugin with one hook."""
     return f"{HEAD}\n{before}\n\n@hookimpl\ndef {name}():\n    {body}\n"
@@ -142,9 +125,9 @@ def at_load(name: str, says: str, source: str, policy: Mapping[str, Any] = SPY, 
 
 GOOD = "return [believed(known)]"
 AT_LOAD: list[Mistake] = [
-    at_load("import of what is not installed", "No module named 'acme_solver'", "import acme_solver\n", healthy=3),
-    at_load("syntax error", "SyntaxError: ", "def attack_models(:\n", healthy=3),
-    at_load("exit while it is imported", "SystemExit, line 1", "raise SystemExit(1)\n", healthy=3),
+    at_load("import of what is not installed", "No module named 'acme_solver'", "import acme_solver\n"),
+    at_load("syntax error", "SyntaxError: ", "def attack_models(:\n"),
+    at_load("exit while it is imported", "SystemExit, line 1", "raise SystemExit(1)\n"),
     at_load(
         "interface not stated",
         "does not state its interface: write `leafgate_api = ",
@@ -166,7 +149,7 @@ AT_LOAD: list[Mistake] = [
     ),
     at_load(
         "hook with arguments",
-        "attack_models() takes config: write `def attack_models()`",
+        "Argument(s) {'config'} are declared in the hookimpl",
         spy(GOOD).replace("attack_models()", "attack_models(config)"),
     ),
     at_load(
@@ -207,18 +190,15 @@ AT_LOAD: list[Mistake] = [
         own("pass", "self, table"),
         OWN,
     ),
+    at_load("needs is a text", "`needs` must be a set of words, such as frozenset({", spy(GOOD, 'needs = "people"')),
     at_load(
-        "check of nothing",
-        "`run` cannot be called as `def run(self, context)`",
-        veto("return []", signature="self"),
-        SPY,
-        healthy=3,
+        "unknown need",
+        "`needs` must be a set of words",
+        spy(GOOD, 'needs = {"luck"}'),
     ),
-    at_load("needs is a text", "`needs` is a set of words, such as frozenset({", spy(GOOD, 'needs = "people"')),
-    at_load("unknown need", "`needs` has 'luck', which is none of", spy(GOOD, 'needs = {"luck"}')),
-    at_load("unknown reads", "`reads` has 'exakt', which is none of", spy(GOOD, 'reads = {"exakt"}')),
-    at_load("unknown access", "`access_levels` has 'all', which is none of", spy(GOOD, 'access_levels = {"all"}')),
-    at_load("needs is a number", "`needs` is a set of words", spy(GOOD, "needs = 3")),
+    at_load("unknown reads", "`reads` must be a set of words", spy(GOOD, 'reads = {"exakt"}')),
+    at_load("unknown access", "`access_levels` must be a set of words", spy(GOOD, 'access_levels = {"all"}')),
+    at_load("needs is a number", "`needs` must be a set of words", spy(GOOD, "needs = 3")),
     at_load(
         "use without its name",
         'Spy needs a name: use: Literal["..."] = "..."',
@@ -228,35 +208,27 @@ AT_LOAD: list[Mistake] = [
         "option without a type",
         "A non-annotated attribute was detected: `rounds = 3`",
         spy(GOOD, "rounds = 3"),
-        healthy=3,
     ),
     at_load("metric without a direction", "derive it from AtLeast or AtMost", odd("return 1", base="Metric"), ODD),
     at_load(
         "judges is a tuple of texts",
-        "needs `judges`, a frozenset of types of belief",
+        "`judges` must be a frozenset of types of belief",
         odd("return 1", 'judges = ("SecretBelief",)'),
         ODD,
     ),
-    at_load("unknown unit", "has a unit that is none of", odd("return 1", 'unit = "pounds"'), ODD),
+    at_load("unknown unit", "`unit` must be one of", odd("return 1", 'unit = "pounds"'), ODD),
     at_load(
         "score_range the wrong way round",
-        "needs `score_range`, its lowest and its highest score",
+        "`score_range` must be its lowest and its highest score",
         odd("return 1", "score_range = (1.0, 0.0)"),
         ODD,
     ),
     at_load(
         "score_range is a text",
-        "needs `score_range`, its lowest and its highest score",
+        "`score_range` must be its lowest and its highest score",
         odd("return 1", 'score_range = "0 to 1"'),
         ODD,
     ),
-    at_load(
-        "check with a required option",
-        "requires the option 'words', and no policy gives a check options",
-        veto("return []", "words: tuple[str, ...]"),
-        healthy=3,
-    ),
-    at_load("check without plain words", "needs `plain_failure`", veto("return []", 'plain_failure = ""'), healthy=3),
     at_load("place that names nothing", "Gone", hook("attack_models", 'return {"spy": "os.path:Gone"}')),
     at_load("commands raise", "RuntimeError, line", hook("commands", 'raise RuntimeError("no terminal")')),
     at_load(
@@ -281,25 +253,21 @@ AT_LOAD: list[Mistake] = [
         "decorator without its name",
         'write `@attack("spy")` above `def spy`',
         HEAD + "\n@attack\ndef spy(release, known):\n    return []\n",
-        healthy=3,
     ),
     at_load(
         "decorated function with an option of no type",
         "the option 'rounds' needs a type, such as `rounds: int`",
         HEAD + '\n@attack("spy")\ndef spy(release, known, *, rounds=3):\n    return []\n',
-        healthy=3,
     ),
     at_load(
         "decorated function without known",
         "spy takes (release, known), and options behind a `*`",
         HEAD + '\n@attack("spy")\ndef spy(release):\n    return []\n',
-        healthy=3,
     ),
     at_load(
         "decorator with an unknown fact",
         "AttackModel has no class variable 'need'",
         HEAD + '\n@attack("spy", need={"people"})\ndef spy(release, known):\n    return []\n',
-        healthy=3,
     ),
 ]
 LEAK = 'cell = next(str(each) for each in known.records["age"] if str(each) == "47.77")'
@@ -352,12 +320,12 @@ IN_RUN: list[Mistake] = [
     ),
     in_attack(
         "a row too few",
-        f"spy {CALLED}its belief needs a whole number for each of 9 records as equivalence classes",
+        f"spy {CALLED}its belief needs a whole number for each of 9 records in `equivalence_class`",
         "return [believed(known, len(known.records) - 1)]",
     ),
     in_attack(
         "classes of other rows",
-        f"spy {CALLED}its belief needs a whole number for each of 9 records as equivalence classes",
+        f"spy {CALLED}its belief needs a whole number for each of 9 records in `equivalence_class`",
         "return [believed(known, equivalence_class=np.arange(3))]",
     ),
     in_attack(
@@ -460,13 +428,6 @@ IN_RUN: list[Mistake] = [
     Mistake("build returns None", "own (PLUGIN) returned a NoneType where a Release belongs", own("pass"), OWN),
     Mistake("build returns a mapping", "own (PLUGIN) returned a dict where a Release belongs", own("return {}"), OWN),
     Mistake("build raises", "own (PLUGIN) failed: KeyError, line ", own("return table.frame['nobody']"), OWN),
-    Mistake(
-        "check returns None", f"veto {CALLED}it returned None where a list of CheckFinding", veto("pass"), healthy=3
-    ),
-    Mistake(
-        "check returns texts", f"veto {CALLED}it returned something that is no Check", veto("return ['no']"), healthy=3
-    ),
-    Mistake("check prints", f"veto {CALLED}it prints, and a check may only", veto("print(1); return []"), healthy=3),
     Mistake(
         "report format returns a text",
         "the report format 'acme' of PLUGIN returned str, not bytes",

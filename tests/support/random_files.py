@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 
 from leafgate.api import Column, Schema, Table, make_table
-from leafgate.app import load_plugins, read_foreign
+from leafgate.app import load_plugins
 from leafgate.io.release_codec import LoadedRelease
 from leafgate.kernel.schema import bin_names
 from leafgate.models.lowering.release import lower_model
+from leafgate.models.reader import read_foreign
 from sklearn_zoo import skops_bytes
 
 EDGES = (0.0, 50.0, 100.0, 150.0, 200.0)

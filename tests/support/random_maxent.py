@@ -11,9 +11,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from leafgate import NoReleaseError, Release, Table
 from leafgate.algorithms.publication import published
-from leafgate.api import AdversaryKnowledge, BuildResult, Column, Leaf, Level, Node, NumericSplit, TreeBuilder
+from leafgate.api import AdversaryKnowledge, BuildResult, Column, Leaf, Node, NumericSplit, TreeBuilder
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.release import Publish
+from leafgate.kernel.release import Level, Publish
 from leafgate_plugins.baselines.builders import C45, Id3
 from leafgate_plugins.kadet.builder import Kadet
 from random_tables import categorical, hierarchies, numeric, records, table_of

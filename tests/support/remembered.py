@@ -20,7 +20,7 @@ import leafgate.policy.load
 from leafgate import Policy
 from leafgate.api import registry
 from leafgate.api.offers import component_hooks
-from leafgate.app import Plugins
+from leafgate.api.registry import Plugins
 from leafgate.kernel.components import Component
 
 _entry_points = vars(registry)["entry_points"]
@@ -41,21 +41,18 @@ def _offers(module: ModuleType, hooks: tuple[Any, ...]) -> Any:
 
 
 def _offered(
-    module: ModuleType,
-    only: Collection[str] | None = None,
-    manager: PluginManager | None = None,
-    name: str | None = None,
+    module: ModuleType, manager: PluginManager | None = None, name: str | None = None, *, everything: bool = True
 ) -> Any:
     if not module.__name__.startswith("leafgate_"):
-        return _offered_by(module, only, manager, name)
+        return _offered_by(module, manager, name, everything=everything)
     hooks = (*component_hooks(), "commands", "report_formats", "leafgate_api")
     return _offers(module, tuple(getattr(module, name, None) for name in hooks))  # all of it, whatever is needed
 
 
-def _model_of(plugins: Plugins) -> type[Policy]:
-    key = tuple(tuple(plugins.kind(base)) for base in component_hooks().values())
+def _model_of(plugins: Plugins, named: Collection[str] | None = None) -> type[Policy]:
+    key = tuple(tuple(plugins.kind(base, named)) for base in component_hooks().values())
     if key not in _models:
-        _models[key] = _policy_model(plugins)
+        _models[key] = _policy_model(plugins, named)
     return _models[key]
 
 

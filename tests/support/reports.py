@@ -17,14 +17,17 @@ FILES = {
     "markdown": "report.md",
     "sarif": "report.sarif",
     "junit": "report.junit.xml",
-    "manager": "report.manager.txt",
+    "sheet": "report.sheet.html",
     "model_card": "report.modelcard.md",
+    "mapping:satre": "report.mapping.satre.md",
     "text": "report.txt",
 }
 """The file of each format that leafgate brings along."""
 
-OF_FINDINGS = [form for form in FILES if form not in {"manager", "model_card"}]
-"""The formats that have every finding; the others are short texts."""
+FOR_PEOPLE = ("sheet", "model_card", "mapping:satre")
+"""The documents that people decide by."""
+OF_FINDINGS = [form for form in FILES if form not in FOR_PEOPLE]
+"""The formats of findings, which programs read or which show all of a report."""
 
 
 def view(document: Mapping[str, Any], form: str) -> bytes:
@@ -57,13 +60,23 @@ def audited(folder: Path, changes: dict[str, Any] | None = None, *, audience: st
     return report
 
 
-def renamed(thing: Any, name: str, key: str = "") -> Any:
-    """The document with `name` added to every text and every key that comes from a policy, data or a plugin."""
+def renamed(report: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The report with `name` added to every text and every key that comes from a policy, data or a plugin.
+
+    Findings keep what their metrics use, by which they are about a question.
+    """
+    result: dict[str, Any] = _renamed(report, name)
+    for finding, before in zip(result["findings"], report["findings"], strict=True):
+        finding["use"] = before.get("use") or before["metric"]
+    return result
+
+
+def _renamed(thing: Any, name: str, key: str = "") -> Any:
     if isinstance(thing, dict):
         free = key in {"believed", "true", "past", "versions"} - KEPT
-        return {(f"{k}{name}" if free else k): renamed(value, name, k) for k, value in thing.items()}
+        return {(f"{k}{name}" if free else k): _renamed(value, name, k) for k, value in thing.items()}
     if isinstance(thing, list):
-        return [renamed(one, name, key) for one in thing]
+        return [_renamed(one, name, key) for one in thing]
     return f"{thing}{name}" if isinstance(thing, str) and key not in KEPT else thing
 
 

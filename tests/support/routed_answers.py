@@ -11,10 +11,10 @@ import numpy as np
 from leafgate import InconclusiveError, Table
 from leafgate.algorithms.prediction import class_scores, predict, predicted_numbers
 from leafgate.api import Column
-from leafgate.app import Encoding
 from leafgate.commands.convert.sampling import random_cells
 from leafgate.commands.convert.witness import with_coded_categories
 from leafgate.kernel.schema import bin_names
+from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.models.points import known_origins
 from leafgate.readers import CategoryCodes, ModelIR, Numeric

@@ -7,9 +7,9 @@ from typing import Any
 
 from leafgate import Release
 from leafgate.algorithms.publication import published
-from leafgate.api import Branch, CategoricalSplit, Leaf, Level, NumericSplit, Records, Schema
+from leafgate.api import Branch, CategoricalSplit, Leaf, NumericSplit, Records, Schema
 from leafgate.app import serialize
-from leafgate.kernel.release import Publish
+from leafgate.kernel.release import Level, Publish
 from random_tables import categorical, numeric
 
 SCHEMA = Schema(

@@ -14,15 +14,14 @@ from leafgate.api import (
     BuildResult,
     CellBelief,
     Column,
-    Law,
     Noise,
     Records,
     Schema,
     ScoringContext,
     make_table,
-    noise_with,
 )
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.kernel.noise import Law, noise_with
 
 PEOPLE = 20_000
 BINS = (-200, -20, -10, 0, 10, 20, 200)

@@ -10,9 +10,9 @@ import pandas as pd
 
 from leafgate import Release, Table
 from leafgate.algorithms.publication import published
-from leafgate.api import Column, Combine, Counted, Leaf, Node, NumericSplit, Schema, ScoringContext, make_table
+from leafgate.api import Column, Combine, Leaf, Node, NumericSplit, Schema, ScoringContext, make_table
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.release import Publish
+from leafgate.kernel.release import Counted, Publish
 from random_tables import categorical, numeric
 
 SETTINGS = (

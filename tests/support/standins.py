@@ -16,12 +16,9 @@ from leafgate.api import (
     AdversaryKnowledge,
     AtLeast,
     AttackModel,
-    AuditCheck,
     Belief,
     Branch,
     CategoricalSplit,
-    CheckContext,
-    Counted,
     Leaf,
     Metric,
     Release,
@@ -33,10 +30,11 @@ from leafgate.api import (
     TreeBuilder,
     Unit,
 )
-from leafgate.api.registry import Plugin
-from leafgate.app import Plugins, audit_policy
+from leafgate.api.registry import Plugin, Plugins, offers_of
+from leafgate.app import audit_policy
 from leafgate.kernel.components import Component
 from leafgate.kernel.findings import Finding, Limit, Report
+from leafgate.kernel.release import Counted
 from leafgate.kernel.tables import Tables
 from leafgate.policy.load import policy_model
 from random_tables import table_of
@@ -142,20 +140,6 @@ def release_metric_that(does: Callable[[ScoringContext], Any], **facts: Any) -> 
     return with_facts(Whole, facts)
 
 
-def check_that(does: Callable[[CheckContext], Any], **facts: Any) -> type[AuditCheck]:
-    """A check called veto; `facts` are class variables."""
-
-    class Veto(AuditCheck):
-        use: Literal["veto"] = "veto"
-
-        plain_failure = "the release must not be published"
-
-        def run(self, context: CheckContext) -> Any:
-            return does(context)
-
-    return with_facts(Veto, facts)
-
-
 def with_facts(component: C, facts: Mapping[str, Any]) -> C:
     for name, fact in facts.items():
         setattr(component, name, fact)
@@ -164,8 +148,8 @@ def with_facts(component: C, facts: Mapping[str, Any]) -> C:
 
 def plugins_with(*offers: type[Component]) -> Plugins:
     """Calm basics, and a stranger's plugin beside them."""
-    basics = Plugin("basics", "basics", "1.0", (Stump, Calm, Sizes))
-    return Plugins((basics, Plugin("spies", "acme-spies", "1.2", offers)))
+    basics = Plugin("basics", "basics", "1.0", offers_of((Stump, Calm, Sizes)))
+    return Plugins((basics, Plugin("spies", "acme-spies", "1.2", offers_of(offers))))
 
 
 def policy_document(**said: Any) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from leafgate import Table
-from leafgate.app import Data
 from leafgate.io.tables.reader import read_table
+from leafgate.kernel.policy import Data
 
 PUBLIC = {"role": "quasi_identifier"}
 CLASS = {"role": "class"}

@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from command_line import Ended, leafgate
-from leafgate.testing import check_source
+from leafgate.testing import source_conformance
 from stranger import install
 from survey import PEOPLE, survey
 
@@ -67,7 +67,8 @@ def test_it_is_short() -> None:
 
 def test_it_conforms(stranger: Any, write: Any) -> None:
     stranger()
-    assert check_source(import_module("acme_sqlite").Sqlite(table="people"), write) == {}
+    for check in source_conformance(import_module("acme_sqlite").Sqlite(table="people"), write):
+        check()
 
 
 def test_an_audit_is_that_of_the_same_people_as_csv(tmp_path: Path, stranger: Any, write: Any) -> None:

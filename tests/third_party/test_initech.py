@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -148,11 +147,7 @@ def kit() -> list[Any]:
         ("attributes", attributes.LeafAttributes(), (SECRET_INPUT,)),
     ]
     return [
-        pytest.param(
-            check,
-            id=f"{name}-{check.name}",
-            marks=[pytest.mark.slow] if name == "scores" or check.name == "repeats_elsewhere" else [],
-        )
+        pytest.param(check, id=f"{name}-{check.name}")
         for name, component, on in components
         for check in conformance(component, on=on)
     ]
@@ -160,10 +155,9 @@ def kit() -> list[Any]:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("check", kit())
-def test_it_conforms(check: Check[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A check that finds a mistake raises NonConformance; another process finds the modules by the same path."""
+def test_it_conforms(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A check that finds a mistake raises NonConformance."""
     monkeypatch.syspath_prepend(PACKAGE)
-    monkeypatch.setenv("PYTHONPATH", str(PACKAGE), prepend=os.pathsep)
     check()
 
 

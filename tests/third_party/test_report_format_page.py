@@ -20,7 +20,7 @@ import yaml
 
 from command_line import leafgate
 from leafgate.api import ReportFormat
-from leafgate.testing import check_format
+from leafgate.testing import format_conformance
 from stranger import install
 from survey import survey
 
@@ -92,7 +92,8 @@ def test_it_is_listed(stranger: Any) -> None:
 def test_it_conforms(stranger: Any) -> None:
     stranger()
     offered: ReportFormat = import_module("acme_csv").CSV
-    assert check_format(offered) == {}
+    for check in format_conformance(offered):
+        check()
 
 
 @pytest.mark.parametrize("words", [["--nonsense"], ["--to", "csw"], []], ids=["wrong option", "wrong format", "none"])
@@ -144,7 +145,7 @@ def test_an_unknown_format_names_the_nearest_and_the_installed_ones(
     ended = leafgate(command, *words, "--to", "csw")
     assert (ended.code, ended.out) == (2, "")
     assert (
-        "nobody offers the report format 'csw' (did you mean 'csv'?; installed: csv, html, junit, manager" in ended.err
+        "nobody offers the report format 'csw' (did you mean 'csv'?; installed: csv, html, junit, mapping" in ended.err
     )
 
 

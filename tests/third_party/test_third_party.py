@@ -105,7 +105,7 @@ def test_a_reader_a_source_a_format_and_a_check_of_another_stranger_work_install
         database.executemany(f"INSERT INTO people VALUES ({', '.join('?' * len(header))})", rows)
         database.commit()
     listed = leafgate("plugins").stdout
-    offers = "check baseless_label, source sqlite, format csv, reader globex_catboost"
+    offers = "metric baseless_labels, source sqlite, format csv, reader globex_catboost"
     assert f"globex (globex-leafgate 1.0): {offers}\n" in listed
     output = leafgate("audit", "risk.yaml", "--out", "out", "--to", "csv")
     assert (output.returncode, output.stderr) == (1, "")

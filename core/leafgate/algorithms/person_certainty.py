@@ -39,6 +39,9 @@ VARIED_SEARCHES = 30
 """Before insiders are tried one by one, so many assignments are looked for that change the values of half the persons:
 one of them nearly always leaves an insider's value as it is and changes that of another person."""
 
+VAIN_SEARCHES = 3
+"""So many of them in a row that find nothing new end the search: a few persons have few assignments."""
+
 Owned = tuple[tuple[int, int, int], ...]
 """What a person owns: kinds, values, and how many members of both."""
 
@@ -202,13 +205,15 @@ class _Kinds:
         of_person: shape (n_persons,), each person's kind; -1 for those with several values or without rows.
         value: shape (n_persons,), her true value; -1 likewise.
         members: shape (n_kinds, n_values), how many persons and free rows of a kind truly have each value.
-        rows_in_leaf: for each tree, shape (n_kinds, n_leaves), the rows of each person of a kind.
+        rows_in_place: shape (n_kinds, n_places), the rows of each person of a kind by combination of leaves.
+        rows_in_leaf: for each tree the same by its leaves, shape (n_kinds, n_leaves).
         own: for each person, shape (n_owned, 3): kinds, values, and how many members of both are hers.
     """
 
     of_person: Ids
     value: Ids
     members: Ids
+    rows_in_place: csr_array
     rows_in_leaf: Sequence[csr_array]
     own: Sequence[Owned]
 
@@ -242,13 +247,12 @@ class _Kinds:
         entries = [(kind, place, count) for vector, kind in kinds.items() for place, count in vector]
         kind_of, place_of, count_of = np.array(entries, dtype=np.int64).reshape(-1, 3).T
         first = np.unique(combination, return_index=True)[1]
-        by_leaf = [
-            coo_array(
-                (count_of, (kind_of, leaf[first][place_of])), shape=(len(kinds), int(leaf.max(initial=-1)) + 1)
-            ).tocsr()
-            for leaf in rows.leaf
-        ]
-        return cls(of_person, value, members, by_leaf, [tuple(each) for each in own])
+        columns = [np.arange(len(first)), *rows.leaf[:, first]]
+        by_place, *by_leaf = (
+            coo_array((count_of, (kind_of, each[place_of])), shape=(len(kinds), int(each.max(initial=-1)) + 1)).tocsr()
+            for each in columns
+        )
+        return cls(of_person, value, members, by_place, by_leaf, [tuple(each) for each in own])
 
     @cached_property
     def component(self) -> Ids:
@@ -297,25 +301,30 @@ class _FixedSearch:
     def _decide(self, kinds: Ids, owners: Mapping[Owned, list[int]], certain: Mask, unanswered: Mask) -> None:
         """Decide the persons of one component; those who own the same are decided together."""
         position = {int(kind): i for i, kind in enumerate(kinds)}
-        asking = {own: [each for each in persons if self.kinds.of_person[each] >= 0] for own, persons in owners.items()}
-        asked_of = {own: (position[own[0][0]], own[0][1]) for own, persons in asking.items() if persons}
-        search = _ComponentSearch(self.kinds, self.stated, kinds)
+        asking = [
+            (own, [each for each in persons if self.kinds.of_person[each] >= 0]) for own, persons in owners.items()
+        ]
+        asking = [(own, persons) for own, persons in asking if persons]
+        number = {own: i for i, (own, _) in enumerate(asking)}
+        kind_of = np.array([position[own[0][0]] for own, _ in asking], dtype=np.int64)
+        search, uncertain = _ComponentSearch(self.kinds, self.stated, kinds), np.ones(len(asking), dtype=bool)
         for coalition in _coalitions({own: len(persons) for own, persons in owners.items()}, self.insiders):
-            left = [
-                own
-                for own, (_, value) in asked_of.items()
-                if coalition.count(own) < len(owners[own]) and not certain[asking[own][0], value]
-            ]
+            left = uncertain.copy()
+            for own in coalition:
+                if own in number and coalition.count(own) == len(owners[own]):
+                    left[number[own]] = False
             known = np.zeros_like(search.members)
             for kind, value, count in itertools.chain(*coalition):
                 known[position[kind], value] += count
             asked = np.zeros(len(kinds), dtype=bool)
-            asked[[asked_of[own][0] for own in left]] = True
-            alike = search.decided(asked, known)
-            for own in left:
-                kind, value = asked_of[own]
-                certain[asking[own], value] |= alike[kind] == ALIKE
-                unanswered[asking[own], value] |= alike[kind] == OPEN
+            asked[kind_of[left]] = True
+            alike = search.decided(asked, known)[kind_of]
+            for i in np.flatnonzero(left & (alike != NOT_ALIKE)).tolist():
+                own, persons = asking[i]
+                value = own[0][1]
+                certain[persons, value] |= alike[i] == ALIKE
+                unanswered[persons, value] |= alike[i] == OPEN
+                uncertain[i] = alike[i] != ALIKE
 
 
 NOT_ALIKE = 0
@@ -345,12 +354,42 @@ class _ComponentSearch:
 
     def __post_init__(self) -> None:
         self.members = self.of.members[self.chosen]
-        self.constraints = _constraints(self.of, self.stated, self.chosen)
         self.witnesses = [self.members]
         self.searches, self.varied = MAX_SEARCHES, False
-        self.leaves = _leaf_sums(self.of, self.stated, self.chosen)
-        self.possible = np.ones(self.members.shape, dtype=bool)
-        _propagate(self.leaves, self.members.sum(axis=1), self.possible, np.zeros_like(self.members))
+
+    @cached_property
+    def constraints(self) -> tuple[csr_array, Ids, Ids]:
+        """What is known of the numbers of members of each kind and value."""
+        return _constraints(self.of, self.stated, self.chosen)
+
+    @cached_property
+    def leaves(self) -> list[_LeafSum]:
+        """What leaves state of single values."""
+        return _leaf_sums(self.of, self.stated, self.chosen)
+
+    @cached_property
+    def possible(self) -> Mask:
+        """Which values members of each kind may have, as far as single sums rule them out."""
+        possible = np.ones(self.members.shape, dtype=bool)
+        _propagate(self.leaves, self.members.sum(axis=1), possible, np.zeros_like(self.members))
+        return possible
+
+    @cached_property
+    def is_one_sum(self) -> bool:
+        """Is all that is stated one number of rows with one of two values, so that what it allows is possible?"""
+        in_one_place = len(self.places[-1]) == 1 and self.members.shape[1] == 2
+        return in_one_place and all(each.low == each.high for each in self.leaves)
+
+    @cached_property
+    def places(self) -> tuple[Ids, Ids, Ids, Ids]:
+        """Where kinds have rows: each kind's first entry, places, rows; by places the kind of one row there, or -1."""
+        cells = self.of.rows_in_place[self.chosen].tocoo()
+        place, rows = np.unique(cells.col, return_inverse=True)[1].reshape(-1), cells.data.astype(np.int64)
+        first = np.searchsorted(cells.row, np.arange(len(self.chosen)))
+        single = np.full(int(place.max(initial=-1)) + 1, -1)
+        alone = (np.bincount(cells.row)[cells.row] == 1) & (rows == 1)
+        single[place[alone]] = cells.row[alone]
+        return first, place, rows, single
 
     def decided(self, asked: Mask, known: Ids) -> Ids:
         """For each kind that is asked about NOT_ALIKE, ALIKE or OPEN, beside members whose values are known.
@@ -361,11 +400,14 @@ class _ComponentSearch:
         """
         state = np.full(len(asked), OPEN)
         state[~asked | self._refuted(known)] = NOT_ALIKE
+        if not (state == OPEN).any():
+            return state
         possible = self.possible.copy()
-        if (state == OPEN).any():
-            if known.any():
-                _propagate(self.leaves, (self.members - known).sum(axis=1), possible, known)
-            state[(state == OPEN) & (possible.sum(axis=1) == 1)] = ALIKE
+        if known.any():
+            _propagate(self.leaves, (self.members - known).sum(axis=1), possible, known)
+        state[(state == OPEN) & (possible.sum(axis=1) == 1)] = ALIKE
+        if self.is_one_sum:
+            state[state == OPEN] = NOT_ALIKE
         if known.any() and (state == OPEN).any() and not self.varied:
             self._vary()
             state[(state == OPEN) & self._refuted(known)] = NOT_ALIKE
@@ -383,16 +425,30 @@ class _ComponentSearch:
     def _vary(self) -> None:
         """Look for assignments that change the values of half the kinds, drawn at random."""
         self.varied = True
-        rng, nobody = np.random.default_rng(0), np.zeros_like(self.members)
+        rng, nobody, vain = np.random.default_rng(0), np.zeros_like(self.members), 0
         for _ in range(VARIED_SEARCHES if self.searches else 0):
             found, _ = self._assignment(rng.integers(2, size=len(nobody)) == 1, self.possible, nobody)
-            if found is not None:
+            if found is None or any((found == witness).all() for witness in self.witnesses):
+                vain += 1
+            else:
+                vain = 0
                 self.witnesses.append(found)
+            if vain == VAIN_SEARCHES:
+                return
 
     def _refuted(self, known: Ids) -> Mask:
         """For which kinds assignments give those whose values are not known several values."""
         there = [witness > known for witness in self.witnesses if (witness >= known).all()]
-        return np.asarray(np.any(there, axis=0).sum(axis=1) > 1)
+        return np.asarray(np.any(there, axis=0).sum(axis=1) > 1) | self._exchanged(known)
+
+    def _exchanged(self, known: Ids) -> Mask:
+        """Of which kinds a member can change values with single rows of others, as many in each of her places."""
+        first, place, rows, single = self.places
+        left = self.members - known
+        of_others = np.where(single[:, None] >= 0, left[single], 0)
+        can = np.logical_and.reduceat(of_others[place] >= rows[:, None], first)
+        has_another = (left > 0).sum(axis=1)[:, None] > (left > 0)
+        return np.asarray((can & has_another).any(axis=1))
 
     def _assignment(self, wanted: Mask, possible: Mask, known: Ids) -> tuple[Ids | None, bool]:
         """An assignment in which a member of some wanted kinds has not her true value, and whether none exists."""
@@ -449,10 +505,10 @@ def _leaf_sums(kinds: _Kinds, stated: Statements, chosen: Ids) -> list[_LeafSum]
     size = kinds.members[chosen].sum(axis=1)
     found = []
     for rows_in_leaf, by_leaf in zip(kinds.rows_in_leaf, stated, strict=True):
-        columns = rows_in_leaf[chosen].tocsc()
-        for leaf in np.unique(columns.nonzero()[1]).tolist():
-            column = columns[:, [leaf]].tocoo()
-            own, rows = np.asarray(column.row, dtype=np.int64), np.asarray(column.data, dtype=np.int64)
+        cells = rows_in_leaf[chosen].tocoo()
+        for leaf in np.unique(cells.col).tolist():
+            inside = cells.col == leaf
+            own, rows = cells.row[inside].astype(np.int64), cells.data[inside].astype(np.int64)
             total = int((rows * size[own]).sum())
             for value in range(n_values):
                 limits = [_limits_of_value(each, value, total) for each in by_leaf[leaf]]

@@ -1,4 +1,4 @@
-"""The hooks, by which a plugin offers classes, whose options the policy fills in, formats, model readers and signers.
+"""The hooks, by which a plugin offers classes, whose options the policy fills in, formats and model readers.
 
 A hook that offers classes returns them in a list, or names them: a mapping from the name that policies use to the
 place of the class, such as `{"kadet": "leafgate_plugins.kadet.builder:Kadet"}`. A class that is named is imported when
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     import typer
 
     from leafgate.api.report_formats import ReportFormat
-    from leafgate.api.signers import Signer
     from leafgate.ir.model_readers import ModelReader
-    from leafgate.kernel.checks import AuditCheck
     from leafgate.kernel.components import AttackModel, DataSource, TreeBuilder
     from leafgate.kernel.metrics import Metric
 
@@ -57,12 +55,6 @@ def privacy_metrics() -> list[type[Metric]] | Mapping[str, str]:
 
 
 @hookspec
-def audit_checks() -> list[type[AuditCheck]] | Mapping[str, str]:
-    """Offer checks that run in every audit, although no policy asks for them."""
-    raise NotImplementedError
-
-
-@hookspec
 def data_sources() -> list[type[DataSource]] | Mapping[str, str]:
     """Offer ways to read data files that are neither CSV nor Parquet."""
     raise NotImplementedError
@@ -77,12 +69,6 @@ def report_formats() -> list[ReportFormat]:
 @hookspec
 def model_readers() -> list[ModelReader]:
     """Offer formats of model files that can be read."""
-    raise NotImplementedError
-
-
-@hookspec
-def signers() -> list[Signer]:
-    """Offer ways to sign statements about reports."""
     raise NotImplementedError
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -16,11 +17,10 @@ from leafgate.lazy_loading import lazy
 
 if TYPE_CHECKING:
     from leafgate.api import data_engines
-    from leafgate.kernel import belief, checks, components, findings, knowledge, metrics, oracle, release
-    from leafgate.kernel.checks import AuditCheck
-    from leafgate.kernel.components import AttackModel, Component
+    from leafgate.kernel import belief, components, findings, knowledge, metrics, oracle, release
+    from leafgate.kernel.components import Component
 else:  # the help of commands needs none of them
-    checks, components, metrics = (lazy(f"leafgate.kernel.{name}") for name in ("checks", "components", "metrics"))
+    components, metrics = lazy("leafgate.kernel.components"), lazy("leafgate.kernel.metrics")
     belief, findings, knowledge = (lazy(f"leafgate.kernel.{name}") for name in ("belief", "findings", "knowledge"))
     oracle, release = lazy("leafgate.kernel.oracle"), lazy("leafgate.kernel.release")
     data_engines = lazy("leafgate.api.data_engines")
@@ -37,52 +37,22 @@ def component_hooks() -> dict[str, type[Component]]:
         "tree_builders": components.TreeBuilder,
         "attack_models": components.AttackModel,
         "privacy_metrics": metrics.Metric,
-        "audit_checks": checks.AuditCheck,
         "data_sources": components.DataSource,
     }
 
 
-def may_check(module: ModuleType) -> bool:
-    """Has the module a hook for checks, whether or not it can be called?"""
-    marks = (getattr(each, "__dict__", {}).get(MARK) or {} for each in vars(module).values())
-    return "audit_checks" in vars(module) or any(mark.get("specname") == "audit_checks" for mark in marks)
-
-
 def check_module(module: ModuleType) -> None:
-    """TypeError for a plugin that was made for another interface, or has a hook that cannot be called."""
+    """TypeError for a plugin that was made for another interface, or has a hook that nobody calls."""
     _check_api(module)
-    for name, function in vars(module).items():
-        mark = _mark(function)
-        if mark is not None:
-            _check_hook(name, function, mark)
-        elif name in HOOKS and isinstance(function, FunctionType) and function.__module__ == module.__name__:
+    functions = {name: each for name, each in vars(module).items() if isinstance(each, FunctionType)}
+    for name, function in functions.items():
+        mark = getattr(function, MARK, None)
+        hook = name if mark is None else mark["specname"] or name
+        if mark is not None and hook not in HOOKS:
+            hint = nearest_name(hook, HOOKS, f"hooks: {', '.join(HOOKS)}")
+            raise TypeError(f"{name}() is marked with `@hookimpl`, and {hook!r} is no hook: {hint}")
+        if mark is None and hook in HOOKS and function.__module__ == module.__name__:
             raise TypeError(f"{name}() has no `@hookimpl`, so that nobody calls it")
-        elif _is_other_callable(function) and (name in HOOKS or MARK in getattr(function, "__dict__", {})):
-            raise TypeError(
-                f"{name} is no plain function, so that nobody calls it: write `@hookimpl` above a `def` alone"
-            )
-
-
-def _mark(function: object) -> Mapping[str, Any] | None:
-    """What `hookimpl` says of a function; other objects are not asked, because a lazy module would be imported."""
-    return getattr(function, MARK, None) if isinstance(function, FunctionType) else None
-
-
-def _is_other_callable(thing: object) -> bool:
-    """Can it be called, and is neither a function nor a class? A module that is imported later cannot."""
-    return callable(thing) and not isinstance(thing, FunctionType | type)
-
-
-def _check_hook(name: str, function: FunctionType, mark: Mapping[str, Any]) -> None:
-    """TypeError for a function with a mark that is no hook, or takes something."""
-    hook = mark.get("specname") or name
-    if hook not in HOOKS:
-        hint = nearest_name(hook, HOOKS, f"hooks: {', '.join(HOOKS)}")
-        raise TypeError(f"{name}() is marked with `@hookimpl`, and {hook!r} is no hook: {hint}")
-    if mark.get("wrapper") or mark.get("hookwrapper"):
-        raise TypeError(f"{name}() wraps what other plugins offer, which is not possible: return a list")
-    if inspect.signature(function).parameters:
-        raise TypeError(f"{name}() takes {', '.join(inspect.signature(function).parameters)}: write `def {name}()`")
 
 
 def _check_api(module: ModuleType) -> None:
@@ -131,34 +101,17 @@ def _check_command(app: Any) -> None:
         raise TypeError(f"commands() offers a command that cannot be made of its function: {text}") from error
 
 
-def _check_format(offered: object) -> None:
-    if not isinstance(offered, ReportFormat):
-        raise TypeError(f"report_formats() offers {described(offered)}, which is no ReportFormat")
-    if problems := report_formats.mistakes(offered):
-        raise TypeError(f"report_formats() offers a format that cannot be used: {'; '.join(problems)}")
-
-
-def _check_reader(offered: object) -> None:
-    if not isinstance(offered, ModelReader):
-        raise TypeError(f"model_readers() offers {described(offered)}, which is no ModelReader")
-    if problems := model_readers.mistakes(offered):
-        raise TypeError(f"model_readers() offers a reader that cannot be used: {'; '.join(problems)}")
-
-
-def _check_signer(offered: object) -> None:
-    from leafgate.api.signers import Signer, mistakes  # hardly any plugin offers one
-
-    if not isinstance(offered, Signer):
-        raise TypeError(f"signers() offers {described(offered)}, which is no Signer")
+def _check_declared(kind: type[Any], mistakes: Callable[[Any], list[str]], offered: object) -> None:
+    if not isinstance(offered, kind):
+        raise TypeError(f"offers {described(offered)}, which is no {kind.__name__}")
     if problems := mistakes(offered):
-        raise TypeError(f"signers() offers a signer that cannot be used: {'; '.join(problems)}")
+        raise TypeError(f"offers a {kind.__name__} that cannot be used: {'; '.join(problems)}")
 
 
-OTHER_CHECKS = {
+OTHER_CHECKS: Mapping[str, Callable[[object], None]] = {
     "commands": _check_command,
-    "report_formats": _check_format,
-    "model_readers": _check_reader,
-    "signers": _check_signer,
+    "report_formats": partial(_check_declared, ReportFormat, report_formats.mistakes),
+    "model_readers": partial(_check_declared, ModelReader, model_readers.mistakes),
 }
 """The checks of what the hooks offer that offer no components."""
 
@@ -172,75 +125,53 @@ def check_component(component: object, hook: str) -> None:
     if get_args(field.annotation) != (field.default,):
         raise TypeError(f'{component.__name__} needs a name: use: Literal["..."] = "..."')
     _check_method(component, hook)
-    if issubclass(component, checks.AuditCheck):
-        _check_audit_check(component)
-    if issubclass(component, components.AttackModel):
-        _check_attack(component)
-    if issubclass(component, components.TreeBuilder):
-        _check_builder(component)
+    name = component.__name__
+    for kind, variable, fits, wanted in _class_variables():
+        if issubclass(component, kind) and not fits(inspect.getattr_static(component, variable)):
+            raise TypeError(f"{name}: `{variable}` must be {wanted}")
     if issubclass(component, metrics.Metric):
-        _check_metric(component)
+        has_direction = getattr(component, "direction", None) in component.model_fields
+        if not has_direction or not issubclass(component, metrics.PersonMetric | metrics.ReleaseMetric):
+            raise TypeError(f"{name} needs a direction, at_least or at_most: derive it from AtLeast or AtMost")
+    needs = component.needs if issubclass(component, components.AttackModel) else ()
+    if len({"candidates", "targets", "people"} & set(needs)) > 1:
+        raise TypeError(f"{name} needs candidates or targets: it cannot need `people`, who are in the table, nor both")
     if issubclass(component, components.DataSource) and (problems := data_engines.suffix_mistakes(component)):
-        raise TypeError(f"{component.__name__} cannot be used: {'; '.join(problems)}")
+        raise TypeError(f"{name} cannot be used: {'; '.join(problems)}")
 
 
-def _check_metric(metric: type[metrics.Metric]) -> None:
-    if metric.unit not in set(findings.Unit):
-        raise TypeError(
-            f"{metric.__name__} has a unit that is none of {', '.join(repr(str(unit)) for unit in findings.Unit)}"
-        )
+def _class_variables() -> Iterator[tuple[type[Component], str, Callable[[Any], bool], str]]:
+    """What class variables may be: the kind of component, the variable, the check, and what it checks in words."""
+    attack, builder, metric = components.AttackModel, components.TreeBuilder, metrics.Metric
+    words = {"needs": knowledge.NEEDS, "reads": get_args(release.Counted), "models": get_args(release.Model)}
+    words |= {"parts": ("trees", "alternatives", "records"), "access_levels": oracle.ACCESS_LEVELS}
+    for name, known in words.items():
+        wanted = f"a set of words, such as frozenset({{{min(known)!r}}}), of {', '.join(sorted(known))}"
+        yield attack, name, partial(_are_words, frozenset(known)), wanted
+    yield attack, "access_levels", bool, f"one or more of {', '.join(oracle.ACCESS_LEVELS)}"
+    yield builder, "guarantees", partial(_are_words, None), "a set of words, such as frozenset({'epsilon'})"
+    yield builder, "randomness", {"none", "seed", "system"}.__contains__, "none, seed or system"
+    yield metric, "unit", set(findings.Unit).__contains__, f"one of {', '.join(map(repr, map(str, findings.Unit)))}"
+    yield metric, "score_range", _is_range, "its lowest and its highest score: (0.0, 1.0)"
     for name in ("bound", "called", "can_be_broken", "limit"):
-        if not isinstance(inspect.getattr_static(metric, name), property):
-            raise TypeError(f"{metric.__name__} needs `{name}` to be a property: write `@property` above it")
-    ends: object = metric.score_range
-    if not (isinstance(ends, tuple) and len(ends) == 2 and all(map(_is_number, ends)) and ends[0] < ends[1]):
-        raise TypeError(f"{metric.__name__} needs `score_range`, its lowest and its highest score: (0.0, 1.0)")
-    if getattr(metric, "direction", None) not in metric.model_fields:
-        raise TypeError(f"{metric.__name__} needs a direction, at_least or at_most: derive it from AtLeast or AtMost")
-    of_people = issubclass(metric, metrics.PersonMetric)
-    allowed = metrics.ABOUT_GROUPS | metrics.ABOUT_SECRETS if of_people else frozenset(belief.BELIEF_TYPES)
-    if not isinstance(metric.judges, frozenset) or not metric.judges <= allowed:
-        names = ", ".join(kind.__name__ for kind in belief.BELIEF_TYPES if kind in allowed)
-        raise TypeError(f"{metric.__name__} needs `judges`, a frozenset of types of belief: {names}")
-    if not issubclass(metric, metrics.PersonMetric | metrics.ReleaseMetric):
-        raise TypeError(f"{metric.__name__} scores neither people nor the release: derive it from AtLeast or AtMost")
-    if of_people and not metric.judges:
-        raise TypeError(f"{metric.__name__} needs `judges`, the types of belief that it scores people by")
+        yield metric, name, lambda thing: isinstance(thing, property), "a property: write `@property` above it"
+    about_people = metrics.ABOUT_GROUPS | metrics.ABOUT_SECRETS
+    for kind, allowed in ((metrics.PersonMetric, about_people), (metric, frozenset(belief.BELIEF_TYPES))):
+        names = ", ".join(sorted(each.__name__ for each in allowed))
+        yield kind, "judges", partial(_are_words, allowed), f"a frozenset of types of belief: {names}"
+    yield metrics.PersonMetric, "judges", bool, "one or more types of belief"
 
 
-def _is_number(thing: object) -> bool:
-    return isinstance(thing, int | float) and not isinstance(thing, bool)
-
-
-def _check_attack(attack: type[AttackModel]) -> None:
-    _check_words(attack, "needs", knowledge.NEEDS)
-    _check_words(attack, "reads", get_args(release.Counted))
-    _check_words(attack, "models", get_args(release.Model))
-    _check_words(attack, "parts", ("trees", "alternatives", "records"))
-    _check_words(attack, "access_levels", oracle.ACCESS_LEVELS)
-    if not attack.access_levels:
-        raise TypeError(f"{attack.__name__} needs `access_levels`: one or more of {', '.join(oracle.ACCESS_LEVELS)}")
-    for drawn in {"candidates", "targets"} & set(attack.needs):
-        if "people" in attack.needs:
-            raise TypeError(f"{attack.__name__} needs `{drawn}`, so it cannot need `people`, who are in the table")
-    if {"candidates", "targets"} <= set(attack.needs):
-        raise TypeError(f"{attack.__name__} needs `candidates` and `targets`, and an attack has one of both")
-
-
-def _check_builder(builder: type[components.TreeBuilder]) -> None:
-    if isinstance(builder.guarantees, str) or not isinstance(builder.guarantees, Collection):
-        raise TypeError(f"{builder.__name__}: `guarantees` is a set of words, such as frozenset({{'epsilon'}})")
-    if builder.randomness not in {"none", "seed", "system"}:
-        raise TypeError(f"{builder.__name__}: `randomness` is none, seed or system")
-
-
-def _check_words(component: type[Component], variable: str, known: Iterable[str]) -> None:
-    """TypeError where a class variable is no set of these words."""
-    words, name = getattr(component, variable), component.__name__
+def _are_words(known: Collection[Any] | None, words: object) -> bool:
+    """Is it a collection of what is known, and no text?"""
     if isinstance(words, str) or not isinstance(words, Collection):
-        raise TypeError(f"{name}: `{variable}` is a set of words, such as frozenset({{{min(known)!r}}})")
-    if unknown := sorted(set(words) - set(known), key=str):
-        raise TypeError(f"{name}: `{variable}` has {unknown[0]!r}, which is none of {', '.join(sorted(known))}")
+        return False
+    return known is None or set(words) <= set(known)
+
+
+def _is_range(ends: object) -> bool:
+    numbers = isinstance(ends, tuple) and all(isinstance(end, int | float) for end in ends)
+    return isinstance(ends, tuple) and numbers and len(ends) == 2 and ends[0] < ends[1]
 
 
 def _check_method(component: type[Component], hook: str) -> None:
@@ -258,18 +189,9 @@ METHODS = {
     "tree_builders": ("build", ("table", "rng")),
     "attack_models": ("infer", ("release", "known")),
     "privacy_metrics": ("score", ("case",)),
-    "audit_checks": ("run", ("context",)),
     "data_sources": ("read", ("file",)),
 }
 """The method of each kind of component, and what it is given."""
-
-
-def _check_audit_check(check: type[AuditCheck]) -> None:
-    required = [name for name, field in check.model_fields.items() if field.is_required()]
-    if required:
-        raise TypeError(f"{check.__name__} requires the option {required[0]!r}, and no policy gives a check options")
-    if not check.plain_failure.strip():
-        raise TypeError(f"{check.__name__} needs `plain_failure`: the public may read nothing else of its findings")
 
 
 def described(thing: object) -> str:

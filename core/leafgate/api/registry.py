@@ -7,17 +7,16 @@ import pkgutil
 import re
 import sys
 import traceback
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib.metadata import Distribution, EntryPoint, entry_points
-from itertools import pairwise
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pluggy import PluginManager
 
@@ -27,7 +26,6 @@ from leafgate.api.offers import (
     check_module,
     component_hooks,
     items_of,
-    may_check,
 )
 from leafgate.api.report_formats import ReportFormat
 from leafgate.errors import (
@@ -48,45 +46,46 @@ if TYPE_CHECKING:
     from typer.models import CommandInfo
 
     from leafgate.api import decorators
-    from leafgate.api.signers import Signer
-    from leafgate.kernel import checks, metrics
     from leafgate.kernel.components import Component
     from leafgate.kernel.metrics import Metric
 else:  # the help of commands needs none of them
-    checks, metrics = lazy("leafgate.kernel.checks"), lazy("leafgate.kernel.metrics")
     decorators = lazy("leafgate.api.decorators")
 
-Offer = TypeVar("Offer")
 Entry: TypeAlias = tuple[EntryPoint, str, str]
 """An entry point, and the canonical name and version of its distribution."""
 
 
 @dataclass(frozen=True)
-class NamedOffer:
-    """A component that a plugin offers by its place (`leafgate_plugins.kadet.builder:Kadet`), and that is not imported.
+class Offer:
+    """A component that a plugin offers: a class, or its place, from which it is imported when it is first asked for.
 
     Attributes:
         use: the name that policies pick it by.
         hook: the hook that offers it.
-        place: its module and its name in there.
-        claim: of a metric the claim of releases that it checks, which may stand in brackets behind the place; empty
+        offered: the class, or its module and its name in there (`leafgate_plugins.kadet.builder:Kadet`).
+        claim: of a metric's place the claim of releases that it checks, which may stand in brackets behind it; empty
             where the brackets are, None where there are none: then it is imported wherever a release claims something.
     """
 
     use: str
     hook: str
-    place: str
+    offered: type[Component] | str
     claim: str | None = None
 
     @classmethod
-    def of(cls, use: str, hook: str, text: str) -> NamedOffer:
-        """The offer that a plugin writes as `package.module:Class` or `package.module:Class [claim]`."""
-        place, bracket, claim = text.partition(" [")
-        return cls(use, hook, place, claim.removesuffix("]") if bracket else None)
+    def of(cls, item: type[Component] | tuple[str, str], hook: str) -> Offer:
+        """What a hook returns: a class, or a name and `package.module:Class` or `package.module:Class [claim]`."""
+        if isinstance(item, type):
+            return cls(use_of(item), hook, item)
+        place, bracket, claim = item[1].partition(" [")
+        return cls(item[0], hook, place, claim.removesuffix("]") if bracket else None)
 
+    @cached_property
     def component(self) -> type[Component]:
         """Import it; TypeError for something that is no offer of its hook."""
-        component = pkgutil.resolve_name(self.place)
+        if not isinstance(self.offered, str):
+            return self.offered
+        component = pkgutil.resolve_name(self.offered)
         check_component(component, self.hook)
         if self.use != use_of(component):
             raise TypeError(f"{self.hook}() offers {component.__name__} as {self.use!r}, and its `use` is another")
@@ -94,27 +93,37 @@ class NamedOffer:
             raise TypeError(f"{self.hook}() offers {component.__name__} with another claim than it `checks`")
         return component  # type: ignore[no-any-return]
 
+    def if_usable(self) -> type[Component] | None:
+        """Import it; None where it cannot be imported: `leafgate plugins` says why."""
+        try:
+            with plugin_output_dropped():
+                return self.component
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            return None
+
+    def may_be(self, base: type[Component]) -> bool:
+        """May it be of this kind, as far as its hook says?"""
+        kind = component_hooks()[self.hook]
+        return issubclass(kind, base) or issubclass(base, kind)
+
 
 @dataclass(frozen=True)
 class Plugin:
     """One entry point: where it comes from, what it offers, or why it cannot.
 
-    `offers` are imported; `not_imported` are those that nobody has asked for yet. `may_check` says of a broken plugin
-    that it has, or may have, a hook for checks, which would run in every audit. `tried` plugins are not installed:
-    classes of a program, or one file, whose digest is `file_sha256`.
+    `tried` plugins are not installed: classes of a program, or one file, whose digest is `file_sha256`.
     """
 
     name: str
     distribution: str
     version: str
-    offers: tuple[type[Component], ...] = ()
-    not_imported: tuple[NamedOffer, ...] = ()
+    offers: tuple[Offer, ...] = ()
     commands: tuple[typer.Typer, ...] = ()
     formats: tuple[ReportFormat, ...] = ()
     readers: tuple[ModelReader, ...] = ()
-    signers: tuple[Signer, ...] = ()
     problem: str = ""
-    may_check: bool = False
     tried: bool = False
     file_sha256: str = ""
 
@@ -147,121 +156,54 @@ class Plugins:
         """The digest of the file of each plugin that is not installed, by its name; empty for classes of a program."""
         return {plugin.name: plugin.file_sha256 for plugin in self.entries if plugin.tried}
 
+    @cached_property
+    def clashes(self) -> dict[str, Problem]:
+        """What is wrong with each name of a component that two plugins offer: nobody can tell which is meant."""
+        return _clashes((offer.use, repr(offer.use), plugin) for plugin in self.entries for offer in plugin.offers)
+
+    @cached_property
+    def offers(self) -> dict[str, Offer]:
+        """What a policy can pick, sorted by its `use`; names that two plugins offer are left out."""
+        every = sorted((offer for plugin in self.entries for offer in plugin.offers), key=attrgetter("use"))
+        return {offer.use: offer for offer in every if offer.use not in self.clashes}
+
     @property
     def by_name(self) -> dict[str, type[Component]]:
-        """What a policy can pick, by its `use`, all imported; PolicyError when two plugins offer one name."""
-        for offer in self._not_imported.values():
-            self._import(offer)
-        return {**self.imported, **self._imported_later}
+        """What a policy can pick, by its `use`, all imported."""
+        return {use_of(component): component for component in self._usable(self.offers.values())}
 
     def component(self, use: str) -> type[Component] | None:
         """What a policy picks by this name, imported; None where no plugin offers it, or what it offers is broken.
 
         PolicyError where two plugins offer it.
         """
-        component = self.imported.get(use)
         if use in self.clashes:
             raise PolicyError.listing([self.clashes[use]])
-        if component is None and use in self._not_imported:
-            return self._import(self._not_imported[use])
-        return component
+        return self.offers[use].if_usable() if use in self.offers else None
 
-    @cached_property
-    def _not_imported(self) -> dict[str, NamedOffer]:
-        every = (offer for plugin in self.entries for offer in plugin.not_imported)
-        return {offer.use: offer for offer in every if offer.use not in self.clashes}
+    def kind(self, base: type[Component], named: Collection[str] | None = None) -> list[type[Component]]:
+        """The components of one kind, imported and sorted by name; of those that are `named`, if it is given."""
+        asked = (offer for offer in self.offers.values() if named is None or offer.use in named)
+        return [each for each in self._usable(offer for offer in asked if offer.may_be(base)) if issubclass(each, base)]
 
-    @cached_property
-    def _imported_later(self) -> dict[str, type[Component]]:
-        """What was asked for after the plugins were loaded."""
-        return {}
-
-    def _import(self, offer: NamedOffer) -> type[Component] | None:
-        """The component; None where it cannot be imported: `leafgate plugins` says why."""
-        if offer.use not in self._imported_later:
-            try:
-                with plugin_output_dropped():
-                    self._imported_later[offer.use] = offer.component()
-            except KeyboardInterrupt:
-                raise
-            except BaseException:
-                return None
-        return self._imported_later[offer.use]
-
-    @cached_property
-    def clashes(self) -> dict[str, Problem]:
-        """What is wrong with each name that two plugins offer: nobody can tell which of both is meant."""
-        offered, found = dict[str, Plugin](), dict[str, Problem]()
-        for plugin in self.entries:
-            for use in (*map(use_of, plugin.offers), *(offer.use for offer in plugin.not_imported)):
-                if use in offered:
-                    found[use] = _clash(plugin, offered[use], repr(use))
-                offered[use] = plugin
-        return found
-
-    @cached_property
-    def imported(self) -> dict[str, type[Component]]:
-        """What was imported when the plugins were loaded, by its `use`.
-
-        Names that two plugins offer are left out; PolicyError where both were imported, since somebody needs them, and
-        where one is that of a check, which every audit needs.
-        """
-        every = [component for plugin in self.entries for component in plugin.offers]
-        n_needed = Counter(map(use_of, every))
-        n_needed.update(use_of(each) for each in every if self.clashes and issubclass(each, checks.AuditCheck))
-        if problems := [problem for use, problem in self.clashes.items() if n_needed[use] > 1]:
-            raise PolicyError.listing(problems)
-        return {use_of(component): component for component in every if use_of(component) not in self.clashes}
+    @staticmethod
+    def _usable(offers: Iterable[Offer]) -> list[type[Component]]:
+        return [component for offer in offers if (component := offer.if_usable()) is not None]
 
     @cached_property
     def formats_by_name(self) -> dict[str, OfferedFormat]:
         """The report formats, sorted by name; PolicyError when two plugins offer one name or one file name."""
-        offered: list[tuple[ReportFormat, Plugin]] = []
-        problems = []
         every = [(each, plugin) for plugin in self.entries for each in plugin.formats]
-        for new, plugin in every:
-            for other, source in offered:
-                if new.name == other.name or new.filename == other.filename:
-                    what = f"the report format {new.name!r}" if new.name == other.name else f"{new.filename!r}"
-                    problems.append(_clash(plugin, source, what))
-            offered.append((new, plugin))
-        if problems:
-            raise PolicyError.listing(problems)
-        return {each.name: OfferedFormat(each, plugin.origin) for each, plugin in sorted(offered, key=_name_of)}
+        names = [(each.name, f"the report format {each.name!r}", plugin) for each, plugin in every]
+        _refuse_clashes([*names, *((each.filename, repr(each.filename), plugin) for each, plugin in every)])
+        return {each.name: OfferedFormat(each, plugin.origin) for each, plugin in sorted(every, key=_name_of)}
 
     @cached_property
     def readers(self) -> tuple[ModelReader, ...]:
         """The readers of model files, sorted by name; PolicyError when two plugins offer one name."""
-        offered = sorted(((each, plugin) for plugin in self.entries for each in plugin.readers), key=_name_of)
-        problems = [
-            _clash(plugin, source, f"the model reader {new.name!r}")
-            for (other, source), (new, plugin) in pairwise(offered)
-            if new.name == other.name
-        ]
-        if problems:
-            raise PolicyError.listing(problems)
-        return tuple(reader for reader, _ in offered)
-
-    @cached_property
-    def signers(self) -> Mapping[str, Signer]:
-        """The signers of plugins by name; PolicyError when two plugins offer one name."""
-        offered: dict[str, tuple[Signer, Plugin]] = {}
-        problems: list[Problem] = []
-        every = [(each, plugin) for plugin in self.entries for each in plugin.signers]
-        for new, plugin in every:
-            if new.name in offered:
-                problems.append(_clash(plugin, offered[new.name][1], f"the signer {new.name!r}"))
-            offered[new.name] = (new, plugin)
-        if problems:
-            raise PolicyError.listing(problems)
-        return {name: signer for name, (signer, _) in sorted(offered.items())}
-
-    def kind(self, base: type[Component]) -> list[type[Component]]:
-        """The components of one kind, sorted by name; those that were not imported are."""
-        for offer in self._not_imported.values():
-            if issubclass(component_hooks()[offer.hook], base) or issubclass(base, component_hooks()[offer.hook]):
-                self._import(offer)
-        return self._sorted(base, {**self.imported, **self._imported_later})
+        every = [(each, plugin) for plugin in self.entries for each in plugin.readers]
+        _refuse_clashes((each.name, f"the model reader {each.name!r}", plugin) for each, plugin in every)
+        return tuple(reader for reader, _ in sorted(every, key=_name_of))
 
     def checkers(self, claim: str) -> list[type[Metric]]:
         """The metrics that check a claim of releases, sorted by name; none with another is imported.
@@ -269,33 +211,46 @@ class Plugins:
         Raises:
             InconclusiveError: one that may check it cannot be imported, or another plugin has its name.
         """
-        for plugin in self.entries if self.clashes else ():
-            named = [offer.use for offer in plugin.not_imported if offer.claim in (claim, None)]
-            made = [use_of(each) for each in plugin.offers if getattr(each, "checks", None) == claim]
-            if clashing := [use for use in (*named, *made) if use in self.clashes]:
-                raise InconclusiveError.listing([self.clashes[clashing[0]]])
-        offers = [each for each in self._not_imported.values() if each.hook == "privacy_metrics"]
-        for offer in offers:
-            if offer.claim in (claim, None) and self._import(offer) is None:
+        found: dict[str, Any] = {}
+        for offer in (offer for plugin in self.entries for offer in plugin.offers if offer.hook == "privacy_metrics"):
+            component = offer.if_usable() if offer.claim in (claim, None) else None
+            if offer.claim not in (claim, None) or (component and getattr(component, "checks", None) != claim):
+                continue
+            if offer.use in self.clashes:
+                raise InconclusiveError.listing([self.clashes[offer.use]])
+            if component is None:
                 message = f"the metric {offer.use!r}, which may check it, cannot be imported"
                 raise InconclusiveError(message, remedy="`leafgate plugins` says why")
-        found = self._sorted(metrics.Metric, {**self.imported, **self._imported_later})
-        return [each for each in found if issubclass(each, metrics.Metric) and each.checks == claim]
-
-    def imported_kind(self, base: type[Component]) -> list[type[Component]]:
-        """The components of one kind that were imported when the plugins were loaded, sorted by name."""
-        return self._sorted(base, self.imported)
-
-    @staticmethod
-    def _sorted(base: type[Component], components: Mapping[str, type[Component]]) -> list[type[Component]]:
-        return [component for _, component in sorted(components.items()) if issubclass(component, base)]
+            found[offer.use] = component
+        return [metric for _, metric in sorted(found.items())]
 
     def origin(self, component: Component | type[Component]) -> str:
         """The distribution and version a component came from."""
         wanted = component if isinstance(component, type) else type(component)
-        later = [self._not_imported[use] for use, each in self._imported_later.items() if each is wanted]
-        origins = (p.origin for p in self.entries if wanted in p.offers or set(later) & set(p.not_imported))
-        return next(origins, "unknown")
+        found = self.offers.get(use_of(wanted))
+        if found is None or found.if_usable() is not wanted:
+            return "unknown"
+        return next(plugin.origin for plugin in self.entries if found in plugin.offers)
+
+
+def _clashes(offered: Iterable[tuple[str, str, Plugin]]) -> dict[str, Problem]:
+    """What is wrong with each name that is offered twice: nobody can tell which of both is meant.
+
+    Args:
+        offered: names, with what each is the name of, and the plugin that offers it.
+    """
+    first, found = dict[str, Plugin](), dict[str, Problem]()
+    for name, what, plugin in offered:
+        if name in first:
+            found[name] = _clash(plugin, first[name], what)
+        first[name] = plugin
+    return found
+
+
+def _refuse_clashes(offered: Iterable[tuple[str, str, Plugin]]) -> None:
+    """PolicyError for names that are offered twice."""
+    if found := _clashes(offered):
+        raise PolicyError.listing(list(found.values()))
 
 
 def _clash(plugin: Plugin, other: Plugin, what: str) -> Problem:
@@ -343,13 +298,13 @@ def isolate_plugin_errors(component: Component | type[Component], plugins: Plugi
         raise InconclusiveError(f"{origin} failed: {type(error).__name__}{where}", remedy=TO_AUTHORS) from error
 
 
-def load_plugins(pins: Sequence[str] | None = None, only: Collection[str] | None = None) -> Plugins:
+def load_plugins(pins: Sequence[str] | None = None, *, everything: bool = False) -> Plugins:
     """Load what is installed under the entry-point group, or only what `pins` trusts.
 
     Args:
         pins: distribution names, with a version range if wanted ("acme-attacks>=1.2").
-        only: the names of the components that are needed; others that a plugin offers by its place are imported when
-            somebody asks for them, and commands are left out.
+        everything: import all that plugins offer, commands too, so that those are broken of which something cannot be
+            imported; otherwise what they offer by its place is imported when somebody asks for it.
 
     Raises:
         PolicyError: a pin is malformed, or nothing installed satisfies it.
@@ -359,7 +314,7 @@ def load_plugins(pins: Sequence[str] | None = None, only: Collection[str] | None
         message = f"trusts distributions, and {beside[0].name} is of none"
         raise PolicyError(message, place="plugins", remedy="leave `plugins` out of the policy while you try it")
     manager = _new_manager()
-    return Plugins((*(_load(manager, *entry, only) for entry in _installed(pins)), *beside))
+    return Plugins((*(_load(manager, *entry, everything=everything) for entry in _installed(pins)), *beside))
 
 
 def untrusted(plugins: Plugins) -> list[str]:
@@ -383,8 +338,17 @@ def plugins_beside(*plugins: Plugin) -> Iterator[None]:
 
 def plugin_of_classes(components: Sequence[type[Component]]) -> Plugin:
     """A plugin that offers these classes, of a program's own; TypeError for one that cannot be offered."""
-    _check_classes(components)
-    return Plugin("this program", "this-program", "0", offers=tuple(dict.fromkeys(components)), tried=True)
+    return Plugin("this program", "this-program", "0", offers=offers_of(components), tried=True)
+
+
+def offers_of(components: Iterable[type[Component]]) -> tuple[Offer, ...]:
+    """Each class as the hook of its kind offers it; TypeError for one that cannot be offered."""
+    offers = []
+    for component in dict.fromkeys(components):
+        hook = next(hook for hook, base in component_hooks().items() if issubclass(component, base))
+        check_component(component, hook)
+        offers.append(Offer.of(component, hook))
+    return tuple(offers)
 
 
 def plugin_of_file(path: Path) -> Plugin:
@@ -420,7 +384,7 @@ def plugin_of_file(path: Path) -> Plugin:
 
 def said_of_code(error: BaseException) -> str:
     """The text of an error that speaks of code, behind a colon; empty for others, whose text may hold a cell."""
-    of_code = isinstance(error, ERRORS_OF_CODE) or type(error).__module__.startswith("pydantic")
+    of_code = isinstance(error, ERRORS_OF_CODE) or type(error).__module__.startswith(("pydantic", "pluggy"))
     return f": {' '.join(str(error).split())}" if of_code else ""
 
 
@@ -495,36 +459,31 @@ def _trusted(installed: Sequence[Entry], pins: Sequence[str]) -> list[Entry]:
     return kept
 
 
-def _load(
-    manager: PluginManager, point: EntryPoint, distribution: str, version: str, only: Collection[str] | None
-) -> Plugin:
+def _load(manager: PluginManager, point: EntryPoint, distribution: str, version: str, *, everything: bool) -> Plugin:
     plugin, module = Plugin(point.name, distribution, version), None
     try:
         with plugin_output_dropped():
             module = point.load()
-            return replace(plugin, **offered_by(module, only, manager, f"{plugin.origin} ({plugin.name})"))
+            name = f"{plugin.origin} ({plugin.name})"
+            return replace(plugin, **offered_by(module, manager, name, everything=everything))
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        has_checks = module is None or may_check(module)  # nobody knows what cannot be imported
         place, _, line = raising_frame(error, "" if module is None else module.__name__.partition(".")[0])
         where = f", line {line} of {place}" if place else ""
-        return replace(plugin, problem=f"{type(error).__name__}{said_of_code(error) or where}", may_check=has_checks)
+        return replace(plugin, problem=f"{type(error).__name__}{said_of_code(error) or where}")
 
 
 def offered_by(
-    module: ModuleType,
-    only: Collection[str] | None = None,
-    manager: PluginManager | None = None,
-    name: str | None = None,
+    module: ModuleType, manager: PluginManager | None = None, name: str | None = None, *, everything: bool = True
 ) -> dict[str, Any]:
     """What one plugin module offers through the hooks: the fields of its `Plugin`.
 
     Args:
         module: the module that the entry point names.
-        only: the names of the components that are needed now; None for all, and for commands.
         manager: knows the plugins that were loaded before; left out, there are none.
         name: what it calls this plugin.
+        everything: import what it offers by its place, and its commands.
 
     Raises:
         TypeError: something that it offers is no offer.
@@ -532,25 +491,13 @@ def offered_by(
     manager = manager or _new_manager()
     _register(manager, module, name)
     ask = partial(_answers, manager, module)
-    offers: list[type[Component]] = []
-    not_imported: list[NamedOffer] = []
-    for hook in component_hooks():
-        for item in ask(hook):
-            if isinstance(item, type):
-                offers.append(item)
-                continue
-            offer = NamedOffer.of(item[0], hook, item[1])
-            if only is None or offer.use in only or hook == "audit_checks":
-                offers.append(offer.component())  # a check runs in every audit: without it the plugin is a broken one
-            else:
-                not_imported.append(offer)
+    offers = [Offer.of(item, hook) for hook in component_hooks() for item in ask(hook)]
+    classes = [offer.component for offer in offers if everything or isinstance(offer.offered, type)]
     return {
-        "offers": (*offers, *_decorated(module, offers)),
-        "not_imported": tuple(not_imported),
-        "commands": ask("commands") if only is None else (),
+        "offers": (*offers, *offers_of(_decorated(module, classes))),
+        "commands": ask("commands") if everything else (),
         "formats": ask("report_formats"),
         "readers": ask("model_readers"),
-        "signers": ask("signers"),
     }
 
 
@@ -580,14 +527,4 @@ def _decorated(module: ModuleType, offered: Collection[type[Component]]) -> list
     """The components that decorators made in the module, and that no hook offers already."""
     if "leafgate.api.decorators" not in sys.modules:  # whoever has some has imported it
         return []
-    found = [each for each in decorators.made_of_functions(module) if each not in offered]
-    _check_classes(found)
-    return found
-
-
-def _check_classes(classes: Iterable[type[Component]]) -> None:
-    """TypeError for a class that cannot be offered by the hook of its kind."""
-    for component in classes:
-        check_component(
-            component, next(hook for hook, base in component_hooks().items() if issubclass(component, base))
-        )
+    return [each for each in decorators.made_of_functions(module) if each not in offered]

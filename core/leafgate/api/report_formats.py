@@ -12,6 +12,8 @@ ReportDocument: TypeAlias = Mapping[str, Any]
 
 SWEEP_PICTURE = "sweep.svg"
 """The attachment that holds the picture of a sweep."""
+SHEET_FACTS = "facts.yaml"
+"""The attachment that holds what users state about a request beside the report."""
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 FILENAME = re.compile(r"report(\.[a-z0-9]+)+")
@@ -34,6 +36,8 @@ class ReportFormat:
         attachments: The names of the attachments that the format can show; it is given no others.
         render_tree: Draws the first tree of a release for notebooks; None for a format that does not. Its document
             has `builder` (a name), `trees` (a number), and `nodes` as `report.json` has them below `tree`.
+        variant: Returns the format for `--to NAME:WORD`, with another `filename` and `render`, and raises InvalidError
+            for a word that it does not know, such as the empty one of `--to NAME`; None for a format without variants.
     """
 
     name: str
@@ -42,13 +46,11 @@ class ReportFormat:
     render: Callable[[ReportDocument, Mapping[str, bytes]], bytes]
     attachments: frozenset[str] = frozenset()
     render_tree: Callable[[ReportDocument], bytes] | None = None
+    variant: Callable[[str], ReportFormat] | None = None
 
 
 def mistakes(offered: ReportFormat) -> list[str]:
     """What is wrong with the declaration of a format, a sentence each; empty if a command can use it."""
-    texts = (offered.name, offered.filename, offered.media_type)
-    if not all(isinstance(text, str) for text in texts):
-        return ["name, filename and media_type must be texts"]
     problems = []
     if not NAME.fullmatch(offered.name):
         problems.append(f"the name {offered.name!r} is no word of small letters, digits and underscores")
@@ -63,10 +65,4 @@ def mistakes(offered: ReportFormat) -> list[str]:
         problems.append(f"the filename {offered.filename!r} belongs to leafgate itself")
     if not MEDIA_TYPE.fullmatch(offered.media_type):
         problems.append(f"the media type {offered.media_type!r} is not of the form 'text/csv'")
-    if not callable(offered.render):
-        problems.append("render is no function of a document and its attachments")
-    if offered.render_tree is not None and not callable(offered.render_tree):
-        problems.append("render_tree is no function of a document")
-    if not (isinstance(offered.attachments, frozenset) and all(isinstance(each, str) for each in offered.attachments)):
-        problems.append("attachments is no frozenset of names")
     return problems

@@ -21,8 +21,6 @@ COMMANDS = {
     "build": "leafgate.cli.audit",
     "attack": "leafgate.cli.audit",
     "report": "leafgate.cli.report",
-    "sheet": "leafgate.commands.sheet.command",
-    "map": "leafgate.commands.mapping.command",
     "sweep": "leafgate.commands.sweep.command",
     "convert": "leafgate.commands.convert.command",
     "scrub": "leafgate.commands.convert.command",

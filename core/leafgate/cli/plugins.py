@@ -19,7 +19,7 @@ def listed(as_json: JsonOutput = False) -> int:
     from leafgate.api.registry import load_plugins
     from leafgate.console.describe import plugin_lines, plugins_document
 
-    plugins = load_plugins()
+    plugins = load_plugins(everything=True)
     text = readable(plugins_document(plugins)).decode() if as_json else "".join(plugin_lines(plugins))
     print_document(text)
     return 0
@@ -49,8 +49,9 @@ def explain(
     from leafgate.session.report_formats import offered_formats
 
     plugins = load_plugins()
-    if name in plugins.by_name:
-        print_document(explanation(plugins.by_name[name], plugins.origin(plugins.by_name[name])))
+    component = plugins.component(name)
+    if component is not None:
+        print_document(explanation(component, plugins.origin(component)))
         return 0
     readers = {reader.name: (reader, plugin.origin) for plugin in plugins.entries for reader in plugin.readers}
     if name in readers:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leafgate.api.report_formats import SWEEP_PICTURE
+from leafgate.api.report_formats import SHEET_FACTS, SWEEP_PICTURE
 from leafgate.console.options import AsOf, DataRoot, ExpectFile, ExpectPolicy, ExpectRelease, Org
 from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError
-from leafgate.io.files import EVERYONE, OWNER_ONLY, clear_file, make_folder, write_file
+from leafgate.io.files import EVERYONE, OWNER_ONLY, clear_file, make_folder, read_bounded, write_file
 from leafgate.session.expected_run import ExpectedRun
 
 if TYPE_CHECKING:
@@ -22,9 +22,12 @@ if TYPE_CHECKING:
 def report(
     stored: Annotated[Path, typer.Argument(metavar="REPORT", help="The report.json of an audit.")],
     to: Annotated[
-        str, typer.Option(metavar="FORMAT", help="The format to show it in: text, html, markdown, ...")
+        str, typer.Option(metavar="FORMAT", help="The format to show it in: text, html, sheet, mapping:satre, ...")
     ] = "text",
     sweep: Annotated[Path | None, typer.Option(metavar="FILE", help="A sweep.json whose picture a page shows.")] = None,
+    facts: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A YAML file with what a sheet has besides the report.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="The file to write; default: stdout.")] = None,
     expect_policy: ExpectPolicy = None,
     org: Org = None,
@@ -40,8 +43,8 @@ def report(
     from leafgate.session.report_formats import TEXT, chosen_formats, render
 
     if out is not None:
-        expectations = (expect_policy, expect_release, expect_file)
-        clear_file(out, [stored, *([] if sweep is None else [sweep]), *(Path(each) for each in expectations if each)])
+        given = (stored, sweep, facts, expect_policy, expect_release, expect_file, to.partition(":")[2])
+        clear_file(out, [Path(each) for each in given if each])
     expected = ExpectedRun(
         policy=expect_policy, org=tuple(org or ()), root=root, release=expect_release, file=expect_file, as_of=as_of
     )
@@ -54,6 +57,7 @@ def report(
     plugins = Plugins() if to == TEXT.format.name else load_plugins()
     [offered] = chosen_formats(plugins, [to])
     attached = {} if sweep is None else {SWEEP_PICTURE: _sweep_picture(sweep, offered, result)}
+    attached |= {} if facts is None else {SHEET_FACTS: _sheet_facts(facts, offered)}
     content = render(offered, result, attached)
     if out is None:
         print_document(content)
@@ -61,6 +65,16 @@ def report(
         make_folder(out.parent)
         write_file(out, content, OWNER_ONLY if auditor else EVERYONE)
     return EXIT_CODES[result["verdict"]]
+
+
+def _sheet_facts(facts: Path, offered: OfferedFormat) -> bytes:
+    """The content of a file of facts, for a format that prints them."""
+    from leafgate.io.yaml import MAX_YAML_BYTES
+
+    if SHEET_FACTS not in offered.format.attachments:
+        message = f"the format {offered.format.name!r} prints no facts"
+        raise InvalidError(message, place="--facts", remedy="add --to sheet")
+    return read_bounded(facts, MAX_YAML_BYTES, InvalidError, str(facts))
 
 
 def _sweep_picture(sweep: Path, offered: OfferedFormat, document: ReportDocument) -> bytes:

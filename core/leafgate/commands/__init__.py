@@ -3,7 +3,4 @@
 convert    convert, scrub: models in other formats, and with less in them;  repair: the most useful model that passes
 diff       two policies, or two reports;  sweep: one policy with many settings
 scaffold   init, schema, plugins new;  demo: an audit that fails and one that passes
-sheet      a decision sheet to sign;  mapping: map, a report and the clauses of a framework
-
-`stored_report` reads the report that the last two are made from, `strict_yaml` small files that users write for them.
 """

@@ -21,7 +21,6 @@ from leafgate.api.registry import (
     use_of,
 )
 from leafgate.ir.model_readers import ModelReader
-from leafgate.kernel.checks import AuditCheck
 from leafgate.kernel.components import AttackModel, Component, DataSource, TreeBuilder
 from leafgate.kernel.knowledge import needs_in_words
 from leafgate.kernel.metrics import Example, Metric, PersonMetric
@@ -31,7 +30,6 @@ KINDS: dict[type[Component], str] = {
     TreeBuilder: "builder",
     AttackModel: "attack",
     Metric: "metric",
-    AuditCheck: "check",
     DataSource: "source",
 }
 
@@ -86,7 +84,7 @@ class Description:
 
 
 def kind_of(component: type[Component]) -> str:
-    """builder, attack, metric, check or source."""
+    """builder, attack, metric or source."""
     return next(word for base, word in KINDS.items() if issubclass(component, base))
 
 
@@ -103,7 +101,7 @@ def describe(component: type[Component], origin: str) -> Description:
         facts=tuple((title, text) for title, text in _facts(component) if text),
         examples=() if metric is None else tuple(map(_worked_out, metric.examples)),
         policy_example=policy_example(component),
-        groups=() if issubclass(component, AuditCheck) else (own, *_groups(component)),
+        groups=(own, *_groups(component)),
     )
 
 
@@ -135,12 +133,9 @@ def summary_of(documented: object) -> str:
 
 
 def policy_example(component: type[Component]) -> str:
-    """Lines of a policy that use a component, with the options of its `policy_example`; empty where these are missing.
-
-    A check has no example, because no policy names it.
-    """
+    """Lines of a policy that use a component, with the options of its `policy_example`; empty if these are missing."""
     required = any(field.is_required() for name, field in component.model_fields.items() if name != "use")
-    if issubclass(component, AuditCheck) or (required and not component.policy_example):
+    if required and not component.policy_example:
         return ""
     used = "{" + ", ".join(filter(None, (f"use: {use_of(component)}", component.policy_example))) + "}"
     if issubclass(component, TreeBuilder):
@@ -193,10 +188,6 @@ def _notes(component: type[Component]) -> Iterator[str]:
         yield f"Reads files that end in: {', '.join(suffixes)}."
     if issubclass(component, TreeBuilder):
         yield RANDOMNESS[component.randomness]
-    if issubclass(component, AuditCheck):
-        yield "Runs in every audit; where a policy lists `plugins`, only if its distribution is among them."
-        public = "its reasons" if component.of_release else "that it has a finding, and no reason"
-        yield f"Public reports state {public}."
 
 
 RANDOMNESS = {
@@ -220,8 +211,6 @@ def _facts(component: type[Component]) -> Iterator[tuple[str, str]]:
                 raise
         yield "Where the limit is broken", failure
     yield "Source", component.source
-    if issubclass(component, AuditCheck):
-        yield "Finding", component.plain_failure
 
 
 def _attack_notes(attack: type[AttackModel]) -> Iterator[str]:
@@ -293,13 +282,12 @@ def _offers(plugin: Plugin) -> list[tuple[str, str]]:
     """The kind and the name of everything that a plugin offers."""
     others = [("format", each.name) for each in plugin.formats]
     others += [("reader", each.name) for each in plugin.readers]
-    others += [("signer", each.name) for each in plugin.signers]
     for app in plugin.commands:
         others += [("command", command_name(command)) for command in app.registered_commands]
         for group in app.registered_groups:
             members = [] if group.typer_instance is None else group.typer_instance.registered_commands
             others += [("command", f"{group.name} {command_name(command)}") for command in members]
-    return [*((kind_of(component), use_of(component)) for component in plugin.offers), *others]
+    return [*((kind_of(offer.component), offer.use) for offer in plugin.offers), *others]
 
 
 def plugins_document(plugins: Plugins) -> dict[str, Any]:

@@ -24,20 +24,16 @@ from leafgate.disclosure.masking import (
 from leafgate.disclosure.schema import (
     BarDocument,
     DataDocument,
-    EvidenceDocument,
-    FewerThan,
     FindingDocument,
-    FromTo,
     LimitDocument,
-    MaskedScore,
     MethodDocument,
-    MoreThan,
     PolicyDocument,
     ReleaseDocument,
     RemedyDocument,
     ReportDocument,
 )
 from leafgate.disclosure.text import decisions, statements
+from leafgate.io.evidence import EvidenceDocument, FewerThan, FromTo, MaskedScore, MoreThan
 from leafgate.io.json import JsonDocument
 from leafgate.kernel.evidence import AuditorOnly
 from leafgate.kernel.findings import FORMAT, Finding, Masking, Remedy, Report, SecondaryScore, Unit, VisibleTo
@@ -143,8 +139,12 @@ def _evidence(finding: Finding, mask: CountMask, audience: Audience, *, visible:
     evidence = {key: each for key, each in finding.evidence.items() if visible or key in WITHOUT_NUMBERS}
     if audience == "public" and has_small_groups(finding.masking, mask.smallest):
         evidence.pop("groups", None)
-    worst = evidence.get("worst")
-    if audience == "public" and isinstance(worst, list) and any(each["people"].count < mask.smallest for each in worst):
+    worst = evidence.get("worst", ())
+    if (
+        audience == "public"
+        and isinstance(worst, list | tuple)
+        and any(each["people"].count < mask.smallest for each in worst)
+    ):
         evidence["worst"] = worst[:1]
     for key, content in list(evidence.items()):
         score = content.content if isinstance(content, AuditorOnly) else content

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pydantic import TypeAdapter
 
-from leafgate.disclosure.schema import FewerThan, FromTo, MoreThan
+from leafgate.io.evidence import FewerThan, FromTo, MoreThan
 from leafgate.io.json import JsonObject
 from leafgate.kernel.findings import Direction, lenient
 

@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from leafgate.disclosure.intervals import Range, range_of, share_range
 from leafgate.disclosure.limit_query import NARROW, SMALL, TEST, LimitQuery
-from leafgate.disclosure.schema import Count, FewerThan, FindingDocument, FromTo, MaskedScore, MoreThan
+from leafgate.disclosure.schema import FindingDocument
+from leafgate.io.evidence import Count, FewerThan, FromTo, MaskedScore, MoreThan
 from leafgate.kernel.findings import Finding, Limit, Report, Unit
 
 

@@ -16,7 +16,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from leafgate.disclosure.schema import Count, FewerThan, FromTo, MoreThan
+from leafgate.io.evidence import Count, FewerThan, FromTo, MoreThan
 from leafgate.io.json import JsonDocument
 from leafgate.kernel.evidence import AuditorOnly, PeopleCount, ReleaseOnly
 from leafgate.kernel.findings import Finding, Masking, Report, Unit

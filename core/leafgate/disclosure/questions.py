@@ -1,4 +1,4 @@
-"""The questions about people that an audit can ask, which findings of a report answer each, and which nobody asked.
+"""The questions that an audit can ask, and what a report answers to each.
 
 A policy names metrics and attacks. Whoever signs for an output, or fills in a framework's form, thinks in questions:
 can somebody be singled out, can it be seen who is in the data? This table is the only place that joins the two.
@@ -6,11 +6,18 @@ can somebody be singled out, can it be seen who is in the data? This table is th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from leafgate.disclosure.summary import FINDING_STATES, FindingState, claims_differential_privacy, finding_state
+from leafgate.disclosure.summary import (
+    FindingState,
+    claims_differential_privacy,
+    finding_state,
+    findings_by_urgency,
+    plain_meaning,
+)
+from leafgate.disclosure.text import number_words
 from leafgate.io.json import JsonObject
 
 QuestionName = Literal[
@@ -23,12 +30,15 @@ QuestionName = Literal[
     "file_content",
     "training",
     "promise",
+    "usefulness",
+    "other",
 ]
+AnswerState = FindingState | Literal["not examined"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A question about people, and the metrics, attacks and checks whose findings answer it in part.
+    """A question, and the metrics, attacks and checks whose findings answer it in part.
 
     Attributes:
         name: by which mappings refer to it.
@@ -95,7 +105,7 @@ QUESTIONS: tuple[Question, ...] = (
     ),
     Question(
         name="several_outputs",
-        asks="What follows together with earlier outputs about these people?",
+        asks="Can more be learned together with earlier outputs about these people?",
         attacks=frozenset({"joint"}),
     ),
     Question(
@@ -113,44 +123,96 @@ QUESTIONS: tuple[Question, ...] = (
         asks="Does a promise of differential privacy hold?",
         metrics=frozenset({"differential_privacy"}),
     ),
+    Question(
+        name="usefulness",
+        asks="Is the output of use?",
+        metrics=frozenset({"accuracy", "accuracy_on_perturbed", "area_under_curve", "cells_withheld", "functionality"}),
+    ),
 )
-QUESTION_BY_NAME: Mapping[QuestionName, Question] = {question.name: question for question in QUESTIONS}
-USE_METRICS = frozenset({"accuracy", "accuracy_on_perturbed", "area_under_curve", "cells_withheld", "functionality"})
-"""Metrics of what an output is good for, which answer no question about people."""
-CHECKS = frozenset({"build", "counted", "persons", "published_file", "reading", "spelling"})
-"""Findings of the core that no metric of a plugin makes."""
+"""The questions in the order in which readers see them; those about people come first."""
+OTHER = Question(name="other", asks="Do the other limits and checks hold?")
+"""What findings are about that answer none of the questions: checks of the core, and metrics of other plugins."""
 
 
-def use_of_finding(finding: JsonObject) -> str:
-    """The name among the plugins of a finding's metric or check, whatever the policy calls it."""
-    return str(finding.get("use") or finding["metric"])
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What a report answers to a question.
+
+    Attributes:
+        question: the question.
+        state: the most urgent state of the findings that are about it.
+        findings: these findings, the most urgent first.
+    """
+
+    question: Question
+    state: AnswerState
+    findings: tuple[JsonObject, ...]
+
+    @property
+    def says(self) -> list[str]:
+        """The answer in sentences for people who know no metrics: what is broken or unknown, and then what holds."""
+        if not self.findings:
+            return ["No limit of the policy is about it."]
+        open_ends = [finding for finding in self.findings if finding_state(finding) != "passed"]
+        broken = {finding.get("alarm") for finding in open_ends if finding_state(finding) == "failed"}
+        said = dict.fromkeys(_says(finding, finding.get("alarm") in broken) for finding in open_ends)
+        return [*said, *_kept(len(self.findings) - len(open_ends), open_ends)]
 
 
-def use_of_attack(report: JsonObject, name: object) -> str:
-    """The name among the plugins of an attack that a policy calls `name`."""
-    attacks = (report.get("method") or {"attacks": ()})["attacks"]
-    return next((str(each.get("use") or each["name"]) for each in attacks if each["name"] == name), str(name or ""))
+def _says(finding: JsonObject, is_said: bool) -> str:
+    """What a finding that did not pass means, and for how many people as far as the report states that.
+
+    `is_said` is whether a finding that failed means the same: what it said is then neither repeated nor put in doubt.
+    """
+    state, meaning = finding_state(finding), plain_meaning(finding) or "A limit is broken."
+    if state == "inconclusive":
+        undecided = "It could not be determined whether a limit holds."
+        another = "Of another limit it could not be determined whether it holds."
+        return another if is_said else plain_meaning(finding) or undecided
+    if state == "waived":
+        until = f"waived until {finding['waiver']['expires']}."
+        return f"Another broken limit is {until}" if is_said else f"{meaning} This is {until}"
+    if not finding["beyond"]:
+        return meaning
+    beyond, people = (number_words(finding[key]) for key in ("beyond", "people"))
+    return f"{meaning.removesuffix('.')}: {beyond} of {people} people."
 
 
-def answers_question(report: JsonObject, finding: JsonObject, question: Question) -> bool:
-    """Is the finding about this question?"""
-    if use_of_finding(finding) in question.metrics:
+def _kept(count: int, broken: Sequence[JsonObject]) -> Iterator[str]:
+    """How many limits hold, beside those that are broken or could not be determined."""
+    if count == 1:
+        yield f"{'The other' if broken else 'The'} limit holds."
+    elif count:
+        yield f"{count} {'other limits' if broken else 'limits'} hold."
+
+
+def answers(report: JsonObject) -> list[Answer]:
+    """What a report answers to each question that arises, each question once."""
+    findings = findings_by_urgency(report)
+    about = {question: [each for each in findings if _is_about(report, each, question)] for question in QUESTIONS}
+    about[OTHER] = [each for each in findings if not any(each in listed for listed in about.values())]
+    return [
+        Answer(question=question, state=finding_state(found[0]) if found else "not examined", findings=tuple(found))
+        for question, found in about.items()
+        if found or _arises(report, question)
+    ]
+
+
+def questions_not_examined(report: JsonObject) -> list[str]:
+    """The questions that arise, and that no finding of a report is about."""
+    return [answer.question.asks for answer in answers(report) if answer.state == "not examined"]
+
+
+def _is_about(report: JsonObject, finding: JsonObject, question: Question) -> bool:
+    """Is the finding about this question, by the names among the plugins, whatever the policy calls them?"""
+    if (finding.get("use") or finding["metric"]) in question.metrics:
         return True
-    return finding["attack"] is not None and use_of_attack(report, finding["attack"]) in question.attacks
+    attacks = (report.get("method") or {"attacks": ()})["attacks"]
+    uses = {each["name"]: each.get("use") for each in attacks}
+    return (uses.get(finding["attack"]) or finding["attack"]) in question.attacks
 
 
-def findings_on(report: JsonObject, question: Question) -> list[JsonObject]:
-    """The findings of a report that are about a question, in its order."""
-    return [finding for finding in report["findings"] if answers_question(report, finding, question)]
-
-
-def questions_asked(report: JsonObject) -> list[tuple[Question, FindingState]]:
-    """The questions that findings of a report are about, each with the most urgent state of these findings."""
-    states = {question: [finding_state(each) for each in findings_on(report, question)] for question in QUESTIONS}
-    return [(question, min(each, key=FINDING_STATES.index)) for question, each in states.items() if each]
-
-
-def arises(report: JsonObject, question: Question) -> bool:
+def _arises(report: JsonObject, question: Question) -> bool:
     """Is there anything that the question could be about?
 
     What a file holds is a question of a release that was read from one, and whether a promise of differential privacy
@@ -158,10 +220,4 @@ def arises(report: JsonObject, question: Question) -> bool:
     """
     if question.name == "file_content":
         return bool((report["release"] or {}).get("file"))
-    return question.name != "promise" or claims_differential_privacy(report)
-
-
-def questions_not_asked(report: JsonObject) -> list[Question]:
-    """The questions that arise, and that no finding of a report is about."""
-    asked = {question.name for question, _ in questions_asked(report)}
-    return [question for question in QUESTIONS if question.name not in asked and arises(report, question)]
+    return question is not OTHER and (question.name != "promise" or claims_differential_privacy(report))

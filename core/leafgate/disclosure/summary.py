@@ -12,14 +12,16 @@ from typing import Literal
 from leafgate.disclosure.intervals import range_of
 from leafgate.disclosure.text import (
     MAX_NAME_LENGTH,
+    as_sentence,
     audited_file,
     decisions,
     file_words,
     finding_alarm,
-    finding_headline,
     finding_lines,
+    finding_result,
     idle_waiver_lines,
     ledger_words,
+    metric_words,
     number_words,
     people_words,
     release_words,
@@ -122,14 +124,6 @@ def who_is_affected(report: JsonObject) -> list[str]:
     return [clean(sentence, 4 * LONGEST) for sentence in said]
 
 
-def least_affected(report: JsonObject) -> int | None:
-    """The least number of people who are outside a limit that does not hold; None where no number of people follows."""
-    broken = [each for each in report["findings"] if finding_state(each) == "failed" and _is_on_people(each)]
-    if all(finding["people"] is None for finding in broken):
-        return None
-    return _least_past(report, broken)
-
-
 def _is_on_people(finding: JsonObject) -> bool:
     """Is it about a limit on each person's score, past which a number of people are?"""
     if finding["beyond"] is not None:
@@ -148,13 +142,14 @@ def _fewest_affected(report: JsonObject, on_people: Sequence[JsonObject], *, ope
     covers_all = most["beyond"] is not None and _highest(most["beyond"]) >= _highest(everyone)
     if most["beyond"] and (covers_all or (len(on_people) == 1 and not open_end)):
         beyond = number_words(most["beyond"])
-        return f"{beyond[:1].upper()}{beyond[1:]} {whose}."
+        return as_sentence(f"{beyond} {whose}")
     least = _least_past(report, on_people)
     counted = [finding for finding in on_people if finding["beyond"]]
     if not counted:
         return f"At least {least:,} {whose}: how many are outside {_limits(on_people)} is for auditors, and may be all."
     listed = [
-        f"{number_words(finding['beyond'])} outside the limit of {finding['id']}" for finding in counted[:MAX_NAMES]
+        f"{number_words(finding['beyond'])} outside the limit on {metric_words(finding)}"
+        for finding in counted[:MAX_NAMES]
     ]
     return f"At least {least:,} {whose}: {', '.join(listed)}{_and_more(counted)}."
 
@@ -188,12 +183,12 @@ def _highest(count: object) -> float:
 
 
 def _limits(findings: Sequence[JsonObject]) -> str:
-    return f"the {'limit' if len(findings) == 1 else 'limits'} of {_names(findings)}"
+    return f"the {'limit' if len(findings) == 1 else 'limits'} on {_names(findings)}"
 
 
 def _names(findings: Sequence[JsonObject]) -> str:
-    """The ids of some findings, and how many more there are."""
-    names = [shorten(str(finding["id"]), MAX_NAME_LENGTH) for finding in findings]
+    """What some findings are about, and how many more there are."""
+    names = [shorten(metric_words(finding), MAX_NAME_LENGTH) for finding in findings]
     if len(names) > MAX_NAMES:
         return f"{', '.join(names[:MAX_NAMES])}{_and_more(findings)}"
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
@@ -214,10 +209,15 @@ def how_affected(report: JsonObject) -> list[str]:
     return _listed(list(filter(None, map(plain_meaning, findings))))
 
 
-def what_to_change(report: JsonObject) -> list[str]:
+def remedies_once(report: JsonObject) -> list[str]:
     """What to do about the findings that are not ok, the most urgent first and each remedy once."""
     lines = [line for finding in findings_by_urgency(report) for line in remedy_lines(finding, with_costs=False)]
-    return _listed([clean(line.removeprefix("what to do: "), 4 * LONGEST) for line in lines])
+    return list(dict.fromkeys(clean(line.removeprefix("what to do: "), 4 * LONGEST) for line in lines))
+
+
+def what_to_change(report: JsonObject) -> list[str]:
+    """The first of the remedies, and how many there are besides."""
+    return _listed(remedies_once(report))
 
 
 def what_change_costs(report: JsonObject) -> list[str]:
@@ -261,7 +261,7 @@ def _why_it_passes(report: JsonObject) -> Iterator[str]:
         listed = ", ".join(attacks[:MAX_NAMES]) + _and_more(attacks)
         yield f"Attacked by {listed}, with what the policy grants an adversary."
     held = [finding for finding in report["findings"] if finding["passed"]]
-    limits = [clean(finding_headline(finding), 4 * LONGEST) for finding in held if finding["limit"]]
+    limits = list(dict.fromkeys(clean(finding_result(each), 4 * LONGEST) for each in held if each["limit"]))
     more = f", and {len(limits) - MAX_SENTENCES} more" if len(limits) > MAX_SENTENCES else ""
     kept = "; ".join(limits[:MAX_SENTENCES]) + more
     yield f"{'Every limit holds' if not report['waived'] else 'Every other limit holds'}: {kept}."
@@ -291,6 +291,15 @@ def summary(report: JsonObject) -> str:
     return "".join(f"{printable_line(shorten(line, MAX_LINE_LENGTH))}\n" for line in _lines(report))
 
 
+def _left_out_words(data: JsonObject, key: str, why: str) -> str:
+    """How many people, or rows of people, were left out; empty where nobody was."""
+    if f"{key}_rows" not in data:
+        return f"{number_words(data[key])} more left out {why}" if key in data else ""
+    rows = data[f"{key}_rows"]
+    noun = "row" if rows == 1 else "rows"
+    return f"{number_words(rows)} {noun} left out {why}, all rows of {number_words(data[key])} people among them"
+
+
 def _lines(report: JsonObject) -> Iterator[str]:
     yield f"{shorten(report['policy']['name'], MAX_NAME_LENGTH)}: {verdict_words(report)}"
     yield from (f"  {sentence}" for sentence in table_held(report))
@@ -298,7 +307,7 @@ def _lines(report: JsonObject) -> Iterator[str]:
     if file := audited_file(report):
         yield f"  audited file {file_words(file)}"
     if "people" in data:
-        left_out = [f"{number_words(data[key])} more left out {why}" for key, why in LEFT_OUT.items() if key in data]
+        left_out = [words for key, why in LEFT_OUT.items() if (words := _left_out_words(data, key, why))]
         yield f"  {people_words(data)}" + (f" ({', '.join(left_out)})" if left_out else "")
     if release is not None:
         yield f"  release by {release_words(release)}, sha256 {release['sha256'][:16]}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from leafgate.io.json import JsonObject
@@ -145,6 +146,36 @@ def finding_headline(finding: JsonObject) -> str:
     return f"{finding['id']}{_value(finding)}" + (f" (wanted {limit})" if limit else "")
 
 
+def finding_result(finding: JsonObject) -> str:
+    """What a finding is about, its score and its limit, for a page that has the id at another place."""
+    outcome = {True: " holds", False: " is broken", None: " could not be determined"}[finding["passed"]]
+    limit = limit_words(finding)
+    return f"{metric_words(finding)}{_value(finding) or outcome}" + (f" (wanted {limit})" if limit else "")
+
+
+OF_ONE_LETTER = re.compile(r"\b([klt]) (?=anonymity|diversity|closeness)")
+"""Names of metrics that are written with a hyphen."""
+
+
+def metric_words(finding: JsonObject) -> str:
+    """The metric of a finding in words, with the secret that it is about.
+
+    >>> metric_words({"metric": "k_anonymity", "secret": "illness"})
+    'k-anonymity (illness)'
+    """
+    metric = OF_ONE_LETTER.sub(r"\1-", str(finding["metric"]).replace("_", " "))
+    return f"{metric} ({finding['secret']})" if finding["secret"] else metric
+
+
+def as_sentence(clause: str) -> str:
+    """A clause with a capital and a full stop.
+
+    >>> as_sentence("it rains")
+    'It rains.'
+    """
+    return f"{clause[:1].upper()}{clause[1:]}."
+
+
 def finding_alarm(finding: JsonObject) -> str:
     """The meaning of a limit that does not hold, in a sentence for people who know no metrics; empty if it holds."""
     clause = finding.get("alarm", "")
@@ -152,7 +183,7 @@ def finding_alarm(finding: JsonObject) -> str:
         return ""
     if finding["passed"] is None:
         return f"It could not be determined whether {clause}."
-    return f"{clause[0].upper()}{clause[1:]}."
+    return as_sentence(clause)
 
 
 def limit_words(finding: JsonObject) -> str:
@@ -243,13 +274,13 @@ def _distribution_lines(finding: JsonObject) -> Iterator[str]:
     """The distribution of the secret that was judged, where that makes a difference, and the secondary scores."""
     evidence, scored = finding["evidence"], finding["limit"].get("scored", "derived")
     if scored == "worst" and {"derived", "composition"} & set(evidence):
-        yield "judged is the worse of what is derived and the group's true composition"
+        yield "the limit is compared with the stricter of what an outsider can derive and the groups' true composition"
     reason = evidence.get("scored_because")
     if reason and reason not in {GROUPS_ALONE, DERIVED_ALONE, HIDDEN_CELLS}:  # there is no alternative in these cases
-        yield f"judged is what is derived: {reason}"
+        yield f"the limit is compared with what an outsider can derive: {reason}"
     if "derived" in evidence:
         text = "unbounded" if evidence["derived"] is None else number_words(evidence["derived"])
-        yield f"what the adversary can derive is {text}"
+        yield f"what an outsider can derive is {text}"
     if "composition" in evidence:
         text = "unbounded" if evidence["composition"] is None else number_words(evidence["composition"])
         yield f"the groups' true composition is {text}"
@@ -259,14 +290,12 @@ def _distribution_lines(finding: JsonObject) -> Iterator[str]:
 
 
 def group_words(group: JsonObject, secret: str | None) -> str:
-    """A group of people, and what the release discloses about them."""
-    people = number_words(group["people"])
-    alone, shared = ("published cells", "the same published cells") if "shares" in group else ("a path", "one path")
-    who = f"1 person has {alone} alone" if people == "1" else f"{people} people share {shared}"
-    count = group.get("possible_values")
-    what = "" if count is None else f", and it leaves {'one value' if count == 1 else f'{count} values'} possible"
-    path = f": {group['path']}" if "path" in group else ""
-    return f"{who}{what}{_true_values(group.get('true', {}), secret)}{path}"
+    """A group of people, what is published of them, and what the release discloses about them."""
+    people, count = number_words(group["people"]), group.get("possible_values")
+    who = "1 person alone" if people == "1" else f"a group of {people} people"
+    possible = "" if count is None else "one value is possible" if count == 1 else f"{count} values are possible"
+    said = "; ".join(filter(None, [group.get("path", ""), possible, _true_values(group.get("true", {}), secret)]))
+    return f"{who}: {said}" if said else who
 
 
 def _true_values(truth: JsonObject, secret: str | None) -> str:
@@ -274,9 +303,9 @@ def _true_values(truth: JsonObject, secret: str | None) -> str:
     if not truth:
         return ""
     if len(truth) > 1:
-        return f"; in truth {secret or 'the secret'} is " + ", ".join(
+        return f"in truth {secret or 'the secret'} is " + ", ".join(
             f"{value} for {number_words(n)}" for value, n in truth.items()
         )
     [(value, people)] = truth.items()
     whose = {"1": "", "2": " for both"}.get(number_words(people), f" for all {number_words(people)}")
-    return f"; in truth {secret or 'the secret'} is {value}{whose}"
+    return f"in truth {secret or 'the secret'} is {value}{whose}"

@@ -14,7 +14,7 @@ from typing import Any
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult, run_as_granted, run_attack
 from leafgate.engine.build import build
-from leafgate.engine.checks import check_claims, plugin_checks, soundness_checks, verified, verified_total
+from leafgate.engine.checks import check_claims, soundness_checks, verified, verified_total
 from leafgate.engine.knowledge import Adversaries, ControlCheck
 from leafgate.engine.large_tables import representatives_of
 from leafgate.engine.limits import judge
@@ -131,7 +131,6 @@ def score_and_check(
     judged = locations.of_limits(judge(policy.metrics, state))
     disclosed = locations.of_build(file_disclosure_check(policy, plugins, artifact.release))
     read = locations.of_build(reading_check(policy, plugins, state, artifact.provenance))
-    judged += locations.of_build(plugin_checks(state))
     others, holds = [*doubts, *read, *disclosed, *claims], passes(state, policy.metrics)
     judged, waivers = apply_waivers(policy, artifact, judged, others, holds, today)
     return Outcome(adversaries, state, [*doubts, *read, *disclosed, *judged, *claims], waivers)

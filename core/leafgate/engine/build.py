@@ -60,7 +60,7 @@ def build(
     if _content(result) is None:
         return publish(policy, plugins, result)
     refuse_unaudited(result.release, plugins)
-    if result.release.unit == "rows" and _takes_rows_for_people(policy, table):
+    if result.release.unit == "rows" and not policy.data.persons and policy.data.rows is None:
         raise InconclusiveError(
             "the release file counts rows, of which a person may have several, and each row of the table as a person",
             place="data.columns",
@@ -68,11 +68,6 @@ def build(
         )
     artifact = publish(policy, plugins, result)
     return replace(artifact, release=with_policy_columns(artifact.release, table.schema))
-
-
-def _takes_rows_for_people(policy: Policy, table: Table | LargeTable) -> bool:
-    """Does nothing in the policy say whose the rows are?"""
-    return policy.data.rows is None and (isinstance(table, LargeTable) or table.person_rows is None)
 
 
 def _with_disclosures(release: Release, first: tuple[FileDisclosure, ...], last: tuple[FileDisclosure, ...]) -> Release:

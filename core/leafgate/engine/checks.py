@@ -1,32 +1,25 @@
-"""Checks of the release that no limit asks for: its claims, what leaves an audit inconclusive, and plugins' checks."""
+"""Checks of the release that no limit asks for: its claims, and what leaves an audit inconclusive."""
 
 from __future__ import annotations
 
-import copy
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import redirect_stdout
 from dataclasses import replace
-from io import StringIO
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from leafgate.algorithms.consistency import follows_from_records, is_exact_despite_label
-from leafgate.api.offers import described
-from leafgate.api.registry import Plugin, Plugins, isolate_plugin_errors, use_of
+from leafgate.api.registry import Plugins, isolate_plugin_errors, use_of
 from leafgate.engine.attack import AttackResult
-from leafgate.engine.evidence import checked_evidence, is_json_encodable
 from leafgate.engine.limits import inconclusive, score_beliefs, score_one, worse
 from leafgate.engine.remedies.static import KEEP, as_sentence, from_error
 from leafgate.engine.state import AuditState
-from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
+from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.json import parse_number
 from leafgate.kernel.belief import CellBelief, MechanismBelief, MembershipBelief, SecretBelief
-from leafgate.kernel.checks import AuditCheck, CheckContext, CheckedData, CheckFinding
 from leafgate.kernel.components import AttackModel
-from leafgate.kernel.evidence import OWN_ACCOUNT, RESERVED, AuditorOnly, PeopleCount
-from leafgate.kernel.findings import CHECK_PREFIX, UNLIMITED, Finding, Remedy, VisibleTo
+from leafgate.kernel.evidence import OWN_ACCOUNT, AuditorOnly, PeopleCount
+from leafgate.kernel.findings import UNLIMITED, Finding, Remedy
 from leafgate.kernel.metrics import Metric, PersonMetric, can_break_protection
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import Claim, covers_data
@@ -430,116 +423,3 @@ def _noisy_cells(column: str, state: AuditState) -> set[int]:
         return set()
     place = records.columns.index(column)
     return {i for i, row in enumerate(records.rows) if row[place] is not None}
-
-
-def plugin_checks(state: AuditState) -> list[Finding]:
-    """The findings of all installed audit checks, by the checks' names; a check that errs has an inconclusive one."""
-    kinds = [kind for kind in state.plugins.kind(AuditCheck) if issubclass(kind, AuditCheck)]
-    broken = [_of_broken(plugin) for plugin in state.plugins.broken if plugin.may_check]
-    return [*(finding for kind in kinds for finding in _run_check(kind, state)), *broken]
-
-
-MEND = Remedy(
-    action="advise",
-    text="`leafgate plugins` says what is wrong. Uninstall the plugin, or list those that you trust under `plugins:`.",
-)
-
-
-def _of_broken(plugin: Plugin) -> Finding:
-    """The inconclusive finding on a plugin that has checks, or may have some, and cannot be used."""
-    problem = f"{plugin.origin} has, or may have, checks that run in every audit, and is broken"
-    return Finding(
-        f"{CHECK_PREFIX}{plugin.name}",
-        "",
-        None,
-        use=plugin.name,
-        plugin=plugin.origin,
-        evidence={"problem": problem},
-        plain_failure="a check of an installed plugin cannot run",
-        remedies=(MEND,),
-    )
-
-
-def _run_check(kind: type[AuditCheck], state: AuditState) -> list[Finding]:
-    """Run one check on copies and isolate its errors. What it prints is dropped: it may hold a cell of the data."""
-    printed = StringIO()
-    try:
-        with isolate_plugin_errors(kind, state.plugins):
-            context = check_context(kind, state)
-            with redirect_stdout(printed):
-                findings = answers_of(kind.model_validate({"use": use_of(kind)}), context)
-        problem = "it prints, and a check may only return findings" if printed.getvalue() else ""
-    except LeafgateError as error:
-        findings, problem = [], str(error)
-    if not problem:
-        return [finding_of(kind, state.plugins.origin(kind), each) for each in findings]
-    origin = state.plugins.origin(kind)
-    evidence = {"problem": f"{use_of(kind)} ({origin}): {problem}"}
-    return [replace(_bare_finding(kind, origin, None), evidence=evidence)]
-
-
-def check_context(kind: type[AuditCheck], state: AuditState) -> CheckContext:
-    """What a check of this kind reads: copies, of the release alone where it declares `of_release`."""
-    beliefs = {result.attack.called: tuple(result.beliefs) for result in state.attack_results}
-    data = None if kind.of_release else CheckedData(state.table, state.test, state.known, beliefs)
-    return CheckContext.copy_of(state.release, data)
-
-
-def answers_of(check: AuditCheck, context: CheckContext) -> list[CheckFinding]:
-    """Run a check; its findings, validated. An error of leafgate that it raises itself is its finding.
-
-    Raises InconclusiveError for what is no finding that a report can hold, and where a check that declares
-    `of_release` reads anything else.
-    """
-    columns = [column.name for column in context.release.schema.columns]
-    try:
-        returned: object = check.run(context)
-        answers = list(islice(returned, len(columns) + 2)) if isinstance(returned, Iterable) else None
-    except LeafgateError as error:
-        if check.of_release and isinstance(error, UnreadableError):
-            raise
-        return [CheckFinding(problem=str(error), fails=False)]
-    if answers is None:
-        raise InconclusiveError(f"it returned {described(returned)} where a list of CheckFinding belongs")
-    for answer in answers:
-        _require_valid(answer, columns)
-    about = [answer.column for answer in answers]
-    if len(set(about)) < len(about):
-        raise InconclusiveError("it returned two findings about one column, or two about the whole release")
-    return [replace(answer, evidence=copy.deepcopy(dict(answer.evidence))) for answer in answers]
-
-
-def _require_valid(answer: object, columns: Iterable[str]) -> None:
-    if type(answer) is not CheckFinding:
-        raise InconclusiveError("it returned something that is no CheckFinding")
-    problem = answer.problem
-    if not isinstance(problem, str) or not problem.strip() or not is_json_encodable(problem):
-        raise InconclusiveError("it returned a finding whose `problem` is no text")
-    if type(answer.fails) is not bool:
-        raise InconclusiveError("it returned a finding whose `fails` is neither True nor False")
-    if answer.column is not None and (type(answer.column) is not str or answer.column not in columns):
-        raise InconclusiveError("it returned a finding about something that is no column of the schema")
-    checked_evidence(answer.evidence, RESERVED)
-
-
-def finding_of(kind: type[AuditCheck], origin: str, answer: CheckFinding) -> Finding:
-    """The finding of a report; problem and evidence are for auditors unless they follow from the release alone."""
-    evidence: dict[str, Any] = {"problem": answer.problem, **answer.evidence}
-    if not kind.of_release:
-        evidence = {key: AuditorOnly(content) for key, content in evidence.items()}
-    finding = _bare_finding(kind, origin, answer.column)
-    return replace(finding, passed=False if answer.fails else None, evidence=evidence)
-
-
-def _bare_finding(kind: type[AuditCheck], origin: str, column: str | None) -> Finding:
-    """An inconclusive finding of a check, without evidence."""
-    about = "" if column is None else f"#{column}"
-    return Finding(
-        f"{CHECK_PREFIX}{use_of(kind)}{about}",
-        "",
-        None,
-        use=use_of(kind),
-        plugin=origin,
-        audience=VisibleTo.EVERYBODY if kind.of_release else VisibleTo.AUDITORS,
-        plain_failure=kind.plain_failure,
-    )

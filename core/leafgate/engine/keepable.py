@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from leafgate.api.registry import Plugins, isolate_plugin_errors
-from leafgate.engine.scores import score_of, value_of
+from leafgate.engine.scores import scores_of, value_of
 from leafgate.errors import LeafgateError
 from leafgate.kernel.belief import SecretBelief
 from leafgate.kernel.context import ScoringContext
@@ -135,7 +135,7 @@ def _breaking_score(
     case = ScoringContext(table.defensive_copy(), None, _of_everybody(table, of_model=of_model), known, belief)
     try:
         case = case if metric.groups_only else case.with_own_record("composition").of_recorded()
-        worst = value_of(metric, score_of(metric, plugins, case).numbers, case)
+        worst = value_of(metric, scores_of(metric, plugins, case)[0], case)
         with isolate_plugin_errors(metric, plugins):
             return None if metric.holds(worst) else worst
     except LeafgateError:  # such as a population that is not read here

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from leafgate.api.registry import Plugins, use_of
-from leafgate.kernel.checks import AuditCheck
+from leafgate.api.registry import Plugins
 from leafgate.kernel.large_table import LargeTable
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import Release
@@ -32,9 +31,7 @@ def records_needed_by(policy: Policy, plugins: Plugins, schema: Schema) -> list[
         for each in policy.metrics
         if (policy.releases and each.reads_releases) or (not each.by_equivalence_class and each.public != "number")
     )
-    reasons += [f"the limit {metric.called!r}" for metric in metrics]
-    checks = (check for check in plugins.kind(AuditCheck) if issubclass(check, AuditCheck) and not check.of_release)
-    return [*reasons, *(f"the check {use_of(check)!r}" for check in checks)]
+    return [*reasons, *(f"the limit {metric.called!r}" for metric in metrics)]
 
 
 def records_needed_to_build(policy: Policy, schema: Schema) -> list[str]:

@@ -14,7 +14,7 @@ from leafgate.algorithms.derivable import overall_shares_derivable
 from leafgate.api.registry import isolate_plugin_errors
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.audience import audience_of_evidence, audience_of_score
-from leafgate.engine.remedies.static import from_error
+from leafgate.engine.remedies.static import from_error, of_texts
 from leafgate.engine.scores import (
     DISTRIBUTION_NAMES,
     Counts,
@@ -384,8 +384,9 @@ def _of_release(
         return inconclusive(metric, state, id, error)
     common = _common(metric, state, id, result, belief)
     people = state.table.people_among() if Unit(metric.unit).is_of_everyone else None
-    value = float(score.numbers)
-    evidence = unbounded_evidence(value) | _attack_evidence(case, result) | score.evidence
+    assert score.value is not None  # which `score_of` has checked
+    value = score.value
+    evidence = unbounded_evidence(value) | _attack_evidence(case, result) | dict(score.evidence)
     evidence |= {} if result is None else result.evidence
     passed: bool | None = _holds(metric, state, value)
     if score.interval is not None:
@@ -401,7 +402,7 @@ def _of_release(
         unbreakable = passed and score.largest is not None and metric.bound > lenient(score.largest)
         evidence |= {"unbreakable": True} if unbreakable else {}
         passed, evidence["problem"] = None, score.insufficient
-    remedies = () if passed else score.remedies
+    remedies = () if passed else of_texts(score.remedy)
     evidence |= {"remedy": remedies[0].text} if remedies and passed is False else {}
     return Finding(
         value=finite(value),

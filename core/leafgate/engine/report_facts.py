@@ -22,7 +22,6 @@ from leafgate.errors import DataError, PolicyError
 from leafgate.io.files import read_key
 from leafgate.io.release_codec import SealedRelease
 from leafgate.io.tables.digest import digest_records
-from leafgate.kernel.checks import AuditCheck
 from leafgate.kernel.components import AttackModel, Component
 from leafgate.kernel.evidence import AuditorOnly, PeopleCount
 from leafgate.kernel.findings import PERSONS, TO_DECIDE, Finding, Report
@@ -115,10 +114,10 @@ def data_facts(table: Table | LargeTable, files: DataFiles, *, differentially_pr
 
     Where a column says how many people a row stands for: the `rows` that people stand in if they are counted as people,
     else the `weight`, that is the people whom the rows are said to stand for. Where a column numbers the people: their
-    `rows`, and those without an id.
+    `rows`, those without an id, and beside people none of whose rows stay all rows that were left out.
     """
     counted = {"dropped": table.dropped, "without_class": table.without_class, "commented": table.commented}
-    left_out = {key: PeopleCount(count) for key, count in counted.items() if count}
+    left_out: dict[str, object] = {key: PeopleCount(count) for key, count in counted.items() if count}
     result = files.facts(differentially_private=differentially_private)
     if isinstance(table, LargeTable):
         distinct = {} if table.distinct is None else {"distinct": AuditorOnly(PeopleCount(table.distinct))}
@@ -128,6 +127,8 @@ def data_facts(table: Table | LargeTable, files: DataFiles, *, differentially_pr
         beside = {"rows": table.rows} if table.counts_people else {"weight": table.weight}
     if table.person_rows is not None:
         beside = {"rows": table.weight}
+        for key, (rows, people) in table.left_out_rows.items():
+            left_out |= {key: PeopleCount(people), f"{key}_rows": AuditorOnly(PeopleCount(rows))} if rows else {}
         left_out |= {"without_id": PeopleCount(table.without_id)} if table.without_id else {}
     counts = {key: PeopleCount(int(each.sum())) for key, each in beside.items()}
     counts = {"people": PeopleCount(table.people_among()), **counts}
@@ -159,6 +160,7 @@ def describe_threat_model(policy: Policy, release: Release | None, schema: Schem
         document |= {
             "publishes": release.publish.leaves if release.trees else "records",
             "claims": dict(release.guarantee),
+            **({"unit": "rows"} if policy.data.persons else {}),
         }
     return document
 
@@ -369,11 +371,10 @@ def _plugin_files(plugins: Plugins) -> dict[str, Any]:
 
 
 def versions_of(policy: Policy, plugins: Plugins) -> dict[str, str]:
-    """Of Python, leafgate, and every distribution that the policy's plugins or the audit checks come from."""
+    """Of Python, leafgate, and every distribution that the policy's plugins come from."""
     components: list[Component] = [policy.build, *policy.attacks, *policy.metrics]
     components += [] if policy.data.source is None else [policy.data.source]
-    used: list[Component | type[Component]] = [*components, *plugins.kind(AuditCheck)]
-    names = dict.fromkeys([*CORE_DISTRIBUTIONS, *(plugins.origin(component).split(" ")[0] for component in used)])
+    names = dict.fromkeys([*CORE_DISTRIBUTIONS, *(plugins.origin(component).split(" ")[0] for component in components)])
     versions = {"python": ".".join(map(str, sys.version_info[:3]))}
     for name in names:
         try:

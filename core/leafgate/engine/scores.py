@@ -12,14 +12,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate.algorithms.derivable import undisclosed_reads
-from leafgate.api.offers import described
 from leafgate.api.registry import Plugins, isolate_plugin_errors
 from leafgate.engine.attack import AttackResult, naming_component
 from leafgate.engine.audience import audience_of_score
-from leafgate.engine.evidence import checked_evidence, is_json_encodable
-from leafgate.engine.remedies.static import of_texts
 from leafgate.engine.state import AuditState
-from leafgate.engine.validation import are_real_numbers, is_reordered
+from leafgate.engine.validation import validate_score
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
 from leafgate.kernel.belief import (
     Belief,
@@ -32,7 +29,7 @@ from leafgate.kernel.belief import (
 )
 from leafgate.kernel.components import Distribution
 from leafgate.kernel.context import Observation, ScoringContext
-from leafgate.kernel.evidence import RESERVED, AuditorOnly, PeopleCount
+from leafgate.kernel.evidence import AuditorOnly, PeopleCount
 from leafgate.kernel.findings import (
     DERIVED_ALONE,
     GROUPS_ALONE,
@@ -43,7 +40,6 @@ from leafgate.kernel.findings import (
     VERIFIED_PRIVACY,
     Direction,
     Masking,
-    Remedy,
     Scored,
     SecondaryScore,
     VisibleTo,
@@ -54,106 +50,22 @@ from leafgate.kernel.release import covers_data
 from leafgate.kernel.table import Table
 from leafgate.plugin_output import plugin_output_dropped
 
-ROUNDING = 1e-9
-"""By this share of its larger end a score may lie outside of the metric's `score_range`."""
 Scores = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class ValidScore:
-    """A metric's score: `numbers` of shape (n_rows,), or () for the release, and what the metric states besides."""
-
-    numbers: Any
-    interval: tuple[float, float] | None
-    insufficient: str
-    largest: float | None
-    remedies: tuple[Remedy, ...]
-    sensitivity: float
-    evidence: dict[str, Any]
-
-
-def score_of(metric: Metric, plugins: Plugins, case: ScoringContext) -> ValidScore:
+def score_of(metric: Metric, plugins: Plugins, case: ScoringContext) -> Score:
     """The metric's score of every record, or of the release; InconclusiveError where it is not valid."""
     with isolate_plugin_errors(metric, plugins):
-        of_people = isinstance(metric, PersonMetric)
-        score = metric.score(case if of_people else case.of_release_metric())
+        score = metric.score(case if isinstance(metric, PersonMetric) else case.of_release_metric())
         with naming_component(f"{metric.use} ({plugins.origin(metric)})"):
-            if not isinstance(score, Score):
-                raise InconclusiveError(f"`score` returned {described(score)} where a Score belongs")
-            part, other = (score.people, score.value) if of_people else (score.value, score.people)
-            if part is None or other is not None:
-                wanted = "`people` and no `value`" if of_people else "a `value` and no `people`"
-                raise InconclusiveError(f"returned a Score that needs {wanted}")
-            numbers = _validated(part, metric, case)
-            interval = None if score.interval is None else _validated_interval(score.interval, metric, numbers)
-            sensitivity = _validated_sensitivity(score, metric)
-            kept = RESERVED | set(case.belief.evidence if case.belief else ())
-            kept -= set() if of_people else {"worst"}
-            if not isinstance(score.insufficient, str) or (of_people and score.insufficient):
-                raise InconclusiveError("returned an `insufficient` that is no text of a release's score")
-            if not _are_remedies(score.remedy) or (of_people and score.remedy):
-                raise InconclusiveError("returned a `remedy` that is no text of a release's score")
-            evidence = checked_evidence(score.evidence, kept)
-            largest = None if of_people else score.largest
-            return ValidScore(
-                numbers, interval, score.insufficient, largest, of_texts(score.remedy), sensitivity, evidence
-            )
+            return validate_score(score, metric, case)
 
 
-def _are_remedies(remedy: object) -> bool:
-    """Is it a text, or remedies that a report can hold?"""
-    if isinstance(remedy, str):
-        return True
-    if not isinstance(remedy, list | tuple):
-        return False
-    return all(isinstance(each, Remedy) and each.text and is_json_encodable(each.value) for each in remedy)
-
-
-def _validated_interval(interval: object, metric: Metric, value: Any) -> tuple[float, float]:
-    """The ends of an interval of a release's score; InconclusiveError where they do not enclose it."""
-    if isinstance(metric, PersonMetric):
-        raise InconclusiveError("returned an interval, which only the score of a release may have")
-    if not isinstance(interval, tuple | list) or len(interval) != 2 or not are_real_numbers(interval):
-        raise InconclusiveError("returned an interval that is not its lowest and its highest number")
-    low, high = float(interval[0]), float(interval[1])
-    if not low <= float(value) <= high:
-        raise InconclusiveError("returned an interval that does not enclose the score")
-    return low, high
-
-
-def _validated_sensitivity(score: Score, metric: Metric) -> float:
-    """The most by which one person can change a release's score; InconclusiveError if it is no finite number from 0."""
-    sensitivity = score.sensitivity
-    if not are_real_numbers([sensitivity]) or not 0 <= float(sensitivity) < np.inf:
-        raise InconclusiveError("returned a sensitivity that is no finite number from 0 up")
-    if isinstance(metric, PersonMetric) and sensitivity:
-        raise InconclusiveError("returned a sensitivity, which only the score of a release may have")
-    return float(sensitivity)
-
-
-def _validated(scores: object, metric: Metric, case: ScoringContext) -> Any:
-    """The scores as floats: one for each record, or one for the release; infinite on the unsafe side only."""
-    wanted = (len(case.table),) if isinstance(metric, PersonMetric) else ()
-    if not are_real_numbers(scores):
-        raise InconclusiveError("returned no numbers")
-    if isinstance(scores, pd.Series) and is_reordered(scores.index):
-        raise InconclusiveError("returned numbers in another order than the rows of `case.table`")
-    try:
-        numbers = np.asarray(scores, dtype=float)
-    except (TypeError, ValueError):
-        raise InconclusiveError("returned no numbers") from None
-    if numbers.shape != wanted:
-        raise InconclusiveError(f"returned numbers of shape {numbers.shape}, wanted {wanted}")
-    unsafe = np.inf if metric.direction == "at_most" else -np.inf
-    if not (np.isfinite(numbers) | (numbers == unsafe)).all():
-        raise InconclusiveError("returned a number that is not finite")
-    lowest, highest = metric.score_range
-    bounded = numbers[np.isfinite(numbers)]
-    slack = ROUNDING * max((abs(end) for end in metric.score_range if np.isfinite(end)), default=0.0)
-    if ((bounded < lowest - slack) | (bounded > highest + slack)).any():
-        raise InconclusiveError(f"returned a number outside of its `score_range`, {lowest:g} to {highest:g}")
-    return numbers
+def scores_of(metric: PersonMetric, plugins: Plugins, case: ScoringContext) -> tuple[Scores, dict[str, Any]]:
+    """Every record's score, and the evidence that the metric adds; raises as `score_of` does."""
+    score = score_of(metric, plugins, case)
+    return np.asarray(score.people, dtype=float), dict(score.evidence)
 
 
 def value_of(metric: PersonMetric, scores: Scores, case: ScoringContext) -> float:
@@ -369,8 +281,8 @@ def _score_case(metric: PersonMetric, plugins: Plugins, case: ScoringContext, de
     same = derived is not None and case.table.person_rows is None and _reads_the_same(case, derived.case)
     if derived is not None and same and Observation.COMPOSITION not in undisclosed_reads(case):
         return replace(derived, case=case)
-    score = score_of(metric, plugins, case)
-    return ScoredCase(case, score.numbers, score.evidence if derived is None else {})
+    scores, evidence = scores_of(metric, plugins, case)
+    return ScoredCase(case, scores, evidence if derived is None else {})
 
 
 def _reads_the_same(case: ScoringContext, scored: ScoringContext) -> bool:
@@ -411,7 +323,7 @@ def _secondary_scores(
             case = first.with_own_record(other)
             try:
                 if undisclosed or not _reads_the_same(case, first):
-                    cases[other] = ScoredCase(case, score_of(metric, plugins, case).numbers, {})
+                    cases[other] = ScoredCase(case, scores_of(metric, plugins, case)[0], {})
             except LeafgateError:
                 continue
     several = [each.scores for each in cases.values()]

@@ -33,7 +33,7 @@ def utc_today() -> date:
 class WaiverReview:
     """A policy's waivers, compared on one day with the findings of an audit.
 
-    `limits` are the findings of the policy's metrics and of plugins' checks, the only ones that can be waived; `others`
+    `limits` are the findings of the policy's metrics, the only ones that can be waived; `others`
     everything else.
     `release` is the digest of what was built or read, None where nothing could be; `file` that of the bytes it was read
     from, None where it was read from no file. `of_model`: do other bytes of such a file give the same release?
@@ -87,7 +87,7 @@ class WaiverReview:
 
     def _about_the_finding(self, waiver: Waiver) -> Iterator[tuple[str, str]]:
         same_id = [finding for finding in self.limits if finding.id == waiver.finding]
-        waivable = [finding for finding in same_id if finding.metric or finding.is_of_check]
+        waivable = [finding for finding in same_id if finding.metric]
         others = len(waivable) < len(same_id) or any(finding.id == waiver.finding for finding in self.others)
         if not waivable and not others:
             close = get_close_matches(waiver.finding, [finding.id for finding in self.limits], 1)

@@ -260,8 +260,8 @@ def _refused_attacks(attacks: Any) -> Iterator[str]:
         return
     listed = [attacks] if isinstance(attacks, str | Mapping) else attacks
     names = [each if isinstance(each, str) else str(each.get("use")) for each in listed]
-    kinds = load_plugins(only=set(names)).by_name
+    plugins = load_plugins()
     for name in names:
-        kind = kinds.get(name)
+        kind = plugins.component(name)
         if kind is not None and issubclass(kind, AttackModel) and kind.needs & UNSEARCHED:
             yield name

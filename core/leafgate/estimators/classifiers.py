@@ -605,7 +605,7 @@ class PerturbedTreeClassifier(RandomisedClassifier):
 @cache
 def _builder_kind(use: str) -> type[TreeBuilder]:
     """The builder of the installed plugins with this name."""
-    kind = load_plugins(only={use}).component(use)
+    kind = load_plugins().component(use)
     if kind is None or not issubclass(kind, TreeBuilder):
         remedy = "install leafgate completely; `leafgate plugins` says what is broken"
         raise InvalidInputError(f"no installed plugin offers the builder {use!r}", remedy=remedy)

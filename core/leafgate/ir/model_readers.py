@@ -189,54 +189,22 @@ def _texts_of(reader: ModelReader) -> ReaderTexts:
         return ReaderTexts()
 
 
-FUNCTIONS = {
-    "sniff": "of the first bytes of a file",
-    "read": "of the bytes of a file and its name",
-    "texts": "that returns ReaderTexts",
-    "from_object": "of an object",
-    "to_file": "of an object",
-    "to_file_with": "of an object and rows",
-    "read_with": "of the bytes of a file, its name and a vocabulary",
-    "write": "of a model and the bytes of the file that it was made from",
-    "check_original": "of the bytes of a file",
-    "witness_lines": "of a model and the names of two files",
-}
-OPTIONAL = {"from_object", "to_file", "to_file_with", "read_with", "write", "check_original", "witness_lines"}
 SUFFIX = re.compile(r"(\.[a-z0-9]+)+")
 
 
 def mistakes(offered: ModelReader) -> list[str]:
     """What is wrong with the declaration of a reader, a sentence each; empty if the core can use it."""
-    if not isinstance(offered.name, str):
-        return ["the name must be a text"]
     problems = []
     if not NAME.fullmatch(offered.name):
         problems.append(f"the name {offered.name!r} is no word of small letters, digits and underscores")
     elif offered.name in RESERVED_NAMES:
         problems.append(f"the name {offered.name!r} belongs to leafgate itself")
-    for name, what in FUNCTIONS.items():
-        function = getattr(offered, name)
-        if not callable(function) and not (function is None and name in OPTIONAL):
-            problems.append(f"{name} is no function {what}")
     if type(offered.max_bytes) is not int or not 0 < offered.max_bytes <= LARGEST:
         problems.append(f"max_bytes is no whole number from 1 to {LARGEST:,}")
-    problems += _mistakes_of_training(offered)
     tested: object = offered.tested
     if not isinstance(tested, tuple) or not all(isinstance(each, str) for each in tested):
         problems.append('tested are no names of programs, such as ("XGBoost 3.4",)')
-    if not isinstance(offered.file_format, str):
-        problems.append("file_format is no text")
     return problems + _mistakes_of_writing(offered)
-
-
-def _mistakes_of_training(offered: ModelReader) -> list[str]:
-    """What is wrong with what a reader says of fitting estimators."""
-    problems = []
-    if offered.fit is not None and (not offered.trains or not callable(offered.fit)):
-        problems.append("`fit` is a function of an estimator's name and people, and needs `trains`")
-    if (offered.train is None) != (not offered.trains) or not all(isinstance(each, str) for each in offered.trains):
-        problems.append("`trains` and `train` belong together: names of estimators, and a function that fits them")
-    return problems
 
 
 def _mistakes_of_writing(offered: ModelReader) -> list[str]:

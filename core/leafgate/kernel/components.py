@@ -83,7 +83,7 @@ class Component(BaseModel):
             raise InconclusiveError(
                 f"{self.use!r} counts rows, and here a person may have several (the role `person`)",
                 place="data.columns",
-                remedy="leave it out of the policy, where other limits protect these persons",
+                remedy="take another in its place that counts people (of attacks `linking` does), or leave it out",
             )
 
     def missing_requirements(self, policy: Policy) -> str:

@@ -123,8 +123,6 @@ class Limit:
 
 
 FORMAT = "leafgate/report/1"
-CHECK_PREFIX = "check:"
-"""How the id of an audit check's finding begins; its `metric` is empty."""
 UNLIMITED = "unlimited"
 """The finding about a policy whose limits protect nobody."""
 PERSONS = "persons"
@@ -325,7 +323,7 @@ class Finding:
     metric's, and `masking` say how. `where` is the line of the policy file that asked for the limit: {"file", "line"},
     empty where it is not known. `waiver` states who lets the finding through although it failed, and until when.
     `plain_failure` is a clause in plain words: what a broken limit means. `use` is the `use` of a metric with a name of
-    its own, or of an audit check. `remedies` say what to do where it is not ok, the best first.
+    its own. `remedies` say what to do where it is not ok, the best first.
     """
 
     id: str
@@ -363,11 +361,6 @@ class Finding:
     def average(self) -> bool:
         """Is its value the mean over people?"""
         return self.limit is not None and self.limit.average
-
-    @property
-    def is_of_check(self) -> bool:
-        """Is it the finding of a plugin's audit check?"""
-        return not self.metric and self.id.startswith(CHECK_PREFIX)
 
     @property
     def is_of_file(self) -> bool:

@@ -230,10 +230,6 @@ class Candidates:
         """How many candidates there are."""
         return len(self.table)
 
-    def defensive_copy(self) -> Candidates:
-        """The same candidates for a plugin."""
-        return replace(self, table=self.table.defensive_copy())
-
 
 @dataclass(frozen=True)
 class Targets:
@@ -269,12 +265,6 @@ class Targets:
     def __len__(self) -> int:
         """How many people there are in both groups."""
         return sum(map(len, self.groups))
-
-    def defensive_copy(self) -> Targets:
-        """The same targets for a plugin."""
-        first, second = (group.defensive_copy() for group in self.groups)
-        apart = None if self.set_apart is None else self.set_apart.defensive_copy()
-        return replace(self, groups=(first, second), auxiliary=self.auxiliary.defensive_copy(), set_apart=apart)
 
 
 @dataclass(frozen=True)
@@ -320,10 +310,6 @@ class LeafRoll:
     leaf: NDArray[np.int64]
     forgotten: int = 0
 
-    def defensive_copy(self) -> LeafRoll:
-        """The same for a plugin."""
-        return replace(self, leaf=self.leaf.copy())
-
 
 @dataclass(frozen=True)
 class OtherRelease:
@@ -347,12 +333,6 @@ class OtherRelease:
     table: int
     largest_share: float = 1.0
     roll: LeafRoll | None = None
-
-    def defensive_copy(self) -> OtherRelease:
-        """The same release for a plugin."""
-        record = None if self.record is None else self.record.copy()
-        roll = None if self.roll is None else self.roll.defensive_copy()
-        return replace(self, public=self.public.defensive_copy(), record=record, roll=roll)
 
 
 @dataclass(frozen=True)
@@ -386,12 +366,6 @@ class KnownReleases:
     def in_table(self) -> int:
         """How many of the people are in the table: the first ones."""
         return int((self.record >= 0).sum())
-
-    def defensive_copy(self) -> KnownReleases:
-        """The same for a plugin."""
-        others = tuple(each.defensive_copy() for each in self.others)
-        keys = None if self.keys is None else self.keys.copy()
-        return replace(self, others=others, record=self.record.copy(), weight=self.weight.copy(), keys=keys)
 
 
 @dataclass(frozen=True)
@@ -592,13 +566,23 @@ def limit_knowledge(known: AdversaryKnowledge, needs: Collection[str]) -> Advers
 
 
 def defensive_copy(known: AdversaryKnowledge) -> AdversaryKnowledge:
-    """The same knowledge for a plugin: what that writes into it reaches nobody else."""
-    copies = {part.name: _copied(getattr(known, part.name)) for part in fields(known)}
-    return replace(known, **copies)
+    """The same knowledge for a plugin: what that writes into it by mistake reaches nobody else."""
+    import numpy as np
 
+    from leafgate.kernel.table import Table
+    from leafgate.kernel.training_rows import TrainingRows
 
-def _copied(part: Any) -> Any:
-    """A copy of a table, of people or of a mapping to these; anything else as it is."""
-    if isinstance(part, Mapping):
-        return {key: _copied(each) for key, each in part.items()}
-    return part.defensive_copy() if hasattr(part, "defensive_copy") else part
+    holders = AdversaryKnowledge | Candidates | Targets | KnownReleases | OtherRelease | LeafRoll | TrainingRows
+
+    def copied(part: Any) -> Any:
+        if isinstance(part, Table):
+            return part.defensive_copy()
+        if isinstance(part, np.ndarray):
+            return part.copy()
+        if isinstance(part, Mapping):
+            return {key: copied(each) for key, each in part.items()}
+        if isinstance(part, holders):
+            return replace(part, **{each.name: copied(getattr(part, each.name)) for each in fields(part)})
+        return tuple(map(copied, part)) if isinstance(part, tuple) else part
+
+    return copied(known)  # type: ignore[no-any-return]

@@ -15,6 +15,9 @@ FEWEST_PERSONS = 10
 FEWEST_ROWS = (1.2, 5)
 """An identifier with fewer rows of a value in the mean, and fewer of each value, hardly repeats, as names do."""
 
+MANY_NUMBERS = 50
+"""A column that is called a number, and has more different values, does not count something."""
+
 PERSON = re.compile(
     "acc(oun)?t|applicant|beneficiary|borrower|case|claimant|client|cust(omer)?|donor|emp(loyee)?|hh(id)?|household|"
     "indiv(idual)?|insured|member|mrn|participant|pat(ient)?|person|p(at)?id|policyholder|pupil|respondent|ssn|"
@@ -25,7 +28,10 @@ PERSON = re.compile(
 IDENTIFIER = re.compile("ids?|identifier|[ug]?uid|pseudonym")
 """Words that make an identifier of what stands before them, or are one alone."""
 
-NUMBER = re.compile("no|nr|num|number|key|code|ref|hash")
+RUNNING_NUMBER = re.compile("no|nr|num|number")
+"""Words for a number of something, which alone do not say of what."""
+
+NUMBER = re.compile(f"{RUNNING_NUMBER.pattern}|key|code|ref|hash")
 """Words that make a number of what stands before them."""
 
 THING = re.compile(
@@ -41,6 +47,11 @@ THING = re.compile(
 
 DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d{1,2}([./-])\d{1,2}\2\d{2,4}")
 """A day as a text."""
+
+
+def may_number_people(name: str) -> bool:
+    """Does the name of a column hint that it numbers the people, or that it numbers what it does not say?"""
+    return names_persons(name) or is_number_of_something(name)
 
 
 def names_persons(name: str) -> bool:
@@ -62,6 +73,16 @@ def names_persons(name: str) -> bool:
     return is_identifier and len(whose) == 1 and not THING.fullmatch(whose[0])
 
 
+def is_number_of_something(name: str) -> bool:
+    """Does the name of a column say that it is a number, and not of what?
+
+    >>> [name for name in ("nr", "No.", "number", "order_no", "code", "age") if is_number_of_something(name)]
+    ['nr', 'No.', 'number']
+    """
+    words = _words(name)
+    return bool(words) and all(map(RUNNING_NUMBER.fullmatch, words))
+
+
 def _words(name: str) -> list[str]:
     return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)]
 
@@ -74,10 +95,10 @@ def _whose(name: str) -> list[str]:
 def suspected_persons(rows: Mapping[str, pd.Series], identifiers: frozenset[str]) -> Iterator[str]:
     """The columns that may number the people.
 
-    Each has a value in several rows, and either its name hints at persons, or the policy calls it an identifier, and
-    neither its name nor the form of its values says that it is a place, a day or another thing. A column of fractions
-    never does. One whose values go one to one with those of another column may, such as a measurement at the first
-    visit.
+    Each has a value in several rows, and either its name hints at persons, or the policy calls it an identifier, or its
+    name a number of what it does not say, and neither its name nor the form of its values says that it is a place, a
+    day or another thing. A column of fractions never does. One whose values go one to one with those of another column
+    may, such as a measurement at the first visit.
 
     Args:
         rows: for each column the rows that have each text, indexed by the text; 0 of those that mean a missing cell.
@@ -90,7 +111,8 @@ def suspected_persons(rows: Mapping[str, pd.Series], identifiers: frozenset[str]
             continue
         hardly_repeats = number < FEWEST_ROWS[0] * distinct and there.max() < FEWEST_ROWS[1]
         is_thing = any(map(THING.fullmatch, _whose(name))) or all(map(DATE.fullmatch, there.index))
-        if names_persons(name) or (name in identifiers and not hardly_repeats and not is_thing):
+        is_identifier = name in identifiers or (is_number_of_something(name) and distinct > MANY_NUMBERS)
+        if names_persons(name) or (is_identifier and not hardly_repeats and not is_thing):
             yield name
 
 

@@ -535,7 +535,11 @@ class Policy(Strict):
         # what others may say that extend this policy changes nothing that it asks for
         data = {"path", "unlisted", "reading"}
         exclude: Any = {"data": data, "report": {"digest_key"}, "waivers": True, "extends": True}
-        document = self.model_dump(mode="json", exclude=exclude, context=context)
+        chosen = ("build", "attacks", "metrics")  # a changed policy may have others than its model knows
+        document = self.model_dump(mode="json", exclude=exclude | dict.fromkeys(chosen, True), context=context)
+        document["build"] = self.build and self.build.model_dump(mode="json", context=context)
+        document["attacks"] = [attack.model_dump(mode="json", context=context) for attack in self.attacks]
+        document["metrics"] = [metric.model_dump(mode="json", context=context) for metric in self.metrics]
         if not self.releases:  # digests of older policies stay what they are
             del document["releases"]
             if self.secret_may_change is False:

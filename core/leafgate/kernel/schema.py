@@ -426,7 +426,8 @@ class ColumnSpec(BaseModel):
     def _roles_agree(self) -> ColumnSpec:
         roles = set(self.role)
         if len(roles) > 1 and roles & EXCLUSIVE_ROLES:
-            raise ValueError(f"the role {sorted(roles & EXCLUSIVE_ROLES)[0]!r} stands alone")
+            alone = sorted(roles & EXCLUSIVE_ROLES)[0]
+            raise ValueError(f"the role {alone!r} stands alone: take the others of the column away, or this one")
         if {"sensitive", "quasi_identifier"} <= roles:
             raise ValueError("what the adversary knows of everyone (`quasi_identifier`) is not `sensitive`; choose")
         if "private" in roles and roles & {"quasi_identifier", "sensitive"}:
@@ -454,7 +455,7 @@ class ColumnSpec(BaseModel):
         if self.public_domain is not None and self.values is None:
             raise ValueError("`domain: public` needs `values`: every value of the code list, as it is published")
         if self.bounds is not None and self.bounds[0] > self.bounds[1]:
-            raise ValueError("`bounds` are [lowest, highest]")
+            raise ValueError("the first of the `bounds` is the larger one: write [lowest, highest]")
         if self.values is None and (self.hierarchy is not None or self.ordered):
             raise ValueError("`hierarchy` and `ordered` need `values`")
         if self.values is not None and not set(self.aliases.values()) <= {*self.values, *self.no_answer}:

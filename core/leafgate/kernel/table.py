@@ -78,8 +78,10 @@ class Table:
             domain, numbers (those of a class that is told in intervals among them) as floats, missing cells as NaN.
         weight: shape (n_records,), whole numbers from 1: the people who share each record, by the column with the role
             `weight` where there is one. All algorithms count by it. Where a column numbers the people: the rows.
-        dropped: people who were left out for missing cells.
-        without_class: people who were left out because they have no class, as `no_answer` says.
+        dropped: people who were left out for missing cells, or of whom rows were.
+        without_class: people who were left out because they have no class, as `no_answer` says, or of whom rows were.
+        left_out_rows: where a column numbers the people, by the names of these two fields how many rows were left out,
+            and how many people of theirs have no row that stays.
         commented: lines of the file that were read as comments and may have been people.
         repeated_identifiers: identifier columns (dropped on reading) in which some rows are alike: several rows may be
             one person's.
@@ -106,6 +108,7 @@ class Table:
     weight: NDArray[np.int64]
     dropped: int = 0
     without_class: int = field(default=0, kw_only=True)
+    left_out_rows: Mapping[str, tuple[int, int]] = field(default_factory=dict, compare=False, kw_only=True)
     commented: int = field(default=0, kw_only=True)
     repeated_identifiers: tuple[str, ...] = field(default=(), kw_only=True)
     sha256: str = ""

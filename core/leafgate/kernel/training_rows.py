@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from leafgate.lazy_loading import lazy
@@ -67,11 +67,3 @@ class TrainingRows:
     sums: tuple[NDArray[np.float64] | None, ...] = ()
     outputs: tuple[str | None, ...] = ()
     bags: Bags | None = None
-
-    def defensive_copy(self) -> TrainingRows:
-        """The same for a plugin."""
-        rows, drawn, sums = (
-            tuple(None if each is None else each.copy() for each in of_trees)
-            for of_trees in (self.on_leaves, self.drawn, self.sums)
-        )
-        return replace(self, on_leaves=rows, drawn=drawn, sums=sums)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -205,17 +205,17 @@ def _refuse_untrusted(parent: PolicyDocument, whole: PolicyDocument) -> None:
         raise PolicyError.listing(wider)
 
 
-def load_trusted(document: Mapping[str, Any], only: Collection[str] | None = None) -> Plugins:
+def load_trusted(document: Mapping[str, Any], *, everything: bool = False) -> Plugins:
     """Load the plugins that a policy trusts; every installed one where its `plugins` is no list of texts.
 
-    Without such a list, `only` may name the components that are needed.
+    With `everything`, and where the policy lists them, all that they offer is imported.
 
     Raises:
         PolicyError: the installed distributions are not those that the policy trusts.
     """
     pins = document.get("plugins")
     pinned = isinstance(pins, list) and all(isinstance(pin, str) for pin in pins)
-    return load_plugins(pins) if pinned else load_plugins(only=only)
+    return load_plugins(pins, everything=True) if pinned else load_plugins(everything=everything)
 
 
 def loosens(change: PolicyChange) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -96,19 +96,22 @@ def policy_of(
         raise PolicyError("lists nobody, so nothing is offered", place="plugins", remedy="name leafgate at least")
     if document.get("extends") is not None:
         raise PolicyError("only a policy in a file can extend another", place="extends")
-    plugins = load_trusted(document, None if every_plugin else _components_named(document))
-    model = policy_model(plugins)
+    plugins = load_trusted(document, everything=every_plugin)
+    named = None if every_plugin else _components_named(document)
+    for use in named or ():
+        plugins.component(use)  # says which plugins offer it both
+    model = policy_model(plugins, named)
     context = {"beside": folder, "root": root or folder}
-    problems: list[Problem] = []
+    wrong: ValidationError | None = None
     try:
         policy = model.model_validate_json(as_json(document), context=context)
     except ValidationError as error:
-        problems = problems_of(error, document, plugins)
-    problems += cross_field_errors(document, plugins)
-    if problems and not every_plugin:  # what is wrong is said by all that is installed
+        wrong = error
+    problems = [*cross_field_errors(document, plugins)]
+    if (wrong or problems) and not every_plugin:  # what is wrong is said by all that is installed
         return policy_of(document, folder, root, homes, every_plugin=True)
-    if problems:
-        _refuse(problems, plugins)
+    if wrong or problems:
+        _refuse([*([] if wrong is None else problems_of(wrong, document, plugins)), *problems], plugins)
     policy = policy if homes is None else homes.resolve(policy)
     policy.data.meaning()
     idle = [*_missing_requirements(policy, plugins), *_unused(policy)]
@@ -117,7 +120,7 @@ def policy_of(
     idle += waiver_problems(policy.waivers, policy.metrics, policy.approvals, policy.max_waiver_days)
     if idle:
         raise PolicyError.listing(idle)
-    if policy.plugins is not None and plugins.broken:  # otherwise its checks would silently not run
+    if policy.plugins is not None and plugins.broken:  # otherwise its metrics would silently check no claim
         raise InconclusiveError.listing(_broken(plugins))
     return Loaded(policy, plugins)
 
@@ -269,33 +272,33 @@ def _finite_only(thing: Any) -> Any:
     return {"not finite": None} if isinstance(thing, float) and not math.isfinite(thing) else thing
 
 
-def policy_model(plugins: Plugins) -> type[Policy]:
-    """The policy model with every installed component in its place; its JSON Schema too."""
+def policy_model(plugins: Plugins, named: Collection[str] | None = None) -> type[Policy]:
+    """The policy model with every installed component in its place, or those that are named; its JSON Schema too."""
     fields: dict[str, Any] = {}
     for name, base in KINDS.items():
-        classes, field = plugins.imported_kind(base), Policy.model_fields[name]
+        classes, field = plugins.kind(base, named), Policy.model_fields[name]
         component: Any = Union[tuple(classes)] if classes else Annotated[Component, AfterValidator(_refuse_component)]  # noqa: UP007
         chosen = Field(discriminator="use") if len(classes) > 1 else Field()
         if name == "build":
             fields[name] = (component, Field(discriminator=chosen.discriminator, description=field.description))
         else:
             fields[name] = (tuple[Annotated[component, chosen], ...], field)
-    if (data := _data_model(plugins)) is not Data:
+    if (data := _data_model(plugins, named)) is not Data:
         fields["data"] = (data, Policy.model_fields["data"])
     return create_model("Policy", __base__=Policy, **fields)
 
 
-def _data_model(plugins: Plugins) -> type[Data]:
+def _data_model(plugins: Plugins, named: Collection[str] | None = None) -> type[Data]:
     """The section `data` with the installed data sources in its `source`."""
-    classes = plugins.imported_kind(DataSource)
+    classes = plugins.kind(DataSource, named)
     if not classes:
         return Data
     source: Any = Union[tuple(classes)]  # noqa: UP007
     if len(classes) > 1:
         source = Annotated[source, Field(discriminator="use")]
     field = Field(None, description=Data.model_fields["source"].description)
-    named = BeforeValidator(_named_source, json_schema_input_type=source | str | None)
-    return create_model("Data", __base__=Data, __doc__=Data.__doc__, source=(Annotated[source | None, named], field))
+    short = BeforeValidator(_named_source, json_schema_input_type=source | str | None)
+    return create_model("Data", __base__=Data, __doc__=Data.__doc__, source=(Annotated[source | None, short], field))
 
 
 def _named_source(source: Any) -> Any:

@@ -51,7 +51,7 @@ def resolve_error_path(loc: DocumentPath, plugins: Plugins) -> tuple[DocumentPat
         path.append(part)
         if isinstance(part, str) and model is not None and part in model.model_fields:
             kind = _kind_at(path)
-            options = models_of(model, part) if kind is None else list(plugins.imported_kind(kind))
+            options = models_of(model, part) if kind is None else list(plugins.kind(kind))
             model = options[0] if len(options) == 1 else None
     return tuple(path), model
 

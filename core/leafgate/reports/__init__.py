@@ -1,23 +1,27 @@
 """Report formats, each drawn from the JSON document of a report alone.
 
-html.py draws a page (with its templates, svg_tree.py and svg_histogram.py); markdown.py, sarif.py, junit.py, manager.py
-and model_card.py are a format each. common.py, interpretation.py and inference_table.py hold what several formats
-print. Masking has happened before: a format decides what to print, never who may see it.
+html.py draws a page (with svg_tree.py and svg_histogram.py); markdown.py, sarif.py and junit.py are a format each. The
+sheet, the model card and the mapping are templates of decision_document.py. common.py, interpretation.py and
+inference_table.py hold what several formats print. Masking has happened before: a format decides what to print, never
+who may see it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from leafgate.api import ReportDocument, ReportFormat, hookimpl, lazy
-from leafgate.api.report_formats import SWEEP_PICTURE
+from leafgate.api.report_formats import SHEET_FACTS, SWEEP_PICTURE
 
 if TYPE_CHECKING:
-    from leafgate.reports import html, junit, manager, markdown, model_card, sarif
+    from leafgate.reports import decision_document, html, junit, mapping, markdown, sarif, sheet
 else:
-    html, junit, manager, markdown, model_card, sarif = (
-        lazy(f"leafgate.reports.{name}") for name in ("html", "junit", "manager", "markdown", "model_card", "sarif")
+    decision_document, html, junit, mapping, markdown, sarif, sheet = (
+        lazy(f"leafgate.reports.{name}")
+        for name in ("decision_document", "html", "junit", "mapping", "markdown", "sarif", "sheet")
     )
 
 leafgate_api = ">=3,<4"
@@ -43,14 +47,26 @@ def render_junit(document: ReportDocument, attachments: Mapping[str, bytes]) -> 
     return junit.junit(document)
 
 
-def render_manager(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
-    """One paragraph in plain words, for readers who know neither metrics nor attacks."""
-    return manager.manager(document)
+def render_sheet(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
+    """A decision sheet to print, fill in and sign, for readers who know neither metrics nor attacks."""
+    return sheet.sheet(document, attachments.get(SHEET_FACTS, b""))
 
 
 def render_model_card(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
     """The section "Privacy audit" of a model card, in Markdown."""
-    return model_card.model_card(document)
+    return decision_document.rendered("model_card.md.j2", document)
+
+
+def render_mapping(document: ReportDocument, attachments: Mapping[str, bytes], framework: str = "satre") -> bytes:
+    """What the report answers to the clauses of a framework (`mapping:satre`, `mapping:FILE.yaml`), in Markdown."""
+    return mapping.mapping(document, framework)
+
+
+def mapping_onto(framework: str) -> ReportFormat:
+    """The format for `--to mapping:FRAMEWORK`, which is the name of a framework or the path of a YAML file."""
+    read, _ = mapping.read_framework(framework)
+    filename = f"report.mapping.{read.name.replace('_', '')}.md"
+    return replace(MAPPING, filename=filename, render=partial(render_mapping, framework=framework))
 
 
 def render_tree_page(document: ReportDocument) -> bytes:
@@ -58,6 +74,13 @@ def render_tree_page(document: ReportDocument) -> bytes:
     return html.tree_page(document).encode()
 
 
+MAPPING = ReportFormat(
+    name="mapping",
+    filename="report.mapping.md",
+    media_type="text/markdown",
+    render=render_mapping,
+    variant=mapping_onto,
+)
 FORMATS = (
     ReportFormat(
         name="html",
@@ -70,10 +93,17 @@ FORMATS = (
     ReportFormat(name="markdown", filename="report.md", media_type="text/markdown", render=render_markdown),
     ReportFormat(name="sarif", filename="report.sarif", media_type="application/sarif+json", render=render_sarif),
     ReportFormat(name="junit", filename="report.junit.xml", media_type="application/xml", render=render_junit),
-    ReportFormat(name="manager", filename="report.manager.txt", media_type="text/plain", render=render_manager),
+    ReportFormat(
+        name="sheet",
+        filename="report.sheet.html",
+        media_type="text/html",
+        render=render_sheet,
+        attachments=frozenset({SHEET_FACTS}),
+    ),
     ReportFormat(
         name="model_card", filename="report.modelcard.md", media_type="text/markdown", render=render_model_card
     ),
+    MAPPING,
 )
 
 

@@ -6,11 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from leafgate.disclosure.summary import FINDING_STATES, finding_state, plain_meaning
-from leafgate.disclosure.text import finding_details, finding_headline, group_words
-from leafgate.io.json import JsonObject
+from leafgate.disclosure.text import as_sentence, finding_details, finding_headline, finding_result, group_words
+from leafgate.io.json import JsonDocument, JsonObject
 from leafgate.io.text import LONGEST, clean
-
-MAX_SHORT_LINES = 3
 
 
 def sentence(finding: JsonObject) -> str:
@@ -28,12 +26,31 @@ def detail_lines(finding: JsonObject) -> list[str]:
     return [clean(line, 4 * LONGEST) for line in finding_details(finding)]
 
 
-def main_details(finding: JsonObject) -> list[str]:
-    """The most important details of a finding: the number of people outside the limit, and its worst groups."""
-    worst = [group_words(group, finding["secret"]) for group in finding["evidence"].get("worst", ())]
-    without = {key: value for key, value in finding.items() if key != "remedies"}
-    lines = [line for line in finding_details(without) if not worst or line in worst or "outside the limit" in line]
-    return [clean(line, 2 * LONGEST) for line in lines[:MAX_SHORT_LINES]]
+def limit_row(finding: JsonObject) -> JsonDocument:
+    """A limit for readers: its state, what it means, its score, details without remedies and groups, and its id."""
+    evidence = {key: value for key, value in finding["evidence"].items() if key != "worst"}
+    details = finding_details({**finding, "evidence": evidence, "remedies": ()})
+    return {
+        "state": finding_state(finding),
+        "means": plain_meaning(finding),
+        "result": as_sentence(finding_result(finding)),
+        "details": [clean(line, 4 * LONGEST) for line in details],
+        "id": finding["id"],
+        "where": finding.get("where"),
+        "plugin": finding["plugin"],
+    }
+
+
+def exposed_groups(findings: Sequence[JsonObject]) -> Iterator[tuple[str, list[str]]]:
+    """What each broken limit means, with its worst groups of people, each group once."""
+    shown = set[str]()
+    for finding in findings:
+        groups = finding["evidence"].get("worst", ()) if finding_state(finding) == "failed" else ()
+        lines = dict.fromkeys(clean(group_words(group, finding["secret"]), 4 * LONGEST) for group in groups)
+        if lines:
+            new = [line for line in lines if line not in shown]
+            yield plain_meaning(finding) or as_sentence(finding_result(finding)), new or ["the same people as above"]
+            shown.update(new)
 
 
 def state_counts(report: JsonObject) -> dict[str, int]:

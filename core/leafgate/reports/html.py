@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import islice
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from leafgate.disclosure.summary import finding_state, findings_by_urgency, in_short, plain_meaning
+from leafgate.disclosure.questions import answers
+from leafgate.disclosure.summary import finding_state, findings_by_urgency, in_short, remedies_once
 from leafgate.disclosure.text import (
     audited_file,
     decisions,
     idle_waiver_lines,
+    metric_words,
     number_words,
     people_words,
     quoted_name,
@@ -28,25 +30,25 @@ from leafgate.io.text import clean
 from leafgate.reports.common import (
     command,
     data_digest,
-    detail_lines,
-    main_details,
+    exposed_groups,
+    limit_row,
     path_conditions,
     reproduction_note,
-    sentence,
     state_counts,
 )
 from leafgate.reports.count_tables import MAX_TABLES, count_tables
 from leafgate.reports.count_tables import TITLE as COUNTS_TITLE
 from leafgate.reports.inference_table import HEADINGS, READING, TITLE, inference_rows
 from leafgate.reports.interpretation import meaning, method_lines
+from leafgate.reports.markdown import MAX_TEXT
 from leafgate.reports.svg_histogram import histogram
 from leafgate.reports.svg_roc import roc_figures
 from leafgate.reports.svg_tree import RISKS, class_words, tree_picture
 
 CODE = re.compile(r"`([^`]+)`")
 """What texts mark as code."""
-MAX_WORST = 3
-"""Findings at the top of the page."""
+MAX_EXPOSED = 20
+"""Broken limits whose groups of people are listed."""
 MAX_LISTED = 400
 """Findings in the table."""
 MAX_FIGURES = 24
@@ -56,6 +58,8 @@ MAX_INFERENCES = 100
 MAX_CARDS = 200
 """Nodes of the tree that can be opened."""
 MAX_LIMITS_ON_CARD = 4
+STATES = ("failed", "inconclusive", "not examined", "waived", "passed")
+"""The states of answers in the order in which the page has them."""
 
 
 def html(report: JsonObject, frontier: bytes = b"") -> bytes:
@@ -71,28 +75,18 @@ def tree_page(tree: JsonObject) -> str:
     return environment().get_template("tree.html.j2").render(use=tree["builder"], trees=tree["trees"], picture=picture)
 
 
-def templates_of(package: str) -> Environment:
-    """The templates of a package, in its folder `templates`: every value is escaped, and a missing one is an error."""
-    return Environment(
-        loader=PackageLoader(package, "templates"),
+@cache
+def environment() -> Environment:
+    """The templates of pages, with what they call: every value is escaped, and a missing one is an error."""
+    templates = Environment(
+        loader=PackageLoader("leafgate.reports", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: clean(value, 1000) if type(value) is str else value,
+        finalize=lambda value: clean(value, MAX_TEXT) if type(value) is str else value,
     )
-
-
-@cache
-def environment() -> Environment:
-    """The templates of reports, with what they call."""
-    templates = templates_of("leafgate.reports")
     templates.filters["number"] = number_words
-    templates.globals["state"] = finding_state
-    templates.globals["plain_meaning"] = plain_meaning
-    templates.globals["detail_lines"] = detail_lines
-    templates.globals["sentence"] = sentence
-    templates.globals["main_details"] = main_details
     templates.filters["quoted"] = quoted_name
     templates.filters["with_code"] = with_code
     templates.filters["people_words"] = people_words
@@ -118,6 +112,7 @@ def template_context(report: JsonObject) -> JsonDocument:
     labelled = tree is not None and bool(tree["coloured"] or "words" in nodes[0])
     inferences = list(inference_rows(report["findings"]))
     counts = count_tables(report["findings"])
+    names = {finding["id"]: metric_words(finding) for finding in findings}
     return {
         "report": report,
         "verdict": verdict_words(report),
@@ -125,15 +120,16 @@ def template_context(report: JsonObject) -> JsonDocument:
         "data_digest": data_digest(report),
         "file": audited_file(report),
         "size": release_words(report["release"]) if report["release"] else "",
-        "worst": [finding for finding in findings if finding_state(finding) != "passed"][:MAX_WORST],
-        "findings": findings[:MAX_LISTED],
+        "answers": sorted(answers(report), key=lambda answer: STATES.index(answer.state)),
+        "exposed": list(islice(exposed_groups(findings), MAX_EXPOSED)),
+        "limits": [limit_row(finding) for finding in findings[:MAX_LISTED]],
         "more": max(len(findings) - MAX_LISTED, 0),
         "tree": tree,
         "picture": tree_picture(nodes) if labelled else None,
         "hidden_tree": bool(nodes) and not labelled,
         "of_release": any(finding_state(each) != "passed" and each["beyond"] is None for each in findings),
         "larger_classes": any("equivalence_class" in node for node in nodes),
-        "cards": [_card(nodes, i) for i in range(len(nodes))][:MAX_CARDS] if labelled else [],
+        "cards": [_card(nodes, i, names) for i in range(len(nodes))][:MAX_CARDS] if labelled else [],
         "histograms": [histogram(finding) for finding in drawn[:MAX_FIGURES]],
         "averaged": any(finding["limit"].get("average") for finding in drawn),
         "curves": list(islice(roc_figures(findings), MAX_FIGURES)),
@@ -146,12 +142,20 @@ def template_context(report: JsonObject) -> JsonDocument:
         "decisions": decisions(report["notes"])[:MAX_LISTED],
         "notes": statements(report["notes"]),
         "idle": list(idle_waiver_lines(report))[:MAX_LISTED],
-        "in_short": [(heading, lines) for heading, lines in in_short(report) if lines],
+        "in_short": list(_in_short(report)),
         "meaning": meaning(report),
         "method": list(method_lines(report)),
         "again": reproduction_note(report),
         "command": command(report),
     }
+
+
+def _in_short(report: JsonObject) -> Iterator[tuple[str, list[str]]]:
+    """The short words about a report, without what the answers to questions say, and with every remedy."""
+    for heading, lines in in_short(report):
+        every = remedies_once(report) if heading == "What to change" else lines
+        if every and heading != "How":
+            yield heading, every
 
 
 def _hides_guesses(report: JsonObject) -> bool:
@@ -170,7 +174,7 @@ def _drawn(findings: list[JsonObject]) -> Iterator[JsonObject]:
             yield finding
 
 
-def _card(nodes: list[JsonObject], i: int) -> JsonDocument:
+def _card(nodes: list[JsonObject], i: int, names: Mapping[str, str]) -> JsonDocument:
     """The card of a node, which opens when it is selected."""
     node = nodes[i]
     return {
@@ -184,16 +188,16 @@ def _card(nodes: list[JsonObject], i: int) -> JsonDocument:
         "words": node.get("words"),
         "people": node.get("people"),
         "class_words": class_words(node),
-        "past": _most(node.get("past", {})),
+        "past": [(names.get(limit, limit), people) for limit, people in _most(node.get("past", {}))],
         "past_more": max(len(node.get("past", {})) - MAX_LIMITS_ON_CARD, 0),
         "beliefs": [_belief(belief) for belief in node.get("beliefs", ())],
     }
 
 
-def _most(past: JsonObject) -> JsonDocument:
+def _most(past: JsonObject) -> list[tuple[str, object]]:
     """The limits that the most people of a node are past."""
     ordered = sorted(past.items(), key=lambda item: -int(item[1]) if isinstance(item[1], int) else 0)
-    return dict(ordered[:MAX_LIMITS_ON_CARD])
+    return ordered[:MAX_LIMITS_ON_CARD]
 
 
 def _belief(belief: JsonObject) -> str:

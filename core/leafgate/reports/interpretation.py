@@ -22,7 +22,7 @@ NEXT = {
     "pass": (),
     "fail": (
         "This result means that somebody who has the release, and the knowledge that the policy grants, learns more "
-        "about people than the policy allows. What to change stands beside each finding; then audit again.",
+        "about people than the policy allows. Change what this report says, and audit again.",
     ),
     "inconclusive": (
         "Something that the policy asks for could not be checked; the findings state why. Until it is checked, the "
@@ -38,6 +38,12 @@ LEVEL_MEANINGS = {
 }
 
 
+def published_words(method: JsonObject) -> str:
+    """What the release publishes, in words; `method` is the report's threat model."""
+    words = LEVEL_MEANINGS.get(method["publishes"], clean(method["publishes"]))
+    return words.replace("how many people", "how many rows") if method.get("unit") == "rows" else words
+
+
 def meaning(report: JsonObject) -> list[str]:
     """What follows from the verdict, what to do, and what does not follow."""
     waived = [WAIVED] if report["verdict"] == "pass" and report.get("waived") else []
@@ -50,7 +56,7 @@ def method_lines(report: JsonObject) -> Iterator[tuple[str, str]]:
     if not method:
         return
     if method.get("publishes"):
-        yield "Published", LEVEL_MEANINGS.get(method["publishes"], clean(method["publishes"]))
+        yield "Published", published_words(method)
     yield "Secret", _listed(method["secret"])
     granted = "".join(f"; {each}" for each in method["granted"])
     yield "The adversary knows", f"of everybody: {_listed(method['known'])}{granted}"

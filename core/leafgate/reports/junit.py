@@ -25,10 +25,10 @@ def junit(report: JsonObject) -> bytes:
     about = SubElement(suite, "properties")
     for name, value in _facts(report).items():
         SubElement(about, "property", {"name": name, "value": value})
-    for finding in report["findings"]:
-        _case(suite, report, finding)
     if lines := [*decisions(report["notes"]), *idle_waiver_lines(report)]:
         SubElement(suite, "system-out").text = "\n".join(clean(line, 4 * LONGEST) for line in lines)
+    for finding in report["findings"]:
+        _case(suite, report, finding)
     indent(root)
     text: str = tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()

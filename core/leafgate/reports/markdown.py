@@ -1,10 +1,13 @@
-"""A report as Markdown, for a CI job's summary."""
+"""A report as Markdown, for a CI job's summary, and the templates of all documents in Markdown."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from functools import cache
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from leafgate.disclosure.questions import questions_not_examined
 from leafgate.disclosure.summary import finding_state, findings_by_urgency, in_short, plain_meaning
 from leafgate.disclosure.text import (
     audited_file,
@@ -28,7 +31,7 @@ from leafgate.reports.common import (
 )
 from leafgate.reports.count_tables import MAX_TABLES, count_tables
 from leafgate.reports.count_tables import TITLE as COUNTS_TITLE
-from leafgate.reports.inference_table import HEADINGS, READING, TITLE, Cell, inference_rows
+from leafgate.reports.inference_table import HEADINGS, READING, TITLE, inference_rows
 from leafgate.reports.interpretation import meaning, method_lines
 
 LINKED = re.compile(r"(?i)(www|https?|ftp|mailto|xmpp)([.:])")
@@ -39,115 +42,61 @@ MAX_INFERENCES = 100
 """Rows of the table of inferred inputs."""
 MAX_LISTED = 1000
 """Findings in the table: a job's summary holds a megabyte."""
+MAX_TEXT = 4000
+"""Characters of one text, which are more than any sentence of a report has."""
+
+
+@cache
+def markdown_templates() -> Environment:
+    """The templates in Markdown: every text is escaped, but for what a template marks as safe."""
+    templates = Environment(
+        loader=PackageLoader("leafgate.reports", "templates"),
+        autoescape=False,  # noqa: S701  every text is escaped for Markdown and HTML by `finalize`
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: markdown_text(value, MAX_TEXT) if type(value) is str else value,
+    )
+    templates.filters["quoted"] = quoted_name
+    return templates
 
 
 def markdown(report: JsonObject) -> bytes:
     """The verdict, a table of the findings, and details of those that did not pass; every text is escaped."""
-    return "".join(f"{line}\n" for line in _lines(report)).encode()
-
-
-def _lines(report: JsonObject) -> Iterator[str]:
-    yield f"# {markdown_text(report['policy']['name'])}: {markdown_text(verdict_words(report))}"
-    yield ""
-    yield from (f"- {markdown_text(note)}" for note in decisions(report["notes"])[:MAX_LISTED])
-    release, data = report["release"], report["data"]
-    if file := audited_file(report):
-        what = f"{markdown_text(quoted_name(file['name']))} ({markdown_text(file['format'])})"
-        yield f"- audited file {what}, sha256 `{file['sha256']}`"
-    yield f"- policy `{report['policy']['sha256'][:16]}`"
-    if release is not None:
-        yield f"- release `{release['sha256'][:16]}` by {markdown_text(release['builder'].get('use', '?'))}"
-    if words := ledger_words(report):
-        yield f"- {words}"
-    if "people" in data:
-        what, digest = data_digest(report)
-        yield f"- {markdown_text(people_words(data))}, {what}" + (f" `{digest[:16]}`" if digest else "")
-    yield "- " + ", ".join(f"{count} {kind}" for kind, count in state_counts(report).items() if count)
-    for heading, sentences in in_short(report):
-        yield from _in_short(heading, sentences)
-    yield ""
-    yield "| | finding | line |"
-    yield "|---|---|---|"
     findings = findings_by_urgency(report)
-    for finding in findings[:MAX_LISTED]:
-        where = finding.get("where") or {}
-        line = f"{markdown_text(where['file'])}:{where['line']}" if where else ""
-        yield f"| {SIGNS[finding_state(finding)]} | {_table_cell(finding)} | {line} |"
-    if len(findings) > MAX_LISTED:
-        yield f"| | and {len(findings) - MAX_LISTED} more | |"
-    for finding in [finding for finding in findings if finding_state(finding) != "passed"][:MAX_DETAILED]:
-        yield from _explained(finding)
-    yield from _inferences(report)
-    yield from _counts(report)
-    yield from _ending(report)
+    broken = [finding for finding in findings if finding_state(finding) != "passed"]
+    ending = [*idle_waiver_lines(report), *statements(report["notes"]), *meaning(report)]
+    values = {
+        "report": report,
+        "verdict": verdict_words(report),
+        "to_decide": decisions(report["notes"])[:MAX_LISTED],
+        "file": audited_file(report),
+        "ledger": ledger_words(report),
+        "people": people_words(report["data"]) if "people" in report["data"] else "",
+        "data_digest": data_digest(report),
+        "counted": state_counts(report),
+        "not_examined": questions_not_examined(report),
+        "in_short": list(in_short(report)),
+        "findings": [
+            (SIGNS[finding_state(each)], plain_meaning(each), sentence(each), each.get("where"))
+            for each in findings[:MAX_LISTED]
+        ],
+        "more": max(len(findings) - MAX_LISTED, 0),
+        "explained": [(each["id"], finding_state(each), detail_lines(each)) for each in broken[:MAX_DETAILED]],
+        "inference": {"title": TITLE, "reading": READING, "headings": HEADINGS, "most": MAX_INFERENCES},
+        "inferences": list(inference_rows(report["findings"])),
+        "counts": {"title": COUNTS_TITLE, "tables": count_tables(report["findings"]), "most": MAX_TABLES},
+        "ending": ending[:MAX_LISTED],
+        "method": list(method_lines(report))[:MAX_LISTED],
+        "again": reproduction_note(report),
+        "command": command(report),
+    }
+    return markdown_templates().get_template("report.md.j2").render(**values).encode() + b"\n"
 
 
-def _in_short(heading: str, sentences: list[str]) -> Iterator[str]:
-    """A heading with its sentences; nothing where there are none."""
-    if sentences:
-        yield from ("", f"**{heading}**", "")
-        yield from (f"- {markdown_text(sentence)}" for sentence in sentences)
-
-
-def _table_cell(finding: JsonObject) -> str:
-    """The meaning of a finding, and below it its result."""
-    meaning_text = plain_meaning(finding)
-    return (f"**{markdown_text(meaning_text)}**<br>" if meaning_text else "") + markdown_text(sentence(finding))
-
-
-def _explained(finding: JsonObject) -> Iterator[str]:
-    yield ""
-    yield f"**{markdown_text(finding['id'])}** ({finding_state(finding)})"
-    yield ""
-    yield from (f"- {markdown_text(line)}" for line in detail_lines(finding))
-
-
-def _inferences(report: JsonObject) -> Iterator[str]:
-    """The table of what attacks infer of an input; nothing for a report without it."""
-    rows = list(inference_rows(report["findings"]))
-    if not rows:
-        return
-    yield from ("", f"**{TITLE}**", "", markdown_text(READING), "")
-    yield f"| {' | '.join(HEADINGS)} |"
-    yield "|---" * len(HEADINGS) + "|"
-    yield from (f"| {' | '.join(map(_inference_cell, row))} |" for row in rows[:MAX_INFERENCES])
-    if len(rows) > MAX_INFERENCES:
-        yield from ("", f"And {len(rows) - MAX_INFERENCES} more, in the JSON.")
-
-
-def _inference_cell(cell: Cell) -> str:
-    return markdown_text(cell.text) + (f"<br>{markdown_text(cell.note)}" if cell.note else "")
-
-
-def _counts(report: JsonObject) -> Iterator[str]:
-    """The tables of whom attacks count; nothing for a report without them."""
-    tables = count_tables(report["findings"])
-    if tables:
-        yield from ("", f"**{COUNTS_TITLE}**")
-    for table in tables[:MAX_TABLES]:
-        yield from ("", markdown_text(table.title), "")
-        yield f"| {' | '.join(map(markdown_text, table.headings))} |"
-        yield "|---" * len(table.headings) + "|"
-        yield from (f"| {' | '.join(map(markdown_text, row))} |" for row in table.rows)
-    if len(tables) > MAX_TABLES:
-        yield from ("", f"And {len(tables) - MAX_TABLES} more, in the JSON.")
-
-
-def _ending(report: JsonObject) -> Iterator[str]:
-    yield ""
-    items = [*idle_waiver_lines(report), *statements(report["notes"]), *meaning(report)]
-    yield from (f"> {markdown_text(line)}  " for line in items[:MAX_LISTED])
-    yield ""
-    yield from (
-        f"- **{markdown_text(what)}**: {markdown_text(line)}" for what, line in list(method_lines(report))[:MAX_LISTED]
-    )
-    yield ""
-    yield f"{markdown_text(reproduction_note(report))} `{command(report)}`"
-
-
-def markdown_text(text: object) -> str:
+def markdown_text(text: object, longest: int = 4 * LONGEST) -> str:
     """The text, escaped for Markdown and HTML."""
-    escaped = re.sub(r"([\\`*_{}\[\]()#+!|<>&~@$:-])", _escaped, clean(text, 4 * LONGEST))
+    escaped = re.sub(r"([\\`*_{}\[\]()#+!|<>&~@$:-])", _escaped, clean(text, longest))
     return LINKED.sub(lambda link: f"{link[1]}&#{ord(link[2])};", escaped)  # no address may become a link
 
 

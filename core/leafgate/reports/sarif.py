@@ -29,9 +29,7 @@ MAX_RESULTS = 5000
 MAX_LEAVES = 50
 """Leaves of the tree in one result."""
 LIMIT_CHECK = "A limit of the privacy policy"
-CHECK_PREFIX = "check:"
-"""How the ids of findings of plugins' checks begin, which have no `metric`."""
-EVERY_AUDIT = "It runs in every audit, whatever the privacy policy asks for"
+EXPLAINED = "What it measures, what a good score means, worked out"
 
 
 def sarif(report: JsonObject) -> bytes:
@@ -90,9 +88,7 @@ def _notifications(report: JsonObject) -> list[JsonDocument]:
 
 
 def _rule(finding: JsonObject) -> str:
-    """The name of the check that a finding belongs to; of a plugin's check without the column."""
-    if not finding["metric"] and finding["id"].startswith(CHECK_PREFIX):
-        return clean(finding["id"].partition("#")[0])
+    """The name of the check that a finding belongs to."""
     return clean(finding["id"].split("@")[0])
 
 
@@ -100,18 +96,14 @@ def _rule_document(name: str, findings: list[JsonObject]) -> JsonDocument:
     own = [finding for finding in findings if _rule(finding) == name]
     alarms = {clean(finding.get("alarm", "")) for finding in own}
     uses = clean(own[0].get("use", ""))
-    of_check = not own[0]["metric"] and name.startswith(CHECK_PREFIX)
-    check = f"The check {name}, which uses {uses}." if uses and not of_check else f"The check {name}."
-    what_it_is = EVERY_AUDIT if of_check else LIMIT_CHECK
-    by = "and comes with" if of_check else "checked by"
-    helps = "What it checks" if of_check else "What it measures, what a good score means, worked out"
+    check = f"The check {name}, which uses {uses}." if uses else f"The check {name}."
     what = alarms.pop() if len(alarms) == 1 else ""
     return {
         "id": name,
         "name": name,
         "shortDescription": {"text": f"Raised where {what}." if what else check},
-        "fullDescription": {"text": f"{check} {what_it_is}, {by} {clean(own[0]['plugin']) or 'leafgate'}."},
-        "help": {"text": f"{helps}: leafgate explain {_explained_by(own[0])}"},
+        "fullDescription": {"text": f"{check} {LIMIT_CHECK}, checked by {clean(own[0]['plugin']) or 'leafgate'}."},
+        "help": {"text": f"{EXPLAINED}: leafgate explain {_explained_by(own[0])}"},
         "defaultConfiguration": {"level": "error"},
         "properties": {"tags": ["privacy"]},
     }

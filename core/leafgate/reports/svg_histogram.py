@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from leafgate.disclosure.text import limit_words, middle_of_count, number_words
+from leafgate.disclosure.text import as_sentence, finding_result, middle_of_count, number_words
 from leafgate.io.json import JsonObject
-from leafgate.reports.common import sentence
 
 WIDTH, FLOOR, HIGH, SIDE = 420.0, 150.0, 118.0, 22.0
 CHAR_WIDTH = 6.4
@@ -33,7 +32,6 @@ class Histogram:
 
     id: str
     description: str
-    wanted: str
     bars: Sequence[Bar]
     edges: Sequence[tuple[float, str]]
     limit: float | None
@@ -51,7 +49,16 @@ def histogram(finding: JsonObject) -> Histogram:
         edges[:2] = [(SIDE, ""), (SIDE + width / 2, "0") if marks[1] == 0 else edges[1]]
     bound = next(value for key, value in finding["limit"].items() if key.startswith("at_"))
     at = next((x for (x, _), mark in zip(edges, marks, strict=True) if mark == bound), None)
-    return Histogram(finding["id"], sentence(finding), limit_words(finding), drawn, _apart(edges, at), at)
+    return Histogram(finding["id"], _description(finding), drawn, _apart(edges, at), at)
+
+
+def _description(finding: JsonObject) -> str:
+    """The score and the limit, and how many people are outside the limit."""
+    result = as_sentence(finding_result(finding))
+    if not finding["beyond"]:
+        return result
+    beyond, people = number_words(finding["beyond"]), number_words(finding["people"])
+    return f"{result} {beyond} of {people} people are outside the limit."
 
 
 def _edge(mark: float | None) -> str:

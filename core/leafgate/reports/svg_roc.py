@@ -17,7 +17,7 @@ MOST_DECADES = 6
 class RocFigure:
     """A curve in units of the SVG; `x_ticks` and `y_ticks` have a place and words for each power of ten."""
 
-    id: str
+    attack: str
     curve: str
     band: str
     chance: str
@@ -32,14 +32,14 @@ def roc_figures(findings: Sequence[JsonObject]) -> Iterator[RocFigure]:
         curve = finding["evidence"].get("roc")
         if curve and finding["attack"] not in drawn and len(curve["fpr"]) > 1:
             drawn.add(finding["attack"])
-            yield roc_figure(finding["id"], curve)
+            yield roc_figure(finding["attack"], curve)
 
 
-def roc_figure(id: str, curve: JsonObject) -> RocFigure:
+def roc_figure(attack: str, curve: JsonObject) -> RocFigure:
     """The figure of a curve with its intervals.
 
     Args:
-        id: of the finding.
+        attack: the name of the attack.
         curve: `fpr`, `tpr`, `low` and `high`, as many rates of each, `fpr` in rising order. Rates that are below the
             first false positive rate lie on the axis.
     """
@@ -59,7 +59,7 @@ def roc_figure(id: str, curve: JsonObject) -> RocFigure:
     upper, lower = (list(zip(fpr, curve[end], strict=False)) for end in ("high", "low"))
     marks = [(10.0**-decade, f"{10.0 ** (2 - decade):.4g} %") for decade in range(decades, -1, -1)]
     return RocFigure(
-        id,
+        attack,
         line(list(zip(fpr, curve["tpr"], strict=False))),
         line([*upper, *reversed(lower)]) + "Z",
         line([(10.0**-decades, 10.0**-decades), (1.0, 1.0)]),

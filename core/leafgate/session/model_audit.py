@@ -236,7 +236,7 @@ def audit(
         contents={subject.name: subject.content, **({} if answers is None else {WITNESS_FILE: answers})},
         model=subject.name,
         search_remedies=search_remedies,
-        components=tuple(each for plugin in components for each in plugin.offers),
+        components=tuple(each.component for plugin in components for each in plugin.offers),
     )
     _refuse_large_policy(files)
     try:

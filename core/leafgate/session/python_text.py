@@ -64,12 +64,23 @@ def error_in_python(error: LeafgateError, policy: JsonObject) -> LeafgateError:
 def problem_in_python(problem: Problem, policy: JsonObject) -> Problem:
     """A problem of an audit of a model in memory, with arguments in place of keys of its policy."""
     message, hint = map(_without_policy, (problem.message, problem.hint))
+    if problem.location in REPAIR_OPTIONS:
+        return replace(problem, location=_argument_of(problem.location), message=message, hint=hint)
     argument, inner = _argument(problem.path or parse_path(problem.location, policy))
     if not argument:
         return replace(problem, message=message, hint=hint)
     column = argument == "roles" and inner
     location = f"roles: {format_path(inner)}" if column else f"{argument}{_below(inner)}"
     return replace(problem, location=location, message=message, hint=hint)
+
+
+def _argument_of(option: str) -> str:
+    """The argument of `leafgate.repair` for an option of the command.
+
+    >>> _argument_of("--time-limit")
+    'time_limit'
+    """
+    return option.lstrip("-").replace("-", "_")
 
 
 def _without_policy(text: str) -> str:
@@ -158,7 +169,7 @@ def _name_in_python(name: str) -> tuple[str, bool]:
         return ("`leafgate.repair`" if name == "leafgate repair" else "`leafgate.repair(audit)`"), False
     option, _, value = name.partition(" ")
     if option in REPAIR_OPTIONS:
-        argument = option.lstrip("-").replace("-", "_")
+        argument = _argument_of(option)
         return (f'`{argument}="{value}"`' if value else f"`{argument}`"), False
     if name.startswith("leafgate "):
         return f"`{name}`, in a terminal,", False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from copy import deepcopy
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from leafgate.api.registry import OfferedFormat, Plugins, load_plugins
@@ -45,18 +46,24 @@ def offered_formats(plugins: Plugins) -> dict[str, OfferedFormat]:
 
 
 def chosen_formats(plugins: Plugins, names: Collection[str]) -> tuple[OfferedFormat, ...]:
-    """The formats with these names, each once.
+    """The formats with these names, each once; of `NAME:WORD` the variant for that word.
 
     Raises:
-        InvalidError: no plugin offers a format of that name; the nearest name and all installed formats are named.
+        InvalidError: no plugin offers a format of that name, or the format does not know the word; what is known is
+            named.
     """
     if set(names) <= {TEXT.format.name}:
         return (TEXT,) if names else ()
     offered = offered_formats(plugins)
-    for name in names:
-        if name not in offered:
-            _refuse(name, list(offered), plugins)
-    return tuple(offered[name] for name in dict.fromkeys(names))
+    return tuple(_chosen(name, offered, plugins) for name in dict.fromkeys(names))
+
+
+def _chosen(name: str, known: Mapping[str, OfferedFormat], plugins: Plugins) -> OfferedFormat:
+    base, colon, word = name.partition(":")
+    if base not in known or (colon and known[base].format.variant is None):
+        _refuse(name, list(known), plugins)
+    variant = known[base].format.variant
+    return known[base] if variant is None else replace(known[base], format=variant(word))
 
 
 def _refuse(name: str, known: Collection[str], plugins: Plugins) -> NoReturn:
@@ -70,6 +77,7 @@ def render(offered: OfferedFormat, document: ReportDocument, attachments: Mappin
     """A report document in a format, which is given a copy of the document.
 
     Raises:
+        InvalidError: the format refuses an attachment.
         ReportFormatError: the format failed or returned no content. The text names the error and its line and leaves
             out its message, which may hold data.
     """
@@ -88,7 +96,7 @@ def _content(offered: OfferedFormat, draw: Callable[[], object]) -> bytes:
     try:
         with plugin_output_dropped():
             content = draw()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, InvalidError):
         raise
     except BaseException as error:
         _fail(offered, f"raised {type(error).__name__}{raising_line(error)}", error)

@@ -35,7 +35,7 @@ RESULTS = frozenset({REPORT, RELEASE, TIMINGS, STATEMENTS, FILES, "trail.json", 
 """Every file that an audit may write, but for those of formats of plugins, and the statements about its report."""
 SHOWN = (
     *("report.txt", "report.html", "report.md", "report.sarif", "report.junit.xml"),
-    *("report.manager.txt", "report.modelcard.md"),
+    *("report.sheet.html", "report.modelcard.md", "report.mapping.md"),
 )
 """The files of leafgate's own formats."""
 WRITTEN_FORMATS = "reports"

@@ -1,40 +1,31 @@
-"""A check is one property of a plugin; it passes, fails, does not apply, or is expected to fail."""
+"""A check is one relation that a plugin must keep; it passes, fails, does not apply, or is expected to fail."""
 
 from __future__ import annotations
 
-import traceback
+import inspect
 import unittest
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic, Protocol, TypeVar
+from typing import Any
 
-from leafgate.errors import LeafgateError
+from leafgate.api.registry import Plugins, isolate_plugin_errors
+from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.kernel.components import Component
 
-S = TypeVar("S")
-
-
-class Named(Protocol):
-    """What is checked beside components: a report format, a model reader, a plugin's module."""
-
-    @property
-    def name(self) -> str: ...
+Relation = Callable[[Any], None]
+"""A function of what is checked: it raises NonConformance, DoesNotApply, or nothing, and its docstring says why."""
+STRANGERS = Plugins()
+"""What is checked need not be installed: its origin is unknown."""
 
 
 class NonConformance(AssertionError):  # noqa: N818  it is an AssertionError, not an error of leafgate
-    """A plugin breaks the contract; the text says how, and what to do."""
-
-    def __init__(self, what: str, remedy: str) -> None:
-        super().__init__(f"{what}\n  what would be right: {remedy}")
-        self.what, self.remedy = what, remedy
+    """A plugin breaks a relation; the text says how, and what the relation is."""
 
 
 class DoesNotApply(unittest.SkipTest):
     """The check does not apply to this plugin, with the reason; pytest and unittest list it as skipped."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(f"does not apply: {why}")
 
 
 class KnownException(unittest.SkipTest):
@@ -42,104 +33,91 @@ class KnownException(unittest.SkipTest):
 
 
 @dataclass(frozen=True)
-class Check(Generic[S]):
-    """One check of one plugin. Calling it raises NonConformance, DoesNotApply with the reason, or nothing."""
+class Check:
+    """One check of one plugin: calling it raises NonConformance, DoesNotApply, KnownException, or nothing.
+
+    Attributes:
+        name: The name of the relation.
+        plugin: The name of what is checked.
+        relation: What must hold.
+        subject: What the relation is given.
+        reason: Why the plugin is known to fail; empty where it is not.
+        first: The check without which the others say nothing: where it fails, they do not apply.
+    """
 
     name: str
-    component: Component | Named
-    run: Callable[[S], None]
-    subject: S
+    plugin: str
+    relation: Relation
+    subject: Any
     reason: str = ""
-    first: Check[S] | None = None
-    """The check without which the others say nothing; where it fails, they do not apply."""
+    first: Check | None = None
 
     def __str__(self) -> str:
-        checked = self.component
-        return f"{checked.use if isinstance(checked, Component) else checked.name} {self.name}"
-
-    @cached_property
-    def fails(self) -> bool:
-        """Does the plugin fail it, and is not known to?"""
-        try:
-            self()
-        except NonConformance:
-            return True
-        except unittest.SkipTest:
-            return False
-        return False
+        return f"{self.plugin} {self.name}"
 
     def __call__(self) -> None:
-        if self.first is not None and self.first.fails:
-            raise DoesNotApply(f"`{self.first.name}` fails, and decides the rest")
-        if not self.reason:
-            self._run()
-            return
-        try:
-            self._run()
-        except NonConformance as found:
-            raise KnownException(f"known exception: {self.reason} ({found.what})") from found
-        raise NonConformance(
-            f"{self} passes, though it is expected to fail: {self.reason}", "take it out of `expected`"
-        )
+        if self.first is not None and self.first.problem:
+            raise DoesNotApply(f"does not apply: `{self.first.name}` fails, and decides the rest")
+        problem = self.problem
+        if self.reason and not problem:
+            problem = f"passes, though it is expected to fail: {self.reason}; take it out of `expected`"
+        elif self.reason:
+            raise KnownException(f"known exception: {self.reason} ({problem})")
+        if problem:
+            right = inspect.getdoc(getattr(self.relation, "func", self.relation))
+            raise NonConformance(f"{problem}\n  what would be right: {right}")
 
-    def _run(self) -> None:
+    @cached_property
+    def problem(self) -> str:
+        """How the plugin breaks the relation; empty where it does not."""
         try:
-            self.run(self.subject)
+            self.relation(self.subject)
+        except NonConformance as found:
+            return str(found)
         except LeafgateError as error:
-            raise NonConformance(
-                f"it refuses an input that it accepts in another form: {error}",
-                "accept the same people in every order and form",
-            ) from error
+            return f"it refuses an input that it accepts in another form: {error}"
+        return ""
 
 
-def checks_of(
-    component: Component | Named,
-    runs: Mapping[str, Callable[[S], None]],
-    subject: S,
-    expected: Mapping[str, str] | None,
-) -> list[Check[S]]:
-    """A check for each of `runs`; `expected` names those that are known to fail, each with the reason."""
-    unknown = sorted(set(expected or {}) - set(runs))
-    if unknown:
-        raise ValueError(f"there is no check {unknown[0]!r}; there are {', '.join(runs)}")
+def named(*relations: Relation) -> dict[str, Relation]:
+    """Relations by the names of their functions."""
+    return {relation.__name__: relation for relation in relations}
+
+
+Expected = Mapping[str, str] | None
+"""Names of checks that are known to fail, each with the reason."""
+
+
+def checks_of(plugin: str, relations: Mapping[str, Relation], subject: Any, expected: Expected) -> list[Check]:
+    """A check for each relation; the first one decides whether the others apply."""
     reasons = expected or {}
-    listed = [Check(name, component, run, subject, reasons.get(name, "")) for name, run in runs.items()]
-    return [listed[0], *(replace(check, first=listed[0]) for check in listed[1:])]
+    if unknown := sorted(set(reasons) - set(relations)):
+        raise ValueError(f"there is no check {unknown[0]!r}; there are {', '.join(relations)}")
+    checks = list[Check]()
+    for name, relation in relations.items():
+        checks.append(Check(name, plugin, relation, subject, reasons.get(name, ""), checks[0] if checks else None))
+    return checks
 
 
-def checked_all(checks: list[Check[S]]) -> dict[str, str]:
-    """Run all checks; return those that did not apply or were expected to fail, with the reasons.
-
-    Raises one NonConformance that lists every failure.
-    """
-    skipped: dict[str, str] = {}
-    failed: list[NonConformance] = []
-    for check in checks:
-        try:
-            check()
-        except unittest.SkipTest as why:
-            skipped[check.name] = str(why)
-        except NonConformance as found:
-            failed.append(NonConformance(f"{check}: {found.what}", found.remedy))
-    if failed:
-        raise NonConformance("\n".join(str(each) for each in failed), "see above, check by check")
-    return skipped
+def refuse_if(wrong: object, what: str) -> None:
+    """Raise NonConformance with what is wrong, if something is."""
+    if wrong:
+        raise NonConformance(what)
 
 
-def called(component: Component, does: Callable[[], S]) -> S:
-    """Call a plugin and return its result. LeafgateErrors propagate; any other error is reported with its line."""
+def skip_if(idle: object, why: str) -> None:
+    """Raise DoesNotApply with the reason, if there is nothing to check."""
+    if idle:
+        raise DoesNotApply(f"does not apply: {why}")
+
+
+@contextmanager
+def guarded(component: Component) -> Iterator[None]:
+    """Call a plugin as an audit does: what the audit would call its fault is a NonConformance, other errors pass."""
     try:
-        return does()
-    except (LeafgateError, NonConformance, unittest.SkipTest):
+        with isolate_plugin_errors(component, STRANGERS):
+            yield
+    except InconclusiveError as error:
+        if error.problems[0].message.startswith(f"{component.use} ({STRANGERS.origin(component)})"):
+            raise NonConformance(str(error)) from error
         raise
-    except (Exception, SystemExit) as error:
-        raise NonConformance(
-            f"{component.use} raises {type(error).__name__}: {error} ({raising_line(error)})",
-            "say what is wrong in a LeafgateError: InconclusiveError, PolicyError, NoReleaseError",
-        ) from error
-
-
-def raising_line(error: BaseException) -> str:
-    """The function, the line and the file that raised an error."""
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    return f"in {place.name}, line {place.lineno} of {place.filename}"

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from leafgate.api import LargeTable, PositiveInt, PruningConfidence, Release, Schema, TreeBuilder, lazy
+from leafgate.api import LargeTable, PositiveInt, Release, Schema, TreeBuilder, lazy
+from leafgate.kernel.options import PruningConfidence
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from leafgate.api import ReleaseError
+from leafgate.io.json import list_at
+from leafgate.ir.arrays import floats_at
 from leafgate.readers import (
     CategoryList,
     ModelIR,
     TreeIR,
     boosted_model,
-    floats_at,
     is_number,
-    list_at,
     object_at,
     parse_bounded_json,
     refuse_many_categories,

@@ -14,17 +14,9 @@ from typing import Any
 import numpy as np
 
 from leafgate.api import Floats, ReleaseError
-from leafgate.readers import (
-    NodeNumbers,
-    NumberKind,
-    TreeIR,
-    TreeIRBuilder,
-    floats_at,
-    is_number,
-    list_at,
-    object_at,
-    unknown_key,
-)
+from leafgate.io.json import list_at, unknown_key
+from leafgate.ir.arrays import floats_at
+from leafgate.readers import NodeNumbers, NumberKind, TreeIR, TreeIRBuilder, is_number, object_at
 
 MAX_DEPTH = 16
 """CatBoost grows no deeper oblivious trees."""

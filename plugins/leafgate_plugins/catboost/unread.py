@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from leafgate.api import FileDisclosure, ReleaseError
+from leafgate.ir.unread import number_array
 from leafgate.readers import (
     ContentField,
     ContentKind,
@@ -14,7 +15,6 @@ from leafgate.readers import (
     TreeIR,
     UnreadTracker,
     content_size,
-    number_array,
     parse_bounded_json,
 )
 

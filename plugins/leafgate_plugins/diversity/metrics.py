@@ -15,15 +15,15 @@ from leafgate.api import (
     Example,
     PersonMetric,
     PositiveFloat,
-    PositiveShare,
     Score,
     ScoringContext,
     Unit,
     UnreadableError,
     ValueMetric,
     lazy,
-    lenient,
 )
+from leafgate.kernel.findings import lenient
+from leafgate.kernel.options import PositiveShare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from leafgate.api import ColumnSpec, Floats, Policy
+    from leafgate.api import Floats, Policy
+    from leafgate.kernel.schema import ColumnSpec
     from leafgate_plugins.diversity import measures
 else:
     np, pd, measures = lazy("numpy"), lazy("pandas"), lazy("leafgate_plugins.diversity.measures")

@@ -14,7 +14,7 @@ leafgate_api = ">=3,<4"
 
 @hookimpl
 def tree_builders() -> dict[str, str]:
-    return {"downgrading": "leafgate_plugins.downgrading.components:Downgrading"}
+    return {"downgrading": "leafgate_plugins.downgrading.options:Downgrading"}
 
 
 @hookimpl

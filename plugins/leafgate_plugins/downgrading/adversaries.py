@@ -9,7 +9,8 @@ from typing import Protocol
 
 import numpy as np
 
-from leafgate.api import Codes, Floats, Mask, Rows
+from leafgate.api import Codes, Floats, Mask
+from leafgate.kernel.arrays import Rows
 from leafgate_plugins.downgrading.c45_missing import Node, TreeOptions, class_posterior, grow_tree
 from leafgate_plugins.downgrading.grid import HIDDEN, Grid, hidden_by_column, indicators
 

@@ -24,20 +24,20 @@ from leafgate.api import (
     PolicyError,
     Records,
     Release,
-    Rows,
     Schema,
     Table,
     make_table,
     typed_column,
 )
+from leafgate.kernel.arrays import Rows
 from leafgate_plugins.downgrading.grid import WITHHELD, Cells, secret_cells, table_cells
 from leafgate_plugins.downgrading.search import Objective, Search, search_cells_to_withhold
 
 if TYPE_CHECKING:
-    from leafgate_plugins.downgrading.options import DowngradingOptions
+    from leafgate_plugins.downgrading.options import Downgrading
 
 
-def refuse_unprotected(search: Search, protected: Mask, cells: Cells, options: DowngradingOptions) -> None:
+def refuse_unprotected(search: Search, protected: Mask, cells: Cells, options: Downgrading) -> None:
     """NoReleaseError when more protected cells are in rows that were given up than the policy allows."""
     rows = np.array(sorted(search.given_up), dtype=np.int64)
     lost, every = int(protected[rows].sum()), int(protected.sum())
@@ -84,7 +84,7 @@ def reader_tree(schema: Schema, records: Records) -> Node:
     return finished(table, root, schema)
 
 
-def build(options: DowngradingOptions, table: Table, rng: np.random.Generator) -> BuildResult:
+def build(options: Downgrading, table: Table, rng: np.random.Generator) -> BuildResult:
     """The downgraded table, one record for each row of the table, and where wanted the tree a reader would learn.
 
     People of a row with a protected cell are published one by one, so that their number does not disclose that
@@ -102,7 +102,7 @@ def build(options: DowngradingOptions, table: Table, rng: np.random.Generator) -
     return _release(options, table, cells, origins, search, rng)
 
 
-def _objective(options: DowngradingOptions, table: Table) -> Objective:
+def _objective(options: Downgrading, table: Table) -> Objective:
     columns = table.schema.columns
     weights = np.array([options.weights.get(c.name, 1.0) for c in columns])
     if weights.sum() <= 0:
@@ -123,7 +123,7 @@ def _objective(options: DowngradingOptions, table: Table) -> Objective:
 
 
 def _release(
-    options: DowngradingOptions, table: Table, cells: Cells, origins: Rows, search: Search, rng: np.random.Generator
+    options: Downgrading, table: Table, cells: Cells, origins: Rows, search: Search, rng: np.random.Generator
 ) -> BuildResult:
     order, records = _published(cells, search.hidden, rng)
     place = np.argsort(order)

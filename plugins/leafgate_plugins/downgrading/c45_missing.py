@@ -9,7 +9,8 @@ import numpy as np
 
 from leafgate.algorithms.induction.pruning import SLACK, pessimistic_errors
 from leafgate.algorithms.induction.splits import x_log_x
-from leafgate.api import Floats, Mask, Rows
+from leafgate.api import Floats, Mask
+from leafgate.kernel.arrays import Rows
 from leafgate_plugins.downgrading.grid import HIDDEN, Grid
 
 TINY = 1e-9

@@ -6,31 +6,23 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from leafgate.api import (
-    BuildResult,
-    ReleaseAtMost,
-    Score,
-    ScoringContext,
-    lazy,
-    nearest_name,
-)
+from leafgate.api import ReleaseAtMost, Score, ScoringContext, lazy
+from leafgate.errors import nearest_name
 from leafgate_plugins.downgrading.options import (
     PAPER,
     CellAttack,
     Conditioning,
-    DowngradingOptions,
+    Downgrading,
     NaiveBayes,
     Restoration,
     TreeInference,
 )
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from leafgate.api import Policy, Table
-    from leafgate_plugins.downgrading import builder, metrics
+    from leafgate.api import Policy
+    from leafgate_plugins.downgrading import metrics
 else:
-    builder, metrics = lazy("leafgate_plugins.downgrading.builder"), lazy("leafgate_plugins.downgrading.metrics")
+    metrics = lazy("leafgate_plugins.downgrading.metrics")
 
 
 __all__ = [
@@ -43,18 +35,6 @@ __all__ = [
     "Restoration",
     "TreeInference",
 ]
-
-
-class Downgrading(DowngradingOptions):
-    """Withhold the protected cells and few others, so that no listed adversary is too sure of a protected cell.
-
-    Cells of quasi-identifiers stay: the adversary knows them of everyone.
-    """
-
-    policy_example = "tau: 0.7"
-
-    def build(self, table: Table, rng: np.random.Generator) -> BuildResult:
-        return builder.build(self, table, rng)
 
 
 class CellsWithheld(ReleaseAtMost):

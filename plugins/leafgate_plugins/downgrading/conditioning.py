@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.api import Codes, Floats, Mask, Rows
+from leafgate.api import Codes, Floats, Mask
+from leafgate.kernel.arrays import Rows
 from leafgate_plugins.downgrading.grid import HIDDEN, Grid, hidden_by_column
 from leafgate_plugins.downgrading.naive_bayes import columns_by_information, pair_counts
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.api import Codes, Column, Floats, Mask, Records, Rows, Schema, Table, bin_of
+from leafgate.api import Codes, Column, Floats, Mask, Records, Schema, Table, bin_of
+from leafgate.kernel.arrays import Rows
 
 HIDDEN = -1
 """The code of a cell that cannot be seen."""

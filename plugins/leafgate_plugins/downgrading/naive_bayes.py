@@ -7,7 +7,8 @@ from collections.abc import Collection
 import numpy as np
 
 from leafgate.algorithms.induction.splits import x_log_x
-from leafgate.api import Codes, Floats, Rows
+from leafgate.api import Codes, Floats
+from leafgate.kernel.arrays import Rows
 from leafgate_plugins.downgrading.grid import Grid, hidden_by_column, indicators
 
 

@@ -9,33 +9,33 @@ from pydantic import BeforeValidator, Field
 from leafgate.api import (
     AdversaryKnowledge,
     AttackModel,
+    BuildResult,
     CellBelief,
     InconclusiveError,
     NonNegativeFloat,
     PositiveInt,
-    PruningConfidence,
     Release,
     Share,
-    ShareBelowOne,
     TreeBuilder,
     lazy,
-    nearest_name,
 )
+from leafgate.errors import nearest_name
+from leafgate.kernel.options import PruningConfidence, ShareBelowOne
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from leafgate.api import Floats, Policy
-    from leafgate_plugins.downgrading import adversaries, c45_missing, conditioning, grid, naive_bayes
+    from leafgate.api import BuildResult, Floats, Policy, Table
+    from leafgate_plugins.downgrading import adversaries, builder, c45_missing, conditioning, grid, naive_bayes
     from leafgate_plugins.downgrading.adversaries import FittedAdversary, TreeCache
     from leafgate_plugins.downgrading.c45_missing import TreeOptions
     from leafgate_plugins.downgrading.grid import Grid
 else:
     np, pd = lazy("numpy"), lazy("pandas")
-    adversaries, c45_missing, conditioning, grid, naive_bayes = (
+    adversaries, builder, c45_missing, conditioning, grid, naive_bayes = (
         lazy(f"leafgate_plugins.downgrading.{name}")
-        for name in ("adversaries", "c45_missing", "conditioning", "grid", "naive_bayes")
+        for name in ("adversaries", "builder", "c45_missing", "conditioning", "grid", "naive_bayes")
     )
 
 SEES = "The adversary sees the published records, and the values the policy declares; nobody is known beforehand. "
@@ -166,8 +166,11 @@ def _named(written: Any) -> Any:
 NAMED = BeforeValidator(_named, json_schema_input_type=tuple[Name | Adversary, ...])
 
 
-class DowngradingOptions(TreeBuilder):
-    """Options of the builder `downgrading`."""
+class Downgrading(TreeBuilder):
+    """Withhold the protected cells and few others, so that no listed adversary is too sure of a protected cell.
+
+    Cells of quasi-identifiers stay: the adversary knows them of everyone.
+    """
 
     use: Literal["downgrading"] = "downgrading"
     against: Annotated[tuple[Adversary, ...], NAMED, Field(min_length=1)] = Field(
@@ -198,6 +201,7 @@ class DowngradingOptions(TreeBuilder):
     )
     release: Literal["table", "both"] = Field("table", description="The table, or also the tree a reader would learn.")
 
+    policy_example = "tau: 0.7"
     randomness = "seed"
     public_algorithm = False
     threat_model = "The adversary sees the downgraded table, knows how it was made, and attacks as `against` names."
@@ -228,3 +232,6 @@ class DowngradingOptions(TreeBuilder):
         if self.release == "both" and not any("class" in spec.roles for spec in policy.data.columns.values()):
             return "`release: both` needs a column with the role `class`, which the tree predicts"
         return ""
+
+    def build(self, table: Table, rng: np.random.Generator) -> BuildResult:
+        return builder.build(self, table, rng)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api import Codes, Floats, Mask, Rows
+from leafgate.api import Codes, Floats, Mask
+from leafgate.kernel.arrays import Rows
 from leafgate_plugins.downgrading.adversaries import LIMIT_TOLERANCE, AdversaryEnsemble, AdversaryModel, TreeCache
 from leafgate_plugins.downgrading.grid import HIDDEN, Cells, Grid, encode_cells
 from leafgate_plugins.downgrading.metrics import UtilityLoss

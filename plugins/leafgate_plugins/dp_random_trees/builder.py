@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from leafgate.algorithms.routing import route
-from leafgate.api import Combine, Counted, Ids, InconclusiveError, LargeTable, PolicyError, Release, Table
+from leafgate.api import Combine, Ids, InconclusiveError, LargeTable, PolicyError, Release, Table
+from leafgate.kernel.release import Counted
 from leafgate_plugins.dp_random_trees.accounting import choose_forest, noise_claim, sampling_claim
 from leafgate_plugins.dp_random_trees.leaf_scores import with_statistics
 from leafgate_plugins.dp_random_trees.mechanisms import Key, discrete_laplace, sample_counts
@@ -18,10 +19,10 @@ from leafgate_plugins.dp_random_trees.structure import CUTS, draw_balanced_trees
 if TYPE_CHECKING:
     from leafgate.api import Node, Schema
     from leafgate_plugins.dp_random_trees.options import (
-        DpLaplaceTreesOptions,
-        DpRandomTreesOptions,
+        DpLaplaceTrees,
+        DpRandomTrees,
         PrivateOptions,
-        RandomTreesOptions,
+        RandomTrees,
     )
 
 Numbers = Callable[[Ids, Key], Ids]
@@ -34,7 +35,7 @@ MAX_LEAVES = 1_000_000
 STRUCTURES = {"balanced": draw_balanced_trees, "random": draw_random_trees}
 
 
-def dp_random_trees(options: DpRandomTreesOptions, table: Table | LargeTable, rng: np.random.Generator) -> Release:
+def dp_random_trees(options: DpRandomTrees, table: Table | LargeTable, rng: np.random.Generator) -> Release:
     """Trees that each count a sample of their own and show no number below k, with their tight epsilon.
 
     Raises PolicyError where a domain is not declared or the promise cannot be kept.
@@ -56,7 +57,7 @@ def dp_random_trees(options: DpRandomTreesOptions, table: Table | LargeTable, rn
     return _release(options, builder, table, trees, "sampled", claim, k=promised.k)
 
 
-def dp_laplace_trees(options: DpLaplaceTreesOptions, table: Table | LargeTable, rng: np.random.Generator) -> Release:
+def dp_laplace_trees(options: DpLaplaceTrees, table: Table | LargeTable, rng: np.random.Generator) -> Release:
     """Trees that each count everybody and add noise to every number; less than nothing is shown as 0.
 
     Raises PolicyError where a domain is not declared.
@@ -73,7 +74,7 @@ def dp_laplace_trees(options: DpLaplaceTreesOptions, table: Table | LargeTable, 
     return _release(options, options.described(), table, trees, "noisy", claim)
 
 
-def random_trees(options: RandomTreesOptions, table: Table | LargeTable, rng: np.random.Generator) -> Release:
+def random_trees(options: RandomTrees, table: Table | LargeTable, rng: np.random.Generator) -> Release:
     """Trees that each count everybody, without any guarantee."""
     trees = _count_trees(options, table, options.trees, rng, lambda people, key: people, careful=False)
     return Release(
@@ -86,7 +87,7 @@ def random_trees(options: RandomTreesOptions, table: Table | LargeTable, rng: np
 
 
 def _count_trees(
-    options: PrivateOptions | RandomTreesOptions,
+    options: PrivateOptions | RandomTrees,
     table: Table | LargeTable,
     trees: int,
     rng: np.random.Generator,

@@ -11,7 +11,6 @@ import numpy as np
 from pydantic import ValidationError
 
 from leafgate.api import (
-    OWN_ACCOUNT,
     AuditorOnly,
     InconclusiveError,
     Leaf,
@@ -22,6 +21,7 @@ from leafgate.api import (
     TreeBuilder,
     leaves,
 )
+from leafgate.kernel.evidence import OWN_ACCOUNT
 from leafgate_plugins.dp_random_trees.accounting import (
     Forest,
     account,
@@ -33,7 +33,7 @@ from leafgate_plugins.dp_random_trees.accounting import (
 )
 from leafgate_plugins.dp_random_trees.builder import COMBINE_RULES, SELECTION, most_rows_of_person
 from leafgate_plugins.dp_random_trees.leaf_scores import DECIMALS, summed_scores
-from leafgate_plugins.dp_random_trees.options import BUILDERS, DpLaplaceTreesOptions, DpRandomTreesOptions
+from leafgate_plugins.dp_random_trees.options import BUILDERS, DpLaplaceTrees, DpRandomTrees
 from leafgate_plugins.dp_random_trees.randomness import (
     LEVEL,
     LEVEL_OF_COUNTERS,
@@ -51,7 +51,7 @@ from leafgate_plugins.dp_random_trees.randomness import (
 from leafgate_plugins.dp_random_trees.structure import balanced_structure_violations, random_structure_violations
 
 if TYPE_CHECKING:
-    from leafgate.api import Neighbours
+    from leafgate.kernel.components import Neighbours
 
 
 def postprocessing_violations(release: Release, k: int) -> Iterator[str]:
@@ -96,7 +96,7 @@ def _scores_match(release: Release, k: int) -> bool:
 
 
 COUNT_SEMANTICS = {"dp_random_trees": "sampled", "dp_laplace_trees": "noisy"}
-Options = DpRandomTreesOptions | DpLaplaceTreesOptions
+Options = DpRandomTrees | DpLaplaceTrees
 
 
 def violated_conditions(case: ScoringContext, options: Options) -> Iterator[str]:
@@ -127,7 +127,7 @@ def _metadata_violations(release: Release, options: Options, most_rows: int | No
 
 def _expected_claim(options: Options, release: Release, most_rows: int | None) -> dict[str, Any] | None:
     """What the builder claims with these options; None where no epsilon is enough."""
-    if isinstance(options, DpLaplaceTreesOptions):
+    if isinstance(options, DpLaplaceTrees):
         return noise_claim(options, most_rows)
     forest = released_forest(options, release)
     try:
@@ -136,7 +136,7 @@ def _expected_claim(options: Options, release: Release, most_rows: int | None) -
         return None
 
 
-def released_forest(options: DpRandomTreesOptions, release: Release) -> Forest:
+def released_forest(options: DpRandomTrees, release: Release) -> Forest:
     """By the trees there are, not by those it says there are."""
     assert options.beta is not None
     return Forest(options.k, options.beta, len(release.trees))
@@ -152,7 +152,7 @@ def _domain_violations(case: ScoringContext) -> Iterator[str]:
 
 def _count_violations(case: ScoringContext, options: Options) -> Iterator[str]:
     """What the leaves show."""
-    release, k = case.release, options.k if isinstance(options, DpRandomTreesOptions) else 1
+    release, k = case.release, options.k if isinstance(options, DpRandomTrees) else 1
     shown = [n for tree in release.trees for leaf in leaves(tree) for n in (leaf.counts or {}).values() if n]
     whole = all(isinstance(n, int) for n in shown)
     if not whole:
@@ -166,24 +166,24 @@ def _count_violations(case: ScoringContext, options: Options) -> Iterator[str]:
 
 def _sampling_violations(counters: Counters, options: Options) -> Iterator[str]:
     """Why the numbers cannot be drawn from this table's people as the release claims, or could so by a miracle only."""
-    if isinstance(options, DpRandomTreesOptions) and (counters.published > counters.people).any():
+    if isinstance(options, DpRandomTrees) and (counters.published > counters.people).any():
         yield "a leaf shows more people than a sample of this table could have there"
     elif log_evidence(counters, options) >= LOG_LIMIT:
         kind = COUNT_SEMANTICS[options.use]
         yield f"the numbers are not drawn from this table as the release claims: they are not {kind} so"
-    elif isinstance(options, DpRandomTreesOptions) and adjusted_p_value(counters, options) <= LEVEL_OF_COUNTERS:
+    elif isinstance(options, DpRandomTrees) and adjusted_p_value(counters, options) <= LEVEL_OF_COUNTERS:
         yield "a number is not drawn from this table as the release claims: it is too close to everybody who is there"
 
 
 def log_evidence(counters: Counters, options: Options) -> float:
     """The logarithm of the e-value against the way in which the release says that its numbers were drawn."""
-    if isinstance(options, DpLaplaceTreesOptions):
+    if isinstance(options, DpLaplaceTrees):
         return log_evidence_against_noise(counters, options.scale)
     assert options.beta is not None
     return log_evidence_against_sampling(counters, options.k, options.beta)
 
 
-def adjusted_p_value(counters: Counters, options: DpRandomTreesOptions) -> float:
+def adjusted_p_value(counters: Counters, options: DpRandomTrees) -> float:
     """The smallest p-value of a single counter, adjusted for the number of counters."""
     assert options.beta is not None
     return adjusted_p_value_of_counters(counters, options.k, options.beta)
@@ -196,7 +196,7 @@ def false_counts_detected(case: ScoringContext, options: Options) -> Mapping[str
     that the numbers were drawn.
     """
     counters = counters_of(case.release, case.table)
-    if isinstance(options, DpLaplaceTreesOptions):
+    if isinstance(options, DpLaplaceTrees):
         refused = would_refuse_without_noise(counters, options.scale)
     else:
         assert options.beta is not None
@@ -324,7 +324,7 @@ def options_of(release: Release) -> Options:
     except ValidationError:
         raise InconclusiveError("the release does not say, in the builder's own words, how it was made") from None
     silent = set(builder.model_fields) - set(release.builder)
-    if silent or (isinstance(result, DpRandomTreesOptions) and result.beta is None):
+    if silent or (isinstance(result, DpRandomTrees) and result.beta is None):
         raise InconclusiveError("the release does not say all of how it was made")
     return result
 
@@ -335,7 +335,7 @@ def _evidence(case: ScoringContext, options: Options, delta: float, neighbours: 
     counters = counters_of(case.release, case.table)
     against = log_evidence(counters, options) / math.log(10)
     drawn = {"would_refuse": refused, "log10_evidence": AuditorOnly(round(against, 3))}
-    if isinstance(options, DpLaplaceTreesOptions):
+    if isinstance(options, DpLaplaceTrees):
         return {"honest_refused_at_most": LEVEL_OF_WHOLE} | drawn
     forest = released_forest(options, case.release)
     drawn = {"honest_refused_at_most": LEVEL} | drawn
@@ -351,7 +351,7 @@ def _evidence(case: ScoringContext, options: Options, delta: float, neighbours: 
 
 def epsilon_of(options: Options, release: Release, delta: float, neighbours: Neighbours, most_rows: int = 1) -> float:
     """By the trees there are, not by those it says there are; for persons with up to `most_rows` rows."""
-    if isinstance(options, DpRandomTreesOptions):
+    if isinstance(options, DpRandomTrees):
         forest = released_forest(options, release)
         few = delta == 0 or delta < forest.floor
         return math.inf if few else sampling_epsilon(forest, delta, neighbours, most_rows)

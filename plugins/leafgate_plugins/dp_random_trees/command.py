@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from leafgate.api import InvalidError
-from leafgate.app import EVERYONE, guarded, readable, write_file
+from leafgate.app import guarded, readable, write_file
+from leafgate.io.files import EVERYONE
 
 if TYPE_CHECKING:
     from leafgate_plugins.dp_random_trees.accounting import FeasibleParameters

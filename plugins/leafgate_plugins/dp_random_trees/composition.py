@@ -11,7 +11,7 @@ from leafgate.api import InconclusiveError, Score, ScoringContext
 from leafgate_plugins.dp_random_trees import claim_check
 
 if TYPE_CHECKING:
-    from leafgate.api import Neighbours
+    from leafgate.kernel.components import Neighbours
 
 OWN = "this release"
 NO_CLAIM = "it claims no differential privacy, so no epsilon is enough"

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import pdtr
 
-from leafgate.api import Floats, Ids, Leaf, Node, Schema, map_leaves
+from leafgate.api import Floats, Ids, Leaf, Node, Schema
+from leafgate.kernel.tree import map_leaves
 from leafgate_plugins.dp_random_trees.distinguish.features import Cells, Grid, TreeCounters
 
 SIMULATED_PEOPLE = 30_000

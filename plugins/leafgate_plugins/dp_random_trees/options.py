@@ -14,7 +14,6 @@ from leafgate.api import (
     LargeTable,
     MechanismBelief,
     Metric,
-    Neighbours,
     OpenProbability,
     PositiveFloat,
     Release,
@@ -25,6 +24,7 @@ from leafgate.api import (
     TreeBuilder,
     lazy,
 )
+from leafgate.kernel.components import Neighbours
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,8 +48,8 @@ DEPTH = "Columns on every path; where the structure is random, tests."
 COMBINE = "How the leaves' numbers are put together; nothing else is used."
 
 
-class RandomTreesOptions(TreeBuilder):
-    """Options of the builder `random_trees`."""
+class RandomTrees(TreeBuilder):
+    """Random trees with exact counts of everybody, without sampling and noise: a baseline that protects nobody."""
 
     use: Literal["random_trees"] = "random_trees"
     trees: Many = Field(128, description="How many trees.")
@@ -66,6 +66,12 @@ class RandomTreesOptions(TreeBuilder):
     def builds_large(self, schema: Schema) -> bool:
         """From every table: no more than the people of each leaf and class are counted."""
         return True
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        return builder.random_trees(self, table, rng)
+
+    def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release:
+        return builder.random_trees(self, table, rng)
 
 
 class PrivateOptions(TreeBuilder):
@@ -99,8 +105,8 @@ class PrivateOptions(TreeBuilder):
         return True
 
 
-class DpRandomTreesOptions(PrivateOptions):
-    """Options of the builder `dp_random_trees`."""
+class DpRandomTrees(PrivateOptions):
+    """Random trees on samples, with numbers below a threshold shown as 0: differential privacy without added noise."""
 
     use: Literal["dp_random_trees"] = "dp_random_trees"
     epsilon: Annotated[PositiveFloat | None, LESS] = Field(
@@ -127,9 +133,18 @@ class DpRandomTreesOptions(PrivateOptions):
             raise ValueError("k / beta is above 100,000: nobody could say what so rare samples promise")
         return self
 
+    def account(self, release: Release, delta: float, neighbours: Neighbours) -> float:
+        return claim_check.epsilon_of(claim_check.options_of(release), release, delta, neighbours)
 
-class DpLaplaceTreesOptions(PrivateOptions):
-    """Options of the builder `dp_laplace_trees`."""
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        return builder.dp_random_trees(self, table, rng)
+
+    def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release:
+        return builder.dp_random_trees(self, table, rng)
+
+
+class DpLaplaceTrees(PrivateOptions):
+    """Random trees with discrete Laplace noise on every number: the usual differential privacy, as a baseline."""
 
     use: Literal["dp_laplace_trees"] = "dp_laplace_trees"
     trees: Many = Field(10, description="How many trees.")
@@ -138,23 +153,32 @@ class DpLaplaceTreesOptions(PrivateOptions):
     )
     delta: Annotated[Delta, LESS] = Field(1e-6, description="The delta of the claimed epsilon; 0 is possible.")
 
-    threat_model = DpRandomTreesOptions.threat_model
+    threat_model = DpRandomTrees.threat_model
     formula = "each tree: structure from the declared domains; to every number whole noise z, chance ~ exp(-|z|/scale)"
     source = (
         'Jagannathan, Pillaipakkamnatt, Wright, "A Practical Differentially Private Random Decision Tree Classifier", '
         "Trans. Data Privacy 5(1), 2012"
     )
 
+    def account(self, release: Release, delta: float, neighbours: Neighbours) -> float:
+        return claim_check.epsilon_of(claim_check.options_of(release), release, delta, neighbours)
 
-BUILDERS: dict[object, type[DpRandomTreesOptions | DpLaplaceTreesOptions]] = {
-    "dp_random_trees": DpRandomTreesOptions,
-    "dp_laplace_trees": DpLaplaceTreesOptions,
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        return builder.dp_laplace_trees(self, table, rng)
+
+    def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release:
+        return builder.dp_laplace_trees(self, table, rng)
+
+
+BUILDERS: dict[object, type[DpRandomTrees | DpLaplaceTrees]] = {
+    "dp_random_trees": DpRandomTrees,
+    "dp_laplace_trees": DpLaplaceTrees,
 }
 """The builders with an account of leafgate's own, by the names of policies; their noise is drawn for each number."""
 
 
-class DistinguishOptions(AttackModel):
-    """Options of the attack `distinguish`."""
+class Distinguish(AttackModel):
+    """Run the builder on tables with and without one person, and test whether the results refute its claim."""
 
     use: Literal["distinguish"] = "distinguish"
     method: Literal["many_runs", "one_run"] = Field(
@@ -181,41 +205,11 @@ class DistinguishOptions(AttackModel):
         'Training Run", NeurIPS 2023'
     )
 
+    def forecast(self, release: Release, known: AdversaryKnowledge) -> str:
+        return attack.forecast(self, release, known)
 
-class RandomTrees(RandomTreesOptions):
-    """Random trees with exact counts of everybody, without sampling and noise: a baseline that protects nobody."""
-
-    def build(self, table: Table, rng: np.random.Generator) -> Release:
-        return builder.random_trees(self, table, rng)
-
-    def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release:
-        return builder.random_trees(self, table, rng)
-
-
-class DpRandomTrees(DpRandomTreesOptions):
-    """Random trees on samples, with numbers below a threshold shown as 0: differential privacy without added noise."""
-
-    def account(self, release: Release, delta: float, neighbours: Neighbours) -> float:
-        return claim_check.epsilon_of(claim_check.options_of(release), release, delta, neighbours)
-
-    def build(self, table: Table, rng: np.random.Generator) -> Release:
-        return builder.dp_random_trees(self, table, rng)
-
-    def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release:
-        return builder.dp_random_trees(self, table, rng)
-
-
-class DpLaplaceTrees(DpLaplaceTreesOptions):
-    """Random trees with discrete Laplace noise on every number: the usual differential privacy, as a baseline."""
-
-    def account(self, release: Release, delta: float, neighbours: Neighbours) -> float:
-        return claim_check.epsilon_of(claim_check.options_of(release), release, delta, neighbours)
-
-    def build(self, table: Table, rng: np.random.Generator) -> Release:
-        return builder.dp_laplace_trees(self, table, rng)
-
-    def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release:
-        return builder.dp_laplace_trees(self, table, rng)
+    def infer(self, release: Release, known: AdversaryKnowledge) -> list[MechanismBelief]:
+        return [attack.distinguish(self, release, known)]
 
 
 BESIDE_LIMIT = frozenset({"theorem", "rows_at_most"})
@@ -274,13 +268,3 @@ class DifferentialPrivacy(ReleaseAtMost):
             else claim
         )
         return super().from_claim(fields).model_copy(update={"over": "release"})
-
-
-class Distinguish(DistinguishOptions):
-    """Run the builder on tables with and without one person, and test whether the results refute its claim."""
-
-    def forecast(self, release: Release, known: AdversaryKnowledge) -> str:
-        return attack.forecast(self, release, known)
-
-    def infer(self, release: Release, known: AdversaryKnowledge) -> list[MechanismBelief]:
-        return [attack.distinguish(self, release, known)]

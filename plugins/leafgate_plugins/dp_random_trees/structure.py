@@ -7,18 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api import (
-    Branch,
-    CategoricalSplit,
-    Column,
-    Floats,
-    Leaf,
-    Node,
-    NumericSplit,
-    Schema,
-    columns_asked,
-    map_leaves,
-)
+from leafgate.api import Branch, CategoricalSplit, Column, Floats, Leaf, Node, NumericSplit, Schema, columns_asked
+from leafgate.kernel.tree import map_leaves
 
 Bounds = Mapping[str, tuple[float, float]]
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from leafgate.api import DataEngine, DataError, DataLocation, PeopleFile, PolicyError, PositiveFloat
+from leafgate.api import DataEngine, DataError, PeopleFile, PolicyError, PositiveFloat
+from leafgate.api.data_engines import DataLocation
 
 if TYPE_CHECKING:
     import duckdb

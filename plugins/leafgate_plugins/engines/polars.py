@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from leafgate.api import DataEngine, DataLocation
+from leafgate.api import DataEngine
+from leafgate.api.data_engines import DataLocation
 
 
 class Polars(DataEngine):

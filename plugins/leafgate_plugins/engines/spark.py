@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from leafgate.api import DataEngine, DataLocation, InconclusiveError, PolicyError
-from leafgate.app import interrupts_deferred
+from leafgate.api import DataEngine, InconclusiveError, PolicyError
+from leafgate.api.data_engines import DataLocation
+from leafgate.interruptions import interrupts_deferred
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,7 +1,7 @@
 """Inference about people: who is in the table that a model was learned from, and what it discloses about an input.
 
 Both are one game with people of the table and others, of whom the attacks are not told who is who: `game` asks the
-model about them, `power` whether an attack would have seen a leak, `peers` has other libraries. The folder `membership`
+model about them, `power` whether an attack would have seen a leak. The folder `membership`
 has the attacks that infer who is in the table, `attributes` those that infer a column, and each the metrics that a
 policy limits them by. The confidence intervals of all of them are in `leafgate.algorithms.intervals`.
 """
@@ -16,8 +16,6 @@ leafgate_api = ">=3,<4"
 @hookimpl
 def attack_models() -> dict[str, str]:
     return {
-        "art": "leafgate_plugins.inference.membership.peers:Art",
-        "art_attribute": "leafgate_plugins.inference.attributes.peers:ArtAttribute",
         "csmia": "leafgate_plugins.inference.attributes.query_attacks:Csmia",
         "fredrikson": "leafgate_plugins.inference.attributes.white_box:Fredrikson",
         "leaf_constraints": "leafgate_plugins.inference.attributes.leaf_constraints:LeafConstraints",
@@ -28,8 +26,6 @@ def attack_models() -> dict[str, str]:
         "loss_threshold": "leafgate_plugins.inference.membership.score_attacks:LossThreshold",
         "quantile": "leafgate_plugins.inference.membership.learned_attacks:Quantile",
         "rmia": "leafgate_plugins.inference.membership.likelihood_ratios:RMIA",
-        "sacroml": "leafgate_plugins.inference.membership.peers:SacroMl",
-        "sacroml_attribute": "leafgate_plugins.inference.attributes.peers:SacroMlAttribute",
         "worst_case": "leafgate_plugins.inference.membership.learned_attacks:WorstCase",
     }
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from leafgate.api import MORE, PositiveInt, PruningConfidence, Release, TreeBuilder, lazy
+from leafgate.api import MORE, PositiveInt, Release, TreeBuilder, lazy
+from leafgate.kernel.options import PruningConfidence
 from leafgate_plugins.kadet import requirements
 from leafgate_plugins.kadet.requirements import AnyRequired
 

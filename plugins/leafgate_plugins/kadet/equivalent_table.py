@@ -17,8 +17,9 @@ import numpy as np
 from leafgate.algorithms.induction.encoding import EncodedTable
 from leafgate.algorithms.induction.growth import GrowingNode, class_counts
 from leafgate.algorithms.induction.paths import cell_of, conditions, refuse_gaps
-from leafgate.api import Codes, CompactIds, Records, Schema
-from leafgate.app import canonical
+from leafgate.api import Codes, Records, Schema
+from leafgate.io.json import canonical
+from leafgate.kernel.arrays import CompactIds
 from leafgate_plugins.kadet.spans import Span
 
 

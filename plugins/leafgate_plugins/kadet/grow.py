@@ -15,7 +15,8 @@ from leafgate.algorithms.induction.growth import GrowingNode, children_of, growi
 from leafgate.algorithms.induction.histograms import Histograms, count_histograms
 from leafgate.algorithms.induction.selection import Choice, choose, mean_gain
 from leafgate.algorithms.induction.splits import ChildrenSatisfy, Measure, SplitFilter, Tests, score, tests_of
-from leafgate.api import Column, Floats, NoReleaseError, Rows, Schema
+from leafgate.api import Column, Floats, NoReleaseError, Schema
+from leafgate.kernel.arrays import Rows
 from leafgate_plugins.kadet.requirements import (
     Admissible,
     Required,

@@ -16,7 +16,10 @@ import numpy as np
 from leafgate.algorithms import person_certainty
 from leafgate.algorithms.induction.encoding import EncodedTable
 from leafgate.algorithms.induction.growth import GrowingNode
-from leafgate.api import Codes, Column, CompactIds, Floats, Ids, Mask, NoReleaseError, PersonRows, Table, lenient
+from leafgate.api import Codes, Column, Floats, Ids, Mask, NoReleaseError, Table
+from leafgate.kernel.arrays import CompactIds
+from leafgate.kernel.findings import lenient
+from leafgate.kernel.persons import PersonRows
 from leafgate_plugins.kadet.requirements import Exposure, MaxConfidence, Required, Requirement, requirements_by_column
 from leafgate_plugins.kadet.spans import Span, merge_spans
 

@@ -16,19 +16,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self
 
 from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer, model_validator
 
-from leafgate.api import (
-    Column,
-    Hierarchy,
-    NonNegativeFloat,
-    PolicyError,
-    PositiveFloat,
-    PositiveShare,
-    Schema,
-    Strict,
-    lazy,
-    lenient,
-    nearest_name,
-)
+from leafgate.api import Column, Hierarchy, NonNegativeFloat, PolicyError, PositiveFloat, Schema, Strict, lazy
+from leafgate.errors import nearest_name
+from leafgate.kernel.findings import lenient
+from leafgate.kernel.options import PositiveShare
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +28,8 @@ if TYPE_CHECKING:
     from leafgate.algorithms.induction import growth, histograms, splits
     from leafgate.algorithms.induction.encoding import EncodedTable, Feature
     from leafgate.algorithms.induction.histograms import Histograms
-    from leafgate.api import Codes, CompactIds, Floats, Mask, Metric
+    from leafgate.api import Codes, Floats, Mask, Metric
+    from leafgate.kernel.arrays import CompactIds
 else:
     np, certainty = lazy("numpy"), lazy("leafgate.algorithms.certainty")
     growth, histograms, splits = (

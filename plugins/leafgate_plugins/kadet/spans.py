@@ -23,7 +23,8 @@ from leafgate.algorithms.induction.growth import GrowingNode, sides, son_groups
 from leafgate.algorithms.induction.histograms import Histograms
 from leafgate.algorithms.induction.selection import Choice
 from leafgate.algorithms.induction.splits import Cuts, cuts_of, on_level, segments
-from leafgate.api import Codes, CompactIds, InconclusiveError, Mask
+from leafgate.api import Codes, InconclusiveError, Mask
+from leafgate.kernel.arrays import CompactIds
 from leafgate_plugins.kadet.requirements import Admissible, SecretView
 
 

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from leafgate.api import ReleaseError
-from leafgate.readers import CategoryCodes, Origin, Unresolved, are_numbers, number_codes
+from leafgate.io.json import are_numbers
+from leafgate.ir.features import number_codes
+from leafgate.readers import CategoryCodes, Origin, Unresolved
 
 RANGE = re.compile(r"\[([-+.0-9e]{1,40}):([-+.0-9e]{1,40})\]")
 CODES = re.compile(r"-?\d{1,9}(:-?\d{1,9})*")

@@ -10,14 +10,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from leafgate.api import MAX_TREES, FileDisclosure, Floats, Ids, ReleaseError
+from leafgate.api import FileDisclosure, Floats, Ids, ReleaseError
+from leafgate.ir.arrays import BitSets, CategoryBudget
+from leafgate.ir.node_numbers import Hessians
+from leafgate.kernel.tree import MAX_TREES
 from leafgate.readers import (
     LEAF,
     NO_SAMPLING,
-    BitSets,
-    CategoryBudget,
     CategoryList,
-    Hessians,
     LearnerSetting,
     ModelIR,
     NodeNumbers,

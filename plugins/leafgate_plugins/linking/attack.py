@@ -16,7 +16,6 @@ from leafgate.algorithms.prediction import classes_at_leaves
 from leafgate.api import (
     AdversaryKnowledge,
     AuditorOnly,
-    Certainty,
     Column,
     Floats,
     GroupBelief,
@@ -29,8 +28,9 @@ from leafgate.api import (
     SecretBelief,
     Table,
     columns_asked,
-    distinct_rows,
 )
+from leafgate.kernel.belief import Certainty
+from leafgate.kernel.table import distinct_rows
 from leafgate_plugins.linking.posterior import LeafReader, combine_trees, more_certain, shares_of_matches, smooth
 from leafgate_plugins.linking.record_matching import Matches, matches
 

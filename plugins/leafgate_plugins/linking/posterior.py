@@ -10,7 +10,8 @@ import numpy as np
 
 from leafgate.algorithms.equivalence import Reached, ResidualTrees
 from leafgate.algorithms.feasible import Domain, Interval, Possible, rest_of
-from leafgate.api import Column, Floats, Ids, Leaf, Records, Release, bins_between
+from leafgate.api import Column, Floats, Ids, Leaf, Records, Release
+from leafgate.kernel.schema import bins_between
 from leafgate_plugins.linking.record_matching import Matches, fits_domain, numbered
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leafgate.api import Column, Floats, Ids, Mask, Records, Schema, Table, bin_of, bins_between
+from leafgate.api import Column, Floats, Ids, Mask, Records, Schema, Table, bin_of
+from leafgate.kernel.schema import bins_between
 
 
 def numbered(records: Records, place: int) -> tuple[Ids, list[Any]]:

@@ -15,7 +15,6 @@ from leafgate.api import (
     AdversaryKnowledge,
     AuditorOnly,
     CategoricalSplit,
-    Certainty,
     Column,
     Floats,
     GroupBelief,
@@ -24,6 +23,7 @@ from leafgate.api import (
     Release,
     SecretBelief,
 )
+from leafgate.kernel.belief import Certainty
 from leafgate_plugins.maxent.counting.posterior import counting_posterior
 from leafgate_plugins.maxent.problem.build import Model, build_model
 from leafgate_plugins.maxent.problem.leaf_constraints import leaf_statistics

@@ -1,22 +1,26 @@
-"""MLflow: folders of models that it saved (`reader`), and an audit's verdict beside a model (`leafgate mlflow log`).
-
-`export` tags a run with the verdict and keeps the public report among its files.
-"""
+"""MLflow: folders of models that it saved."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from leafgate.api import hookimpl
-from leafgate.readers import FOLDER_HEAD, ModelReader, ReaderTexts
+from leafgate.folders import FOLDER_HEAD
+from leafgate.readers import ModelReader, ReaderTexts
 
 if TYPE_CHECKING:
-    import typer
-
     from leafgate.readers import ModelIR
 
 
 leafgate_api = ">=3,<4"
+
+
+DISCLOSURES = (
+    "rows that the model was given as an example, often of the training table",
+    "the packages that the model was saved with, and their versions",
+    "when the model was saved, and under which names of a run",
+)
+"""What disclosures of such folders say."""
 
 
 def sniff(head: bytes) -> bool:
@@ -31,21 +35,10 @@ def read(content: bytes, place: str) -> ModelIR:
     return reader.read(content, place)
 
 
-def texts() -> ReaderTexts:
-    """What disclosures of such folders say."""
-    from leafgate_plugins.mlflow.reader import DISCLOSURES
-
-    return ReaderTexts(disclosures=DISCLOSURES)
-
-
+TEXTS = ReaderTexts(disclosures=DISCLOSURES)
+TESTED = ("scikit-learn 1.9", "LightGBM, file version v4", "XGBoost 3.4")
 MLFLOW = ModelReader(
-    name="mlflow",
-    sniff=sniff,
-    read=read,
-    max_bytes=512 * 2**20,
-    texts=texts,
-    file_format="mlflow",
-    tested=("scikit-learn 1.9", "LightGBM, file version v4", "XGBoost 3.4"),
+    name="mlflow", sniff=sniff, read=read, max_bytes=2**29, texts=lambda: TEXTS, file_format="mlflow", tested=TESTED
 )
 """The folders that MLflow's `save_model` and `log_model` write."""
 
@@ -53,10 +46,3 @@ MLFLOW = ModelReader(
 @hookimpl
 def model_readers() -> list[ModelReader]:
     return [MLFLOW]
-
-
-@hookimpl
-def commands() -> list[typer.Typer]:
-    from leafgate_plugins.mlflow.command import app
-
-    return [app]

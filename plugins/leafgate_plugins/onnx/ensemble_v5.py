@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api import MAX_DEPTH, Floats, Ids, Mask, ReleaseError
+from leafgate.api import Floats, Ids, Mask, ReleaseError
+from leafgate.kernel.tree import MAX_DEPTH
 from leafgate.readers import LEAF, TreeIR
 from leafgate_plugins.onnx.graph import Operator
 from leafgate_plugins.onnx.wire import UINT8, Tensor

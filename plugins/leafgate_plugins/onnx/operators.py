@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from leafgate.readers import SINGLE_PRECISION, ArithmeticStep, CategoryCodes, Numeric, Operation
+from leafgate.ir.features import SINGLE_PRECISION
+from leafgate.readers import ArithmeticStep, CategoryCodes, Numeric, Operation
 from leafgate_plugins.onnx.graph import Operator
 from leafgate_plugins.onnx.symbolic import (
     Act,

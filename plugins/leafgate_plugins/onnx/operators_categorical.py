@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from leafgate.readers import LOOKUP_ROUNDING, SINGLE_PRECISION, CategoryCodes, LookupPrecision, Numeric, OneHot
+from leafgate.ir.features import LOOKUP_ROUNDING, SINGLE_PRECISION, LookupPrecision
+from leafgate.readers import CategoryCodes, Numeric, OneHot
 from leafgate_plugins.onnx import MISSING_TEXT
 from leafgate_plugins.onnx.graph import Operator
 from leafgate_plugins.onnx.symbolic import Act, Cell, Value, Wire, check_size, constant, people, refuse, wire

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from leafgate.api import ReleaseError
-from leafgate.readers import SINGLE_PRECISION, CategoryCodes, Numeric, OneHot
+from leafgate.ir.features import SINGLE_PRECISION
+from leafgate.readers import CategoryCodes, Numeric, OneHot
 from leafgate_plugins.onnx import LABELS_PRODUCER, PRODUCER
 from leafgate_plugins.onnx.graph import Given, Graph, Operator
 from leafgate_plugins.onnx.operators import LEARNED, SCALES, SHAPES

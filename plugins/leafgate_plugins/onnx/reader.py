@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from leafgate.api import ReleaseError
-from leafgate.readers import CategoryCodes, ModelIR, Numeric, distinct_names
+from leafgate.ir.features import distinct_names
+from leafgate.readers import CategoryCodes, ModelIR, Numeric
 from leafgate_plugins.onnx import LABELS_PRODUCER, PRODUCER
 from leafgate_plugins.onnx.ensembles import KINDS, model_of
 from leafgate_plugins.onnx.graph import Operator, graph_of

@@ -10,7 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from leafgate.api import ReleaseError
-from leafgate.readers import SINGLE_PRECISION, ArithmeticStep, CategoryCodes, Numeric, OneHot, after_steps
+from leafgate.ir.features import SINGLE_PRECISION, after_steps
+from leafgate.readers import ArithmeticStep, CategoryCodes, Numeric, OneHot
 from leafgate_plugins.onnx.graph import Operator
 from leafgate_plugins.onnx.wire import FLOAT, Tensor
 

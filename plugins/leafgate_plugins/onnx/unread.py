@@ -10,14 +10,8 @@ from typing import Any
 import numpy as np
 
 from leafgate.api import FileDisclosure
-from leafgate.readers import (
-    LETTERS_PER_NUMBER,
-    MANY_NUMBERS,
-    CategoryList,
-    UnreadTracker,
-    has_known_words,
-    text_size,
-)
+from leafgate.ir.unread import has_known_words, text_size
+from leafgate.readers import LETTERS_PER_NUMBER, MANY_NUMBERS, CategoryList, UnreadTracker
 from leafgate_plugins.onnx import MISSING_TEXT
 from leafgate_plugins.onnx.ensemble_v5 import MEMBER, lists_of
 from leafgate_plugins.onnx.graph import Graph, Operator, numbers

@@ -16,18 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.api import Floats, Ids, InconclusiveError, ReleaseError, install_command
-from leafgate.readers import (
-    LEAF,
-    CategoryCodes,
-    MissingIndicator,
-    ModelIR,
-    Numeric,
-    Split,
-    TreeIR,
-    drop_unused_categories,
-    invert_threshold,
-)
+from leafgate.api import Floats, Ids, InconclusiveError, ReleaseError
+from leafgate.lazy_loading import install_command
+from leafgate.models.exposure.categories import drop_unused_categories
+from leafgate.models.lowering.tests import Split, invert_threshold
+from leafgate.readers import LEAF, CategoryCodes, MissingIndicator, ModelIR, Numeric, TreeIR
 from leafgate_plugins.onnx import LABELS_PRODUCER, PRODUCER
 from leafgate_plugins.onnx.written_features import (
     ML,

@@ -10,18 +10,9 @@ from typing import Any
 import numpy as np
 
 from leafgate.api import ReleaseError
-from leafgate.readers import (
-    LEAF,
-    CategoryCodes,
-    LookupPrecision,
-    MissingIndicator,
-    ModelIR,
-    Numeric,
-    Origin,
-    Split,
-    TreeIR,
-    invert_threshold,
-)
+from leafgate.ir.features import LookupPrecision
+from leafgate.models.lowering.tests import Split, invert_threshold
+from leafgate.readers import LEAF, CategoryCodes, MissingIndicator, ModelIR, Numeric, Origin, TreeIR
 from leafgate_plugins.onnx import MISSING_TEXT
 
 PLACE = "ONNX file"

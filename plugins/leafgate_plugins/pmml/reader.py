@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from leafgate.api import MAX_DEPTH, Combine, FileDisclosure, Floats, ReleaseError
+from leafgate.api import Combine, FileDisclosure, Floats, ReleaseError
+from leafgate.kernel.tree import MAX_DEPTH
 from leafgate.readers import (
     NO_SAMPLING,
     CategoryList,

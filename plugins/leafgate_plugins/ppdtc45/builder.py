@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leafgate.api import BuildResult, NaiveBayes, NoReleaseError, Release, Table
+from leafgate.api import BuildResult, NoReleaseError, Release, Table
+from leafgate.kernel.release import NaiveBayes
 from leafgate_plugins.ppdtc45.deconvolved_c45 import deconvolved_tree
 from leafgate_plugins.ppdtc45.growing import grow_by_probability
 from leafgate_plugins.ppdtc45.party import SystemCoins
@@ -15,7 +16,7 @@ from leafgate_plugins.ppdtc45.shared import SharedRecords, noise_laws, share_tab
 from leafgate_plugins.ppdtc45.split_methods import Learner, choose_theta, direct_tree, matched_tree, threshold_tree
 
 if TYPE_CHECKING:
-    from leafgate_plugins.ppdtc45.options import Ppdtc45Options
+    from leafgate_plugins.ppdtc45.options import Ppdtc45
 
 
 FLOOR = 1e-2
@@ -52,7 +53,7 @@ def _normal(numbers: np.ndarray, noise: float) -> tuple[float, float]:
     return float(numbers.mean()), max(spread - noise, FLOOR * spread, NOISE_FLOOR * noise)
 
 
-def build(options: Ppdtc45Options, table: Table, rng: np.random.Generator) -> BuildResult:
+def build(options: Ppdtc45, table: Table, rng: np.random.Generator) -> BuildResult:
     """The release: shared records with the model learned from them, and which row of the table each was made from.
 
     Raises PolicyError for noise that does not fit the table.
@@ -62,7 +63,7 @@ def build(options: Ppdtc45Options, table: Table, rng: np.random.Generator) -> Bu
     return BuildResult(learn(options, shared, rng), origins=tuple(origins.tolist()))
 
 
-def learn(options: Ppdtc45Options, shared: SharedRecords, rng: np.random.Generator) -> Release:
+def learn(options: Ppdtc45, shared: SharedRecords, rng: np.random.Generator) -> Release:
     """The release that a miner learns from the perturbed records alone."""
     release = Release(
         builder=options.described(),
@@ -79,7 +80,7 @@ def learn(options: Ppdtc45Options, shared: SharedRecords, rng: np.random.Generat
 
 
 def _with_trees(
-    release: Release, options: Ppdtc45Options, shared: SharedRecords, learner: Learner, rng: np.random.Generator
+    release: Release, options: Ppdtc45, shared: SharedRecords, learner: Learner, rng: np.random.Generator
 ) -> Release:
     """The tree for originals, and beside it the one for shared numbers where the method makes one."""
     split, selection = options.split, _selection(options)
@@ -98,7 +99,7 @@ def _with_trees(
     return replace(release, trees=(tree,), alternatives={"perturbed": perturbed}, selection=selection)
 
 
-def _selection(options: Ppdtc45Options) -> dict[str, Any]:
+def _selection(options: Ppdtc45) -> dict[str, Any]:
     """What is known of how tests were chosen."""
     document: dict[str, Any] = {
         "measure": "gain_ratio",

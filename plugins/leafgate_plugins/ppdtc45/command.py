@@ -11,8 +11,9 @@ from leafgate.api import PolicyError
 from leafgate.app import PolicyFile, guarded
 
 if TYPE_CHECKING:
-    from leafgate.app import Plugins, Policy
-    from leafgate_plugins.ppdtc45.options import Ppdtc45Options
+    from leafgate.api.registry import Plugins
+    from leafgate.kernel.policy import Policy
+    from leafgate_plugins.ppdtc45.options import Ppdtc45
 
 app = typer.Typer()
 SharedFiles = Annotated[list[Path], typer.Argument(metavar="SHARED...", help="What the parties share.")]
@@ -25,7 +26,7 @@ def perturb(
     columns: Annotated[str | None, typer.Option(help="The party's columns, where columns are split: a,b,c.")] = None,
 ) -> int:
     """Draw noise for a party's rows, and write the file it shares. No noise is ever drawn for them again."""
-    from leafgate.app import make_folder
+    from leafgate.io.files import make_folder
     from leafgate_plugins.ppdtc45.party import SystemCoins, make_shared_file, read_party_table, share_once
     from leafgate_plugins.ppdtc45.shared import agreed_noise
 
@@ -50,7 +51,8 @@ def mine_command(
     """Pool what several parties share, and learn from it. By rows or by columns; nothing is attacked."""
     import numpy as np
 
-    from leafgate.app import EVERYONE, make_folder, publish, write_file
+    from leafgate.app import publish, write_file
+    from leafgate.io.files import EVERYONE, make_folder
     from leafgate_plugins.ppdtc45.builder import learn
     from leafgate_plugins.ppdtc45.party import pool_files
     from leafgate_plugins.ppdtc45.shared import agreed_noise, read_shared
@@ -68,13 +70,13 @@ def mine_command(
     return 0
 
 
-def _builder(path: Path) -> tuple[Policy, Ppdtc45Options, Plugins]:
+def _builder(path: Path) -> tuple[Policy, Ppdtc45, Plugins]:
     """The policy and its builder, which must be this one."""
     from leafgate.app import load_policy
-    from leafgate_plugins.ppdtc45.options import Ppdtc45Options
+    from leafgate_plugins.ppdtc45.options import Ppdtc45
 
     loaded = load_policy(path)
-    if not isinstance(loaded.policy.build, Ppdtc45Options):
+    if not isinstance(loaded.policy.build, Ppdtc45):
         raise PolicyError("this command is for shared numbers", place="build.use", remedy="use: ppdtc45")
     return loaded.policy, loaded.policy.build, loaded.plugins
 

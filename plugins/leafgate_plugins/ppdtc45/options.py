@@ -9,11 +9,9 @@ from pydantic import Field, PlainValidator, model_validator
 from leafgate.api import (
     BuildResult,
     InconclusiveError,
-    Law,
     OpenProbability,
     PositiveFloat,
     PositiveInt,
-    PruningConfidence,
     ReleaseAtLeast,
     Score,
     ScoringContext,
@@ -21,6 +19,8 @@ from leafgate.api import (
     TreeBuilder,
     lazy,
 )
+from leafgate.kernel.noise import Law
+from leafgate.kernel.options import PruningConfidence
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,8 +106,11 @@ class NoiseOptions(Strict):
         return frozenset(given) if isinstance(given, dict) else frozenset()
 
 
-class Ppdtc45Options(TreeBuilder):
-    """Options of the builder `ppdtc45`."""
+class Ppdtc45(TreeBuilder):
+    """Share records whose numbers have noise on them, and learn from these a classifier of records without noise.
+
+    The release holds the model, the noise laws, and the shared records: they are what is really published.
+    """
 
     use: Literal["ppdtc45"] = "ppdtc45"
     noise: NoiseOptions = Field(description="The law of the noise, and how much.")
@@ -177,13 +180,6 @@ class Ppdtc45Options(TreeBuilder):
 
     def described(self) -> dict[str, Any]:
         return self.model_dump(mode="json", exclude_none=True)
-
-
-class Ppdtc45(Ppdtc45Options):
-    """Share records whose numbers have noise on them, and learn from these a classifier of records without noise.
-
-    The release holds the model, the noise laws, and the shared records: they are what is really published.
-    """
 
     def build(self, table: Table, rng: np.random.Generator) -> BuildResult:
         return builder.build(self, table, rng)

@@ -14,7 +14,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from leafgate.api import Column, DataError, Floats, Noise, PolicyError, Schema, Table
-from leafgate.app import EVERYONE, OWNER_ONLY, Data, read_columns, readable, turn_in_folder, write_files
+from leafgate.app import readable
+from leafgate.io.files import EVERYONE, OWNER_ONLY, write_files
+from leafgate.io.locks import turn_in_folder
+from leafgate.io.tables.reader import read_columns
+from leafgate.kernel.policy import Data
 from leafgate.readers import parse_number
 from leafgate_plugins.ppdtc45.shared import SharedFile, SharedRecords, encode_shared, sort_records
 

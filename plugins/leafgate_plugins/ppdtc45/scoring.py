@@ -15,7 +15,6 @@ from leafgate.api import (
     Floats,
     InconclusiveError,
     Leaf,
-    NaiveBayes,
     Node,
     Noise,
     NumericSplit,
@@ -24,6 +23,7 @@ from leafgate.api import (
     Table,
     make_table,
 )
+from leafgate.kernel.release import NaiveBayes
 from leafgate_plugins.ppdtc45.shared import SharedRecords
 
 Box = Mapping[str, tuple[float, float]]

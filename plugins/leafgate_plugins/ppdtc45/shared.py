@@ -14,21 +14,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.api import (
-    Codes,
-    Coins,
-    DataError,
-    Floats,
-    Noise,
-    PolicyError,
-    Problem,
-    Records,
-    Schema,
-    Table,
-    make_table,
-    noise_with,
-)
-from leafgate.app import canonical, parse_json, read_noise
+from leafgate.api import Codes, DataError, Floats, Noise, PolicyError, Records, Schema, Table, make_table
+from leafgate.errors import Problem
+from leafgate.io.json import canonical, parse_json
+from leafgate.io.release_codec import read_noise
+from leafgate.kernel.noise import Coins, noise_with
 from leafgate.readers import object_at
 from leafgate_plugins.ppdtc45.options import NoiseOptions
 

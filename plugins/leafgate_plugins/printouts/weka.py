@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leafgate.api import MAX_DEPTH, FileDisclosure, Floats, ReleaseError
+from leafgate.api import FileDisclosure, Floats, ReleaseError
+from leafgate.kernel.tree import MAX_DEPTH
 from leafgate.readers import ModelIR, NodeNumbers, TreeIR
 from leafgate_plugins.printouts.builder import PrintedTree, lines_of, number_in, unread_content
 

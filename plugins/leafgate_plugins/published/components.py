@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Literal, Self, get_args
 from pydantic import Field, model_validator
 
 from leafgate.api import (
-    NOT_STATED,
     InconclusiveError,
     Learner,
     OwnersFile,
-    PolicyFile,
     ReleaseAtMost,
     ReleaseError,
     Remedy,
     Score,
     ScoringContext,
-    Severity,
     Strict,
     TreeBuilder,
 )
-from leafgate.app import REPAIR, REPAIR_CLAUSE, Encoding, scrub_command
+from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, scrub_command
+from leafgate.kernel.options import PolicyFile
+from leafgate.kernel.release import NOT_STATED, Severity
+from leafgate.models.lowering.encoding import Encoding
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from leafgate.api import FileDisclosure as Disclosure
     from leafgate.api import LargeTable, Release, Schema, Table
-    from leafgate.app import LoadedRelease
+    from leafgate.io.release_codec import LoadedRelease
     from leafgate.readers import ModelReader
 
 
@@ -143,7 +143,7 @@ class Published(TreeBuilder):
         loaded = self._loaded(table.schema, table.people, readers, table if ask_library else None)
         if self.origins is None:
             return loaded
-        from leafgate.app import with_origins
+        from leafgate.models.origins import with_origins
 
         return with_origins(loaded, self.origins, table)
 

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from leafgate.api import FileDisclosure
+from leafgate.ir.content import HeldVector
 from leafgate.readers import (
     COUNTS_DISCLOSURE,
     MANY_NUMBERS,
     RATIOS_DISCLOSURE,
     SIZES_DISCLOSURE,
     CategoryList,
-    HeldVector,
     ModelIR,
     UnreadTracker,
 )

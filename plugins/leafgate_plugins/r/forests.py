@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.api import Combine, Floats
+from leafgate.ir.arrays import CategoryBudget
 from leafgate.readers import (
     LEAF,
     NO_SAMPLING,
-    CategoryBudget,
     LeafValueKind,
     ModelIR,
     Sampling,

@@ -17,11 +17,10 @@ from leafgate.api import (
     Release,
     Schema,
     TableBelief,
-    Value,
     bin_of,
-    bins_between,
     lazy,
 )
+from leafgate.kernel.schema import Value, bins_between
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,7 +12,8 @@ from scipy.sparse import csgraph
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from leafgate.api import AdversaryKnowledge, Column, Floats, Ids, Mask, Value
+    from leafgate.api import AdversaryKnowledge, Column, Floats, Ids, Mask
+    from leafgate.kernel.schema import Value
 
 ROUNDS = 100
 """Rounds of iterative proportional fitting; where these do not end it, people are moved afterwards."""

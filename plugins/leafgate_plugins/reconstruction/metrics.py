@@ -22,8 +22,8 @@ from leafgate.api import (
     Score,
     ScoringContext,
     lazy,
-    nearest_name,
 )
+from leafgate.errors import nearest_name
 from leafgate_plugins.reconstruction.attacks import AGGARWAL, HUANG, MINER
 
 if TYPE_CHECKING:

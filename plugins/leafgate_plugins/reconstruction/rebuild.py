@@ -21,10 +21,10 @@ from leafgate.api import (
     Schema,
     Table,
     TableBelief,
-    TrainingRows,
     lazy,
     leaves,
 )
+from leafgate.kernel.training_rows import TrainingRows
 from leafgate_plugins.reconstruction.leaf_records import BY_MARGINALS, FERRY, FITTING, OF_MARGINALS
 
 if TYPE_CHECKING:

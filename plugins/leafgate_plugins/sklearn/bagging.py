@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api import Counted, Ids, ReleaseError
-from leafgate.readers import LEAF, NO_SAMPLING, ObjectView, Sampling, TreeIR, as_tuple
+from leafgate.api import Ids, ReleaseError
+from leafgate.bounded.objects import as_tuple
+from leafgate.kernel.release import Counted
+from leafgate.readers import LEAF, NO_SAMPLING, ObjectView, Sampling, TreeIR
 from leafgate_plugins.sklearn.trees import (
     EstimatorIR,
     bootstrap_sampling,

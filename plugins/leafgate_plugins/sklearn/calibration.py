@@ -9,7 +9,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from leafgate.api import Combine, Floats, ReleaseError
-from leafgate.readers import NO_SAMPLING, NodeNumbers, NumberKind, ObjectView, TreeIR, as_tuple
+from leafgate.bounded.objects import as_tuple
+from leafgate.readers import NO_SAMPLING, NodeNumbers, NumberKind, ObjectView, TreeIR
 from leafgate_plugins.sklearn.bagging import UNKNOWN_RATE
 from leafgate_plugins.sklearn.feature import text_of
 from leafgate_plugins.sklearn.trees import EstimatorIR, classes_of, tree_classifier

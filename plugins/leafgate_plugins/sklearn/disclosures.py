@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api import Counted, FileDisclosure
+from leafgate.api import FileDisclosure
+from leafgate.kernel.release import Counted
 from leafgate.readers import RATIOS_DISCLOSURE, ObjectView, TreeIR
 from leafgate_plugins.sklearn.calibration import CALIBRATED, calibrated_trees
 from leafgate_plugins.sklearn.trees import says_labels

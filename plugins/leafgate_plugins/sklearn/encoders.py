@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from leafgate.api import ReleaseError
-from leafgate.readers import CategoryCodes, MissingIndicator, Numeric, ObjectView, OneHot, Origin, as_tuple
+from leafgate.bounded.objects import as_tuple
+from leafgate.readers import CategoryCodes, MissingIndicator, Numeric, ObjectView, OneHot, Origin
 from leafgate_plugins.sklearn.feature import PipelineFeature, Transform, is_missing, text_of
 
 LESS = {"float16", "float32", "dtype"}

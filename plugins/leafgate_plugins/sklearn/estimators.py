@@ -7,18 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from leafgate.api import ReleaseError
-from leafgate.readers import (
-    LEARNER_SETTINGS,
-    LISTED_SETTINGS,
-    LeafValueKind,
-    LearnerSetting,
-    ModelIR,
-    Numeric,
-    ObjectView,
-    as_tuple,
-    distinct_names,
-    view_object,
-)
+from leafgate.bounded.objects import as_tuple
+from leafgate.ir.features import distinct_names
+from leafgate.ir.model import LEARNER_SETTINGS, LISTED_SETTINGS
+from leafgate.readers import LeafValueKind, LearnerSetting, ModelIR, Numeric, ObjectView, view_object
 from leafgate_plugins.sklearn.adaboost import adaboost_classifier
 from leafgate_plugins.sklearn.calibration import CALIBRATED, calibrated_classifier
 from leafgate_plugins.sklearn.disclosures import SEARCHES, disclosures

@@ -11,19 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 from leafgate.api import FileDisclosure, ReleaseError
-from leafgate.app import load_plugins, model_as_file, object_as_file, read_foreign
-from leafgate.readers import (
-    CategoryList,
-    ModelIR,
-    ModelReader,
-    Numeric,
-    ObjectView,
-    as_tuple,
-    distinct_names,
-    parse_bounded_json,
-    view_object,
-    with_zero_missing,
-)
+from leafgate.app import load_plugins
+from leafgate.bounded.objects import as_tuple
+from leafgate.ir.features import distinct_names, with_zero_missing
+from leafgate.models.reader import read_foreign
+from leafgate.models.writer import model_as_file, object_as_file
+from leafgate.readers import CategoryList, ModelIR, ModelReader, Numeric, ObjectView, parse_bounded_json, view_object
 from leafgate_plugins.sklearn.disclosures import kept_by
 from leafgate_plugins.sklearn.estimators import end_of_pipelines, features_before, last_estimator
 from leafgate_plugins.sklearn.feature import PipelineFeature, text_of

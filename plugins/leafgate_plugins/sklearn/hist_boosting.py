@@ -7,18 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api import Counted, ReleaseError
-from leafgate.readers import (
-    LEAF,
-    NO_SAMPLING,
-    BitSets,
-    CategoryBudget,
-    NodeNumbers,
-    ObjectView,
-    Sampling,
-    TreeIR,
-    as_tuple,
-)
+from leafgate.api import ReleaseError
+from leafgate.bounded.objects import as_tuple
+from leafgate.ir.arrays import BitSets, CategoryBudget
+from leafgate.kernel.release import Counted
+from leafgate.readers import LEAF, NO_SAMPLING, NodeNumbers, ObjectView, Sampling, TreeIR
 from leafgate_plugins.sklearn.feature import PipelineFeature
 from leafgate_plugins.sklearn.pipeline import transformed
 from leafgate_plugins.sklearn.trees import EstimatorIR, classes_of

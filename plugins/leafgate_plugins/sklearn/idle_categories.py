@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from leafgate.api import ReleaseError
-from leafgate.readers import IDLE_CATEGORY, LEAF, CategoryCodes, ModelIR, OneHot, Split, parse_number
+from leafgate.models.lowering.encoding import IDLE_CATEGORY
+from leafgate.models.lowering.tests import Split
+from leafgate.readers import LEAF, CategoryCodes, ModelIR, OneHot, parse_number
 
 ENCODERS = frozenset({"OneHotEncoder", "OrdinalEncoder"})
 REMEDY = "write another format, such as .json"

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from leafgate.api import ReleaseError
+from leafgate.bounded.objects import as_tuple
+from leafgate.ir.features import after_steps
 from leafgate.readers import (
     ArithmeticStep,
     CategoryCodes,
@@ -19,8 +21,6 @@ from leafgate.readers import (
     OneHot,
     Operation,
     Origin,
-    after_steps,
-    as_tuple,
 )
 from leafgate_plugins.sklearn.feature import PipelineFeature, Transform, is_missing, is_na, text_of
 

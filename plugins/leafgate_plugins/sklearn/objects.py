@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from leafgate.api import InconclusiveError, ReleaseError, install_command
+from leafgate.api import InconclusiveError, ReleaseError
+from leafgate.lazy_loading import install_command
 from leafgate_plugins.sklearn.disclosures import SEARCHES
 from leafgate_plugins.sklearn.writer import renumbered
 

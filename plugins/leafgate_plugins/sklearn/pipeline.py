@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from leafgate.api import ReleaseError
-from leafgate.readers import ObjectView, Unresolved, as_tuple
+from leafgate.bounded.objects import as_tuple
+from leafgate.readers import ObjectView, Unresolved
 from leafgate_plugins.sklearn.encoders import ENCODERS
 from leafgate_plugins.sklearn.feature import UNKNOWN_CLASS, PipelineFeature, Transform
 from leafgate_plugins.sklearn.numeric_transformers import GAPS, SCALERS

@@ -9,15 +9,9 @@ from typing import Any
 import numpy as np
 
 from leafgate.api import ReleaseError
-from leafgate.readers import (
-    MAX_FEATURES,
-    ModelIR,
-    ObjectView,
-    ZipParts,
-    is_number,
-    parse_bounded_json,
-    parse_bounded_zip,
-)
+from leafgate.bounded.zip import ZipParts
+from leafgate.ir.validate import MAX_FEATURES
+from leafgate.readers import ModelIR, ObjectView, is_number, parse_bounded_json, parse_bounded_zip
 from leafgate_plugins.sklearn.estimators import model_of
 from leafgate_plugins.sklearn.feature import UNKNOWN_CLASS
 from leafgate_plugins.sklearn.foreign_estimators import foreign_model, model_content

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api import Combine, Counted, Floats, ReleaseError
-from leafgate.readers import LEAF, NO_SAMPLING, NodeNumbers, ObjectView, Sampling, TreeIR, as_tuple
+from leafgate.api import Combine, Floats, ReleaseError
+from leafgate.bounded.objects import as_tuple
+from leafgate.kernel.release import Counted
+from leafgate.readers import LEAF, NO_SAMPLING, NodeNumbers, ObjectView, Sampling, TreeIR
 from leafgate_plugins.sklearn.feature import PipelineFeature
 
 

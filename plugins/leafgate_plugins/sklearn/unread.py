@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from leafgate.api import FileDisclosure
+from leafgate.bounded.zip import ZipParts, stray_bytes
+from leafgate.models.lowering.encoding import IDLE_CATEGORY
 from leafgate.readers import (
-    IDLE_CATEGORY,
     LETTERS_PER_NUMBER,
     MANY_NUMBERS,
     CategoryList,
@@ -22,9 +23,7 @@ from leafgate.readers import (
     ContentKind,
     ObjectView,
     UnreadTracker,
-    ZipParts,
     content_size,
-    stray_bytes,
 )
 from leafgate_plugins.sklearn.encoders import ENCODERS
 from leafgate_plugins.sklearn.feature import PipelineFeature, is_missing, text_of

@@ -8,8 +8,10 @@ from typing import NoReturn
 
 import numpy as np
 
-from leafgate.api import Combine, Counted, Floats, Ids, ReleaseError
-from leafgate.readers import ObjectView, Sampling, TreeIR, as_tuple
+from leafgate.api import Combine, Floats, Ids, ReleaseError
+from leafgate.bounded.objects import as_tuple
+from leafgate.kernel.release import Counted
+from leafgate.readers import ObjectView, Sampling, TreeIR
 from leafgate_plugins.sklearn.bagging import UNKNOWN_RATE, bagging_classifier, bagging_regressor
 from leafgate_plugins.sklearn.nearest_models import EACH_MEMBER
 from leafgate_plugins.sklearn.trees import (

@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api import Floats, Ids, InconclusiveError, ReleaseError, install_command
-from leafgate.readers import LEAF, CategoryCodes, ModelIR, Numeric, Origin, TreeIR, topological_order
+from leafgate.api import Floats, Ids, InconclusiveError, ReleaseError
+from leafgate.ir.model import topological_order
+from leafgate.lazy_loading import install_command
+from leafgate.readers import LEAF, CategoryCodes, ModelIR, Numeric, Origin, TreeIR
 from leafgate_plugins.sklearn.disclosures import SEARCHES
 from leafgate_plugins.sklearn.idle_categories import forget_idle_categories
 from leafgate_plugins.sklearn.skops import SCHEMA, read

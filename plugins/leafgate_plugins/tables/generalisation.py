@@ -17,14 +17,14 @@ from leafgate.api import (
     NoReleaseError,
     NumericSplit,
     PositiveInt,
-    PruningConfidence,
     Records,
     Release,
     Schema,
     TreeBuilder,
-    Value,
     lazy,
 )
+from leafgate.kernel.options import PruningConfidence
+from leafgate.kernel.schema import Value
 from leafgate_plugins.tables.raw_table import PublishedColumn
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from leafgate.algorithms.induction import encoding
     from leafgate.algorithms.induction.encoding import EncodedTable, Feature
     from leafgate.algorithms.induction.large import EncodedBlocks
-    from leafgate.api import Codes, CompactIds
+    from leafgate.api import Codes
+    from leafgate.kernel.arrays import CompactIds
 else:
     np, encoding = lazy("numpy"), lazy("leafgate.algorithms.induction.encoding")
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from leafgate.api import MAX_DEPTH, Records, Release, lazy
+from leafgate.api import Records, Release, lazy
+from leafgate.kernel.tree import MAX_DEPTH
 from leafgate_plugins.tables.generalisation import GeneralisingBuilder, refuse_small
 from leafgate_plugins.tables.raw_table import PublishedColumn, as_they_are, class_column, records_of
 

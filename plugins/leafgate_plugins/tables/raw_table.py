@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from leafgate.api import Column, PolicyError, Records, Release, Schema, TreeBuilder, lazy, nearest_name
+from leafgate.api import Column, PolicyError, Records, Release, Schema, TreeBuilder, lazy
+from leafgate.errors import nearest_name
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from leafgate.algorithms.induction.encoding import EncodedTable
-    from leafgate.api import CompactIds, Table
+    from leafgate.api import Table
+    from leafgate.kernel.arrays import CompactIds
 else:
     np = lazy("numpy")
 

@@ -21,7 +21,6 @@ from leafgate.api import (
     Column,
     Floats,
     Ids,
-    KnownReleases,
     Mask,
     Node,
     PeopleCount,
@@ -31,6 +30,7 @@ from leafgate.api import (
     columns_asked,
     leaves,
 )
+from leafgate.kernel.knowledge import KnownReleases
 from leafgate_plugins.together.estimate import MAX_GAP, batch_per_leaf, maximum_entropy, stated_people
 from leafgate_plugins.together.words import joint_words
 

@@ -13,24 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.api import FileDisclosure, Floats, Ids, ReleaseError
+from leafgate.io.json import are_texts, list_at
+from leafgate.ir.arrays import floats_at, integers_at, reachable_nodes
+from leafgate.ir.features import number_codes
+from leafgate.ir.node_numbers import Hessians
 from leafgate.readers import (
     LEAF,
     CategoryCodes,
     CategoryList,
-    Hessians,
     ModelIR,
     NodeNumbers,
     TreeIR,
-    are_texts,
     boosted_model,
-    floats_at,
-    integers_at,
     is_number,
-    list_at,
-    number_codes,
     object_at,
     parse_bounded_json,
-    reachable_nodes,
     refuse_many_categories,
 )
 from leafgate_plugins.xgboost.node_sizes import sizes

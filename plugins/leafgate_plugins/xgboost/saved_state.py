@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from leafgate.api import FileDisclosure, ReleaseError
-from leafgate.readers import UnreadTracker, object_at, refuse_unknown
+from leafgate.io.json import refuse_unknown
+from leafgate.readers import UnreadTracker, object_at
 from leafgate_plugins.xgboost.training import NOT_IN_FILES, PARAMETERS
 
 GENERATOR = "rng_state"

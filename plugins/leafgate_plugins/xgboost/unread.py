@@ -11,7 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.readers import KEY, ContentField, ContentKind, UnreadTracker, content_size, number_array, reachable_nodes
+from leafgate.io.json import KEY
+from leafgate.ir.arrays import reachable_nodes
+from leafgate.ir.unread import number_array
+from leafgate.readers import ContentField, ContentKind, UnreadTracker, content_size
 from leafgate_plugins.xgboost.saved_state import check_settings
 
 ROOT = 2**31 - 1

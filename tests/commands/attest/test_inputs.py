@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from attested import STATEMENTS, attest, statements, verify, write_keys
+from attested import STATEMENTS, attest, statement, verify, write_keys
 from command_line import Ended, leafgate
 from nights import Nights
 from survey import ALLOWED, PEOPLE, survey
 
-AUDIT = "leafgate:predicate/audit/0"
 FILES = "statements.files.json"
 EASY = PEOPLE + "".join(PEOPLE.splitlines(keepends=True)[1:]) * 9
 """The same people ten times: groups are ten times as large."""
@@ -62,7 +61,7 @@ def test_a_given_table_with_the_bytes_of_the_one_that_the_policy_names_is_that_o
     survey(tmp_path)
     shutil.copy(tmp_path / "people.csv", tmp_path / "copy.csv")
     audited(tmp_path, tmp_path / "copy.csv")
-    assert "given_files" not in statements(tmp_path)[AUDIT]["predicate"]["policy"]
+    assert "given_files" not in statement(tmp_path)["predicate"]["policy"]
     assert verified(tmp_path).code == 0
 
 
@@ -109,12 +108,12 @@ def test_statements_have_no_digest_of_a_table_and_the_owner_alone_reads_the_file
     content = path.read_bytes()
     assert json.loads(content)["files"] == {"data.path": digest}
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    predicate = statements(unnamed)[AUDIT]["predicate"]
+    predicate = statement(unnamed)["predicate"]
     assert predicate["policy"]["given_files"] == {"data.path": "given"}
     assert predicate["data"]["files_sha256"] == hashlib.sha256(content).hexdigest()
-    assert digest not in json.dumps(statements(unnamed)) + (unnamed / "statements" / "report.json").read_text()
+    assert digest not in json.dumps(statement(unnamed)) + (unnamed / "statements" / "report.json").read_text()
     audited(unnamed, unnamed / "people.csv")
-    assert statements(unnamed)[AUDIT]["predicate"]["data"]["files_sha256"] != predicate["data"]["files_sha256"]
+    assert statement(unnamed)["predicate"]["data"]["files_sha256"] != predicate["data"]["files_sha256"]
 
 
 def test_a_file_of_digests_that_was_changed_is_refused(unnamed: Path) -> None:

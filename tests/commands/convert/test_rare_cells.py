@@ -22,7 +22,6 @@ import leafgate as gate
 from command_line import Ended, leafgate
 from leafgate import Table
 from leafgate.api import Column, Schema, make_table, typed_column
-from leafgate.app import Encoding
 from leafgate.commands.convert.equivalence import on_data
 from leafgate.commands.convert.merging import without_idle_tests
 from leafgate.commands.convert.rare_cells import (
@@ -35,6 +34,7 @@ from leafgate.commands.convert.rare_cells import (
 )
 from leafgate.commands.convert.scrub import leaves_of, minimise
 from leafgate.models.exposure.cells import column_cells
+from leafgate.models.lowering.encoding import Encoding
 from leafgate.readers import LEAF, CategoryCodes, ModelIR, Numeric, TreeIR
 from leafgate_plugins.sklearn.writer import entries_of
 from sklearn_zoo import skops_bytes

@@ -6,7 +6,10 @@ import itertools
 import multiprocessing
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -14,6 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 from leafgate import Audit
 from leafgate import audit as audit_model
 from leafgate import repair as repair_model
+from leafgate.api import InvalidError
 from leafgate.commands.repair.trials import PEOPLE_BY_TREES, WORK, Budget
 from repairs import people
 
@@ -87,6 +91,40 @@ def test_a_search_that_a_time_limit_ended_says_that_a_repetition_may_differ() ->
     assert found.found  # what is quick is tried until something passes
     ended = "the time limit ended the search (`time_limit`), so a repetition may find another model"
     assert ended in found.sentences
+
+
+@pytest.mark.thorough
+def test_a_time_limit_ends_a_repair_by_persons_after_one_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    grown: list[str] = []
+    monkeypatch.setattr(
+        "leafgate.commands.repair.distil.Grower.grown", lambda self, table, levels=None: grown.append(self.words)
+    )
+    visits = pd.DataFrame({"age": np.arange(360) % 45, "sex": np.arange(360) // 45 % 2})
+    ill = np.where(visits["age"] * 7 % 45 > 20, "yes", "no")
+    model = DecisionTreeClassifier(min_samples_leaf=3, random_state=0).fit(visits, ill)
+    found = repair_model(model, visits, ill, person=np.arange(360) // 3, time_limit=0)
+    assert len(grown) == 1
+    assert found.candidates is not None
+    assert len(found.candidates) < 12
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"effort": "x"}, "effort: is no number from 0"),
+        ({"effort": -1}, "effort: is no number from 0"),
+        ({"effort": float("nan")}, "effort: is no number from 0"),
+        ({"time_limit": -1}, "time_limit: is no number from 0"),
+        ({"script": 1}, "script: is neither True nor False"),
+        ({"scrpt": True}, "scrpt: is no argument of `leafgate.repair` (did you mean 'script'?)"),
+        ({"keep": "speed"}, "keep: no model of classes is kept for this (choose from auc"),
+        ({"columns": "most"}, "columns: is no choice of columns (choose from used, all"),
+    ],
+)
+def test_a_wrong_argument_is_named(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(InvalidError) as error:
+        repair_model(audited("tree"), **options)
+    assert str(error.value).startswith(words)
 
 
 @pytest.mark.thorough

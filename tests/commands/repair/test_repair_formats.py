@@ -23,8 +23,9 @@ from sklearn.tree import DecisionTreeClassifier
 from command_line import leafgate
 from installed_readers import read_foreign
 from leafgate.algorithms.prediction import predict
-from leafgate.app import Encoding, open_session
+from leafgate.app import open_session
 from leafgate.commands.convert.neutral import written
+from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.readers import LEAF, ModelIR, TreeIR
 from onnx_pipelines import session as onnx_session

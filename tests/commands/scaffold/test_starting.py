@@ -16,8 +16,9 @@ from command_line import leafgate
 from data_files import DATA
 from leafgate import DataError
 from leafgate.api import InvalidError
-from leafgate.app import load_policy, open_session, parse_yaml
+from leafgate.app import load_policy, open_session
 from leafgate.commands.scaffold.policy import Files, first_policy
+from leafgate.io.yaml import parse_yaml
 from leafgate.kernel.schema import MISSING_WORDS
 from leafgate.kernel.tree import columns_asked
 from leafgate.session.domains import round_bounds
@@ -115,6 +116,17 @@ def test_a_first_policy_limits_what_its_builder_can_promise(
     policy = load_policy(tmp_path / "p.yaml").policy
     assert (policy.build.use, [metric.use for metric in policy.metrics]) == (builder, metrics)
     assert code is None or open_session(tmp_path / "p.yaml").audit().report.exit_code == code
+
+
+@pytest.mark.parametrize("builder", ["dp_laplace_trees", pytest.param("dp_random_trees", marks=pytest.mark.thorough)])
+def test_a_first_private_policy_of_persons_states_their_most_rows(tmp_path: Path, builder: str) -> None:
+    rows = [f"p{i},{i % 3},{'ny'[i % 2]}\n" for i in range(60) for _ in range(1 + i % 4)]
+    (tmp_path / "people.csv").write_text("patient,x,ill\n" + "".join(rows))
+    assert leafgate("init", tmp_path / "people.csv", "--builder", builder, "--out", tmp_path / "p.yaml").code == 0
+    policy = load_policy(tmp_path / "p.yaml").policy
+    assert (policy.data.rows_at_most, [attack.use for attack in policy.attacks]) == (4, ["linking"])
+    report = open_session(tmp_path / "p.yaml").audit().report
+    assert (report.verdict, report.findings[0].metric) == ("pass", "differential_privacy")
 
 
 def test_missing_cells_and_missing_classes_are_no_obstacle(tmp_path: Path) -> None:

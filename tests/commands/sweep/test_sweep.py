@@ -19,7 +19,7 @@ import pytest
 
 from command_line import Ended, leafgate, start
 from leafgate import PolicyError
-from leafgate.api import Release, Table, TreeBuilder
+from leafgate.api import Release, Table, TreeBuilder, hookimpl
 from leafgate.commands.sweep.axes import Point, axis_of, points_of
 from leafgate.commands.sweep.picture import _free_line
 from leafgate.commands.sweep.results import Outcome, value_of
@@ -318,8 +318,7 @@ def test_a_builder_that_promises_differential_privacy_is_swept_in_rehearsal_only
 ) -> None:
     import leafgate_plugins.baselines
 
-    monkeypatch.setattr(leafgate_plugins.baselines, "tree_builders", lambda: [Promising])
-    monkeypatch.setattr(leafgate_plugins.baselines.tree_builders, "leafgate_impl", {}, raising=False)
+    monkeypatch.setattr(leafgate_plugins.baselines, "tree_builders", hookimpl(lambda: [Promising]))
     loaded = policy_of(policy({"build": {"use": "id3", "rehearsal": rehearsal}}), tmp_path)
     assert loaded.policy.build.guarantees == {"epsilon"}
     (point,) = points_of(policy({"build": {"use": "id3", "rehearsal": rehearsal}}), [axis_of("build.measure=gini")])

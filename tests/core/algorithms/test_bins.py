@@ -17,9 +17,9 @@ from command_line import leafgate
 from leafgate import Release
 from leafgate.algorithms.feasible import Domain, Interval, branch_domains, largest_value_going_low
 from leafgate.algorithms.routing import goes_low
-from leafgate.api import Column, Leaf, NumericSplit, Schema, SecretBelief, bin_of, bins_between
+from leafgate.api import Column, Leaf, NumericSplit, Schema, SecretBelief, bin_of
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.schema import bin_names
+from leafgate.kernel.schema import bin_names, bins_between
 from leafgate_plugins.linking.components import Linking
 from random_tables import categorical, table_of
 from survey import survey

@@ -21,7 +21,8 @@ from leafgate.algorithms.deconvolution import (
     reconstructed,
     rounds,
 )
-from leafgate.api import Law, Noise
+from leafgate.api import Noise
+from leafgate.kernel.noise import Law
 from noise_laws import density
 
 LAWS: tuple[Law, ...] = ("gaussian", "uniform")

@@ -14,8 +14,8 @@ import leafgate
 from leafgate import Release, Table
 from leafgate.algorithms.consistency import inconsistent_leaves, inconsistent_records
 from leafgate.algorithms.publication import published
-from leafgate.api import Leaf, Level
-from leafgate.kernel.release import ModelFile, Publish
+from leafgate.api import Leaf
+from leafgate.kernel.release import Level, ModelFile, Publish
 from leafgate.models.lowering.release import lower_model
 from leafgate_plugins.baselines.builders import C45
 from leafgate_plugins.tables.raw_table import PublishedTable

@@ -41,6 +41,29 @@ def test_an_insider_removes_her_own_rows() -> None:
     assert with_insider.tolist() == [[False, True], [True, False], [True, False]]
 
 
+def test_single_rows_of_others_settle_without_a_search_who_can_have_another_value(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*args: object) -> None:
+        raise AssertionError("searched")
+
+    monkeypatch.setattr("leafgate.algorithms.person_certainty._ComponentSearch._assignment", refuse)
+    rng = np.random.default_rng(0)
+    person = np.append(np.repeat(np.arange(100), 3), np.arange(100, 200))
+    leaf = np.append(rng.integers(4, size=300), np.arange(100) % 4)
+    rows = RowsOfPersons(
+        person=person,
+        leaf=leaf[None, :],
+        value=np.append(np.repeat(np.arange(100) % 2, 3), np.arange(100) // 4 % 2),
+        rows=np.ones(400, dtype=np.int64),
+        n_persons=200,
+        n_values=2,
+    )
+    found = certain_of_fixed(rows, rows.composition, insiders=1)
+    assert not found.certain.any()
+    assert not found.open.any()
+
+
 def test_a_mistyped_row_does_not_make_everybody_safe() -> None:
     """The rows of the person who has both values are free; those of the other one, of 30 rows, are not."""
     rows = one_leaf((1, 30), (1, 29), *[(0, 1)] * 8)

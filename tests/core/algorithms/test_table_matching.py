@@ -15,7 +15,7 @@ from leafgate import InconclusiveError
 from leafgate.algorithms import table_matching
 from leafgate.algorithms.table_matching import Cells, baseline, coded_cells, commonest_right, most_right, true_cells
 from leafgate.api import Table
-from leafgate.testing.scenarios.tables import relabelled, reordered, shuffled, written_out
+from leafgate.testing.scenarios import relabelled, reordered, shuffled, written_out
 from random_tables import tables
 
 NUMBERS = (0.0, 1.0, 2.0, 3.0, 4.5, math.nan)

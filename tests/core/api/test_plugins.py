@@ -14,18 +14,15 @@ from leafgate import InconclusiveError, PolicyError
 from leafgate.api import (
     AtLeast,
     AttackModel,
-    AuditCheck,
-    CheckContext,
-    CheckFinding,
     Metric,
     PersonMetric,
     ReleaseMetric,
     TreeBuilder,
     hookimpl,
 )
-from leafgate.api.registry import Plugin, load_commands, offered_by
+from leafgate.api.registry import Plugin, load_commands, offered_by, offers_of
 from leafgate.app import load_plugins
-from leafgate.console.describe import explanation, plugin_lines, plugins_document
+from leafgate.console.describe import plugin_lines, plugins_document
 from leafgate.kernel.components import Component
 from leafgate.policy.load import policy_model, policy_of
 from standins import ORIGIN, Calm, Sizes, Stump, policy_document
@@ -67,9 +64,9 @@ WRONG: dict[str, tuple[Load, str]] = {
     "a class alone": (lambda: module(attack_models=lambda: Calm), "returns the class Calm where a list belongs"),
     "a hook with arguments": (
         lambda: module(attack_models=eval("lambda config: []")),
-        "attack_models() takes config: write `def",
+        "PluginValidationError",
     ),
-    "a wrapper": (wrapping, "attack_models() wraps what other plugins offer"),
+    "a wrapper": (wrapping, "attack_models() offers None, which is no AttackModel class"),
     "a generator that raises": (lambda: module(attack_models=lambda: (1 / 0 for _ in "a")), "ZeroDivisionError"),
     "misspelt hook": (
         lambda: module(attack_model=lambda: []),
@@ -86,7 +83,7 @@ def test_a_broken_plugin_is_listed_and_takes_nobody_down(
     monkeypatch: pytest.MonkeyPatch, load: Load, said: str
 ) -> None:
     install(monkeypatch, Point("spies", load), BASICS)
-    found = load_plugins()
+    found = load_plugins(everything=True)
     assert sorted(found.by_name) == ["calm", "sizes", "stump"]
     (broken,) = found.broken
     assert (broken.name, broken.origin) == ("spies", ORIGIN)
@@ -119,32 +116,6 @@ class Limitless(Metric):
     direction = "at_least"
 
 
-class Veto(AuditCheck):
-    """Has no finding."""
-
-    use: Literal["veto"] = "veto"
-
-    threat_model = "none"
-    formula = "nothing"
-    source = "counting"
-    plain_failure = "the release must not be published"
-
-    def run(self, context: CheckContext) -> list[CheckFinding]:
-        return []
-
-
-class Choosy(Veto):
-    """A check that needs an option, which no policy could give it."""
-
-    words: tuple[str, ...]
-
-
-class Mute(Veto):
-    """A check of which the public would read nothing."""
-
-    plain_failure = " "
-
-
 @pytest.mark.parametrize(
     ("component", "said"),
     [
@@ -152,8 +123,6 @@ class Mute(Veto):
         (Loose, "use: Literal"),
         (Aimless, "direction"),
         (Limitless, "direction"),
-        (Choosy, "requires the option 'words'"),
-        (Mute, "needs `plain_failure`"),
     ],
 )
 def test_a_class_no_policy_could_use_breaks_its_plugin_alone(
@@ -204,45 +173,12 @@ def test_two_plugins_with_one_name_are_an_error_that_names_both(monkeypatch: pyt
     install(monkeypatch, Point("spies", offering(Impostor)), BASICS)
     found = load_plugins()
     assert not found.broken
+    assert found.kind(AttackModel) == []
     with pytest.raises(PolicyError, match="both offer 'calm'") as caught:
-        found.kind(AttackModel)
+        found.component("calm")
     assert f"{ORIGIN} (spies)" in str(caught.value)
     assert "basics 1.0 (basics)" in str(caught.value)
     assert caught.value.exit_code == 2
-
-
-class SecondCalm(AuditCheck):
-    """A check with the name of an attack."""
-
-    use: Literal["calm"] = "calm"
-
-    plain_failure = "the release must not be published"
-
-
-def test_a_check_and_an_attack_with_one_name_are_an_error_that_names_both(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, Point("spies", offering(SecondCalm)), BASICS)
-    with pytest.raises(PolicyError, match="both offer 'calm'") as caught:
-        load_plugins().kind(AuditCheck)
-    assert f"{ORIGIN} (spies)" in str(caught.value)
-    assert "basics 1.0 (basics)" in str(caught.value)
-
-
-def test_a_check_is_listed_and_explained(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, Point("spies", offering(Veto)), BASICS)
-    found = load_plugins()
-    assert f"spies ({ORIGIN}): check veto\n" in plugin_lines(found)
-    offers = {each["name"]: each["offers"] for each in plugins_document(found)["plugins"]}
-    assert offers["spies"] == [{"kind": "check", "use": "veto"}]
-    page = explanation(found.by_name["veto"], ORIGIN)
-    assert page.startswith(f"veto: check of {ORIGIN}\n\nHas no finding.\n")
-    assert "Public reports state that it has a finding, and no reason.\n" in page
-    assert "Finding: the release must not be published\n" in page
-
-
-def test_no_policy_can_pick_a_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, Point("spies", offering(Veto)), BASICS)
-    with pytest.raises(PolicyError, match="attacks"):
-        policy_of(policy_document(attacks=[{"use": "calm"}, {"use": "veto"}]), Path())
 
 
 def test_components_are_found_by_kind_and_know_where_they_came_from(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,7 +186,7 @@ def test_components_are_found_by_kind_and_know_where_they_came_from(monkeypatch:
     found = load_plugins()
     assert found.kind(AttackModel) == [Calm]
     assert found.origin(Calm) == found.origin(Calm()) == "basics 1.0"
-    assert found.entries == (Plugin("basics", "basics", "1.0", (Stump, Calm, Sizes)),)
+    assert found.entries == (Plugin("basics", "basics", "1.0", offers_of((Stump, Calm, Sizes))),)
 
 
 @pytest.mark.parametrize(
@@ -289,29 +225,13 @@ def test_after_a_broken_plugin_others_are_read_as_before(load: Load, said: str) 
     with pytest.raises((Exception, SystemExit)) as caught:
         offered_by(load())
     assert said in f"{caught.type.__name__}: {caught.value}"
-    assert offered_by(module(attack_models=lambda: [Calm]))["offers"] == (Calm,)
+    assert offered_by(module(attack_models=lambda: [Calm]))["offers"] == offers_of([Calm])
 
 
 def test_a_hook_may_be_a_generator_and_have_another_name() -> None:
     made = module(attack_models=lambda: (each for each in [Calm]))
-    vars(made)["checks"] = hookimpl(specname="audit_checks")(lambda: [Veto])
-    assert offered_by(made)["offers"] == (Calm, Veto)
-
-
-@pytest.mark.parametrize(
-    ("load", "checks"),
-    [
-        (raising(ImportError("no solver here")), True),
-        (lambda: module(attack_models=lambda: 7), False),
-        (lambda: module(attack_models=lambda: 7, audit_checks=lambda: []), True),
-    ],
-    ids=["not imported", "no hook for checks", "a hook for checks"],
-)
-def test_a_broken_plugin_may_have_checks_unless_its_module_has_no_hook_for_them(
-    monkeypatch: pytest.MonkeyPatch, load: Load, checks: bool
-) -> None:
-    install(monkeypatch, Point("spies", load))
-    assert [plugin.may_check for plugin in load_plugins().broken] == [checks]
+    vars(made)["scores"] = hookimpl(specname="privacy_metrics")(lambda: [Sizes])
+    assert offered_by(made)["offers"] == offers_of((Calm, Sizes))
 
 
 def test_a_module_that_two_entry_points_name_is_loaded_by_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -327,10 +247,10 @@ def test_a_hook_may_read_its_own_plugin() -> None:
 
     def hook() -> list[type[Component]]:
         depth.append(len(depth))
-        return [Calm] if len(depth) > 2 else list(offered_by(nested)["offers"])
+        return [Calm] if len(depth) > 2 else [each.component for each in offered_by(nested)["offers"]]
 
     nested = module(attack_models=hook)
-    assert offered_by(nested)["offers"] == (Calm,)
+    assert offered_by(nested)["offers"] == offers_of([Calm])
     assert depth == [0, 1, 2]
 
 
@@ -351,20 +271,11 @@ def test_a_class_that_is_offered_by_its_place_is_imported_only_when_it_is_needed
     monkeypatch: pytest.MonkeyPatch, home: str
 ) -> None:
     install(monkeypatch, Point("spies", named(calm=home, gone="spies_home:Gone")))
-    (plugin,) = load_plugins(only={"calm"}).entries
-    assert (plugin.offers, [offer.use for offer in plugin.not_imported], plugin.problem) == ((Calm,), ["gone"], "")
-    assert [offer.use for offer in load_plugins(only=()).entries[0].not_imported] == ["calm", "gone"]
-    assert "Gone" in load_plugins().broken[0].problem
-
-
-def test_a_class_that_was_not_needed_at_first_is_imported_when_somebody_asks_for_it(
-    monkeypatch: pytest.MonkeyPatch, home: str
-) -> None:
-    install(monkeypatch, Point("spies", named(calm=home, gone="spies_home:Gone")))
-    plugins = load_plugins(only=())
-    assert plugins.imported_kind(AttackModel) == []
+    plugins = load_plugins()
+    assert (list(plugins.offers), plugins.broken) == (["calm", "gone"], ())
+    assert "Gone" in load_plugins(everything=True).broken[0].problem
     assert plugins.kind(Metric) == []
-    assert "calm" not in plugins.imported
+    assert "component" not in vars(plugins.offers["calm"])
     assert (plugins.component("calm"), plugins.component("gone"), plugins.component("none")) == (Calm, None, None)
     assert (plugins.kind(AttackModel), plugins.by_name) == ([Calm], {"calm": Calm})
     assert plugins.origin(Calm) == ORIGIN
@@ -385,15 +296,24 @@ MISTAKES: dict[str, tuple[str, type[Component], dict[str, Any], str]] = {
     ),
     "score with more": ("privacy_metrics", Sizes, {"score": lambda self, case, other: 0}, "`def score(self, case)`"),
     "build without rng": ("tree_builders", Stump, {"build": lambda self, table: 0}, "`def build(self, table, rng)`"),
-    "a check of nothing": ("audit_checks", AuditCheck, {"run": lambda self: [], "plain_failure": "x"}, "`def run(self"),
-    "needs as a text": ("attack_models", Calm, {"needs": "people"}, "`needs` is a set of words, such as frozenset({"),
-    "unknown need": ("attack_models", Calm, {"needs": {"luck"}}, "`needs` has 'luck', which is none of"),
-    "unknown reads": ("attack_models", Calm, {"reads": {"rough"}}, "`reads` has 'rough', which is none of bootstrap"),
-    "unknown part": ("attack_models", Calm, {"parts": {"leaves"}}, "`parts` has 'leaves', which is none of"),
-    "unknown model": ("attack_models", Calm, {"models": ["nets"]}, "`models` has 'nets', which is none of"),
-    "unknown access": ("attack_models", Calm, {"access_levels": {"all"}}, "`access_levels` has 'all'"),
-    "no access": ("attack_models", Calm, {"access_levels": frozenset()}, "needs `access_levels`"),
-    "unknown unit": ("privacy_metrics", Sizes, {"unit": "pounds"}, "has a unit that is none of"),
+    "needs as a text": (
+        "attack_models",
+        Calm,
+        {"needs": "people"},
+        "`needs` must be a set of words, such as frozenset({",
+    ),
+    "unknown need": ("attack_models", Calm, {"needs": {"luck"}}, "`needs` must be a set of words, such as frozenset({"),
+    "unknown reads": (
+        "attack_models",
+        Calm,
+        {"reads": {"rough"}},
+        "`reads` must be a set of words",
+    ),
+    "unknown part": ("attack_models", Calm, {"parts": {"leaves"}}, "`parts` must be a set of words"),
+    "unknown model": ("attack_models", Calm, {"models": ["nets"]}, "`models` must be a set of words"),
+    "unknown access": ("attack_models", Calm, {"access_levels": {"all"}}, "`access_levels` must be a set of words"),
+    "no access": ("attack_models", Calm, {"access_levels": frozenset()}, "`access_levels` must be one or more of"),
+    "unknown unit": ("privacy_metrics", Sizes, {"unit": "pounds"}, "`unit` must be one of"),
 }
 
 
@@ -408,13 +328,6 @@ def test_a_mistake_in_a_class_is_said_when_its_plugin_is_loaded(
     assert ORIGIN in "".join(plugin_lines(load_plugins()))
 
 
-def test_the_name_of_a_check_is_one_that_everybody_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    other = Point("other", lambda: module(privacy_metrics=lambda: {"veto": "nowhere:Veto []"}))
-    install(monkeypatch, Point("spies", offering(Veto)), other)
-    with pytest.raises(PolicyError, match="both offer 'veto'"):
-        load_plugins(only=()).kind(AuditCheck)
-
-
 @pytest.mark.parametrize("claim", ["", " [k]"])
 def test_a_claim_whose_metric_has_the_name_of_another_is_checked_by_nobody(
     monkeypatch: pytest.MonkeyPatch, claim: str
@@ -422,7 +335,7 @@ def test_a_claim_whose_metric_has_the_name_of_another_is_checked_by_nobody(
     points = [Point(name, lambda: module(privacy_metrics=lambda: {"crowd": f"nowhere:K{claim}"})) for name in "ab"]
     install(monkeypatch, *points)
     with pytest.raises(InconclusiveError, match="both offer 'crowd'"):
-        load_plugins(only=()).checkers("k")
+        load_plugins().checkers("k")
 
 
 def test_a_hook_without_its_mark_is_said_when_its_plugin_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -450,14 +363,9 @@ def test_a_metric_that_is_offered_by_its_place_checks_the_claims_that_it_does_no
     monkeypatch.setitem(sys.modules, "metrics_home", place)
     offers = {"third_party_k": f"metrics_home:K{claim}"}
     install(monkeypatch, Point("spies", lambda: module(privacy_metrics=lambda: offers)))
-    assert load_plugins(only=()).checkers("k") == ([ThirdPartyK] if found else [])
-    assert ("another claim" in load_plugins().entries[0].problem) == (not found)  # said where all is imported
-
-
-def test_a_check_that_cannot_be_imported_makes_its_plugin_a_broken_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, Point("spies", lambda: module(audit_checks=lambda: {"veto": "spies_home:Gone"})))
-    (broken,) = load_plugins(only=()).broken
-    assert "spies_home" in broken.problem
+    assert load_plugins().checkers("k") == ([ThirdPartyK] if found else [])
+    problem = load_plugins(everything=True).entries[0].problem
+    assert ("another claim" in problem) == (not found)  # said where all is imported
 
 
 @pytest.mark.parametrize("claim", ["", " [k]"])
@@ -466,29 +374,30 @@ def test_a_claim_that_a_metric_may_check_which_cannot_be_imported_is_not_checked
 ) -> None:
     install(monkeypatch, Point("spies", lambda: module(privacy_metrics=lambda: {"crowd": f"spies_home:Gone{claim}"})))
     with pytest.raises(InconclusiveError, match="'crowd', which may check it, cannot be imported"):
-        load_plugins(only=()).checkers("k")
-    assert "spies_home" in load_plugins().broken[0].problem
+        load_plugins().checkers("k")
+    assert "spies_home" in load_plugins(everything=True).broken[0].problem
     if claim:
-        assert load_plugins(only=()).checkers("confidence") == []
+        assert load_plugins().checkers("confidence") == []
 
 
 def test_a_class_is_offered_by_the_name_that_policies_use(monkeypatch: pytest.MonkeyPatch, home: str) -> None:
     install(monkeypatch, Point("spies", named(quiet=home)))
-    assert "offers Calm as 'quiet'" in load_plugins().broken[0].problem
+    assert "offers Calm as 'quiet'" in load_plugins(everything=True).broken[0].problem
 
 
 def test_a_name_that_two_plugins_offer_hinders_who_asks_for_it_and_nobody_else(
     monkeypatch: pytest.MonkeyPatch, home: str
 ) -> None:
     install(monkeypatch, Point("spies", named(calm="spies_home:Gone")), BASICS)
-    plugins = load_plugins(only=())
+    plugins = load_plugins()
     assert (plugins.kind(AttackModel), plugins.component("sizes")) == ([], Sizes)
     with pytest.raises(PolicyError, match="both offer 'calm'"):
         plugins.component("calm")
-    assert any(line.startswith("CLASH: plugins: ") and "'calm'" in line for line in plugin_lines(plugins))
     install(monkeypatch, Point("spies", named(calm=home)), BASICS)
     with pytest.raises(PolicyError, match="both offer 'calm'"):
-        load_plugins(only={"calm"}).kind(AttackModel)
+        load_plugins().component("calm")
+    lines = plugin_lines(load_plugins(everything=True))
+    assert any(line.startswith("CLASH: plugins: ") and "'calm'" in line for line in lines)
 
 
 def test_commands_are_found_although_the_classes_of_their_plugin_are_broken(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -504,7 +413,7 @@ def test_commands_are_listed_with_their_groups(monkeypatch: pytest.MonkeyPatch) 
     group.command("deep")(print)
     app.add_typer(group, name="spy")
     install(monkeypatch, Point("spies", lambda: module(commands=lambda: [app])))
-    found = load_plugins()
+    found = load_plugins(everything=True)
     assert f"spies ({ORIGIN}): command look, command spy deep\n" in plugin_lines(found)
     [offers] = [each["offers"] for each in plugins_document(found)["plugins"]]
     assert offers == [{"kind": "command", "use": "look"}, {"kind": "command", "use": "spy deep"}]
@@ -515,8 +424,7 @@ def test_a_policy_is_checked_with_the_components_it_names_and_corrected_with_all
 ) -> None:
     install(monkeypatch, Point("spies", named(calm=home, other="nowhere:Gone")), Point("more", offering(Stump, Sizes)))
     policy = policy_document(attacks=[{"use": "calm"}])
-    [other] = policy_of(policy, Path()).plugins.entries[1].not_imported
-    assert other.use == "other"
+    assert "component" not in vars(policy_of(policy, Path()).plugins.offers["other"])
     with pytest.raises(InconclusiveError, match="broken"):  # which name is meant, nobody can tell
         policy_of(policy | {"attacks": [{"use": "clam"}]}, Path())
 

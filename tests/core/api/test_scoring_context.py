@@ -15,7 +15,6 @@ from leafgate.api import (
     AtLeast,
     GroupBelief,
     MechanismBelief,
-    Membership,
     MembershipBelief,
     Public,
     ScoringContext,
@@ -25,10 +24,11 @@ from leafgate.api.registry import Plugins
 from leafgate.engine.audience import audience_of_score
 from leafgate.kernel.context import Observation
 from leafgate.kernel.findings import VisibleTo
+from leafgate.kernel.knowledge import Membership
 from leafgate.kernel.metrics import Metric
-from leafgate.testing.sandbox import canonical_text
-from leafgate.testing.scenarios import unchanged
-from leafgate.testing.scenarios.contexts import candidates_case, people_case
+from leafgate.testing.components import text_of
+from leafgate.testing.metrics import candidates_case, people_case
+from leafgate.testing.scenarios import full_tree_release
 
 SECRET = "illness"
 POSTERIOR, PRIOR, COMPOSITION, PEOPLE, SCORED, OVERALL, TRUTH, NUMBERS, SIZES, MEMBERSHIP, TABLES = Observation
@@ -51,7 +51,9 @@ READS_SECRETS = {
 
 
 def a_case(scored: Any = "derived") -> ScoringContext:
-    return replace(people_case("half", unchanged), scored=scored, observed=set())
+    """A tree that asks for a private column."""
+    case = people_case(0.5)
+    return replace(case, release=full_tree_release(case.table, "much"), scored=scored, observed=set())
 
 
 def with_other_secrets(case: ScoringContext) -> ScoringContext:
@@ -64,7 +66,7 @@ def with_other_secrets(case: ScoringContext) -> ScoringContext:
 
 def value(case: ScoringContext, name: str) -> str:
     try:
-        return canonical_text([getattr(case, name)])
+        return text_of([getattr(case, name)])
     except LeafgateError as error:
         return str(error)
 
@@ -174,7 +176,7 @@ def test_a_belief_is_read_as_the_type_that_it_is() -> None:
 def test_a_score_of_candidates_is_hidden_unless_it_states_how_far_one_of_them_moves_it(
     sensitivity: float, hidden: bool
 ) -> None:
-    case, metric = candidates_case("everything"), Separation(at_most=1)
+    case, metric = candidates_case(1.0), Separation(at_most=1)
     metric.score(case)
     assert Observation.MEMBERSHIP in case.observed
     assert is_hidden(metric, case, sensitivity) is hidden

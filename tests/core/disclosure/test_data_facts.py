@@ -13,7 +13,7 @@ import pytest
 from command_line import leafgate
 from leafgate import PolicyError
 from leafgate.app import document, open_session, parse_report, readable
-from reports import FILES, view
+from reports import FILES, FOR_PEOPLE, view
 from survey import PEOPLE, survey
 
 KEY = bytes(range(32))
@@ -45,7 +45,7 @@ def test_a_plain_digest_of_the_data_is_for_auditors(tmp_path: Path) -> None:
     for form in FILES:
         shown = view(document(public, "public"), form).decode()
         assert PLAIN[:16] not in shown
-        assert ("digest is for auditors" in shown) == (form in {"html", "markdown"})
+        assert ("digest is for auditors" in shown) == (form in {"html", "markdown", *FOR_PEOPLE})
 
 
 def test_with_a_key_everyone_sees_a_digest_that_only_its_owner_can_confirm(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.api import AuditorOnly, PeopleCount, Unit
-from leafgate.app import document, open_session, readable, summary
+from leafgate.app import document, open_session, readable
 from leafgate.disclosure.histograms import Bar, suppress_secondary
+from leafgate.disclosure.summary import summary
 from leafgate.engine.audience import beside_claim
 from leafgate.kernel.findings import Finding, Masking, Report, ScoredPeople, SecondaryScore, VisibleTo
 from standins import people_limit

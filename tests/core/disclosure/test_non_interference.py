@@ -17,10 +17,10 @@ from example_counts import examples
 from leafgate import Policy, Release, Table
 from leafgate.algorithms.publication import published
 from leafgate.algorithms.routing import route
-from leafgate.api import Branch, CategoricalSplit, Counted, Leaf, Level
+from leafgate.api import Branch, CategoricalSplit, Leaf
 from leafgate.app import audit_policy, document, load_plugins, serialize
 from leafgate.kernel.knowledge import Knows
-from leafgate.kernel.release import Publish
+from leafgate.kernel.release import Counted, Level, Publish
 from leafgate.kernel.tables import Tables
 from leafgate_plugins.linking.components import Linking
 from leafgate_plugins.maxent.components import Counting, MaxEnt

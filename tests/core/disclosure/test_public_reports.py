@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from leafgate.api import AuditorOnly, PeopleCount
-from leafgate.app import document, readable, summary
+from leafgate.app import document, readable
+from leafgate.disclosure.summary import summary
 from leafgate.engine.report import Audit
 from planted import of_planted
 from standins import audited

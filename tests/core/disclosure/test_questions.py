@@ -11,66 +11,66 @@ from leafgate.api import AttackModel, Metric
 from leafgate.api.registry import use_of
 from leafgate.app import load_plugins
 from leafgate.disclosure.questions import (
-    CHECKS,
-    QUESTION_BY_NAME,
+    OTHER,
     QUESTIONS,
-    USE_METRICS,
+    Answer,
     QuestionName,
-    findings_on,
-    questions_asked,
-    questions_not_asked,
-    use_of_attack,
-    use_of_finding,
+    answers,
+    questions_not_examined,
 )
 from reports import audited
 
-METRICS = {use_of(metric) for metric in load_plugins(["leafgate"]).kind(Metric)}
-ATTACKS = {use_of(attack) for attack in load_plugins(["leafgate"]).kind(AttackModel)}
+PLUGINS = load_plugins(["leafgate"])
 
 
-def test_each_metric_of_leafgate_is_about_a_question_or_about_usefulness() -> None:
-    about_people = {metric for question in QUESTIONS for metric in question.metrics} - CHECKS
-    assert about_people | USE_METRICS == METRICS
-    assert not about_people & USE_METRICS
+def answers_by_name(report: dict[str, Any]) -> dict[str, Answer]:
+    return {answer.question.name: answer for answer in answers(report)}
 
 
-def test_each_attack_that_a_question_names_exists() -> None:
-    assert {attack for question in QUESTIONS for attack in question.attacks} <= ATTACKS
+def test_each_metric_of_leafgate_is_about_a_question_and_each_attack_exists() -> None:
+    metrics = {metric for question in QUESTIONS for metric in question.metrics}
+    assert metrics - {"published_file"} == {use_of(metric) for metric in PLUGINS.kind(Metric)}
+    attacks = {attack for question in QUESTIONS for attack in question.attacks}
+    assert attacks <= {use_of(attack) for attack in PLUGINS.kind(AttackModel)}
 
 
 def test_the_questions_have_the_names_that_mappings_may_use() -> None:
-    assert list(QUESTION_BY_NAME) == list(get_args(QuestionName))
+    assert [question.name for question in (*QUESTIONS, OTHER)] == list(get_args(QuestionName))
 
 
-def test_a_metric_is_recognised_whatever_the_policy_calls_it(tmp_path: Path) -> None:
-    changes = {
-        "attacks": [{"use": "linking", "name": "neighbour"}],
-        "metrics": [{"use": "k_anonymity", "name": "crowd", "at_least": 3, "of": "neighbour"}],
-    }
-    report = audited(tmp_path, changes)
-    assert use_of_finding(report["findings"][0]) == "k_anonymity"
-    assert use_of_attack(report, "neighbour") == "linking"
-    assert report["method"]["attacks"][0]["use"] == "linking"
+def test_a_metric_and_an_attack_are_recognised_whatever_the_policy_calls_them(tmp_path: Path) -> None:
+    metrics = [{"use": "k_anonymity", "name": "crowd", "at_least": 3, "of": "neighbour"}]
+    report = audited(tmp_path, {"attacks": [{"use": "linking", "name": "neighbour"}], "metrics": metrics})
+    assert all(each["metric"] == "crowd" for each in answers_by_name(report)["singling_out"].findings[:1])
+    report["method"]["attacks"][0]["use"] = "joint"
+    assert answers_by_name(report)["several_outputs"].state == "passed"
 
 
-def test_an_attack_with_its_own_name_has_no_second_one(tmp_path: Path) -> None:
-    report = audited(tmp_path)
-    assert "use" not in report["method"]["attacks"][0]
-    assert use_of_attack(report, "linking") == "linking"
-
-
-@pytest.mark.parametrize(("metrics", "state"), [({"at_least": 3}, "passed"), ({"at_least": 24}, "failed")])
-def test_a_question_has_the_most_urgent_state_of_its_findings(
-    tmp_path: Path, metrics: dict[str, Any], state: str
+@pytest.mark.parametrize(
+    ("limit", "state", "says"),
+    [
+        ({"at_least": 3}, "passed", "2 limits hold."),
+        ({"at_least": 24}, "failed", "People stand in groups that are too small: 24 of 24 people."),
+    ],
+)
+def test_an_answer_has_the_most_urgent_state_and_says_what_it_means(
+    tmp_path: Path, limit: dict[str, Any], state: str, says: str
 ) -> None:
-    report = audited(tmp_path, {"metrics": [{"use": "k_anonymity", **metrics}]})
-    assert {question.name: found for question, found in questions_asked(report)}["singling_out"] == state
+    answer = answers_by_name(audited(tmp_path, {"metrics": [{"use": "k_anonymity", **limit}]}))["singling_out"]
+    assert answer.state == state
+    assert answer.says[0] == says
 
 
-def test_a_question_is_asked_or_not_asked_or_does_not_arise(tmp_path: Path) -> None:
+def test_a_question_is_answered_or_not_examined_or_does_not_arise(tmp_path: Path) -> None:
     report = audited(tmp_path)
-    asked = {question.name for question, _ in questions_asked(report)}
-    not_asked = {question.name for question in questions_not_asked(report)}
-    assert asked == {"singling_out"}
-    assert {question.name for question in QUESTIONS} - asked - not_asked == {"file_content", "promise"}
-    assert findings_on(report, QUESTION_BY_NAME["membership"]) == []
+    names = answers_by_name(report)
+    assert {name for name, answer in names.items() if answer.findings} == {"singling_out"}
+    assert {question.name for question in QUESTIONS} - names.keys() == {"file_content", "promise"}
+    assert "Can it be seen who is in the data?" in questions_not_examined(report)
+
+
+def test_what_answers_no_question_is_among_the_other_limits(tmp_path: Path) -> None:
+    report = audited(tmp_path)
+    assert "other" not in answers_by_name(report)
+    report["findings"][0]["metric"] = "of_another_plugin"
+    assert answers_by_name(report)["other"].findings == (report["findings"][0],)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from leafgate.api import PeopleCount, Unit
 from leafgate.app import document
 from leafgate.disclosure.masking import mask_score
-from leafgate.disclosure.schema import FromTo
+from leafgate.io.evidence import FromTo
 from leafgate.kernel.findings import Finding, Masking, Report, ScoredPeople, SecondaryScore
 from standins import people_limit
 

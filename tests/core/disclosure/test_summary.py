@@ -14,10 +14,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
 from leafgate.api import PeopleCount, Remedy
-from leafgate.app import REPAIR, document, summary
-from leafgate.disclosure.summary import in_short, what_change_costs, what_to_change, who_is_affected
+from leafgate.app import document
+from leafgate.disclosure.summary import in_short, summary, what_change_costs, what_to_change, who_is_affected
 from leafgate.engine.audience import beside_claim
-from leafgate.kernel.findings import Finding, Limit, Report, VisibleTo
+from leafgate.kernel.findings import REPAIR, Finding, Limit, Report, VisibleTo
 from reports import view
 from standins import people_limit
 
@@ -50,15 +50,14 @@ def test_one_broken_limit_on_people_gives_their_number() -> None:
 
 def test_a_count_is_a_lower_bound_where_the_people_past_another_limit_are_for_auditors() -> None:
     assert affected(SMALL, SURE) == [
-        f"At least 220 {WHOSE}: 220 to 229 outside the limit of k_anonymity@linking.",
-        "How many people are outside the limit of confidence@linking is for auditors, and may be all of them.",
+        f"At least 220 {WHOSE}: 220 to 229 outside the limit on k-anonymity.",
+        "How many people are outside the limit on confidence is for auditors, and may be all of them.",
     ]
 
 
 def test_an_auditor_gets_the_largest_count_as_a_lower_bound_of_all_limits_together() -> None:
     assert affected(SMALL, SURE, audience="auditor") == [
-        f"At least 11,850 {WHOSE}: 220 outside the limit of k_anonymity@linking, 11,850 outside the limit of "
-        "confidence@linking."
+        f"At least 11,850 {WHOSE}: 220 outside the limit on k-anonymity, 11,850 outside the limit on confidence."
     ]
 
 
@@ -69,10 +68,7 @@ def test_no_other_limit_matters_where_everybody_may_be_past_one() -> None:
 
 def test_where_no_number_of_people_may_be_shown_at_least_one_is_affected() -> None:
     [line] = affected(SURE)
-    assert (
-        line
-        == f"At least 1 {WHOSE}: how many are outside the limit of confidence@linking is for auditors, and may be all."
-    )
+    assert line == f"At least 1 {WHOSE}: how many are outside the limit on confidence is for auditors, and may be all."
 
 
 def test_more_people_are_past_a_broken_limit_than_it_allows() -> None:
@@ -86,24 +82,24 @@ def test_more_people_are_past_a_broken_limit_than_it_allows() -> None:
 def test_fewer_people_than_the_smallest_cell_are_at_least_one() -> None:
     assert affected(broken("k_anonymity", 4)) == [f"Fewer than 10 {WHOSE}."]
     assert affected(broken("k_anonymity", 4), SURE)[0] == (
-        f"At least 1 {WHOSE}: fewer than 10 outside the limit of k_anonymity@linking."
+        f"At least 1 {WHOSE}: fewer than 10 outside the limit on k-anonymity."
     )
 
 
 def test_limits_that_count_no_people_are_named() -> None:
     average = broken("exposure", None, limit=people_limit(at_most=0.5, average=True))
     assert affected(SMALL, average, OF_FILE)[1:] == [
-        "The mean over all people is judged by the limit of exposure@linking: no number of people is past it.",
-        "The release as a whole, by file_disclosure: no number of people follows.",
+        "The mean over all people is judged by the limit on exposure: no number of people is past it.",
+        "The release as a whole, by file disclosure: no number of people follows.",
     ]
-    assert affected(OF_FILE) == ["The release as a whole, by file_disclosure: no number of people follows."]
+    assert affected(OF_FILE) == ["The release as a whole, by file disclosure: no number of people follows."]
 
 
 def test_a_limit_that_could_not_be_determined_makes_a_count_a_lower_bound() -> None:
     undecided = broken("confidence", None, passed=None, people=None)
     assert affected(SMALL, undecided) == [
-        f"At least 220 {WHOSE}: 220 to 229 outside the limit of k_anonymity@linking.",
-        "Whether more people are affected is not known: confidence@linking could not be determined.",
+        f"At least 220 {WHOSE}: 220 to 229 outside the limit on k-anonymity.",
+        "Whether more people are affected is not known: confidence could not be determined.",
     ]
     assert affected(undecided) == ["That could not be determined, so it must be taken for everybody."]
 
@@ -113,9 +109,7 @@ def test_no_number_of_people_is_given_where_differential_privacy_is_claimed() ->
         POLICY, {"people": PeopleCount(PEOPLE)}, RELEASE, beside_claim([SMALL]), {}, 10, differentially_private=True
     )
     [line] = who_is_affected(document(report, "public"))
-    assert (
-        line == "How many people are outside the limit of k_anonymity@linking is for auditors, and may be all of them."
-    )
+    assert line == "How many people are outside the limit on k-anonymity is for auditors, and may be all of them."
 
 
 @pytest.mark.parametrize("limits", [7, 8])
@@ -159,7 +153,7 @@ def test_all_views_of_a_forest_say_that_a_count_leaves_people_out() -> None:
     assert 10 < people["k_anonymity"] < people["confidence"] == 800
     fields, said = document(audit.report, "public"), audit.in_short["Who is affected"]
     assert re.match(r"At least \d+0 of the 800 people whom the release was made from", said[0])
-    assert said[1].startswith("How many people are outside the limit of confidence@linking#died is for auditors")
+    assert said[1].startswith("How many people are outside the limit on confidence (died) is for auditors")
     page = audit._repr_html_()
     assert page is not None
     for text in (summary(fields), unescape(page), view(fields, "html").decode(), view(fields, "markdown").decode()):

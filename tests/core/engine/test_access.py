@@ -292,7 +292,7 @@ def policy_of_plugins(plugins: Any, document: dict[str, Any]) -> Any:
     from pathlib import Path
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("leafgate.policy.load.load_trusted", lambda document, named: plugins)
+        patch.setattr("leafgate.policy.load.load_trusted", lambda document, everything: plugins)
         return policy_of(document, Path()).policy
 
 

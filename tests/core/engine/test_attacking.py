@@ -21,7 +21,8 @@ from leafgate.api import (
     PeopleCount,
     SecretBelief,
 )
-from leafgate.app import document, readable, summary
+from leafgate.app import document, readable
+from leafgate.disclosure.summary import summary
 from leafgate.kernel.findings import Report
 from standins import ORIGIN, attack_that, audited, even, finding
 

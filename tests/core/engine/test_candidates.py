@@ -24,7 +24,6 @@ from leafgate.api import (
     GroupBelief,
     InconclusiveError,
     MechanismBelief,
-    Membership,
     MembershipBelief,
     PeopleCount,
     Release,
@@ -37,6 +36,7 @@ from leafgate.engine.attack import AttackResult
 from leafgate.engine.knowledge import draw_candidates
 from leafgate.engine.validation import validate_belief
 from leafgate.kernel.findings import Report
+from leafgate.kernel.knowledge import Membership
 from leafgate.kernel.tables import Tables
 from random_tables import table_of
 from standins import ROWS, WEIGHT, attack_that, finding, plugins_with, policy_with

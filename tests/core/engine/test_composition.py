@@ -18,21 +18,12 @@ from hypothesis import strategies as st
 from any_table import policy_for_any_table
 from leafgate import Table
 from leafgate.algorithms.publication import published
-from leafgate.api import (
-    AuditorOnly,
-    InconclusiveError,
-    Level,
-    Metric,
-    Node,
-    Release,
-    Schema,
-    ScoringContext,
-    SecretBelief,
-)
-from leafgate.app import audit_policy, document, load_plugins, open_session, serialize, summary
+from leafgate.api import AuditorOnly, InconclusiveError, Metric, Node, Release, Schema, ScoringContext, SecretBelief
+from leafgate.app import audit_policy, document, load_plugins, open_session, serialize
+from leafgate.disclosure.summary import summary
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.findings import Finding, Report, SecondaryScore, VisibleTo
-from leafgate.kernel.release import Publish
+from leafgate.kernel.release import Level, Publish
 from leafgate.kernel.tables import Tables
 from leafgate.policy.load import policy_of
 from leafgate_plugins.kadet.builder import Kadet
@@ -205,7 +196,7 @@ def test_in_words_the_public_hears_whether_a_limit_on_the_composition_holds(
     public, auditor = (summary(document(report, audience)) for audience in ("public", "auditor"))
     wanted = f"(wanted at most {most} by the groups' composition)"
     assert f"{said.format('linking#loan_risk')} {wanted}" in public
-    assert "what the adversary can derive is 0.8" in public
+    assert "what an outsider can derive is 0.8" in public
     assert "0.6667" not in public
     assert f"confidence@linking#loan_risk is 0.6667 {wanted}" in auditor
 

@@ -20,8 +20,9 @@ from leafgate.api import (
     ScoringContext,
     SecretBelief,
 )
-from leafgate.app import audit_policy, document, serialize, summary
+from leafgate.app import audit_policy, document, serialize
 from leafgate.cli import run
+from leafgate.disclosure.summary import summary
 from leafgate.kernel.belief import secret_of
 from leafgate.kernel.findings import Report
 from leafgate.kernel.tables import Tables

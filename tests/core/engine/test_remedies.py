@@ -11,7 +11,9 @@ import pytest
 
 from leafgate import InconclusiveError
 from leafgate.api import Remedy
-from leafgate.app import Plugins, document, open_session, parse_report, readable, summary
+from leafgate.api.registry import Plugins
+from leafgate.app import document, open_session, parse_report, readable
+from leafgate.disclosure.summary import summary
 from leafgate.engine.remedies.static import from_error
 from leafgate.errors import ReportError
 from leafgate.kernel.findings import Finding, Report

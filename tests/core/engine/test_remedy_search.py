@@ -22,7 +22,8 @@ from cases import more
 from leafgate.algorithms.pruned_release import Pruning
 from leafgate.algorithms.routing import route
 from leafgate.api import Remedy, leaves
-from leafgate.app import document, open_session, readable, summary
+from leafgate.app import document, open_session, readable
+from leafgate.disclosure.summary import summary
 from leafgate.engine import attack as attacking
 from leafgate.engine.attack import AttackResult, run_attack
 from leafgate.engine.remedies import search

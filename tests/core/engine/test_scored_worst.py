@@ -27,11 +27,12 @@ from leafgate.api import (
     ScoringContext,
     SecretBelief,
 )
-from leafgate.app import document, load_plugins, load_policy, open_session, summary
+from leafgate.app import document, load_plugins, load_policy, open_session
 from leafgate.commands.diff.policies import expected_outcomes
 from leafgate.commands.diff.reports import moved
 from leafgate.commands.scaffold.json_schema import policy_schema
 from leafgate.console.describe import explanation
+from leafgate.disclosure.summary import summary
 from leafgate.engine.checks import verified
 from leafgate.kernel.findings import Finding, Limit, Masking, Report, ScoredPeople, SecondaryScore, VisibleTo
 from leafgate.kernel.waivers import Waiver
@@ -195,7 +196,9 @@ def test_a_pure_group_fails_though_labels_alone_are_published(tmp_path: Path, me
     (shown,) = (result for result in public["findings"] if result["metric"] == metric["use"])
     assert (shown["value"], shown["beyond"]) == (None, None)
     assert shown["evidence"] == {}  # what is derived rests on how often the labels are right, which nobody published
-    assert "judged is the worse of what is derived and the group's true composition" in summary(auditor)
+    assert "compared with the stricter of what an outsider can derive and the groups' true composition" in summary(
+        auditor
+    )
     assert "the groups' true composition is 1" in summary(auditor)
     assert "composition is" not in summary(public)
     assert "town = a" in summary(auditor)
@@ -217,7 +220,9 @@ def test_a_column_that_the_release_says_nothing_of_is_judged_by_what_is_derived(
     assert (rich.passed, judged_by(rich)) == (True, "derived")
     assert rich.evidence["scored_because"] == "the release neither predicts nor tests nor publishes this column"
     assert (ill.passed, judged_by(ill)) == (False, "worst")
-    assert f"judged is what is derived: {rich.evidence['scored_because']}" in summary(document(report, "public"))
+    assert f"compared with what an outsider can derive: {rich.evidence['scored_because']}" in summary(
+        document(report, "public")
+    )
 
 
 CLAIM: dict[str, Any] = {"build": {"use": "stump", "claims": {"epsilon": 1}}}

@@ -24,7 +24,7 @@ from leafgate.api import (
     TableBelief,
     make_table,
 )
-from leafgate.engine import reconstructed_records
+from leafgate.engine import validation
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.checks import _limits_beliefs, _unattacked
 from leafgate.engine.knowledge import grant_knowledge
@@ -106,7 +106,7 @@ def test_records_that_no_table_could_have_are_refused_without_a_cell(case: str) 
 
 
 def test_a_table_beyond_the_budget_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reconstructed_records, "MAX_TABLE_CELLS", 3)
+    monkeypatch.setattr(validation, "MAX_TABLE_CELLS", 3)
     assert len(records_of({"age": [1.0, 2.0, 3.0]})) == 3
     with pytest.raises(InconclusiveError, match="more than 3 cells"):
         records_of({"age": [1.0, 2.0], "size": [1.0, 2.0]})

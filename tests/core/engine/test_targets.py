@@ -119,8 +119,6 @@ def belief_of(wrong: str) -> Belief:
             return AttributeBelief("town", posterior)
         case "value":
             return AttributeBelief("smoker", posterior, certain=np.full(len(asked), 2))
-        case "planted":
-            return AttributeBelief("smoker", posterior, planted=1)  # type: ignore[arg-type]
         case "people":
             return GroupBelief(np.zeros(0, dtype=np.int64))
     return AttributeBelief("smoker", posterior, certain=np.full(len(asked), -1))
@@ -130,11 +128,10 @@ def belief_of(wrong: str) -> Belief:
     ("wrong", "problem"),
     [
         ("nothing", ""),
-        ("shape", "needs 2 numbers for each of"),
-        ("sums", "not a distribution"),
+        ("shape", "needs one row of probabilities for each target"),
+        ("sums", "do not sum to 1"),
         ("column", "no targets are granted"),
-        ("value", "the position of a value, or -1"),
-        ("planted", "no function"),
+        ("value", "`certain` that are not between -1 and 1"),
         ("people", "whom an attack with `targets` cannot know"),
     ],
 )

@@ -12,7 +12,8 @@ import pytest
 from command_line import Ended, leafgate
 from leafgate import PolicyError
 from leafgate.api import AdversaryKnowledge, Belief, Release, SecretBelief
-from leafgate.app import audit_policy, document, load_policy, open_session, parse_report, readable, summary
+from leafgate.app import audit_policy, document, load_policy, open_session, parse_report, readable
+from leafgate.disclosure.summary import summary
 from leafgate.engine.waivers import WaiverReview, never, utc_today
 from leafgate.kernel.findings import Finding
 from leafgate.kernel.tables import Tables

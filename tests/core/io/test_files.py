@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from leafgate import LeafgateError
-from leafgate.api import OutputError
-from leafgate.app import EVERYONE, OWNER_ONLY, make_folder, write_file, write_files
-from leafgate.io.files import refuse_same
+from leafgate.app import write_file
+from leafgate.errors import OutputError
+from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, refuse_same, write_files
 
 CONTENTS = {"one": b"1", "two": b"22", "three": b"333"}
 

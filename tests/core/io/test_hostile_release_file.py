@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate import ReleaseError
-from leafgate.api import MAX_TREES, CategoricalSplit, Leaf, Schema
+from leafgate.api import CategoricalSplit, Leaf, Schema
 from leafgate.app import load_release, serialize
 from leafgate.io.release_codec import read_release
+from leafgate.kernel.tree import MAX_TREES
 from patience import ends_soon
 from sample_release import Steps, changed, written
 

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 import leafgate.io.locks
-from leafgate.api import OutputError
-from leafgate.app import EVERYONE, make_folder, turn_in_folder, write_file
-from leafgate.io.locks import locked_folder
+from leafgate.app import write_file
+from leafgate.errors import OutputError
+from leafgate.io.files import EVERYONE, make_folder
+from leafgate.io.locks import locked_folder, turn_in_folder
 from leafgate.session.results import results_folder
 
 pytest.importorskip("fcntl")

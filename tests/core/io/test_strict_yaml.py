@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate import PolicyError
-from leafgate.app import parse_yaml
-from leafgate.io.yaml import MAX_DEPTH, MAX_YAML_BYTES
+from leafgate.io.yaml import MAX_DEPTH, MAX_YAML_BYTES, parse_yaml
 
 LETTERS = st.characters(min_codepoint=32, exclude_categories=["C", "Zl", "Zp"])
 TEXTS = st.text(LETTERS, max_size=20)

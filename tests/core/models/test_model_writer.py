@@ -9,8 +9,8 @@ import pytest
 
 from broken_plugins.readers import HONEST_READER, STUMP, labels_alone, read
 from leafgate.api import ReleaseError
-from leafgate.app import model_as_file, read_foreign
-from leafgate.models.writer import check_original, model_writer
+from leafgate.models.reader import read_foreign
+from leafgate.models.writer import check_original, model_as_file, model_writer
 from leafgate.readers import ModelIR, ModelReader
 
 MODEL = read(STUMP.content, "stump")

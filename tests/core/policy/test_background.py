@@ -21,20 +21,12 @@ from command_line import leafgate
 from insider import FACT, INSIDER, knowing, refused
 from leafgate import Table
 from leafgate.algorithms.sampling import nested_sample, sampled
-from leafgate.api import (
-    AdversaryKnowledge,
-    Belief,
-    Between,
-    DataError,
-    Fact,
-    PolicyError,
-    Problem,
-    Release,
-    SecretBelief,
-)
+from leafgate.api import AdversaryKnowledge, Belief, DataError, PolicyError, Release, SecretBelief
 from leafgate.app import load_policy
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.errors import Problem
 from leafgate.io.tables.reader import read_people
+from leafgate.kernel.facts import Between, Fact
 from leafgate.kernel.knowledge import defensive_copy
 from leafgate.policy.load import policy_of
 from random_tables import categorical, numeric, table_of, tables

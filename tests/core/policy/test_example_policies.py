@@ -11,8 +11,9 @@ import pytest
 from jsonschema import Draft7Validator
 
 from data_files import DATA
-from leafgate.app import load_plugins, load_policy, parse_yaml, readable
+from leafgate.app import load_plugins, load_policy, readable
 from leafgate.commands.scaffold.json_schema import policy_schema
+from leafgate.io.yaml import parse_yaml
 from survey import policy
 
 POLICIES = sorted((Path(__file__).resolve().parents[3] / "policies").glob("*.yaml"))

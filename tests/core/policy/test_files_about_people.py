@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from command_line import leafgate
-from leafgate.api import OwnersFile, PeopleFile, PolicyFile, Strict
+from leafgate.api import OwnersFile, PeopleFile, Strict
 from leafgate.app import load_policy, open_session
-from leafgate.kernel.options import people_files
+from leafgate.kernel.options import PolicyFile, people_files
 from stranger import install
 from survey import HEADER, PEOPLE, survey
 

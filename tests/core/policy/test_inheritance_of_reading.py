@@ -13,7 +13,8 @@ from command_line import leafgate
 from data_files import DATA
 from leafgate import PolicyError
 from leafgate.api import Column
-from leafgate.app import load_policy, open_session, parse_yaml
+from leafgate.app import load_policy, open_session
+from leafgate.io.yaml import parse_yaml
 from leafgate.ir.features import Feature
 from leafgate.models.lowering.encoding import misread
 from leafgate.policy.sources import dict_or_empty

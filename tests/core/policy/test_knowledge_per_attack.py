@@ -272,7 +272,7 @@ def test_an_attack_does_not_see_its_own_section_of_the_policy() -> None:
 
 def test_an_attack_that_needs_what_nobody_can_grant_is_no_plugin() -> None:
     nosy = attack_that(lambda release, known: [], needs=frozenset({"fact"}))
-    with pytest.raises(TypeError, match="`needs` has 'fact', which is none of"):
+    with pytest.raises(TypeError, match="`needs` must be a set of words"):
         offered_by(module(attack_models=lambda: [nosy]))
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from leafgate import LeafgateError, Policy
-from leafgate.api import Problem
 from leafgate.app import load_policy
+from leafgate.errors import Problem
 from survey import YES_NO, policy, survey, write_policy
 
 
@@ -59,7 +59,7 @@ def test_a_policy_reads_as_it_is_written(tmp_path: Path) -> None:
             {"attacks.0.use": "x"},
             "attacks[0]",
             "nobody offers 'x'",
-            "installed: art, art_attribute, be_dr, conditioning, counting, csmia, distinguish, fredrikson, joint, "
+            "installed: be_dr, conditioning, counting, csmia, distinguish, fredrikson, joint, "
             "leaf_constraints, leaf_exclusion, likelihood, linking",
         ),
         ({"metrics.0.use": "l_anonymity"}, "metrics[0]", "nobody offers 'l_anonymity'", "k_anonymity"),
@@ -91,7 +91,8 @@ def test_a_policy_reads_as_it_is_written(tmp_path: Path) -> None:
         ({"data.columns.sex.values": ["f", "f"]}, "data.columns.sex", "list each value once", ""),
         ({"data.columns.age.bounds": [9, 1]}, "data.columns.age", "[lowest, highest]", ""),
         ({"data.columns.age.values": ["1"]}, "data.columns.age", "not both", ""),
-        ({"data.columns.age.role": ["weight", "class"]}, "data.columns.age", "'weight' stands alone", ""),
+        ({"data.columns.age.role": ["weight", "class"]}, "data.columns.age", "take the others of the column away", ""),
+        ({"data.columns.age.bounds": [700, 600]}, "data.columns.age", "write [lowest, highest]", ""),
         ({"data.columns.sex.role": ["private", "sensitive"]}, "data.columns.sex", "choose", ""),
         ({"data.columns.sex.role": ["quasi_identifier", "sensitive"]}, "data.columns.sex", "choose", ""),
         ({"data.columns.ill.values": ..., "data.columns.ill.bounds": [0, 1]}, "data.columns.ill", "needs `values`", ""),

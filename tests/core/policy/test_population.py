@@ -21,7 +21,6 @@ from leafgate.api import (
     GroupBelief,
     InconclusiveError,
     Leaf,
-    Level,
     Node,
     Release,
     Schema,
@@ -33,7 +32,7 @@ from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.io.tables.reader import read_population
 from leafgate.kernel.knowledge import defensive_copy
-from leafgate.kernel.release import Publish
+from leafgate.kernel.release import Level, Publish
 from leafgate_plugins.diversity.metrics import KMap, ReidentificationRisk
 from leafgate_plugins.linking.components import Linking
 from oracles import numbered, people_of, persons, span
@@ -203,7 +202,7 @@ def test_without_a_population_or_a_word_of_it_there_is_nothing_to_count(groups: 
     [([0], SEVEN), ([0, 1, 2], SEVEN), ([0.5, 1.0], SEVEN), (["a", "b"], SEVEN), ([0, 1], None)],
 )
 def test_groups_that_do_not_number_the_population_are_nonsense(groups: Any, population: Table | None) -> None:
-    with pytest.raises(InconclusiveError, match="of the population as equivalence classes"):
+    with pytest.raises(InconclusiveError, match="of the population in `population_groups`"):
         group_context(groups, population)
 
 

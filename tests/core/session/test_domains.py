@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import leafgate
 from data_files import DATA
-from leafgate.app import parse_yaml
 from leafgate.commands.scaffold.policy import Files, first_policy
+from leafgate.io.yaml import parse_yaml
 from leafgate.session.domains import bounds_domain, is_long_list, list_domain, rare_values
 
 CELL = 10

@@ -121,7 +121,7 @@ def test_a_leaf_of_one_diagnosis_fails_however_few_people_it_is_of_all() -> None
 
 def limits_of(audit: leafgate.Audit) -> list[dict[str, Any]]:
     """The limits of the policy that an audit was by."""
-    from leafgate.app import parse_yaml
+    from leafgate.io.yaml import parse_yaml
 
     metrics: list[dict[str, Any]] = parse_yaml(audit.to_policy().encode(), "policy.yaml")["metrics"]
     return metrics

@@ -30,8 +30,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import leafgate
 from command_line import leafgate as command
-from leafgate.api import InvalidError, attack, install_command
+from leafgate.api import InvalidError, attack
 from leafgate.app import document, readable
+from leafgate.lazy_loading import install_command
 
 JOBS = ("cook, chef", 'the "boss"', "line\nbreak", "NA", "007")
 SMALL = {"k_anonymity": 10}

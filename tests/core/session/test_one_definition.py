@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import leafgate
 from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Release, Schema
-from leafgate.app import parse_yaml
 from leafgate.commands.scaffold.policy import Files, first_policy
+from leafgate.io.yaml import parse_yaml
 from leafgate_plugins.kadet.requirements import ExposureRequired, make_requirement
 
 VALUES = ("a", "b", "c")

@@ -15,7 +15,8 @@ from sklearn.tree import DecisionTreeClassifier
 import leafgate
 from leafgate import PolicyError
 from leafgate.api import Remedy
-from leafgate.app import REPAIR, document, readable, scrub_command
+from leafgate.app import document, readable
+from leafgate.kernel.findings import REPAIR, scrub_command
 from leafgate.kernel.paths import DocumentPath
 from leafgate.session.python_text import error_in_python, remedy_in_python
 

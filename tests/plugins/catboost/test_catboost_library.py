@@ -20,9 +20,11 @@ import sklearn_pipelines
 from leafgate.algorithms.prediction import class_scores, predict
 from leafgate.algorithms.sampling import record_hashes
 from leafgate.api import InconclusiveError, Learner, ReleaseError, Schema
-from leafgate.app import Encoding, open_session, read_foreign
+from leafgate.app import open_session
 from leafgate.commands.convert.scrub import predicted, votes
+from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
+from leafgate.models.reader import read_foreign
 from leafgate_plugins.catboost import CATBOOST
 from leafgate_plugins.catboost.hashes import LONGEST, category_hash
 from leafgate_plugins.catboost.training import train

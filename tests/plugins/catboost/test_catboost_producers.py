@@ -13,8 +13,8 @@ import yaml
 from command_line import leafgate
 from leafgate.algorithms.node_counts import Contradiction, first_contradiction
 from leafgate.api import ReleaseError
-from leafgate.app import read_foreign
 from leafgate.models.lowering.release import lower_model
+from leafgate.models.reader import read_foreign
 from leafgate.readers import ModelIR
 from leafgate_plugins.catboost import CATBOOST
 from leafgate_plugins.catboost.hashes import category_hash

@@ -29,7 +29,8 @@ from leafgate.api import (
     UnreadableError,
 )
 from leafgate.api.registry import use_of
-from leafgate.app import audit_policy, document, load_plugins, summary
+from leafgate.app import audit_policy, document, load_plugins
+from leafgate.disclosure.summary import summary
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.findings import Finding, Report
 from leafgate.kernel.tables import Tables

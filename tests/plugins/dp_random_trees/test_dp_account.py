@@ -17,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import leafgate
-from leafgate.api import InvalidError, install_command
+from leafgate.api import InvalidError
+from leafgate.lazy_loading import install_command
 from leafgate_plugins.dp_random_trees.accounting import (
     SAMPLING_RATES,
     Forest,

@@ -13,8 +13,9 @@ import pytest
 from dp_survey import AGE, ASKED, dp_trees, epsilon, laplace_trees, problems, released, saying, survey
 from leafgate import InconclusiveError, Release, Table
 from leafgate.algorithms.publication import published
-from leafgate.api import Branch, CategoricalSplit, Leaf, NumericSplit, Records, Schema, leaves, map_leaves
+from leafgate.api import Branch, CategoricalSplit, Leaf, NumericSplit, Records, Schema, leaves
 from leafgate.kernel.release import Publish
+from leafgate.kernel.tree import map_leaves
 from leafgate_plugins.dp_random_trees.accounting import Forest, at_delta
 from leafgate_plugins.dp_random_trees.options import DifferentialPrivacy, RandomTrees
 

@@ -18,11 +18,12 @@ from scipy import stats
 from command_line import leafgate
 from dp_survey import COLUMNS, dp_trees, epsilon, laplace_trees, one_sample, problems, released, survey
 from example_counts import examples
+from kit_scenarios import OneShot
 from leafgate import InconclusiveError, Release, Table
-from leafgate.api import Ids, Leaf, ScoringContext, leaves, map_leaves
+from leafgate.api import Ids, Leaf, ScoringContext, leaves
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.io.release_codec import release_bytes
-from leafgate.testing.scenarios.contexts import OneShot
+from leafgate.kernel.tree import map_leaves
 from leafgate_plugins.dp_random_trees.accounting import Forest
 from leafgate_plugins.dp_random_trees.mechanisms import Key
 from leafgate_plugins.dp_random_trees.options import DifferentialPrivacy

@@ -19,8 +19,9 @@ from command_line import leafgate
 from dp_survey import dp_trees, epsilon, laplace_trees, released, saying, survey
 from leafgate import Release, Table
 from leafgate.algorithms.publication import published
-from leafgate.api import NamedRelease, Score, ScoringContext
+from leafgate.api import Score, ScoringContext
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.kernel.context import NamedRelease
 from leafgate.kernel.release import Publish
 from leafgate_plugins.dp_random_trees.composition import divide_delta
 from leafgate_plugins.dp_random_trees.options import DifferentialPrivacy, RandomTrees

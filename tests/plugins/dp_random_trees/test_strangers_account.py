@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from command_line import leafgate
-from leafgate.testing import NonConformance, conformance
 from stranger import install
 from survey import survey
 
@@ -189,30 +187,6 @@ def test_a_release_that_was_read_shows_nothing_of_its_builder(tmp_path: Path, mo
     ended = leafgate("audit", survey(tmp_path, again), "--out", tmp_path / "again", "--audience", "auditor")
     assert ended.code == 3
     assert "this audit did not run its builder" in (tmp_path / "again" / "report.json").read_text()
-
-
-@pytest.mark.parametrize(
-    ("name", "given", "said"),
-    [
-        ("fine", {}, ""),
-        ("false", {"noise": False}, "running it refutes its claim"),
-        ("bold", {"returned": "0.7"}, "its account says epsilon 0.7, and its release claims 0.5"),
-        ("silent", {"returned": ""}, "has no account of its releases"),
-        ("seeded", {"randomness": "seed"}, "follow from a seed"),
-    ],
-)
-def test_the_kit_holds_a_claim_against_the_account_and_against_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, given: dict[str, Any], said: str
-) -> None:
-    (tmp_path / f"{name}_kit_stump.py").write_text(source_of(name, **given))
-    monkeypatch.syspath_prepend(tmp_path)
-    builder = import_module(f"{name}_kit_stump").NoisyStump()
-    [check] = [check for check in conformance(builder) if check.name == "accounts"]
-    if not said:
-        check()
-        return
-    with pytest.raises(NonConformance, match=said):
-        check()
 
 
 SHARED = ("noise = int(rng.geometric(chance)) - int(rng.geometric(chance)) if NOISE else 0\n", "noise = 0\n")

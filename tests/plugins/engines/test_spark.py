@@ -11,7 +11,7 @@ import pytest
 
 from command_line import Ended, leafgate, start
 from engine_files import NEEDS_SPARK
-from leafgate.api import DataLocation
+from leafgate.api.data_engines import DataLocation
 from leafgate_plugins.engines.spark import Spark, _arrow_batches
 from patience import SECONDS
 from session_processes import PROC, ended_in

@@ -1,13 +1,10 @@
-"""Attribute attacks of SACRO-ML and ART on leafgate's targets: their numbers are their own, and nothing is left."""
+"""The attribute attacks of SACRO-ML and ART that docs/reproduce runs: their numbers are those of the libraries."""
 
 from __future__ import annotations
 
 import importlib.util
-import logging
-import os
-import sys
-import tempfile
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -20,27 +17,16 @@ from leafgate.api import (
     AdversaryKnowledge,
     AttributeBelief,
     Column,
-    InconclusiveError,
     Leaf,
     Node,
     NumericSplit,
-    PredictionOracle,
     Release,
     Schema,
     Table,
     Targets,
-    install_command,
 )
-from leafgate.kernel.oracle import QueryLog
-from leafgate_plugins.inference.attributes.peers import (
-    ArtAttribute,
-    PeerAttack,
-    SacroMlAttribute,
-    guess_posterior,
-    sacroml_guesses,
-)
+from leafgate_plugins.inference.attributes.targets import InputAttack
 from leafgate_plugins.inference.game import Answers
-from leafgate_plugins.inference.peers import art, sacroml
 
 N = 100
 CLASSES = ("no", "yes")
@@ -55,23 +41,9 @@ SCHEMA = Schema(
 )
 INPUTS = ("job", "age", "pay")
 
-has_sacroml = pytest.mark.skipif(
-    importlib.util.find_spec("sacroml") is None, reason="needs SACRO-ML, the extra sacroml"
-)
-has_art = pytest.mark.skipif(importlib.util.find_spec("art") is None, reason="needs the extra art")
+has_sacroml = pytest.mark.skipif(importlib.util.find_spec("sacroml") is None, reason="needs SACRO-ML")
+has_art = pytest.mark.skipif(importlib.util.find_spec("art") is None, reason="needs ART")
 pytestmark = pytest.mark.filterwarnings("ignore")  # the peers' own, of what they use
-ATTACKS = [
-    pytest.param(SacroMlAttribute(), marks=has_sacroml, id="sacroml"),
-    *(
-        pytest.param(attack, marks=has_art, id=f"art {attack.attack} {attack.classifier}")
-        for attack in (
-            ArtAttribute(),
-            ArtAttribute(classifier="lr"),
-            ArtAttribute(attack="white_box"),
-            ArtAttribute(attack="lifestyle"),
-        )
-    ),
-]
 
 
 def people_of(rng: np.random.Generator, number: int) -> Table:
@@ -92,7 +64,7 @@ def matrix(people: Table) -> NDArray[np.float64]:
 
 
 class Model:
-    """A tree of scikit-learn's, as an oracle and as a release that asks for the job's number."""
+    """A tree of scikit-learn's, also as a release that asks for the job's number."""
 
     def __init__(self) -> None:
         rng = np.random.default_rng(1)
@@ -105,10 +77,6 @@ class Model:
         self.targets = Targets(SCHEMA["job"], (first, second), auxiliary)
         self.known = AdversaryKnowledge(SCHEMA, self.inside.without_rows, targets={"job": self.targets}, seed=3)
 
-        def scores(asked: Table) -> NDArray[np.float64]:
-            return np.asarray(self.fitted.predict_proba(matrix(asked)))
-
-        self.oracle = PredictionOracle(SCHEMA, CLASSES, QueryLog(), lambda asked: scores(asked).argmax(axis=1), scores)
         self.release = Release({}, SCHEMA, (self.node(0),))
 
     def node(self, number: int) -> Node:
@@ -129,9 +97,8 @@ class Model:
         first = tuple(value for code, value in enumerate(JOBS) if code <= at)
         return CategoricalSplit("job", (Branch(first, low),), default=high)
 
-    def belief(self, attack: PeerAttack) -> AttributeBelief:
-        needs_file = isinstance(attack, ArtAttribute) and attack.attack != "black_box"
-        (belief,) = attack.infer(self.release if needs_file else self.oracle, self.known)
+    def belief(self, attack: InputAttack) -> AttributeBelief:
+        (belief,) = attack.infer(self.release, self.known)
         assert isinstance(belief, AttributeBelief)
         return belief
 
@@ -147,54 +114,24 @@ class Model:
         return Answers(np.stack(by_value, axis=1), own)
 
 
+@pytest.fixture
+def attributes_peers(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The module of docs/reproduce with the attacks."""
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[3] / "docs" / "reproduce"))
+    return importlib.import_module("attributes_peers")
+
+
 @pytest.fixture(scope="module")
 def model() -> Model:
     return Model()
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_each_repeats_and_leaves_the_process_and_the_disk_as_they_were(
-    attack: PeerAttack, model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    logs, environment = list(logging.getLogger().handlers), dict(os.environ)
-    np.random.seed(1)
-    coins = np.random.get_state(legacy=False)["state"]["key"]
-    first = np.asarray(model.belief(attack).posterior)
-    np.testing.assert_array_equal(first, model.belief(attack).posterior)
-    np.testing.assert_allclose(first.sum(axis=1), 1)
-    assert first.shape == (2 * N, 3)
-    assert list(tmp_path.iterdir()) == []
-    assert (logging.getLogger().handlers, dict(os.environ)) == (logs, environment)
-    np.testing.assert_array_equal(coins, np.random.get_state(legacy=False)["state"]["key"])
-
-
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_each_sees_planted_leaks_where_it_reads_labels(attack: PeerAttack, model: Model) -> None:
-    """The rate of the planted values among 30 % who leak, less that of all others, in nine of ten."""
-    planted = model.belief(attack).planted
-    if isinstance(attack, ArtAttribute) and attack.attack == "lifestyle":
-        assert planted is None
-        return
-    assert planted is not None
-    rates = []
-    for seed in range(10):
-        rng = np.random.default_rng(seed)
-        values, leaking = rng.integers(3, size=2 * N), rng.random(2 * N) < 0.3
-        right = np.asarray(planted(values, leaking, seed)).argmax(axis=1) == values
-        rates.append(float(right[leaking].mean() - right[~leaking].mean()))
-    learned = isinstance(attack, ArtAttribute) and attack.attack == "black_box"
-    assert learned or sum(rate > 0.4 for rate in rates) >= 9
-
-
 @has_sacroml
-def test_sacroml_infers_as_often_and_as_rightly_as_its_own_run_says(model: Model) -> None:
+def test_sacroml_infers_as_often_and_as_rightly_as_its_own_run_says(model: Model, attributes_peers: ModuleType) -> None:
     """Its own run on a model whose label of the true record is the person's class, which is what the class stands for.
 
     It looks at a person's true record once, by `predict`, and asks `predict_proba` about the values.
     """
-    sacroml("attacks.attribute_attack")
     from sacroml.attacks import attribute_attack
 
     rows, answers = matrix(model.inside), model.answers
@@ -214,16 +151,19 @@ def test_sacroml_infers_as_often_and_as_rightly_as_its_own_run_says(model: Model
 
     correct, total, _, _, _ = attribute_attack._infer(Target(), 0, 0.0, True)
     of_table = Answers(answers.scores[:N], answers.own[:N])
-    guesses = sacroml_guesses(of_table, attribute_attack._unique_max, 0.0)
+    guesses = attributes_peers.sacroml_guesses(of_table, attribute_attack._unique_max, 0.0)
     assert total == (guesses >= 0).sum() > 0
     assert correct == (guesses == model.inside.codes("job")).sum()
 
 
 @has_art
 @pytest.mark.parametrize("attack", ["white_box", "lifestyle"])
-def test_art_on_the_release_infers_what_art_infers_on_scikit_learns_tree(attack: Any, model: Model) -> None:
+def test_art_on_the_release_infers_what_art_infers_on_scikit_learns_tree(
+    attack: Any, model: Model, attributes_peers: ModuleType
+) -> None:
     """On the same tree as scikit-learn has it; the class stands for the label of the true record in both."""
-    belief = model.belief(ArtAttribute(attack=attack))
+    belief = model.belief(attributes_peers.ArtAttribute(attack=attack))
+    art = importlib.import_module("peer_libraries").art
     attacks, estimators = art("attacks.inference.attribute_inference"), art("estimators.classification")
     kind = {
         "white_box": attacks.AttributeInferenceWhiteBoxDecisionTree,
@@ -235,35 +175,3 @@ def test_art_on_the_release_infers_what_art_infers_on_scikit_learns_tree(attack:
         features[:, 1:], y=model.answers.own, values=[0, 1, 2], priors=(shares / shares.sum()).tolist()
     )
     np.testing.assert_array_equal(np.asarray(belief.posterior).argmax(axis=1), theirs)
-
-
-def test_a_guess_is_nearly_certain_and_no_guess_is_the_prior() -> None:
-    prior = np.array([0.2, 0.5, 0.3])
-    np.testing.assert_allclose(
-        guess_posterior(np.array([2, -1]), prior), np.array([[5e-4, 5e-4, 0.999], [0.2, 0.5, 0.3]])
-    )
-
-
-@pytest.mark.parametrize(("attack", "extra"), [(SacroMlAttribute(), "sacroml"), (ArtAttribute(), "art")])
-def test_a_peer_that_is_not_installed_is_named_with_the_command(
-    attack: PeerAttack, extra: str, model: Model, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in [name for name in sys.modules if name.split(".")[0] == extra]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, extra, None)
-    with pytest.raises(InconclusiveError) as caught:
-        model.belief(attack)
-    assert install_command(extra) in str(caught.value)
-
-
-@has_art
-def test_art_reads_leaves_of_one_tree_with_counts_only(model: Model) -> None:
-    attack = ArtAttribute(attack="white_box")
-    for source in (
-        model.oracle,
-        Release({}, SCHEMA, (model.release.trees[0],) * 2, combine="sum"),
-        Release({}, SCHEMA, (NumericSplit("age", 30.0, Leaf("no"), Leaf("yes")),)),
-    ):
-        with pytest.raises(InconclusiveError) as caught:
-            attack.infer(source, model.known)
-        assert "attack: black_box" in str(caught.value)

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 import leafgate_plugins.inference.attributes.imputation as module
 from adult import data_root
-from leafgate.api import Column, InconclusiveError, Schema, Table, Targets, install_command
+from leafgate.api import Column, InconclusiveError, Schema, Table, Targets
+from leafgate.lazy_loading import install_command
 from leafgate_plugins.inference.attributes.imputation import Imputation, determining_columns, impute
 
 Floats = NDArray[np.float64]

@@ -27,7 +27,6 @@ from leafgate.api import (
     CategoricalSplit,
     Column,
     Leaf,
-    Level,
     Node,
     NumericSplit,
     Schema,
@@ -35,10 +34,11 @@ from leafgate.api import (
     bin_of,
     columns_asked,
 )
-from leafgate.app import load_plugins, read_foreign
+from leafgate.app import load_plugins
 from leafgate.engine.validation import validate_belief
-from leafgate.kernel.release import Publish
+from leafgate.kernel.release import Level, Publish
 from leafgate.models.lowering.release import lower_model
+from leafgate.models.reader import read_foreign
 from leafgate_plugins.baselines.builders import C45, Id3
 from leafgate_plugins.inference.attributes.counting import occurring_bins
 from leafgate_plugins.inference.attributes.imputation import impute

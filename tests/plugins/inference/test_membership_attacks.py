@@ -11,17 +11,10 @@ import pytest
 from numpy.typing import NDArray
 
 from leafgate.algorithms.prediction import class_scores
-from leafgate.api import (
-    AdversaryKnowledge,
-    Column,
-    InconclusiveError,
-    Membership,
-    MembershipBelief,
-    Release,
-    Table,
-    install_command,
-)
+from leafgate.api import AdversaryKnowledge, Column, InconclusiveError, MembershipBelief, Release, Table
 from leafgate.engine.knowledge import draw_candidates
+from leafgate.kernel.knowledge import Membership
+from leafgate.lazy_loading import install_command
 from leafgate_plugins.baselines.builders import C45
 from leafgate_plugins.inference.game import Answers, are_alike
 from leafgate_plugins.inference.membership.learned_attacks import Quantile, WorstCase

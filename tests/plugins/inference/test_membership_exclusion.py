@@ -29,13 +29,14 @@ from leafgate.algorithms.exclusion import exclusion_p_values
 from leafgate.algorithms.node_counts import first_contradiction
 from leafgate.algorithms.prediction import predict
 from leafgate.algorithms.publication import published
-from leafgate.api import AdversaryKnowledge, Leaf, Level, MembershipBelief, Score, ScoringContext, leaves, map_leaves
-from leafgate.api.registry import Plugin
-from leafgate.app import Plugins, audit_policy, load_plugins
+from leafgate.api import AdversaryKnowledge, Leaf, MembershipBelief, Score, ScoringContext, leaves
+from leafgate.api.registry import Plugin, Plugins, offers_of
+from leafgate.app import audit_policy, load_plugins
 from leafgate.engine.attack import call_infer
 from leafgate.kernel.oracle import QueryLog
-from leafgate.kernel.release import Publish
+from leafgate.kernel.release import Level, Publish
 from leafgate.kernel.tables import Tables
+from leafgate.kernel.tree import map_leaves
 from leafgate.policy.load import policy_model
 from leafgate_plugins.inference.membership.exclusion import LeafExclusion, candidate_absence, excluding_trees
 from oracles import leaf_at, path_of, persons
@@ -438,7 +439,7 @@ def test_an_audit_of_a_skops_file_excludes_people_of_the_control(model: Any, tmp
         return Score(1.0)
 
     metric = release_metric_that(listen, judges=frozenset({MembershipBelief}))
-    plugins = Plugins((*load_plugins().entries, Plugin("spies", "acme-spies", "1.2", (metric,))))
+    plugins = Plugins((*load_plugins().entries, Plugin("spies", "acme-spies", "1.2", offers_of((metric,)))))
     folders = {"beside": tmp_path, "root": tmp_path}
     policy = policy_model(plugins).model_validate_json(json.dumps(POLICY), context=folders)
     audit_policy(

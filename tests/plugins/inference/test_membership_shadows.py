@@ -29,8 +29,8 @@ from leafgate.api import (
     Schema,
     Table,
 )
-from leafgate.api.registry import Plugin
-from leafgate.app import Plugins, open_session
+from leafgate.api.registry import Plugin, Plugins, offers_of
+from leafgate.app import open_session
 from leafgate.policy.load import policy_model
 from leafgate.progress import progress_watched_by
 from leafgate_plugins.inference.membership.shadows import ShadowModels, ShadowOptions, forecast_shadows, train_shadows
@@ -361,7 +361,7 @@ def test_an_audit_trains_models_by_the_builder_and_by_the_file(name: str, tmp_pa
     def audited() -> None:
         attack = attack_that(attacks, needs=frozenset({"candidates", "mechanism"}), parts=frozenset({"trees"}))
         run = open_session(tmp_path / "policy.yaml")
-        plugins = Plugins((*run.plugins.entries, Plugin("spies", "acme-spies", "1.2", (attack,))))
+        plugins = Plugins((*run.plugins.entries, Plugin("spies", "acme-spies", "1.2", offers_of((attack,)))))
         folders = {"beside": tmp_path, "root": tmp_path}
         document = json.dumps(policy | {"attacks": [{"use": "nosy"}]})
         replace(

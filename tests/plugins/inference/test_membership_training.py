@@ -31,8 +31,9 @@ from installed_readers import READERS, read_foreign
 from leafgate import InconclusiveError, Table
 from leafgate.algorithms.prediction import class_scores
 from leafgate.algorithms.sampling import record_hashes
-from leafgate.api import Learner, Schema, install_command
-from leafgate.app import Encoding
+from leafgate.api import Learner, Schema
+from leafgate.lazy_loading import install_command
+from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.readers import view_object
 from leafgate_plugins.published.components import Published, TrainedBy

@@ -12,9 +12,7 @@ from leafgate.api import (
     AuditorOnly,
     Branch,
     CategoricalSplit,
-    Counted,
     GroupBelief,
-    Level,
     Node,
     NumericSplit,
     PeopleCount,
@@ -23,7 +21,7 @@ from leafgate.api import (
     SecretBelief,
 )
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.release import Publish
+from leafgate.kernel.release import Counted, Level, Publish
 from leafgate_plugins.linking.attack import link
 from leafgate_plugins.linking.components import Linking
 from leafgate_plugins.protection.metrics import KAnonymity

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from leafgate import Release, Table
 from leafgate.algorithms.publication import published
-from leafgate.api import Combine, Counted, Level, Node, ScoringContext, SecretBelief, make_table
+from leafgate.api import Combine, Node, ScoringContext, SecretBelief, make_table
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
-from leafgate.kernel.release import Publish
+from leafgate.kernel.release import Counted, Level, Publish
 from leafgate_plugins.linking.attack import link
 from leafgate_plugins.linking.components import Linking
 from oracles import group_sizes, numbered, persons, spans

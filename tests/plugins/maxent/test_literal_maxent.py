@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from leafgate.api import CategoricalSplit, Level
+from leafgate.api import CategoricalSplit
+from leafgate.kernel.release import Level
 from leafgate_plugins.baselines.builders import Id3
 from literal_casadi import solve_casadi
 from literal_counting import count

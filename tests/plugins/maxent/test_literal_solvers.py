@@ -9,8 +9,9 @@ from hypothesis import assume, given
 
 from example_counts import examples
 from leafgate import Table
-from leafgate.api import AdversaryKnowledge, Level
+from leafgate.api import AdversaryKnowledge
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.kernel.release import Level
 from leafgate_plugins.baselines.builders import Id3
 from literal_casadi import solve_casadi
 from literal_counting import count

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from leafgate import Release
-from leafgate.api import AdversaryKnowledge, AuditorOnly, CategoricalSplit, Level, SecretBelief
+from leafgate.api import AdversaryKnowledge, AuditorOnly, CategoricalSplit, SecretBelief
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.kernel.release import Level
 from leafgate_plugins.baselines.builders import Id3
 from leafgate_plugins.maxent.attack import describe_split_constraint
 from leafgate_plugins.maxent.components import MaxEnt

@@ -12,9 +12,10 @@ import pytest
 from command_line import leafgate
 from leafgate import InconclusiveError, Release, Table
 from leafgate.algorithms.publication import published
-from leafgate.api import AdversaryKnowledge, Branch, CategoricalSplit, Fact, Leaf, Level, SecretBelief
+from leafgate.api import AdversaryKnowledge, Branch, CategoricalSplit, Leaf, SecretBelief
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.release import Publish
+from leafgate.kernel.facts import Fact
+from leafgate.kernel.release import Level, Publish
 from leafgate_plugins.baselines.builders import Id3
 from leafgate_plugins.maxent.components import MaxEnt
 from maxent_examples import example_1, mixed

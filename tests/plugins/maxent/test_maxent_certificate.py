@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.linalg import null_space
 
-from leafgate.api import Level
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.kernel.release import Level
 from leafgate_plugins.baselines.builders import Id3
 from leafgate_plugins.maxent.presolve.fixed_cells import fixed_cells
 from leafgate_plugins.maxent.presolve.reduce import ActiveSet, ReducedProblem, reduce_problem

@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from leafgate import InconclusiveError
-from leafgate.api import AuditorOnly, Fact, Level, SecretBelief
+from leafgate.api import AuditorOnly, SecretBelief
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.kernel.facts import Fact
+from leafgate.kernel.release import Level
 from leafgate_plugins.baselines.builders import Id3
 from leafgate_plugins.maxent.components import Counting, MaxEnt
 from maxent_examples import FIGURE_2, example_1, mixed

@@ -10,10 +10,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from leafgate import InconclusiveError, Release, Table
-from leafgate.api import AdversaryKnowledge, AuditorOnly, Counted, Level, SecretBelief, TreeBuilder
+from leafgate.api import AdversaryKnowledge, AuditorOnly, SecretBelief, TreeBuilder
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.kernel.belief import secret_of
+from leafgate.kernel.release import Counted, Level
 from leafgate_plugins.baselines.builders import Id3
 from leafgate_plugins.linking.components import Linking
 from leafgate_plugins.maxent.components import MaxEnt

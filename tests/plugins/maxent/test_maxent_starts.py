@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from leafgate import Release
-from leafgate.api import AdversaryKnowledge, Level
+from leafgate.api import AdversaryKnowledge
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.kernel.release import Level
 from leafgate_plugins.baselines.builders import Id3
 from leafgate_plugins.maxent.problem.problem import Outcome
 from leafgate_plugins.maxent.solve import active_set as processes

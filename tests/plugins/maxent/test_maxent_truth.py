@@ -8,8 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from leafgate import Release, Table
-from leafgate.api import AdversaryKnowledge, Level, TreeBuilder
+from leafgate.api import AdversaryKnowledge, TreeBuilder
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.kernel.release import Level
 from leafgate_plugins.baselines.builders import C45, Id3
 from leafgate_plugins.kadet.builder import Kadet
 from leafgate_plugins.tables.mondrian import Mondrian

@@ -21,11 +21,12 @@ from installed_readers import READERS, read_foreign
 from leafgate import Table
 from leafgate.algorithms.prediction import predict, predicted_numbers
 from leafgate.api import Column, ReleaseError
-from leafgate.app import Encoding, model_as_file
 from leafgate.commands.convert.scrub import predicted
 from leafgate.kernel.schema import bin_names
+from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.models.points import rows_of
+from leafgate.models.writer import model_as_file
 from leafgate.readers import LEAF, ArithmeticStep, CategoryCodes, ModelIR, Numeric, Origin, TreeIR
 from onnx_pipelines import session
 from random_models import CELLS, CODES, COLUMNS, GRADES, JOBS, NAN, RARE, random_model, table

@@ -10,8 +10,8 @@ from onnx.reference import ReferenceEvaluator
 
 from installed_readers import read_foreign
 from leafgate.algorithms.prediction import predict
-from leafgate.app import Encoding
 from leafgate.commands.convert.scrub import predicted
+from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from onnx_graphs import classifier
 from random_tables import categorical, numeric, table_of

@@ -10,7 +10,7 @@ import pytest
 
 from installed_readers import READERS, read_foreign
 from leafgate.api import ReleaseError
-from leafgate.app import model_as_file
+from leafgate.models.writer import model_as_file
 from leafgate.readers import ModelIR
 from onnx_pipelines import session
 from producer_matrix import PRODUCERS, Producer, model_of

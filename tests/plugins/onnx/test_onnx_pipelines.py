@@ -22,8 +22,8 @@ from leafgate import Release, ReleaseError, Table
 from leafgate.algorithms.prediction import predict
 from leafgate.algorithms.routing import route
 from leafgate.api import CategoricalSplit, NumericSplit, Schema, make_table, typed_column
-from leafgate.app import Encoding
 from leafgate.commands.convert.neutral import written
+from leafgate.models.lowering.encoding import Encoding
 from leafgate.readers import ModelIR
 from onnx_pipelines import PIPELINES, answers, document_of, session, tree, with_texts
 from random_tables import categorical, numeric

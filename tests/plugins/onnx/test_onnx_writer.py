@@ -23,11 +23,12 @@ import onnx_pipelines
 from example_counts import examples
 from installed_readers import READERS, read_foreign
 from leafgate.algorithms.prediction import predict, scores_of_votes
-from leafgate.api import Floats, Ids, InconclusiveError, ReleaseError, install_command
-from leafgate.app import model_as_file
+from leafgate.api import Floats, Ids, InconclusiveError, ReleaseError
 from leafgate.commands.convert.merging import collapse_equal_leaves
 from leafgate.commands.convert.scrub import predicted, votes
+from leafgate.lazy_loading import install_command
 from leafgate.models.lowering.release import lower_model
+from leafgate.models.writer import model_as_file
 from leafgate.readers import LEAF, ModelIR, Numeric, TreeIR, Unresolved
 from leafgate_plugins.onnx.writer import doubles_going_low, write
 from onnx_pipelines import session, with_texts

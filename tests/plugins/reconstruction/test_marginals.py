@@ -18,7 +18,7 @@ from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Node, NumericSp
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.kernel.table import typed_column
-from leafgate.testing.scenarios.tables import written_out
+from leafgate.testing.scenarios import written_out
 from leafgate_plugins.reconstruction.leaf_records import TableReconstruction
 from leafgate_plugins.reconstruction.marginals import even_places, fitted_cells, marginal_of
 from leafgate_plugins.reconstruction.rebuild import Rebuild

@@ -7,7 +7,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from leafgate.api import AttackModel, Law, Noise, noise_with
+from leafgate.api import AttackModel, Noise
+from leafgate.kernel.noise import Law, noise_with
 from leafgate_plugins.reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter, normal_in_bins
 from leafgate_plugins.reconstruction.estimators import (
     Moments,

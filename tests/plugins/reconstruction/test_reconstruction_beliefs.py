@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 
 from leafgate import InconclusiveError, PolicyError, Release, Table
-from leafgate.api import AttackModel, CellBelief, Column, Law, Noise, Schema, bin_of, make_table
+from leafgate.api import AttackModel, CellBelief, Column, Noise, Schema, bin_of, make_table
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.kernel.belief import secret_of
+from leafgate.kernel.noise import Law
 from leafgate_plugins.protection.metrics import Exposure
 from leafgate_plugins.reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter
 from leafgate_plugins.reconstruction.metrics import NormalisedRmse

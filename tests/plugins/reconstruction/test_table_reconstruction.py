@@ -24,7 +24,7 @@ from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Node, NumericSp
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.kernel.table import typed_column
-from leafgate.testing.scenarios.tables import written_out
+from leafgate.testing.scenarios import written_out
 from leafgate_plugins.reconstruction import table_metric
 from leafgate_plugins.reconstruction.leaf_records import Parts, TableReconstruction, part_shares, spread_cells
 from leafgate_plugins.reconstruction.table_metric import ReconstructedCells

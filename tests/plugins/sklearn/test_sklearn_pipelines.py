@@ -18,8 +18,8 @@ from installed_readers import read_foreign
 from leafgate import ReleaseError, Table
 from leafgate.algorithms.prediction import predict
 from leafgate.api import CategoricalSplit, NumericSplit, Schema
-from leafgate.app import Encoding
 from leafgate.commands.convert.scrub import predicted
+from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.points import rows_of
 from sklearn_pipelines import NUMBERS, PIPELINES, TEXTS, as_frame, people
 from sklearn_zoo import skops_bytes

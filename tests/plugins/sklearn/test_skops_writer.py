@@ -36,12 +36,15 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 from command_line import leafgate
 from example_counts import examples
 from installed_readers import READERS, read_foreign
-from leafgate.api import Floats, InconclusiveError, ReleaseError, install_command
-from leafgate.app import model_as_file
+from leafgate.api import Floats, InconclusiveError, ReleaseError
 from leafgate.commands.convert.merging import collapse_equal_leaves
 from leafgate.commands.convert.scrub import predicted, votes
 from leafgate.ir.features import known_by
-from leafgate.readers import IDLE_CATEGORY, LEAF, CategoryCodes, ModelIR, TreeIR, drop_unused_categories
+from leafgate.lazy_loading import install_command
+from leafgate.models.exposure.categories import drop_unused_categories
+from leafgate.models.lowering.encoding import IDLE_CATEGORY
+from leafgate.models.writer import model_as_file
+from leafgate.readers import LEAF, CategoryCodes, ModelIR, TreeIR
 from leafgate_plugins.sklearn.writer import write
 from sklearn_pipelines import PIPELINES, as_frame
 from sklearn_pipelines import people as people_with_gaps

@@ -22,14 +22,13 @@ from leafgate.api import (
     CategoricalSplit,
     InconclusiveError,
     Leaf,
-    Level,
     Node,
     NumericSplit,
     PeopleCount,
     ScoringContext,
 )
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.release import Publish
+from leafgate.kernel.release import Level, Publish
 from leafgate_plugins.linking.components import Linking
 from leafgate_plugins.protection.metrics import KAnonymity
 from leafgate_plugins.structure.metrics import (

@@ -19,8 +19,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from installed_readers import read_foreign
 from leafgate import from_sklearn
-from leafgate.api import Counted, Metric, ScoringContext
+from leafgate.api import Metric, ScoringContext
 from leafgate.commands.convert.neutral import written
+from leafgate.kernel.release import Counted
 from leafgate.models.lowering.release import lower_model as translated
 from leafgate_plugins.structure.metrics import (
     ClassDisclosure,

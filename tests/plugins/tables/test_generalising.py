@@ -16,8 +16,8 @@ from leafgate import NoReleaseError, Release, Table
 from leafgate.algorithms.induction.encoding import encode
 from leafgate.algorithms.publication import published
 from leafgate.api import Column, Hierarchy, Records, Schema, leaves, make_table
-from leafgate.api.registry import Plugin
-from leafgate.app import Plugins, audit_policy, serialize
+from leafgate.api.registry import Plugin, Plugins, offers_of
+from leafgate.app import audit_policy, serialize
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.release import Publish
 from leafgate.kernel.tables import Tables
@@ -246,7 +246,7 @@ def test_missing_cells_hide_among_k_too_in_a_tree(table: Table, options: Tds | M
     assert min(crowds(release, table)) >= options.k
 
 
-TOOLS = Plugins((Plugin("tools", "leafgate", "0", (Linking, KAnonymity, Mondrian, Tds)),))
+TOOLS = Plugins((Plugin("tools", "leafgate", "0", offers_of((Linking, KAnonymity, Mondrian, Tds))),))
 
 
 @given(tables(gaps=False), EITHER)

@@ -129,7 +129,7 @@ def test_the_public_reads_no_count_of_who_came_left_or_is_proved(
     assert set(exposure(public)["evidence"]) == {"scored_because"}
     assert not count_tables(public["findings"])
     text = json.dumps(public) if form == "json" else text_of(public, form)
-    for words in (TITLE, "came", "stayed", "proved together", "to outsiders", "alone proves", "proofs", "path alone"):
+    for words in (TITLE, "came", "stayed", "proved together", "to outsiders", "alone proves", "proofs", "person alone"):
         assert words not in text, words
 
 

@@ -41,6 +41,7 @@ STUMP = KnownModel(
     schema=Schema((AGE, RISK)),
     rows=[{"age": 20}, {"age": 37.5}, {"age": 60}],
     predictions=["low", "low", "high"],
+    planted={"a key": FILE.replace(b'"gain"', b'"note": ["a-strangers-cell", 73190210.5], "gain"')},
 )
 NUMBER, NAMES, TABLE = (ContentField(kind) for kind in (ContentKind.NUMBER, ContentKind.TEXTS, ContentKind.TABLE))
 TOP = {"oak": NUMBER, "columns": NAMES, "classes": NAMES, "gain": NUMBER, "tree": TABLE}
@@ -209,8 +210,8 @@ def speaks_of_settings_alone(content: bytes, place: str) -> ModelIR:
 
 def quotes_keys(content: bytes, place: str) -> ModelIR:
     document = parse_bounded_json(content, place)
-    if "planted" in document:
-        raise ReleaseError(f"has {document['planted']}, which is not read", place=place)
+    if "note" in document:
+        raise ReleaseError(f"has {document['note']}, which is not read", place=place)
     return read(content, place)
 
 
@@ -266,28 +267,28 @@ def _reading(function: Callable[[bytes, str], ModelIR]) -> ModelReader:
 BROKEN_READERS = {
     "a name of two words": (replace(HONEST_READER, name="oak trees"), "is_declared"),
     "texts that are none": (replace(HONEST_READER, texts=returns_words), "is_declared"),
-    "sniffs a number": (replace(HONEST_READER, sniff=sniffs_a_number), "sniffs_its_files"),
-    "sniffs all JSON": (replace(HONEST_READER, sniff=sniffs_json), "sniffs_no_others"),
-    "sniffs with an error": (replace(HONEST_READER, sniff=sniffs_the_first_byte), "sniffs_no_others"),
+    "sniffs a number": (replace(HONEST_READER, sniff=sniffs_a_number), "is_declared"),
+    "sniffs all JSON": (replace(HONEST_READER, sniff=sniffs_json), "is_declared"),
+    "sniffs with an error": (replace(HONEST_READER, sniff=sniffs_the_first_byte), "is_declared"),
     "sends equals to the other way": (_reading(sends_equals_right), "returns_the_known_model"),
     "swaps the classes": (_reading(swaps_classes), "returns_the_known_model"),
-    "rounds thresholds when it writes": (replace(HONEST_READER, write=writes_whole_thresholds), "writes_what_it_reads"),
+    "rounds thresholds when it writes": (replace(HONEST_READER, write=writes_whole_thresholds), ""),
     "writes any object": (replace(HONEST_READER, to_file=writes_any_object), "is_declared"),
     "fails on strange objects": (replace(HONEST_READER, to_file=fails_on_objects), "is_declared"),
-    "writes another format": (replace(HONEST_READER, write=writes_another_format), "writes_what_it_reads"),
+    "writes another format": (replace(HONEST_READER, write=writes_another_format), ""),
     "says not how files that it writes end": (replace(HONEST_READER, suffixes=()), "is_declared"),
-    "counts its calls": (_reading(counts_calls), "repeats"),
+    "counts its calls": (_reading(counts_calls), "returns_the_known_model"),
     "states no disclosures": (_reading(states_nothing), "states_disclosures"),
     "states them in words that it does not declare": (_reading(states_in_other_words), "states_disclosures"),
     "states nothing of the people it counts": (_reading(states_no_sizes), "states_disclosures"),
-    "names another program": (_reading(names_another_program), "declares_its_texts"),
+    "names another program": (_reading(names_another_program), "states_disclosures"),
     "ignores unknown keys": (_reading(reads_what_it_knows), "finds_planted_content"),
-    "drops counts": (_reading(labels_alone), "accounts_for_numbers"),
-    "hides counts behind its settings": (_reading(speaks_of_settings_alone), "accounts_for_numbers"),
-    "quotes the file in errors": (_reading(quotes_keys), "prints_nothing_of_the_file"),
-    "quotes the file in disclosures": (_reading(quotes_keys_in_disclosures), "prints_nothing_of_the_file"),
-    "allocates what the file says": (_reading(allocates_what_the_file_says), "withstands_damage"),
-    "ends the process": (_reading(ends_the_process), "withstands_damage"),
+    "drops counts": (_reading(labels_alone), ""),
+    "hides counts behind its settings": (_reading(speaks_of_settings_alone), "states_disclosures"),
+    "quotes the file in errors": (_reading(quotes_keys), "finds_planted_content"),
+    "quotes the file in disclosures": (_reading(quotes_keys_in_disclosures), "finds_planted_content"),
+    "allocates what the file says": (_reading(allocates_what_the_file_says), ""),
+    "ends the process": (_reading(ends_the_process), "runs_nothing"),
     "evaluates the file": (_reading(evaluates), "runs_nothing"),
     "unpickles": (_reading(unpickles_a_part), "runs_nothing"),
     "reads another file": (_reading(reads_a_file_beside), "runs_nothing"),

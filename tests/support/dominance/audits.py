@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from dominance.people import People
 from leafgate import LeafgateError, Policy
-from leafgate.app import Plugins, audit_policy, load_plugins
+from leafgate.api.registry import Plugins
+from leafgate.app import audit_policy, load_plugins
 from leafgate.kernel.findings import Finding
 from leafgate.kernel.tables import Tables
 from leafgate.policy.load import as_json, policy_model

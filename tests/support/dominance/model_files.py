@@ -42,9 +42,9 @@ from dominance.properties import (
 from installed_readers import read_foreign
 from leafgate import LeafgateError, Table, from_sklearn
 from leafgate.api import make_table
-from leafgate.app import Data
 from leafgate.commands.convert.neutral import written
 from leafgate.commands.convert.scrub import minimise
+from leafgate.kernel.policy import Data
 from pmml_of import pmml_of
 from sklearn_zoo import skops_bytes
 

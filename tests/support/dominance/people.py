@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from leafgate import Table
 from leafgate.api import Column, Schema, make_table, typed_column
-from leafgate.app import Data
+from leafgate.kernel.policy import Data
 
 Rng = np.random.Generator
 NAMES = ("town", "job", "age", "pay", "club")

@@ -29,9 +29,10 @@ from first_policy_cases.people import (
 )
 from first_policy_cases.published import Published, read_release
 from leafgate import InconclusiveError, LeafgateError
-from leafgate.app import open_session, parse_yaml
+from leafgate.app import open_session
 from leafgate.commands.repair.plan import repair_file
 from leafgate.commands.scaffold.policy import Files, first_policy
+from leafgate.io.yaml import parse_yaml
 from leafgate.kernel.findings import Report
 from leafgate.kernel.schema import bin_names
 from leafgate.session.audit import POLICY_FILE

@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
-from leafgate.commands.attest.predicate import AuditPredicate
+from leafgate.commands.attest.statement import AuditPredicate
 from leafgate.disclosure.schema import Digest
 from leafgate.errors import Problem, ReportError
 from leafgate.io.files import read_bounded

@@ -1,61 +1,137 @@
-"""Keys that sign, and keys that verify: from a file, or a private one from a command that needs no shell."""
+"""Ed25519 keys in PEM, and the envelopes that they sign: of a statement, as DSSE has them, by securesystemslib.
+
+Source: RFC 8032; DSSE 1.0. Key identifiers are those of securesystemslib, so that its users find the key by them.
+"""
 
 from __future__ import annotations
 
-import shlex
-import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from leafgate.errors import InvalidError
+from leafgate.errors import InvalidError, ReportError
 from leafgate.io.files import read_bounded
+from leafgate.io.json import canonical, parse_json
+from leafgate.lazy_loading import require_installed
 
+EXTRA = "sign"
+"""The extra of leafgate that installs what this needs."""
+KEY_TYPE = "ed25519"
+PAYLOAD_TYPE = "application/vnd.in-toto+json"
 MAX_BYTES = 64 * 1024
 """Of a key, or of a chain of certificates."""
-SECONDS = 300
-"""How long a command for a key may take; it may have to ask a person."""
+MAKE_KEY = "make one: openssl genpkey -algorithm ed25519 -out private.pem"
+MAKE_PUBLIC = "make it of the private key: openssl pkey -in private.pem -pubout -out public.pem"
+PRIVATE = b"PRIVATE KEY-----"
+CERTIFICATE = b"-----BEGIN CERTIFICATE-----"
 
 
-def key_of_file(path: Path, option: str) -> bytes:
-    """The content of a key's file; InvalidError where it cannot be read."""
-    return _checked(read_bounded(path, MAX_BYTES, InvalidError, option), option)
+@dataclass(frozen=True)
+class PublicKey:
+    """A key that verifies, and the first and the last day, in UTC, on which it counts."""
+
+    key: Any
+    first_day: date | None = None
+    last_day: date | None = None
+
+    def payload(self, content: bytes, place: str) -> bytes:
+        """The payload of an envelope that this key signed; ReportError or InvalidError where it did not.
+
+        Args:
+            content: one line of JSON, every byte as `leafgate attest` writes it.
+            place: what errors call it.
+        """
+        dsse, exceptions = import_module("securesystemslib.dsse"), import_module("securesystemslib.exceptions")
+        document = parse_json(content, ReportError, place)
+        try:
+            envelope = dsse.Envelope.from_dict(document)
+            unsigned = [each for each in envelope.signatures.values() if each.unrecognized_fields]
+            again = canonical(envelope.to_dict()) + b"\n"
+        except (AttributeError, KeyError, TypeError, ValueError, exceptions.Error):
+            raise ReportError("is no envelope with a payload and signatures", place=place) from None
+        if again != content or unsigned or envelope.payload_type != PAYLOAD_TYPE:
+            raise ReportError("is not written as `leafgate attest` writes it", place=place)
+        try:
+            envelope.verify([self.key], 1)
+        except exceptions.VerificationError:
+            known = self.key.keyid in envelope.signatures
+            text = "the signature is not of this payload" if known else f"is not signed by {self.key.keyid[:16]}"
+            raise InvalidError(text, place=place, remedy="do not rely on it: let its owner attest again") from None
+        return bytes(envelope.payload)
 
 
-def private_key(path: Path | None, command: str | None) -> bytes:
-    """The private key in a file, or what a command prints on stdout; no shell reads the command.
-
-    Raises:
-        InvalidError: neither or both are named, the file cannot be read, or the command fails. The text of the error
-            has nothing that the command printed.
-    """
-    if (path is None) == (command is None):
-        message = "name a file, or a command that prints the key"
-        raise InvalidError(message, place="--key, --key-command", remedy="give one of the two")
-    return key_of_file(path, "--key") if path is not None else _printed(str(command))
-
-
-def _printed(command: str) -> bytes:
-    place = "--key-command"
+def sealing(content: bytes) -> Callable[[bytes], bytes]:
+    """What puts a payload into an envelope that the private key in PEM signs; InvalidError where it is no such key."""
+    library, dsse, key = _library(), import_module("securesystemslib.dsse"), _private(content)
     try:
-        words = shlex.split(command)
+        signer = library.CryptoSigner(key)
     except ValueError:
-        raise InvalidError("has a quotation mark that is not closed", place=place) from None
-    if not words:
-        raise InvalidError("is empty", place=place, remedy="write the program and its arguments")
+        raise InvalidError("is no Ed25519 key", place="key", remedy=MAKE_KEY) from None
+    if signer.public_key.keytype != KEY_TYPE:
+        raise InvalidError("is no Ed25519 key", place="key", remedy=MAKE_KEY)
+
+    def sealed(payload: bytes) -> bytes:
+        envelope = dsse.Envelope(payload, PAYLOAD_TYPE, {})
+        envelope.sign(signer)
+        return canonical(envelope.to_dict()) + b"\n"
+
+    return sealed
+
+
+def public_key(path: Path) -> PublicKey:
+    """The public key in a file, of a certificate with its days; InvalidError where there is none."""
+    content = key_of_file(path)
+    library, serialization = _library(), _cryptography("hazmat.primitives.serialization")
+    if PRIVATE in content:
+        raise InvalidError("is a private key; verifiers have the public one", place="key", remedy=MAKE_PUBLIC)
+    days: tuple[date | None, date | None] = (None, None)
     try:
-        done = subprocess.run(words, stdout=subprocess.PIPE, timeout=SECONDS, check=False)  # noqa: S603  the user names it
-    except OSError as error:
-        message = f"cannot be run: {error.strerror}"
-        raise InvalidError(message, place=place, remedy="name a program; no shell reads the command") from None
-    except subprocess.TimeoutExpired:
-        raise InvalidError(f"was not done in {SECONDS} seconds", place=place) from None
-    if done.returncode != 0:
-        raise InvalidError(f"ended with {done.returncode}, and not with 0", place=place)
-    return _checked(done.stdout, place)
+        if CERTIFICATE in content:
+            certificate = _cryptography("x509").load_pem_x509_certificate(content)
+            days = certificate.not_valid_before_utc.date(), certificate.not_valid_after_utc.date()
+            key = certificate.public_key()
+        else:
+            key = serialization.load_pem_public_key(content)
+        found = library.SSlibKey.from_crypto(key)
+    except (ValueError, _cryptography("exceptions").UnsupportedAlgorithm):
+        raise InvalidError("is no public key in PEM", place="key", remedy=MAKE_PUBLIC) from None
+    if found.keytype != KEY_TYPE:
+        raise InvalidError("is no Ed25519 key", place="key", remedy=MAKE_KEY)
+    return PublicKey(found, *days)
 
 
-def _checked(content: bytes, place: str) -> bytes:
+def _library() -> Any:
+    """The module of securesystemslib with keys and signers; InconclusiveError where it is not installed."""
+    for module in ("securesystemslib", "cryptography"):
+        require_installed(module, "signing", module, EXTRA)
+    return import_module("securesystemslib.signer")
+
+
+def _cryptography(module: str) -> Any:
+    return import_module(f"cryptography.{module}")
+
+
+def _private(content: bytes) -> Any:
+    serialization = _cryptography("hazmat.primitives.serialization")
+    if PRIVATE not in content:
+        raise InvalidError("is no private key in PEM", place="key", remedy=MAKE_KEY)
+    try:
+        return serialization.load_pem_private_key(content, password=None)
+    except TypeError:
+        remedy = "decrypt it for this command alone: --key <(openssl pkey -in private.pem)"
+        raise InvalidError("is encrypted", place="key", remedy=remedy) from None
+    except (ValueError, _cryptography("exceptions").UnsupportedAlgorithm):
+        raise InvalidError("is no private key that can be read", place="key", remedy=MAKE_KEY) from None
+
+
+def key_of_file(path: Path) -> bytes:
+    """The content of a key's file, which may be a pipe; InvalidError where it cannot be read."""
+    content = read_bounded(path, MAX_BYTES, InvalidError, "--key")
     if not content.strip():
-        raise InvalidError("is empty", place=place, remedy="name a key")
+        raise InvalidError("is empty", place="--key", remedy="name a key")
     if len(content) > MAX_BYTES:
-        raise InvalidError(f"is larger than {MAX_BYTES // 1024} kB, and no key", place=place)
+        raise InvalidError(f"is larger than {MAX_BYTES // 1024} kB, and no key", place="--key")
     return content

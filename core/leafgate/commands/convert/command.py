@@ -146,6 +146,7 @@ def scrub(
     """
     from leafgate.api import ReleaseError
     from leafgate.api.registry import load_plugins
+    from leafgate.bounded.objects import printable_name
     from leafgate.commands.convert.equivalence import on_data, unproved, with_unproved
     from leafgate.commands.convert.rare_cells import (
         MergedModel,
@@ -165,7 +166,6 @@ def scrub(
     from leafgate.console.output import say
     from leafgate.io.files import EVERYONE, make_folder, refuse_same, write_file
     from leafgate.models.reader import read_foreign, read_model
-    from leafgate.readers import printable_name
     from leafgate.session.run import open_session
 
     units = _units(digits, step)

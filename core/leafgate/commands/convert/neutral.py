@@ -9,15 +9,17 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from leafgate.api import Combine, Counted, FileDisclosure, Floats, ReleaseError
+from leafgate.api import Combine, FileDisclosure, Floats, ReleaseError
 from leafgate.commands.convert import FORMAT, SCRUBBED
 from leafgate.commands.convert.unread import known_reason, unread_content, with_plain_unused
 from leafgate.io.json import are_numbers, are_texts, canonical, is_number, list_at, object_at, one_of, refuse_unknown
 from leafgate.io.release_codec import read_disclosure
+from leafgate.ir.features import LookupPrecision
+from leafgate.ir.model import LEARNER_SETTINGS
+from leafgate.kernel.release import Counted
 from leafgate.readers import (
     COUNTS_DISCLOSURE,
     LEAF,
-    LEARNER_SETTINGS,
     NO_SAMPLING,
     RATIOS_DISCLOSURE,
     SIZES_DISCLOSURE,
@@ -25,7 +27,6 @@ from leafgate.readers import (
     CategoryCodes,
     LeafValueKind,
     LearnerSetting,
-    LookupPrecision,
     MissingIndicator,
     ModelIR,
     Numeric,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from leafgate.api import ReleaseError
-from leafgate.readers import printable_name
+from leafgate.bounded.objects import printable_name
 
 SKOPS = "run `skops.io.dump(model, 'model.skops')` where the model was trained and name that file"
 """The way without a pickle."""

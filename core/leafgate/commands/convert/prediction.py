@@ -43,6 +43,11 @@ class LoadedModel:
         self.classes_: NDArray[Any] = _array(classes)
         self.columns: tuple[str, ...] = self._model.columns
 
+    @property
+    def classes_in_file(self) -> tuple[str, ...]:
+        """The classes as the file has them, in the order of `classes_`; empty where the model predicts numbers."""
+        return tuple(self._model.classes) if len(self.classes_) else ()
+
     def __repr__(self) -> str:
         return f"LoadedModel(columns={list(self.columns)})"
 
@@ -127,7 +132,8 @@ def load_model(path: str | Path, classes: Sequence[Any] | NDArray[Any] | None = 
             any other model that leafgate reads.
         classes: the classes in the order of the file, such as `classes_` of the estimator that it was written of. By
             default they are as the file has them: whole numbers, other numbers or truth values where all are, else
-            texts.
+            texts. Files of LightGBM and XGBoost number classes from 0, and what is made of them does, too: give the
+            classes then.
 
     Returns:
         The model, which has `predict` and `predict_proba`.

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from leafgate.commands.convert import FOREIGN_REASON
-from leafgate.ir.features import known_by
+from leafgate.ir.features import distinct_names, known_by
+from leafgate.ir.unread import has_known_words
 from leafgate.models.lowering.content import STAND_INS
 from leafgate.readers import (
     LEAF,
@@ -28,8 +29,6 @@ from leafgate.readers import (
     UnreadTracker,
     Unresolved,
     Vocabulary,
-    distinct_names,
-    has_known_words,
 )
 
 SHORT = {"from": 40, "producer": 100, "untold_missing": 300}

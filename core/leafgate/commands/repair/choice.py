@@ -104,7 +104,7 @@ def _use_across(fit: Callable[[int], Release | None], teacher: Teacher, bench: W
     """How useful what is fitted on all but one fold is to that fold, on the mean; None where that is not known."""
     table, known = bench.session.table, []
     for number in range(FOLDS):
-        release = fit(number)
+        release = None if bench.budget.is_late() else fit(number)
         use = None if release is None else bench.use_of(release, rows_at(table, teacher.fold == number))
         if use is None:
             return None

@@ -193,7 +193,7 @@ class NodeLimits:
         if not len(budgets):
             programme.measured[:] = True
         while needed := programme.waiting():
-            if not self._measure(needed, programme):
+            if self.bench.budget.is_late() or not self._measure(needed, programme):
                 return NOT_SEPARABLE
         if not self._is_confirmed(programme):
             return NOT_SEPARABLE

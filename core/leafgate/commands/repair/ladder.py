@@ -335,13 +335,17 @@ class Ladder:
     def _distilled(self) -> None:
         """Trees that keep the limits on groups by construction, by the classes and by the given model's scores.
 
-        Those by the classes are quick, and are tried whatever time the given model has taken, until one passes.
+        Those by the classes are quick, and are tried whatever time the given model has taken, until one passes. They
+        are not where a column numbers the people: only one is tried once the time is up.
         """
         bench = self.bench
         prunes = bench.goal in {"accuracy", "balanced_accuracy"}
+        are_quick = bench.session.table.person_rows is None
         kinds = list(growers(bench.session.plugins, self._metrics, bench.session.table.people, prune=prunes))
         for of_scores in (False, True):
-            for grower in kinds:
+            for number, grower in enumerate(kinds):
+                if (of_scores or number) and not are_quick and bench.budget.is_late():
+                    return
                 if (bench.best is not None and bench.budget.is_over()) or (of_scores and bench.has_searched):
                     return
                 self._grown_tree(grower, of_scores=of_scores)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from leafgate.algorithms.sampling import has_same_records, record_hashes
-from leafgate.api import Ids, Mask, PersonRows, Table
+from leafgate.api import Ids, Mask, Table
+from leafgate.kernel.persons import PersonRows
 from leafgate.session.run import Session
 
 LEAST_OF_CLASS = 10

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from inspect import signature
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,7 @@ from leafgate.api.registry import load_plugins
 from leafgate.commands.convert.prediction import LoadedModel, refuse_script, write_script
 from leafgate.commands.repair.plan import repair_file
 from leafgate.commands.repair.result import RepairResult
-from leafgate.errors import InvalidError, ReleaseError
+from leafgate.errors import InvalidError, LeafgateError, ReleaseError, nearest_name
 from leafgate.io.files import EVERYONE, write_file
 from leafgate.io.tables.frames import Kind
 from leafgate.kernel.schema import Column
@@ -23,7 +25,7 @@ from leafgate.models.writer import model_writer, writable_suffixes
 from leafgate.session.audit import Audit, AuditFiles, private_folder
 from leafgate.session.model_audit import audit as audit_model
 from leafgate.session.model_audit import audit_files, open_files
-from leafgate.session.python_text import text_in_python
+from leafgate.session.python_text import error_in_python, text_in_python
 from leafgate.session.run import Session
 
 if TYPE_CHECKING:
@@ -121,7 +123,8 @@ def repair(
         fit_anew: whether trees may be grown and the model's estimator fitted on the table; otherwise it is only cut.
         columns: what a tree that is grown anew may ask about: the columns that the model takes (`used`), or `all`; the
             first sentence then names those that it does not take.
-        script: whether to write `predict.py` beside `out`, a neutral file (.json), which predicts by NumPy alone.
+        script: whether to write `predict.py` beside `out`, a neutral file (.json), which predicts by NumPy alone. Where
+            the file has numbers for the classes, so do its answers, and a sentence says which is which.
         options: of a model, the other arguments of `leafgate.audit`.
 
     Returns:
@@ -129,9 +132,13 @@ def repair(
         passes already, there is no file, and the sentences say so.
 
     Raises:
-        InvalidError: the audit is not of a model in memory, or `out` has an ending that no plugin writes.
+        InvalidError: an argument is wrong, the audit is not of a model in memory, or `out` has an ending that no plugin
+            writes.
         InconclusiveError: the model is not of these people, or a limit could not be judged.
     """
+    numbers = {"effort": effort} | ({} if time_limit is None else {"time_limit": time_limit})
+    _refuse_unfit(numbers, {"fit_anew": fit_anew, "script": script})
+    _refuse_unknown(options)
     if isinstance(audit, Audit):
         if X is not None or y is not None or options:
             raise InvalidError("has its table and its limits already", place="audit", remedy="give the audit alone")
@@ -148,7 +155,10 @@ def repair(
     suffixes = writable_suffixes(plugins.readers)
     names = _names(given.files.model, suffixes) if target is None else [target.name]
     repaired = partial(repair_file, keep=keep, effort=effort, seconds=time_limit, fit_anew=fit_anew, columns=columns)
-    name, result = _repaired(given.files, names, repaired)
+    try:
+        name, result = _repaired(given.files, names, repaired)
+    except LeafgateError as error:
+        raise error_in_python(error, given.files.document) from None
     if result.content is None:
         lines = "The model passes already." if result.passes_already else "No useful model was found to pass."
         return Repair(audit=given, sentences=(lines, *map(_sentence, result.lines)), candidates=result.candidates)
@@ -158,9 +168,33 @@ def repair(
             write_script(target)
     again = audit_files(_with_model(given.files, name, result.content))
     sentences = tuple(map(_sentence, result.lines))
+    if target is not None and (numbered := _numbered_classes(again)):
+        sentences = (*sentences, numbered)
     return Repair(
         audit=again, content=result.content, name=name, path=target, sentences=sentences, candidates=result.candidates
     )
+
+
+def _refuse_unfit(numbers: Mapping[str, object], truths: Mapping[str, object]) -> None:
+    """InvalidError for an argument that is no number from 0, or neither True nor False."""
+    for name, value in numbers.items():
+        if isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= 0:  # NaN is not
+            raise InvalidError("is no number from 0", place=name, remedy=NUMBERS[name])
+    for name, value in truths.items():
+        if not isinstance(value, bool):
+            raise InvalidError("is neither True nor False", place=name, remedy="give one of the two")
+
+
+NUMBERS = {"effort": "1 is the default amount of work", "time_limit": "give seconds, or None for no limit"}
+"""What the numbers mean that a repair takes."""
+
+
+def _refuse_unknown(options: Mapping[str, object]) -> None:
+    """InvalidError for an argument that neither `leafgate.repair` nor `leafgate.audit` has."""
+    known = {*signature(repair).parameters, *signature(audit_model).parameters} - {"audit", "model", "options"}
+    for name in options.keys() - known:
+        remedy = nearest_name(name, sorted(known), "see help(leafgate.repair)")
+        raise InvalidError("is no argument of `leafgate.repair`", place=name, remedy=remedy)
 
 
 def _new_file(out: str | Path | None, readers: Sequence[ModelReader], *, script: bool) -> Path | None:
@@ -193,6 +227,18 @@ def _loaded(files: AuditFiles) -> LoadedModel:
     texts = class_values(read.classes, known, column, files.model)
     kind = next(column.kind for column in files.tables["path"].columns if column.name == target)
     return LoadedModel(read, [_value(text, kind) for text in texts])
+
+
+def _numbered_classes(audit: Audit) -> str:
+    """Which class each number is that a file has in its place, as LightGBM's have; empty where it has the classes."""
+    assert audit.files is not None
+    model = _loaded(audit.files)
+    classes = dict(zip(model.classes_in_file, model.classes_.tolist(), strict=True))
+    if all(name == str(value) for name, value in classes.items()):
+        return ""
+    meant = ", ".join(f"{name} is {value!r}" for name, value in classes.items())
+    given = f"`leafgate.load_model(FILE, classes={model.classes_.tolist()!r})`"
+    return f"the file has numbers for the classes, with which predict.py and others answer: {meant}; {given} knows them"
 
 
 def _value(text: str, kind: Kind) -> Any:

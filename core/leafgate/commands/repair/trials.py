@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Literal, Self
 
 from leafgate.algorithms.usefulness import Goal, Usefulness, usefulness
-from leafgate.api import InconclusiveError, Metric, PersonMetric, Problem, Release, ReleaseError, Table
+from leafgate.api import InconclusiveError, Metric, PersonMetric, Release, ReleaseError, Table
 from leafgate.commands.convert.rare_cells import TableOfPolicy, complete_public_lists, move_rare_thresholds
 from leafgate.commands.convert.rounding import with_rounded_numbers
 from leafgate.commands.convert.scrub import LeafContent, minimise, with_leaves
 from leafgate.commands.repair.people import Parts, folds_of, parts_of, rows_at
 from leafgate.engine.remedies.search import UNSEARCHED
+from leafgate.errors import Problem
 from leafgate.io.files import OWNER_ONLY, write_file
 from leafgate.io.release_codec import SealedRelease
 from leafgate.kernel.findings import Finding, Report
@@ -41,6 +42,9 @@ WORK = 400.0
 
 PEOPLE_BY_TREES = 20_000
 """An audit of so many people by one tree, or of fewer by more, takes about twice as long as one of a few people."""
+
+PERSONS = 200
+"""As much longer takes what follows from the rows of so many persons, where a column numbers the people."""
 
 SEARCHED = 0.7
 """So much of the work candidates are looked for; in the rest the best of them are compared further."""
@@ -121,15 +125,22 @@ class Budget:
         """So many times the default amount of work."""
         return cls(WORK * effort, seconds)
 
-    def count_audit(self, people: int, trees: int) -> None:
-        """Count an audit of a table by trees."""
-        self.done += 1 + people * trees / PEOPLE_BY_TREES
+    def count_audit(self, people: int, trees: int, persons: int = 0) -> None:
+        """Count an audit of a table by trees, and of so many persons where a column numbers them."""
+        self.done += 1 + people * trees / PEOPLE_BY_TREES + persons / PERSONS
+
+    def is_late(self, share: float = 1.0) -> bool:
+        """Is this share of the time up? It is noted, as by `is_over`."""
+        if self.seconds is None or time.monotonic() - self.started < share * self.seconds:
+            return False
+        self.ended_by = "clock"
+        return True
 
     def is_over(self, share: float = 1.0) -> bool:
         """Is this share of it used up? Ask only where the answer ends something: it is noted what ended it."""
-        if self.seconds is not None and time.monotonic() - self.started >= share * self.seconds:
-            self.ended_by = "clock"
-        elif self.done >= share * self.work:
+        if self.is_late(share):
+            return True
+        if self.done >= share * self.work:
             self.ended_by = self.ended_by or "work"
         else:
             return False
@@ -292,7 +303,8 @@ class Workbench:
         tables = tables if control is None else replace(tables, control=control)
         audit = replace(self.session, policy=policy.model_copy(update={"build": build}), tables=tables).audit()
         trees = 0 if audit.artifact is None else len(audit.artifact.release.trees)
-        self.budget.count_audit(len(self.session.table), trees)
+        persons = self.session.table.person_rows
+        self.budget.count_audit(len(self.session.table), trees, 0 if persons is None else persons.people)
         return audit
 
     def written(self, model: ModelIR, leaves: LeafContent) -> tuple[ModelIR, bytes]:

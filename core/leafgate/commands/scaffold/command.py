@@ -17,7 +17,6 @@ class Kind(Enum):
     attack = "attack"
     metric = "metric"
     builder = "builder"
-    check = "check"
     format = "format"
     source = "source"
     reader = "reader"

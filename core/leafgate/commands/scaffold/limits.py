@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import floor
 from textwrap import wrap
 
 from leafgate.io.yaml import yaml_flow
@@ -20,6 +21,18 @@ PRIVATE = {
 }
 """Builders of differentially private releases, with options for an epsilon of 1; nothing of the table decides them."""
 
+
+def _build_for_persons(builder: str, most_rows: int) -> str:
+    """The options of such a builder for an epsilon of 1 of a person who may have so many rows."""
+    if builder == "dp_laplace_trees":
+        return f"{{use: dp_laplace_trees, trees: 10, scale: {10 * most_rows}, delta: 1.0e-6}}"
+    epsilon, k = floor(1e6 / most_rows) / 1e6, min(20 * most_rows, 1000)
+    return f"{{use: dp_random_trees, trees: 10, k: {k}, epsilon: {epsilon:g}, delta: {1e-6 / (3 * most_rows):.1e}}}"
+
+
+DISTINGUISH = "{use: distinguish}        # tries to refute the promise; may take a minute"
+LINKING = "{use: linking}            # `distinguish`, which tries to refute the promise, counts rows"
+
 _PRIVATE = """
 # CHECK each domain above: it is published, and the promise of differential privacy holds only where it is not
 # taken from these people.
@@ -28,17 +41,23 @@ build: {build}        # CHECK: the promise; 1 is strong, 10 says little
 publish: {{leaves: counts, measure: true}}
 
 attacks:
-  - {{use: distinguish}}        # tries to refute the promise; may take a minute
+  - {attack}
 
 metrics:
   - {{use: differential_privacy, at_most: 1, delta: 1.0e-6}}
 """
 
 
-def limits_of(builder: str, proposal: Proposal) -> Iterator[str]:
-    """The end of a policy: what is built of a table, and the limits; kadet, id3, c45 or one of PRIVATE."""
+def limits_of(builder: str, proposal: Proposal, most_rows: int | None = None) -> Iterator[str]:
+    """The end of a policy: what is built of a table, and the limits; kadet, id3, c45 or one of PRIVATE.
+
+    A person may have so many rows, where a column numbers the people.
+    """
     if builder in PRIVATE:
-        yield from _PRIVATE.format(build=PRIVATE[builder]).splitlines()
+        build, attack = PRIVATE[builder], DISTINGUISH
+        if most_rows is not None:
+            build, attack = _build_for_persons(builder, most_rows), LINKING
+        yield from _PRIVATE.format(build=build, attack=attack).splitlines()
         return
     few = "" if proposal.k == SMALLEST_CELL else "; few people, so few: 10 and more protect better"
     yield ""

@@ -16,7 +16,7 @@ from jinja2 import Environment, StrictUndefined
 from leafgate.api import InvalidError
 from leafgate.api.registry import Plugins
 
-Kind = Literal["attack", "metric", "builder", "check", "format", "source", "reader", "command"]
+Kind = Literal["attack", "metric", "builder", "format", "source", "reader", "command"]
 """What a new plugin may offer."""
 
 MAX_NAME = 50
@@ -29,7 +29,6 @@ MODULES: Mapping[Kind, str] = {
     "attack": "beliefs.py",
     "metric": "scores.py",
     "builder": "building.py",
-    "check": "rules.py",
     "format": "rendering.py",
     "source": "reading.py",
     "reader": "parsing.py",
@@ -41,22 +40,19 @@ CHECKS: Mapping[Kind, tuple[str, str]] = {
     "attack": ("conformance", "{name}()"),
     "metric": ("conformance", "{name}(at_least=0.1)"),
     "builder": ("conformance", "{name}()"),
-    "check": ("conformance", "{name}(), on=[RELIGION]"),
     "format": ("format_conformance", "{name}"),
     "source": ("source_conformance", "{name}(), write"),
     "reader": ("reader_conformance", "{name}, [STUMP]"),
-    "command": ("plugin_conformance", '"{module}"'),
 }
-"""The function of the conformance kit for each kind, and its arguments."""
+"""The function of the conformance kit for each kind that it checks, and its arguments."""
 
-KIT: Mapping[Kind, str] = {"check": "Scenario", "reader": "KnownModel"}
+KIT: Mapping[Kind, str] = {"reader": "KnownModel"}
 """What the test of a kind needs of the conformance kit to describe what the component is tried on."""
 
 IMPORTS: Mapping[Kind, tuple[str, ...]] = {
     "attack": ("AdversaryKnowledge", "AttackModel", "Release", "SecretBelief"),
     "metric": ("AtLeast", "Example", "Metric", "Score", "ScoringContext"),
     "builder": ("Release", "Table", "TreeBuilder"),
-    "check": ("AuditCheck", "CheckContext", "CheckFinding"),
     "format": ("ReportFormat",),
     "source": ("DataSource", "SourceFile"),
     "reader": (),
@@ -68,7 +64,7 @@ needs in leafgate.app."""
 CORE_COMMANDS = frozenset(
     {
         *("audit", "build", "attack", "report", "sweep", "convert", "scrub", "repair", "validate", "init", "schema"),
-        *("diff", "attest", "verify", "explain", "demo", "ledger", "map", "sheet", "plugins"),
+        *("diff", "attest", "verify", "explain", "demo", "ledger", "plugins"),
     }
 )
 """The names of leafgate's own commands, which those of plugins cannot have."""
@@ -163,6 +159,7 @@ def _render(template: str, newcomer: Newcomer) -> str:
     )
     text = (resources.files("leafgate.commands.scaffold") / "templates" / f"{template}.j2").read_text(encoding="utf-8")
     imports = {"hookimpl", *(name for kind in kinds for name in IMPORTS[kind])}
+    checked = [kind for kind in kinds if kind in CHECKS]
     return environment.from_string(text).render(
         module=newcomer.module,
         distribution=newcomer.distribution,
@@ -171,9 +168,6 @@ def _render(template: str, newcomer: Newcomer) -> str:
         has=lambda *wanted: not set(kinds).isdisjoint(wanted),
         imports=sorted(imports, key=lambda name: (name[0].islower(), name)),
         imported_classes=", ".join(sorted(class_names.values())),
-        kit=["Check", *(KIT[kind] for kind in kinds if kind in KIT), *sorted({CHECKS[kind][0] for kind in kinds})],
-        checks=", ".join(
-            f"*{CHECKS[kind][0]}({CHECKS[kind][1].format(name=class_names[kind], module=newcomer.module)})"
-            for kind in kinds
-        ),
+        kit=["Check", *(KIT[kind] for kind in checked if kind in KIT), *sorted({CHECKS[kind][0] for kind in checked})],
+        checks=", ".join(f"*{CHECKS[kind][0]}({CHECKS[kind][1].format(name=class_names[kind])})" for kind in checked),
     )

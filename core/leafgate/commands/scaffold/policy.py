@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.api import DataError, DataSource, PolicyError, nearest_name
+from leafgate.api import DataError, DataSource, PolicyError
 from leafgate.api.registry import load_plugins
 from leafgate.commands.scaffold.limits import PRIVATE, limits_of
 from leafgate.commands.scaffold.model import (
@@ -24,6 +24,7 @@ from leafgate.commands.scaffold.model import (
     codes_of_classes,
     rest_of_policy,
 )
+from leafgate.errors import nearest_name
 from leafgate.io.tables.cells import is_code, unread_numbers
 from leafgate.io.yaml import MAX_YAML_BYTES, yaml_flow, yaml_text
 from leafgate.kernel.person_columns import names_persons, suspected_persons
@@ -206,6 +207,12 @@ class _Draft:
         """What the class's column seems to be."""
         return next(guess for guess in self.guesses if guess.name == self.target)
 
+    @property
+    def most_rows(self) -> int | None:
+        """The most rows that a person has; None where each row seems to be a person."""
+        known = self.person_of[self.person_of >= 0]
+        return None if self.person is None else int(np.bincount(known).max(initial=1))
+
     @cached_property
     def spec(self) -> dict[str, Any]:
         """How the policy declares the class."""
@@ -240,9 +247,11 @@ def first_policy(
         harmless=harmless,
         has_control=files.control is not None,
     )
-    lines = list(_lines(path, draft, files.others))
+    private = builder in PRIVATE and model is None
+    most_rows = draft.most_rows if private else None
+    lines = list(_lines(path, draft, files.others, most_rows))
     if draft.hints is None or model is None:
-        lines += limits_of(builder, proposal)
+        lines += limits_of(builder, proposal, most_rows)
     else:
         cells = {*draft.of_class.values, *draft.of_class.missing}
         codes = codes_of_classes(draft.hints, [value for value in draft.spec.get("values", ()) if value in cells])
@@ -259,7 +268,6 @@ def first_policy(
     if len(text.encode()) > MAX_YAML_BYTES:
         remedy = "leave out columns that are texts of their own, such as names and remarks"
         raise DataError("has too many different values for a policy to list", place=path.name, remedy=remedy)
-    private = builder in PRIVATE and model is None
     said = (f"exposure: {proposal.impossible}" if proposal.impossible else "", proposal.question)
     return FirstPolicy(text, () if private else tuple(filter(None, said)))
 
@@ -285,7 +293,9 @@ def _draft(files: Files, target: str | None) -> _Draft:
         remedy = "is it a table with commas, semicolons, tabs or | between its cells? A first policy needs two columns"
         raise DataError("has one column", place=path.name, remedy=remedy)
     if target is not None and target not in names:
-        remedy = nearest_name(target, names, "is the first line names? say --header or --no-header")
+        unnamed = f"the first line is people's here, so that columns are called {names[0]} to {names[-1]}"
+        first_line = "is the first line names? say --header or --no-header" if csv.header else unnamed
+        remedy = nearest_name(target, names, first_line)
         raise PolicyError(f"there is no column {target!r}", place="--class", remedy=remedy)
     few = smallest_group(len(cells)) if files.model is None else MODEL_GROUP
     guesses = _guesses(cells, few)
@@ -312,7 +322,8 @@ def _persons(
 ) -> tuple[str | None, NDArray[np.int64]]:
     """The column that seems to number the people, and whose each row is that is kept.
 
-    Of several it is the coarsest of those whose names say so; without any, of those that are left out as identifiers.
+    Of several it is the coarsest of those whose names say so; without any, of those that are left out as identifiers,
+    and of those that are called a number and have many values.
     """
     categories = {guess.name: cells[guess.name].astype("category").cat for guess in guesses if guess.name != target}
     codes = {name: each.codes.to_numpy().astype(np.int64) for name, each in categories.items()}
@@ -445,8 +456,8 @@ def _with_others(guesses: Sequence[Guess], files: Iterable[Path], csv: CsvOption
     return [replace(guess, others=frozenset(others[guess.name] - MISSING_MARKS - guess.missing)) for guess in guesses]
 
 
-def _lines(path: Path, draft: _Draft, others: Mapping[str, Path]) -> Iterator[str]:
-    """The policy's first lines, up to the columns, with these files of other people."""
+def _lines(path: Path, draft: _Draft, others: Mapping[str, Path], most_rows: int | None = None) -> Iterator[str]:
+    """The policy's first lines, up to the columns, with these files of other people, and the most rows of a person."""
     guesses, csv = draft.guesses, draft.csv
     yield f"# A first policy for {yaml_text(path.name)}, made by `leafgate init`. Check every line that says CHECK."
     yield "leafgate: 1"
@@ -468,6 +479,8 @@ def _lines(path: Path, draft: _Draft, others: Mapping[str, Path]) -> Iterator[st
     fields = {k: v for k, v in csv.model_dump().items() if v != CsvOptions.model_fields[k].default}
     if fields:
         yield f"  csv: {{{', '.join(f'{key}: {json.dumps(value)}' for key, value in fields.items())}}}"
+    if most_rows is not None:
+        yield f"  rows_at_most: {most_rows}{_check(MOST_ROWS)}"
     yield "  columns:                    # CHECK each role: does an outsider know it of everyone? then quasi_identifier"
     for guess in guesses:
         is_class = guess.name == draft.target
@@ -518,6 +531,7 @@ def _why_values(guess: Guess, values: Sequence[str], as_values: bool) -> str:
 
 
 NUMBERS_PEOPLE = "does it number the people? If each row is a person, write `rows: people` under `data`"
+MOST_ROWS = "the most rows of a person here: state the most that anybody could have, and adapt `build` to it"
 COARSER = "declare coarser `values`, or a whole public code list and `domain: public`"
 
 

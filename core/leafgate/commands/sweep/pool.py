@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 
-from leafgate.api import InconclusiveError, report_progress, worker_pool
+from leafgate.api import InconclusiveError, report_progress
 from leafgate.commands.sweep.axes import Point
 from leafgate.commands.sweep.worker import Auditor, Result, Task
+from leafgate.processes import worker_pool
 
 
 def run_points(points: Sequence[Point], task: Task, workers: int) -> list[Result]:

@@ -10,9 +10,10 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from leafgate.api import InvalidError, ReportDocument, Strict
-from leafgate.disclosure.schema import LimitDocument, MaskedScore
+from leafgate.disclosure.schema import LimitDocument
 from leafgate.disclosure.stored import report_bytes
 from leafgate.errors import ReportError
+from leafgate.io.evidence import MaskedScore
 from leafgate.io.json import JsonDocument, JsonObject, canonical, parse_json
 from leafgate.kernel.findings import Verdict
 

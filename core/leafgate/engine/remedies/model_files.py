@@ -107,6 +107,11 @@ class ModelFileSearch:
 
     trials: Trials
 
+    @property
+    def _counted(self) -> str:
+        """What leaves count: rows where a column numbers the people, of whom each may have several."""
+        return "people" if self.trials.table.person_rows is None else "rows"
+
     def searched(self) -> SearchedRemedies:
         """What to do with a model's file: write it anew with labels, cut it back, or train it with larger leaves."""
         assert self.trials.artifact is not None
@@ -153,9 +158,9 @@ class ModelFileSearch:
         if found and is_constant_trial(found[0].whole):
             cut = found[0]
             text = (
-                f"Leaves of at least {cut.value:,} people{cut.variant.clause} keep {self.trials.kept(cut.whole)}, but "
-                "nothing is left of the trees then: they predict the same for everybody, which is of no use. A model "
-                "that is trained with such leaves may be no better."
+                f"Leaves of at least {cut.value:,} {self._counted}{cut.variant.clause} keep "
+                f"{self.trials.kept(cut.whole)}, but nothing is left of the trees then: they predict the same for "
+                "everybody, which is of no use. A model that is trained with such leaves may be no better."
             )
             others.append(Remedy(action="advise", text=text, details=self.trials.details(cut.whole, of_cut=True)))
         return SearchedRemedies((), tuple(others), self.trials.tried_labels)
@@ -191,7 +196,7 @@ class ModelFileSearch:
         values = ladder(1, self.trials.table.people)
         if not values:
             return None
-        self.trials.tried.append(f"leaves of up to {values[-1]:,} people{variant.clause}")
+        self.trials.tried.append(f"leaves of up to {values[-1]:,} {self._counted}{variant.clause}")
 
         pruning = Pruning(variant.release, self.trials.table)
 
@@ -208,7 +213,7 @@ class ModelFileSearch:
             return None
         below = values[values.index(value) - 1] if values.index(value) else 1
         held = (
-            f"Cut back to leaves of at least {value:,} people{variant.clause}, this model's trees keep "
+            f"Cut back to leaves of at least {value:,} {self._counted}{variant.clause}, this model's trees keep "
             f"{self.trials.kept(whole)}"
         )
         larger = ladder(value, self._largest_of_two())[:MARGIN_STEPS]

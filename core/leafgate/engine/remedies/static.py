@@ -91,10 +91,6 @@ def _remedies_of(
     metric = next((each for each in policy.metrics if each.called == finding.metric), None)
     if finding.id.startswith("guarantee:"):
         yield _about_claim(finding)
-    elif finding.is_of_check:
-        name = finding.use or finding.id
-        text = f"Correct what this check found in the release; `leafgate explain {name}` says what it looks for."
-        yield Remedy(action="advise", text=text)
     elif finding.passed is None:
         yield from _about_doubt(finding, metric, policy, plugins, failed)
     elif is_of_several_releases(finding, policy):
@@ -167,8 +163,12 @@ def _about_private_release(metric: Metric, policy: Policy, plugins: Plugins, rel
     if "epsilon" in policy.build.options_ruled(LESS):
         text = f"Choose a smaller `build.epsilon` without looking at the data, and draw the release once; {why}."
         yield Remedy(action="advise", text=text)
-    else:
-        yield Remedy(action="advise", text=f"Build with a smaller epsilon, chosen without the data; {why}.")
+        return
+    build = policy.build
+    options = [f"a larger `build.{name}`" for name in sorted(build.options_ruled(MORE))]
+    options += ["fewer `build.trees`"] if options and "trees" in type(build).model_fields else []
+    stronger = " or ".join(options) or "a smaller epsilon"
+    yield Remedy(action="advise", text=f"Build with {stronger}, chosen without the data; {why}.")
 
 
 def _promised_limit(kind: type[Metric], release: Release) -> dict[str, object] | None:

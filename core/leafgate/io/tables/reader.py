@@ -46,7 +46,7 @@ from leafgate.io.tables.typed_cells import (
 )
 from leafgate.kernel.components import DataSource, SourceFile
 from leafgate.kernel.large_table import LargeTable
-from leafgate.kernel.person_columns import names_persons, suspected_persons
+from leafgate.kernel.person_columns import may_number_people, suspected_persons
 from leafgate.kernel.persons import PersonRows, person_rows
 from leafgate.kernel.schema import Column, Schema
 from leafgate.kernel.table import CellCounts, Table, distinct_rows, make_table
@@ -516,7 +516,7 @@ def _table(records: RawRecords, schema: Schema, reading: _Reading, names: Sequen
     left_out, suspected = None, dict[str, PersonRows | None]()
     repeated = reading.repeated_identifiers(records, names, keep, missing)
     if not _says_what_rows_are(data):
-        suspected |= {name: None for name in repeated if names_persons(name) and name not in raw}
+        suspected |= {name: None for name in repeated if may_number_people(name) and name not in raw}
         for name, whose_then in _suspected(raw, data, keep, records.rows[keep]).items():
             suspected[name] = make_table(schema, typed[keep], weight[keep], person=whose_then).person_rows
     if not complete.all():
@@ -526,6 +526,7 @@ def _table(records: RawRecords, schema: Schema, reading: _Reading, names: Sequen
         table,
         dropped=_people_dropped(people, ~complete, person),
         without_class=_people_dropped(people, unlabelled, person),
+        left_out_rows={} if person is None else _left_out_rows(people, person, ~complete, unlabelled),
         commented=records.commented,
         repeated_identifiers=repeated,
         sha256=records.sha256,
@@ -568,7 +569,7 @@ def _may_number_people(names: Iterable[str], data: TableSource) -> list[str]:
     """The columns that are looked at as such that may number the people, by their names and roles alone."""
     roles = {name: {*data.columns[name].role} for name in names}
     others = [name for name in roles if not {"class", "sensitive", "key"} & roles[name]]
-    return [name for name in others if "identifier" in roles[name] or names_persons(name)]
+    return [name for name in others if "identifier" in roles[name] or may_number_people(name)]
 
 
 def _suspected_beyond_memory(stored: StoredRecords, data: TableSource) -> list[str]:
@@ -586,6 +587,17 @@ def _people_dropped(people: NDArray[np.int64], dropped: NDArray[np.bool_], perso
     if person is None:
         return int(people[dropped].sum())
     return len(np.unique(person[dropped & (person >= 0)])) + int(people[dropped & (person < 0)].sum())
+
+
+def _left_out_rows(
+    rows: NDArray[np.int64], person: NDArray[np.int64], dropped: NDArray[np.bool_], unlabelled: NDArray[np.bool_]
+) -> dict[str, tuple[int, int]]:
+    """`Table.left_out_rows`; who has rows that were left out for either reason counts for missing cells."""
+    gone, found = ~np.isin(person, person[~dropped & ~unlabelled]), {}
+    for key, which in (("dropped", dropped), ("without_class", unlabelled)):
+        found[key] = int(rows[which].sum()), _people_dropped(rows, which & (gone | (person < 0)), person)
+        gone &= ~np.isin(person, person[which])
+    return found
 
 
 def _without_class(schema: Schema, data: TableSource, texts: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
@@ -659,7 +671,7 @@ def _large_table(stored: StoredRecords, schema: Schema, reading: _Reading, names
         stored = stored.kept(gaps)
     suspected = []
     if not _says_what_rows_are(data):
-        suspected = [*filter(names_persons, repeated), *_suspected_beyond_memory(stored, data)]
+        suspected = [*filter(may_number_people, repeated), *_suspected_beyond_memory(stored, data)]
     found = {name: np.array([of_text[text] for text in stored.texts[name]]) for name, of_text in values.items()}
     alike = any(len(np.unique(numbers)) < len(numbers) for numbers in found.values())
     return LargeTable(

@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from leafgate.api import Neighbours, PolicyError
+from leafgate.api import PolicyError
+from leafgate.kernel.components import Neighbours
 from leafgate_plugins.dp_random_trees.accounting import theorem
 from leafgate_plugins.dp_random_trees.accounting.pld import (
     ROUNDING,
@@ -24,7 +25,7 @@ from leafgate_plugins.dp_random_trees.accounting.pld import (
 )
 
 if TYPE_CHECKING:
-    from leafgate_plugins.dp_random_trees.options import DpLaplaceTreesOptions, DpRandomTreesOptions
+    from leafgate_plugins.dp_random_trees.options import DpLaplaceTrees, DpRandomTrees
 
 
 Method = Literal["theorem", "tight"]
@@ -197,7 +198,7 @@ CLAIM_DENOMINATOR = 1e6
 """A claim is rounded up to one over this."""
 
 
-def choose_forest(options: DpRandomTreesOptions, most_rows: int = 1) -> Forest:
+def choose_forest(options: DpRandomTrees, most_rows: int = 1) -> Forest:
     """The forest of these options or, by the tight account, one that keeps the promise they want.
 
     Raises PolicyError where the promise cannot be kept. Looks at no table; a person has up to `most_rows` rows.
@@ -257,7 +258,7 @@ def _max_trees(k: int, beta: float, epsilon: float, delta: float, neighbours: Ne
     return low
 
 
-def sampling_claim(options: DpRandomTreesOptions, forest: Forest, most_rows: int | None = None) -> dict[str, Any]:
+def sampling_claim(options: DpRandomTrees, forest: Forest, most_rows: int | None = None) -> dict[str, Any]:
     """The claim of a sampled forest: its tight epsilon, and the printed theorem's beside it, which is of one row.
 
     Args:
@@ -304,7 +305,7 @@ def account(forest: Forest, delta: float, method: Method, neighbours: Neighbours
     return at_delta(forest, delta, method, neighbours)
 
 
-def noise_claim(options: DpLaplaceTreesOptions, most_rows: int | None = None) -> dict[str, Any]:
+def noise_claim(options: DpLaplaceTrees, most_rows: int | None = None) -> dict[str, Any]:
     """The claim of a forest with discrete Laplace noise on every count: its epsilon at the options' delta."""
     epsilon = noise_epsilon(options.trees, options.scale, options.delta, options.neighbours, most_rows or 1)
     claim = {"at_most": round_up(epsilon), "delta": options.delta, "neighbours": options.neighbours}

@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.api import Floats, Neighbours, PolicyError, install_command
+from leafgate.api import Floats, PolicyError
+from leafgate.kernel.components import Neighbours
+from leafgate.lazy_loading import install_command
 
 TRUNCATED_PROBABILITY = 1e-60
 """Probabilities below this at the upper end of a distribution are dropped; there are at most 10^9 counts."""

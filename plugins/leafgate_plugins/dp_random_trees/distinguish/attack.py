@@ -31,7 +31,7 @@ from leafgate_plugins.dp_random_trees.options import BUILDERS
 
 if TYPE_CHECKING:
     from leafgate.api import Mechanism
-    from leafgate_plugins.dp_random_trees.options import DistinguishOptions
+    from leafgate_plugins.dp_random_trees.options import Distinguish
 
 
 def from_errors(caught: tuple[int, int], alarms: tuple[int, int], delta: float, confidence: float) -> float:
@@ -122,7 +122,7 @@ class Plan:
     at_best: float
 
 
-def distinguish(options: DistinguishOptions, release: Release, known: AdversaryKnowledge) -> MechanismBelief:
+def distinguish(options: Distinguish, release: Release, known: AdversaryKnowledge) -> MechanismBelief:
     """What running the builder shows of its claim; in no case that the claim holds.
 
     Raises InconclusiveError where nothing is claimed, the builder is not known, or so few runs are possible in the
@@ -146,14 +146,14 @@ def distinguish(options: DistinguishOptions, release: Release, known: AdversaryK
     return MechanismBelief(tries=("epsilon",), refutes=("epsilon",) if refuted else (), evidence=evidence)
 
 
-def forecast(options: DistinguishOptions, release: Release, known: AdversaryKnowledge) -> str:
+def forecast(options: Distinguish, release: Release, known: AdversaryKnowledge) -> str:
     """How many runs there will be, and about how long they take; empty where the attack cannot run."""
     plan = plan_runs(options, release, known, claim_of(release))
     fewer = f" of the {plan.wanted:,} wanted" if plan.runs < plan.wanted else ""
     return f"{plan.runs:,} runs{fewer}, forecast to take {math.ceil(plan.runs * plan.seconds_each)} s"
 
 
-def plan_runs(options: DistinguishOptions, release: Release, known: AdversaryKnowledge, claim: Claim) -> Plan:
+def plan_runs(options: Distinguish, release: Release, known: AdversaryKnowledge, claim: Claim) -> Plan:
     """As many runs as are wanted and as the forecast allows: no clock is read, so an audit repeats."""
     if known.mechanism is None:
         raise InconclusiveError(
@@ -183,7 +183,7 @@ def seconds_of_a_run(release: Release, people: int, records: int) -> float:
     return sum(part * cost for part, cost in zip(parts, SECONDS_PER_UNIT, strict=True))
 
 
-def _best_possible_epsilon(options: DistinguishOptions, runs: int, claim: Claim) -> float:
+def _best_possible_epsilon(options: Distinguish, runs: int, claim: Claim) -> float:
     """The lower bound on epsilon if every run guesses right; 0 for fewer runs than FEWEST_RUNS."""
     if runs < FEWEST_RUNS:
         return 0.0
@@ -194,7 +194,7 @@ def _best_possible_epsilon(options: DistinguishOptions, runs: int, claim: Claim)
     return from_errors((half, half), (0, half), claim.delta, options.confidence)
 
 
-def _runs_needed(options: DistinguishOptions, claim: Claim) -> int:
+def _runs_needed(options: Distinguish, claim: Claim) -> int:
     """The fewest runs, to a tenth or so, that could refute the claim; MOST_RUNS where none could."""
     runs = FEWEST_RUNS
     while runs < MOST_RUNS and _best_possible_epsilon(options, runs, claim) <= claim.epsilon:
@@ -213,7 +213,7 @@ def claim_of(release: Release) -> Claim:
 
 
 def many_runs(
-    options: DistinguishOptions, release: Release, known: AdversaryKnowledge, claim: Claim, plan: Plan
+    options: Distinguish, release: Release, known: AdversaryKnowledge, claim: Claim, plan: Plan
 ) -> EpsilonEstimate:
     """The epsilon shown in the made-up world that discloses most.
 
@@ -339,7 +339,7 @@ def _approximate_epsilon(caught: tuple[int, int], alarms: tuple[int, int], delta
 
 
 def one_run(
-    options: DistinguishOptions, release: Release, known: AdversaryKnowledge, claim: Claim, plan: Plan
+    options: Distinguish, release: Release, known: AdversaryKnowledge, claim: Claim, plan: Plan
 ) -> EpsilonEstimate:
     """The epsilon shown by guessing, from one release, who of `plan.runs` people with records of their own was there.
 
@@ -390,7 +390,7 @@ def _membership_scores(release: Release, canaries: Table, others: int) -> Floats
     return np.asarray(total)
 
 
-def _evidence(options: DistinguishOptions, claim: Claim, found: EpsilonEstimate, *, refuted: bool) -> dict[str, Any]:
+def _evidence(options: Distinguish, claim: Claim, found: EpsilonEstimate, *, refuted: bool) -> dict[str, Any]:
     fields: dict[str, Any] = {"epsilon_at_least": found.epsilon, "claimed": claim.epsilon, "delta": claim.delta}
     fields |= {"confidence": options.confidence, "world": found.world, "by": found.by}
     fields |= {"runs": found.runs, "at_best": found.at_best}

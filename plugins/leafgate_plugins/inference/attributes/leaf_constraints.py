@@ -329,7 +329,7 @@ def _regions(
 def _values_within(secret: Column, remaining: Mapping[str, Domain]) -> Mask:
     """Which values, or bins, of the secret have something in common with what the tests on a path leave of it."""
     from leafgate.algorithms.feasible import Interval, rest_of
-    from leafgate.api import bins_between
+    from leafgate.kernel.schema import bins_between
 
     rest = rest_of(secret, remaining)
     if not isinstance(rest, Interval):

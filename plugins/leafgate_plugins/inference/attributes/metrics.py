@@ -32,8 +32,8 @@ from leafgate.api import (
     Unit,
     UnreadableError,
     lazy,
-    nearest_name,
 )
+from leafgate.errors import nearest_name
 from leafgate_plugins.inference.attributes.leaks import (
     MEASURES,
     Beliefs,

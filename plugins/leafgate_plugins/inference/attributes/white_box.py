@@ -17,11 +17,11 @@ from leafgate.api import (
     Schema,
     Table,
     Targets,
-    bins_between,
     children,
     columns_asked,
     lazy,
 )
+from leafgate.kernel.schema import bins_between
 from leafgate_plugins.inference.attributes.targets import InputAttack, class_is_known, repeating, value_shares
 from leafgate_plugins.inference.game import Answers, own_classes
 
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from leafgate.api import Column, Floats, Mask, Node, Value
+    from leafgate.api import Column, Floats, Mask, Node
+    from leafgate.kernel.schema import Value
 else:
     np, pd = lazy("numpy"), lazy("pandas")
 

@@ -41,9 +41,9 @@ from leafgate.api import (
     ScoringContext,
     Unit,
     UnreadableError,
-    distinct_rows,
     lazy,
 )
+from leafgate.kernel.table import distinct_rows
 from leafgate_plugins.inference.membership.planted import PLANTED_ODDS, PlantedLeaks
 from leafgate_plugins.inference.power import is_seen, power_problem, repeat_on_leak, shows_leak, unseen
 

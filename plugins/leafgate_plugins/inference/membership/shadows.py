@@ -23,15 +23,8 @@ from zipfile import BadZipFile
 
 from pydantic import Field
 
-from leafgate.api import (
-    AdversaryKnowledge,
-    CacheFolder,
-    InconclusiveError,
-    LeafgateError,
-    Strict,
-    lazy,
-    report_progress,
-)
+from leafgate.api import AdversaryKnowledge, InconclusiveError, LeafgateError, Strict, lazy, report_progress
+from leafgate.kernel.options import CacheFolder
 from leafgate_plugins.inference.game import candidates_of, canonical_order, coins, own_classes
 from leafgate_plugins.inference.membership.side_by_side import side_by_side
 
@@ -290,7 +283,9 @@ class _Training:
             raise InconclusiveError.listing(problems) from None
 
     def _write(self, path: Path, options: ShadowOptions, answers: dict[int, Floats]) -> None:
-        from leafgate.app import OWNER_ONLY, make_folder, turn_in_folder, write_file
+        from leafgate.app import write_file
+        from leafgate.io.files import OWNER_ONLY, make_folder
+        from leafgate.io.locks import turn_in_folder
 
         make_folder(path.parent)
         with turn_in_folder(path.parent):

@@ -24,8 +24,8 @@ from leafgate.api import (
     Schema,
     Table,
     children,
-    distinct_rows,
 )
+from leafgate.kernel.table import distinct_rows
 from leafgate_plugins.maxent.problem.tree_index import ReachableCase, cases_through
 
 Cells = Mapping[str, Sequence[Domain]]

@@ -12,7 +12,8 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse as sp
 
-from leafgate.api import Floats, Ids, InconclusiveError, Mask, worker_pool
+from leafgate.api import Floats, Ids, InconclusiveError, Mask
+from leafgate.processes import worker_pool
 from leafgate_plugins.maxent.presolve.fixed_cells import fixed_cells, forced_cells
 from leafgate_plugins.maxent.presolve.reduce import LABEL_TOLERANCE, ActiveSet, hold
 from leafgate_plugins.maxent.problem.leaf_constraints import LinearConstraints

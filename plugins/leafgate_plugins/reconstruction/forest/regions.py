@@ -12,21 +12,9 @@ from typing import Any
 import numpy as np
 
 from leafgate.algorithms.feasible import Domain, Interval, Possible, branch_domains, unrouted_values
-from leafgate.api import (
-    Column,
-    Floats,
-    Ids,
-    InconclusiveError,
-    Leaf,
-    Mask,
-    Node,
-    Release,
-    Schema,
-    TrainingRows,
-    Value,
-    children,
-    leaves,
-)
+from leafgate.api import Column, Floats, Ids, InconclusiveError, Leaf, Mask, Node, Release, Schema, children, leaves
+from leafgate.kernel.schema import Value
+from leafgate.kernel.training_rows import TrainingRows
 
 NOT_COUNTED = "it does not count the people of each class on all its leaves"
 NOT_EVERYBODY = "some values have no branch in it, so that it counts a part of the people"

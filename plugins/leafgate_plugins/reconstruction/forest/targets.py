@@ -10,7 +10,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import linalg
 
-from leafgate.api import Column, Floats, Ids, TrainingRows, bin_of
+from leafgate.api import Column, Floats, Ids, bin_of
+from leafgate.kernel.training_rows import TrainingRows
 from leafgate_plugins.reconstruction.forest.assignment import NO_LEAF
 from leafgate_plugins.reconstruction.forest.regions import Forest
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from command_line import leafgate
 from leafgate import DataError
-from leafgate.app import document, open_session, summary
+from leafgate.app import document, open_session
+from leafgate.disclosure.summary import summary
 from leafgate.io.tables.csv import read_cells
 from leafgate.kernel.policy import CsvOptions
 from patience import ends_soon

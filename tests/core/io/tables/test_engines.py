@@ -20,13 +20,14 @@ from command_line import leafgate
 from data_files import DATA
 from engine_files import CELLS, COLUMNS, SPARK, described, files, section
 from leafgate import DataError, InconclusiveError, LeafgateError, PolicyError
-from leafgate.api import DataEngine, DataLocation
-from leafgate.app import Data, load_policy
+from leafgate.api import DataEngine
+from leafgate.api.data_engines import DataLocation
+from leafgate.app import load_policy
 from leafgate.io.tables import reader
 from leafgate.io.tables.csv import read_csv
 from leafgate.io.tables.digest import digest_records
 from leafgate.io.tables.reader import read_population, read_table
-from leafgate.kernel.policy import CsvOptions
+from leafgate.kernel.policy import CsvOptions, Data
 from leafgate_plugins.engines.duckdb import DuckDb
 from leafgate_plugins.engines.polars import Polars
 from survey import survey

@@ -21,11 +21,11 @@ from engine_files import COLUMNS, NEEDS_SPARK, SPARK, described, files, section
 from leafgate import LeafgateError, Table
 from leafgate.algorithms.induction import growth, histograms, large
 from leafgate.api import DataEngine, LargeTable, make_table
-from leafgate.app import Data
 from leafgate.io.tables import digest, reader, stored_records
 from leafgate.io.tables.digest import digest_records
 from leafgate.io.tables.reader import read_any_table, read_table
 from leafgate.kernel import large_table
+from leafgate.kernel.policy import Data
 from leafgate.readers import parse_number
 from leafgate_plugins.engines.duckdb import DuckDb
 from leafgate_plugins.engines.polars import Polars

@@ -17,8 +17,8 @@ import leafgate as gate
 from installed_readers import read_foreign
 from leafgate import Table
 from leafgate.api import Schema, make_table
-from leafgate.app import Encoding
 from leafgate.models.exposure.cells import cells_disclosed
+from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.readers import ModelIR
 from random_tables import categorical, numeric

@@ -24,12 +24,12 @@ from installed_readers import READERS, read_foreign
 from leafgate import ReleaseError, Table
 from leafgate.algorithms.witness import first_difference
 from leafgate.api import Column, Schema, make_table, typed_column
-from leafgate.app import Encoding
 from leafgate.commands.convert.neutral import written
 from leafgate.commands.convert.sampling import random_cells
 from leafgate.commands.convert.scrub import minimise
 from leafgate.commands.convert.witness import answers_to, with_coded_categories
 from leafgate.models.exposure.cells import cells_disclosed
+from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.models.writer import model_as_file
 

@@ -20,7 +20,8 @@ from leafgate import ReleaseError
 from leafgate.commands.convert.neutral import written
 from leafgate.commands.convert.scrub import minimise as scrubbed_model
 from leafgate.io.release_codec import KINDS, OWN_TEXTS
-from leafgate.readers import ContentField, ContentKind, has_known_words, text_size
+from leafgate.ir.unread import has_known_words, text_size
+from leafgate.readers import ContentField, ContentKind
 
 MARK = "Jane Smith=ill"
 Change = Callable[[Any], None]

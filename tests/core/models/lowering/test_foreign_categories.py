@@ -19,8 +19,9 @@ from command_line import leafgate
 from leafgate import from_sklearn
 from leafgate.algorithms.prediction import predict
 from leafgate.api import Schema
+from leafgate.models.exposure.categories import drop_unused_categories
 from leafgate.models.lowering.release import lower_model
-from leafgate.readers import LEAF, CategoryCodes, ModelIR, TreeIR, drop_unused_categories
+from leafgate.readers import LEAF, CategoryCodes, ModelIR, TreeIR
 from random_tables import categorical, table_of
 
 REGIONS = (1, 2, 10, 20, 30)

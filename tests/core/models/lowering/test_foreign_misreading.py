@@ -20,7 +20,7 @@ from installed_readers import read_foreign
 from leafgate import Release, ReleaseError
 from leafgate.algorithms.prediction import predict
 from leafgate.api import Column, Schema
-from leafgate.app import Encoding
+from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import asked_features, lower_model
 from random_tables import table_of
 from sample_model import MODEL, TREE

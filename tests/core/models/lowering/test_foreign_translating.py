@@ -9,22 +9,13 @@ from hypothesis import strategies as st
 from leafgate import Release, ReleaseError
 from leafgate.algorithms.prediction import predict
 from leafgate.api import Branch, CategoricalSplit, Column, Leaf, NumericSplit
-from leafgate.app import Encoding, serialize
+from leafgate.app import serialize
 from leafgate.commands.convert.scrub import predicted
-from leafgate.models.lowering.encoding import class_values
+from leafgate.ir.features import after_steps
+from leafgate.models.lowering.encoding import Encoding, class_values
 from leafgate.models.lowering.release import lower_model
-from leafgate.models.lowering.tests import apply_steps
-from leafgate.readers import (
-    ArithmeticStep,
-    CategoryCodes,
-    MissingIndicator,
-    ModelIR,
-    Numeric,
-    Origin,
-    Split,
-    after_steps,
-    invert_threshold,
-)
+from leafgate.models.lowering.tests import Split, apply_steps, invert_threshold
+from leafgate.readers import ArithmeticStep, CategoryCodes, MissingIndicator, ModelIR, Numeric, Origin
 from random_tables import table_of
 from sample_model import MODEL, SCHEMA, TREE, with_tree
 

@@ -25,13 +25,14 @@ from command_line import leafgate
 from installed_readers import read_foreign
 from leafgate import Release, ReleaseError, Table
 from leafgate.algorithms.prediction import predict, predicted_numbers
-from leafgate.api import Column, Leaf, Node, NumericSplit, Schema, SecretBelief, make_table, map_leaves
+from leafgate.api import Column, Leaf, Node, NumericSplit, Schema, SecretBelief, make_table
 from leafgate.app import serialize
 from leafgate.commands.convert.neutral import written
 from leafgate.commands.convert.scrub import minimise
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.io.release_codec import read_release
 from leafgate.kernel import schema as bins
+from leafgate.kernel.tree import map_leaves
 from leafgate.models.lowering.release import lower_model
 from leafgate_plugins.linking.components import Linking
 from sklearn_zoo import skops_bytes

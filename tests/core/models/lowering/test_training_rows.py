@@ -10,10 +10,11 @@ import pandas as pd
 import pytest
 
 from leafgate.algorithms import routing
-from leafgate.api import Column, Schema, Table, TrainingRows, make_table
+from leafgate.api import Column, Schema, Table, make_table
 from leafgate.api.registry import load_plugins
 from leafgate.io.release_codec import LoadedRelease
 from leafgate.kernel.schema import bin_names
+from leafgate.kernel.training_rows import TrainingRows
 from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import read_foreign
 from random_tables import categorical, numeric

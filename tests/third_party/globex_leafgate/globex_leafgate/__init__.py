@@ -1,4 +1,4 @@
-"""What Globex adds to leafgate: files of CatBoost, reports as CSV, tables of SQLite files, and a rule of its own."""
+"""What Globex adds to leafgate: files of CatBoost, reports as CSV, tables of SQLite files, and a metric."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ def data_sources() -> dict[str, str]:
 
 
 @hookimpl
-def audit_checks() -> dict[str, str]:
-    return {"baseless_label": "globex_leafgate.baseless_labels:BaselessLabel"}
+def privacy_metrics() -> dict[str, str]:
+    return {"baseless_labels": "globex_leafgate.baseless_labels:BaselessLabels []"}

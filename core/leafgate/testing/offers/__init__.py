@@ -1,1 +1,0 @@
-"""Checks of report formats, model readers and data sources."""
