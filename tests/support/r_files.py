@@ -86,7 +86,7 @@ def compared(model: ModelIR, table: Mapping[str, list[str]]) -> Compared:
     encoding = {name: CODES[name] for name in names if name in CODES and name in asked and origins[name] is None}
     release = lower_model(model, schema, encoding, "m").release
     gaps = not model.unspecified_missing
-    rows = _rows_of(table, names)
+    rows = rows_of(table, names)
     number = {row: i for i, row in enumerate(rows) if gaps or None not in row}
     cells: list[Cell] = ["no" if model.classes else 1.0]
     people = table_of(schema.columns, [[*row, *cells] for row in number])
@@ -122,8 +122,8 @@ def _scores_of_r(table: Mapping[str, list[str]]) -> Floats:
     return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
-def _rows_of(table: Mapping[str, list[str]], names: list[str]) -> list[tuple[Cell, ...]]:
-    """The rows as cells, with None for missing ones."""
+def rows_of(table: Mapping[str, list[str]], names: list[str]) -> list[tuple[Cell, ...]]:
+    """The rows of a table that R wrote as cells, with None for missing ones."""
     columns = [[_cell(name, text) for text in table[name]] for name in names]
     return list(zip(*columns, strict=True))
 
