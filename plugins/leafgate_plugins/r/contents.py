@@ -7,6 +7,7 @@ table that it was fitted on among them. Everything in the file that the model do
 from __future__ import annotations
 
 import datetime
+import re
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -26,7 +27,8 @@ from leafgate.readers import (
     UnreadTracker,
 )
 from leafgate_plugins.r.forests import KNOWN_OF_RANGER, number_of_rows
-from leafgate_plugins.r.serialisation import NUMBERS, PAIRS, Kind, RObject, contained
+from leafgate_plugins.r.serialisation import NULL, NUMBERS, PAIRS, Kind, RObject, contained
+from leafgate_plugins.r.unread import unread_parts
 from leafgate_plugins.r.vectors import (
     Place,
     dimension_names,
@@ -78,7 +80,8 @@ NODE_NUMBERS = ("num.samples.nodes", "node.predictions", "split.stats")
 
 STATISTIC_WORDS = """
     cptable parms control functions numresp variable.importance xlevels ylevels call
-    num.trees num.independent.variables mtry min.node.size prediction.error confusion.matrix splitrule treetype
+    num.trees num.independent.variables num.random.splits mtry min.node.size prediction.error confusion.matrix
+    splitrule treetype
     importance.mode num.samples replace max.depth r.squared min.bucket dependent.variable.name
     err.rate confusion importance importanceSD ntree mse rsq
     xNames problemType tuneValue obsLevels param
@@ -86,13 +89,25 @@ STATISTIC_WORDS = """
     resample resampledCM ptype
 """
 STATISTICS = frozenset(STATISTIC_WORDS.split())
+"""Parts with settings and figures of all people together, by their names, where they are small."""
+
 FIGURE_WORDS = """
 cptable parms variable.importance xlevels ylevels confusion.matrix err.rate confusion importance importanceSD mse rsq
 xNames obsLevels results resample resampledCM levels coefnames modelInfo contrasts
 """
 FIGURES = frozenset(FIGURE_WORDS.split())
 """Those of them that have numbers for each feature, class or tree; others have a few."""
-"""Parts with settings and figures of all people together, by their names, where they are small."""
+
+CONFUSION = frozenset({"confusion", "confusion.matrix"})
+COUNTS = CONFUSION | {"num.samples", "resampledCM", "numresp"}
+"""Those of them that count people, and may be the number of somebody by accident."""
+
+OTHER_WORDS = """
+    where y model x na.action call terms predictions inbag.counts predicted oob.times votes proximity localImportance
+    variable.importance.local inbag test control trainingData preProcess finalModel pred contrasts variable
+"""
+KNOWN_PARTS = STATISTICS | frozenset(OTHER_WORDS.split())
+"""The names of what R's own functions write into an object, besides its model."""
 
 
 def contents_of(whole: RObject, kind: str, model: ModelIR, place: Place) -> dict[str, Any]:
@@ -106,18 +121,22 @@ def contents_of(whole: RObject, kind: str, model: ModelIR, place: Place) -> dict
     """
     fit = whole.get("finalModel") if "train" in whole.classes else whole
     assert fit is not None
-    found = _Inventory(_rows_of(fit, kind), fit, kind, _small(model))
+    found = _Inventory(_rows_of(fit, kind), fit, kind, model)
     found.visit(whole)
     tracker = found.tracker
     names = {*model.features, *(each for texts in model.category_lists for each in texts.values), *model.classes}
     if found.short > FEW_CONSTANTS:
         tracker.add("many short vectors", found.short)
+    if len(found.constants) > FEW or sum(map(len, found.words)) > MAX_LETTERS:
+        tracker.add("constants of functions", MANY_NUMBERS)
+    for part in unread_parts(fit, kind, len(model.features), len(model.classes)):
+        tracker.add(part, MANY_NUMBERS)
     texts = {text for text in found.texts if any(map(str.isalnum, text))}  # and no operators
     tracker.check_texts("texts in calls and settings", texts, names)
     return {
         "discloses": (*_of_model(fit, kind, model), *found.disclosures(), *tracker.disclosures()),
         "category_lists": (*model.category_lists, *_thresholds(fit, kind, place)),
-        "texts": tracker.texts,
+        "texts": tracker.texts | found.words | frozenset(map(repr, found.constants | found.numbers)),
         "held": tuple(found.held),
     }
 
@@ -131,12 +150,6 @@ def _rows_of(fit: RObject, kind: str) -> int:
         return len(vector.value)
     rows = fit.get("frame", "n")
     return int(rows.value[0]) if rows is not None and rows.kind == Kind.INTEGER and len(rows.value) else 0
-
-
-def _small(model: ModelIR) -> int:
-    """So many numbers a table of settings or figures may have."""
-    n_classes, n_features = len(model.classes), len(model.features)
-    return 200 + 10 * n_features + n_classes**2 + n_features * (n_classes + 4) + len(model.trees) * (n_classes + 2)
 
 
 def _of_model(fit: RObject, kind: str, model: ModelIR) -> Iterator[FileDisclosure]:
@@ -185,13 +198,19 @@ class _Inventory:
         rows: how many training rows there were.
         fit: the object with the model.
         kind: its class.
-        small: so many numbers a table of settings may have.
+        model: the model that was read.
+        numbers: those of short vectors, settings and figures, which are compared with the table.
+        constants: numbers in functions, but small ones.
+        words: texts in functions, and names of theirs that are no plain words.
     """
 
     rows: int
     fit: RObject
     kind: str
-    small: int
+    model: ModelIR
+    numbers: set[float] = field(default_factory=set)
+    constants: set[float] = field(default_factory=set)
+    words: set[str] = field(default_factory=set)
     held: list[HeldVector] = field(default_factory=list)
     texts: set[str] = field(default_factory=set)
     tracker: UnreadTracker = field(default_factory=UnreadTracker)
@@ -211,7 +230,7 @@ class _Inventory:
         if self.variables:
             values = sum(self.variables)
             says = VARIABLES.format(variables=len(self.variables), values=values)
-            yield FileDisclosure("variables", "high" if values >= MANY_NUMBERS else "medium", says)
+            yield FileDisclosure("variables", "high", says)
 
     def visit(self, whole: RObject) -> None:
         """Visit everything in an object, each object once."""
@@ -225,62 +244,132 @@ class _Inventory:
     def _within(self, here: _Visit) -> list[_Visit]:
         """Record one object; returns what is to be visited in it."""
         thing = here.thing
+        if isinstance(thing.value, str):
+            self._keep_name(thing.value, code=here.code)
+        self._keep_forms(thing)
         if thing is self.fit:
-            parts = [each for each in self._parts(here) if each.path]
-            own = [each for each in parts if self._is_model(each)]
-            within = [each.at(name, part) for each in own for name, part in contained(each.thing)]
-            unknown = [each for each in within if each.path[-1] not in WITHIN_MODEL | FORMS | {"dimnames"}]
-            return [*(each for each in parts if not self._is_model(each)), *unknown]
+            parts = self._parts(here)
+            own = [each for each in parts if each.path[-1] in MODEL_PARTS[self.kind]]
+            others = [each for each in parts if each not in own]
+            return [*others, *(inner for each in own for inner in self._within_model(each))]
         if is_frame(thing) and not here.code:
             return self._table(here)
         if thing.kind in NUMBERS or thing.kind in {Kind.TEXTS, Kind.ALTREP}:
             self._vector(here)
-            return [here.at(name, each) for name, each in thing.attributes.items() if name not in FORMS - {"names"}]
+            return [here.at(name, each) for name, each in thing.attributes.items() if name not in FORMS]
         if thing.kind == Kind.ENVIRONMENT:
             inner = _Visit(thing, here.path, variable=True)
             return [inner.at(name, each) for name, each in contained(thing)]
-        if thing.kind in PAIRS and not here.code:
-            self._keep_texts(thing)
-        if "terms" in thing.classes:
-            return [each for each in self._parts(here) if not self._is_of_terms(each)]
-        code = here.code or thing.kind in {Kind.CLOSURE, Kind.BYTE_CODE}
-        return [_Visit(each.thing, each.path, each.variable, code) for each in self._parts(here)]
+        for name in thing.names if thing.kind in PAIRS else ():
+            self._keep_name(name, code=here.code)
+        code = here.code or thing.kind in FUNCTIONS
+        parts = [_Visit(each.thing, each.path, each.variable, code) for each in self._parts(here)]
+        return [each for each in parts if not ("terms" in thing.classes and self._is_of_terms(each))]
 
     def _parts(self, here: _Visit) -> list[_Visit]:
-        """What is directly within an object, but names of its elements, and settings and figures that are small."""
-        parts = [here.at(name, each) for name, each in contained(here.thing) if name not in FORMS]
+        """What is directly within an object, but its forms, and settings and figures that are small."""
+        found = list(_inner(here.thing))
+        parts = [here.at(name, each) for name, each in found]
         if here.thing is not self.fit and here.path:
             return parts
-        return [each for each in parts if not self._is_statistic(each)]
+        if any(name not in KNOWN_PARTS | MODEL_PARTS[self.kind] and each.kind != Kind.NULL for name, each in found):
+            self.tracker.add("parts that R does not write", MANY_NUMBERS)
+        return [each for each in parts if each.path and not self._is_statistic(each)]
 
-    def _is_model(self, part: _Visit) -> bool:
-        return part.path[-1] in MODEL_PARTS[self.kind]
+    def _within_model(self, part: _Visit) -> Iterator[_Visit]:
+        """What is in a part of the model, and no part of it: unknown parts, and attributes of known ones."""
+        known, waiting = WITHIN_MODEL | {""}, [part]
+        while waiting:
+            here = waiting.pop()
+            self._keep_forms(here.thing)
+            self.texts |= {text for text in here.thing.value if text} if here.thing.kind == Kind.TEXTS else set()
+            for name, each in _inner(here.thing):
+                is_part = here.thing is not part.thing or name in known
+                if is_part and each is not here.thing.attributes.get(name):
+                    waiting.append(here.at(name, each))
+                else:
+                    yield here.at(name, each)
+
+    def _keep_forms(self, thing: RObject) -> None:
+        """Keep the texts of attributes that say what an object is, such as names, and record those of another kind."""
+        for name, each in thing.attributes.items():
+            if name not in FORMS:
+                continue
+            parts = [each]
+            if name == "dimnames" and each.kind == Kind.LIST:
+                parts = [each.attributes.get("names", NULL), *each.value]
+            texts = [text for part in parts if part.kind == Kind.TEXTS for text in part.value if text]
+            if not self._is_form(thing, name, each) or any(part.attributes for part in parts):
+                self.tracker.add("attributes of another kind than R writes", MANY_NUMBERS)
+            if thing is not self.fit.get("frame") or name != "row.names":  # the numbers of its nodes
+                self.texts |= {text for text in texts if not (text.isdecimal() and len(text) < FEW_DIGITS)}
+
+    @staticmethod
+    def _is_form(thing: RObject, name: str, form: RObject) -> bool:
+        """Is an attribute of the kind that R writes under its name?"""
+        numbers = form.kind in {Kind.INTEGER, Kind.DOUBLE}
+        if name == "dim":
+            return numbers and _length(form) <= MAX_DIMENSIONS
+        if name == "dimnames":
+            right = form.kind == Kind.LIST and {*form.attributes} <= {"names"} and _length(form) <= MAX_DIMENSIONS
+            return right and all(part.kind in {Kind.TEXTS, Kind.NULL} for part in form.value)
+        return form.kind == Kind.TEXTS or (name == "row.names" and numbers and is_frame(thing))
 
     def _is_statistic(self, part: _Visit) -> bool:
-        """Is it a part with settings and figures of all people together? Its texts are kept."""
-        name, thing = part.path[-1] if part.path else "", part.thing
+        """Is it a part with settings and figures of all people together? Its texts and numbers are kept."""
+        name, thing = part.path[-1], part.thing
         if name not in STATISTICS or thing.kind in {Kind.CALL, Kind.ENVIRONMENT}:
             return False
-        size, largest, texts = _content(thing)
-        if size > (self.small if name in FIGURES else FEW) or (largest == self.rows and largest > FEW):
+        content = _Content.of(thing)
+        sizes = list(map(_length, content.vectors))
+        largest = max(sizes, default=0)
+        many = sum(sizes) > (self._most_figures() if name in FIGURES else FEW)
+        n_classes = len(self.model.classes)
+        many |= name in CONFUSION and largest > n_classes * (n_classes + 1)
+        if content.others or many or (largest == self.rows and largest > FEW):
             return False
-        self.texts |= texts if name != "modelInfo" else set()  # which is caret's own description
+        for each in content.things:
+            self._keep_forms(each)
+        for each in (*content.constants, *(content.vectors if name == "modelInfo" else ())):
+            self._constant(each)
+        for text in content.names:
+            self._keep_name(text, code=True)
+        for each in content.vectors if name != "modelInfo" else ():  # which is caret's own description
+            self.texts |= {text for text in each.value if text} if each.kind == Kind.TEXTS else set()
+            self.numbers |= set() if name in COUNTS else _finite(each)
         return True
+
+    def _most_figures(self) -> int:
+        """So many numbers a table of settings or figures may have."""
+        n_classes, n_features = len(self.model.classes), len(self.model.features)
+        trees = len(self.model.trees)
+        return 200 + 10 * n_features + n_classes**2 + n_features * (n_classes + 4) + trees * (n_classes + 2)
+
+    def _constant(self, thing: RObject) -> None:
+        """Record a constant of a function: its texts, and numbers that are not small and whole."""
+        if thing.kind == Kind.TEXTS:
+            self.words |= {text for text in thing.value if text}
+        else:
+            self.constants |= {number for number in _finite(thing) if abs(number) > 10 or number != int(number)}
+
+    def _keep_name(self, name: str, *, code: bool) -> None:
+        """Keep a name; of those in functions only names that are no plain words, as those of functions are."""
+        if not code:
+            self.texts.add(name)
+        elif not PLAIN_WORD.fullmatch(name) and any(map(str.isalnum, name)):
+            self.words.add(name)
 
     def _is_of_terms(self, part: _Visit) -> bool:
         """Is it what R says of a formula's columns: their names and classes, and which of them each term has?"""
         name, thing = part.path[-1], part.thing
+        if not {*thing.attributes} <= FORMS:
+            return False
+        self._keep_forms(thing)
         if name in TEXTS_OF_TERMS and thing.kind == Kind.TEXTS:
             self.texts |= {each for each in thing.value if each}
             return True
         small = thing.kind in {Kind.INTEGER, Kind.DOUBLE} and bool(np.isin(thing.value, range(10)).all())
-        return name in NUMBERS_OF_TERMS and small
-
-    def _keep_texts(self, pairs: RObject) -> None:
-        for tag, each in pairs.value:
-            self.texts.add(tag)
-            if each.kind == Kind.SYMBOL:
-                self.texts.add(each.value)
+        return name in NUMBERS_OF_TERMS and small and _length(thing) <= (len(self.model.features) + 2) ** 2
 
     def _table(self, here: _Visit) -> list[_Visit]:
         """Record a data frame by its columns."""
@@ -303,8 +392,9 @@ class _Inventory:
         """Record a vector or a matrix that is part of no table."""
         thing, size = here.thing, _length(here.thing)
         if here.code and size <= FEW:
+            self._constant(thing)
             return
-        if here.path[-1:] in {("names",), ("row.names",), ("dimnames",)} and _are_positions(thing):
+        if here.path[-1:] == ("row.names",) and _are_positions(thing):
             return
         shape = shape_of(thing)
         rows = next((each for each in shape or (size,) if each == self.rows and self.rows > 1), 0)
@@ -324,6 +414,7 @@ class _Inventory:
             self.tracker.add("vectors", size)
         else:
             self.short += size
+            self.numbers |= _finite(thing)
 
     def _hold_all(self, here: _Visit, shape: tuple[int, ...]) -> None:
         """Record a vector with a value for each row, or the columns of such a matrix."""
@@ -350,8 +441,23 @@ TEXTS_OF_TERMS = frozenset({"term.labels", "dataClasses"})
 NUMBERS_OF_TERMS = frozenset({"factors", "order", "intercept", "response"})
 """Attributes of terms."""
 
-FORMS = frozenset({"class", "levels", "dim", "tzone", "row.names", "names"})
-"""Attributes that say what an object is: levels are those of its cells, and names of a list are in paths."""
+FORMS = frozenset({"class", "levels", "tzone", "dim", "dimnames", "row.names", "names"})
+"""Attributes that say what an object is."""
+
+FEW_DIGITS = 5
+"""Names of fewer digits are positions and numbers of nodes."""
+
+MAX_DIMENSIONS = 3
+FUNCTIONS = frozenset({Kind.CLOSURE, Kind.BYTE_CODE})
+PLAIN_WORD = re.compile(r"[A-Za-z.]+")
+MAX_LETTERS = 10_000
+"""Letters of the texts in functions, all together; those of rpart have about a thousand."""
+
+
+def _inner(thing: RObject) -> Iterator[tuple[str, RObject]]:
+    """The objects directly within another, but the attributes that say what it is."""
+    forms = {name: each for name, each in thing.attributes.items() if name in FORMS}
+    yield from ((name, each) for name, each in contained(thing) if forms.get(name) is not each)
 
 
 def _length(thing: RObject) -> int:
@@ -388,23 +494,52 @@ def _date(days: float) -> str | None:
     return str(datetime.date(1970, 1, 1) + datetime.timedelta(days=int(days)))
 
 
-def _content(thing: RObject) -> tuple[int, int, set[str]]:
-    """How many values are in an object, in its largest vector, and its texts, short constants of functions left out."""
-    size, largest, texts, seen, waiting = 0, 0, set[str](), set[int](), [(thing, False)]
-    while waiting:
-        here, code = waiting.pop()
-        if id(here) in seen:
-            continue
-        seen.add(id(here))
-        code = code or here.kind in {Kind.CLOSURE, Kind.BYTE_CODE}
-        if here.kind in NUMBERS or here.kind == Kind.TEXTS:
-            size += 0 if code and len(here.value) <= FEW else len(here.value)
-            largest = max(largest, len(here.value))
-            texts |= {each for each in here.value if each} if here.kind == Kind.TEXTS and not code else set()
-        elif here.kind in {Kind.ENVIRONMENT, Kind.ALTREP} and not isinstance(here.value, str):
-            size += MANY_NUMBERS**2
-        waiting += [(each, code) for _, each in contained(here)]
-    return size, largest, texts
+@dataclass
+class _Content:
+    """What is in an object of settings or figures.
+
+    Attributes:
+        vectors: its vectors, long constants of functions among them.
+        constants: short constants of functions.
+        names: names in functions.
+        things: its objects, but those of functions.
+        others: whether it has variables, vectors in another form, or attributes that do not say what something is.
+    """
+
+    vectors: list[RObject] = field(default_factory=list)
+    constants: list[RObject] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+    things: list[RObject] = field(default_factory=list)
+    others: bool = False
+
+    @classmethod
+    def of(cls, thing: RObject) -> _Content:
+        found, seen, waiting = cls(), set[int](), [(thing, False)]
+        while waiting:
+            here, code = waiting.pop()
+            if id(here) in seen:
+                continue
+            seen.add(id(here))
+            code = code or here.kind in FUNCTIONS
+            if here.kind in NUMBERS or here.kind == Kind.TEXTS:
+                (found.constants if code and len(here.value) <= FEW else found.vectors).append(here)
+            elif isinstance(here.value, str):
+                found.names.add(here.value)
+            found.names |= set(here.names) if here.kind in PAIRS else set()
+            found.others |= here.kind in {Kind.ENVIRONMENT, Kind.ALTREP} and not isinstance(here.value, str)
+            if not code:
+                found.things.append(here)
+                found.others |= not {*here.attributes} <= FORMS
+            waiting += [(each, code) for _, each in contained(here)]
+        return found
+
+
+def _finite(thing: RObject) -> set[float]:
+    """The numbers of a vector, but missing and infinite ones."""
+    if thing.kind not in {Kind.INTEGER, Kind.DOUBLE}:
+        return set()
+    numbers = numbers_in(thing)
+    return set(numbers[np.isfinite(numbers)].tolist())
 
 
 DISCLOSURES = (

@@ -9,7 +9,7 @@ Source: R 4.2, src/main/serialize.c, `ReadItem_Recursive`, `ReadBC1` and `ReadBC
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
@@ -167,7 +167,9 @@ def parse_r(content: bytes, place: str) -> RObject:
     if found.kind != Kind.PAIRLIST or len(found.value) != 1:
         what = "holds several objects, or none: it must hold the model alone"
         raise ReleaseError(what, place=place, remedy=SAVE_AGAIN)
+    variable: str = found.value[0][0]
     of_file: RObject = found.value[0][1]
+    of_file.attributes = {**of_file.attributes, "variable": RObject(Kind.TEXTS, [variable])}
     return of_file
 
 
@@ -191,7 +193,10 @@ class _Stream:
         if version not in {2, 3}:
             raise self.refuse("has a version of R's format that is not 2 or 3")
         if version == 3:
-            self.encoding = ENCODINGS.get(self.take(self.integer()).upper(), "ascii")
+            encoding = self.take(self.integer())
+            if len(encoding) > MAX_ENCODING:
+                raise self.refuse("names an encoding that there is not")
+            self.encoding = ENCODINGS.get(encoding.upper(), "ascii")
         found = self.run(self.item())
         if self.at != len(self.content):
             raise self.refuse("goes on after its end")
@@ -250,7 +255,7 @@ class _Stream:
             return (yield self.alternative())
         found = yield self.vector(code)
         if flags & HAS_ATTRIBUTES:
-            found.attributes = attributes_of((yield self.item()))
+            found.attributes = self.by_name((yield self.item()))
         return found
 
     def count(self) -> None:
@@ -318,20 +323,35 @@ class _Stream:
         self.integer()  # whether it is locked
         found.enclosure = yield self.item()
         frame, table = (yield self.item()), (yield self.item())
-        found.attributes = attributes_of((yield self.item()))
-        for each in (frame, *(table.value if table.kind == Kind.LIST else ())):
-            found.value.update(each.value if each.kind == Kind.PAIRLIST else ())
+        found.attributes = self.by_name((yield self.item()))
+        for each in (frame, *(table.value if table.kind == Kind.LIST else [table])):
+            found.value.update(self.by_name(each, found.value))
         return found
+
+    def by_name(self, pairs: RObject, others: Collection[str] = ()) -> dict[str, RObject]:
+        """The attributes or variables in a pairlist by name; `others` are names that are there already."""
+        found = dict(pairs.value) if pairs.kind == Kind.PAIRLIST else {}
+        single = pairs.kind == Kind.NULL or (len(found) == len(pairs.value) and "" not in found)
+        if not single or pairs.attributes or (found and not found.keys().isdisjoint(others)):
+            raise self.refuse("has attributes or variables without a name, or of the same name")
+        return found
+
+    def tag(self, flags: int = HAS_TAG) -> Step:
+        """The name of a part; empty where it has none."""
+        found = (yield self.item()) if flags & HAS_TAG else NULL
+        if found.kind not in {Kind.NULL, Kind.SYMBOL}:
+            raise self.refuse("has a name that is no symbol")
+        return name_of(found)
 
     def pairs(self, flags: int) -> Step:
         """A pairlist or a call: a chain of pairs, each with a tag and an object, up to NULL."""
         found = RObject(Kind(flags & 0xFF), [])
         while True:
             attributes = (yield self.item()) if flags & HAS_ATTRIBUTES else NULL
-            found.attributes = {**attributes_of(attributes), **found.attributes}
-            tag = (yield self.item()) if flags & HAS_TAG else NULL
+            found.attributes = {**found.attributes, **self.by_name(attributes, found.attributes)}
+            tag = yield self.tag(flags)
             of_part = self.integer()
-            found.value.append((name_of(tag), self.simple(of_part) or (yield self.item(of_part))))
+            found.value.append((tag, self.simple(of_part) or (yield self.item(of_part))))
             flags = self.integer()
             if flags & 0xFF not in {Kind.PAIRLIST, Kind.CALL}:
                 break
@@ -345,7 +365,7 @@ class _Stream:
         """A closure or a promise: its environment, then arguments and body, or value and expression."""
         found = RObject(Kind(flags & 0xFF), [])
         if flags & HAS_ATTRIBUTES:
-            found.attributes = attributes_of((yield self.item()))
+            found.attributes = self.by_name((yield self.item()))
         found.enclosure = (yield self.item()) if flags & HAS_TAG else None
         found.value = [(yield self.item()), (yield self.item())]
         return found
@@ -380,11 +400,15 @@ class _Stream:
     def byte_code(self) -> Step:
         """Byte code, of which the constants are kept: its instructions, then each constant after its type."""
         found = RObject(Kind.BYTE_CODE, [])
-        yield self.item()
-        for _ in range(self.length(4)):
+        instructions = yield self.item()
+        if instructions.kind != Kind.INTEGER:
+            raise self.refuse("has byte code without instructions")
+        n_constants = self.length(4)
+        for _ in range(n_constants):
             code = self.integer()
             constant = yield self.byte_code() if code == Kind.BYTE_CODE else self.expression(code)
-            if not INDICES & {*constant.classes}:
+            is_index = constant.kind == Kind.INTEGER and {*constant.attributes} == {"class"}
+            if not (is_index and INDICES & {*constant.classes} and (constant.value < n_constants).all()):
                 found.value.append(constant)
         return found
 
@@ -404,35 +428,51 @@ class _Stream:
                 parts.value.append(("", last))
                 return last if len(parts.value) == 1 else parts
             if code in {CALL_WITH_ATTRIBUTES, LIST_WITH_ATTRIBUTES}:
-                parts.attributes = {**attributes_of((yield self.item())), **parts.attributes}
-            tag = yield self.item()
-            parts.value.append((name_of(tag), (yield self.expression(self.integer()))))
+                more = self.by_name((yield self.item()), parts.attributes)
+                parts.attributes = {**parts.attributes, **more}
+            tag = yield self.tag()
+            parts.value.append((tag, (yield self.expression(self.integer()))))
             code = self.integer()
 
     def alternative(self) -> Step:
         """A vector in another form: its class, its state, and its attributes."""
-        information, state, attributes = (yield self.item()), (yield self.item()), (yield self.item())
+        information, state, own = (yield self.item()), (yield self.item()), self.by_name((yield self.item()))
         first = information.value[0][1] if information.kind == Kind.PAIRLIST and information.value else NULL
-        found = expanded(name_of(first), state, MAX_EXPANDED - self.expanded) or RObject(Kind.ALTREP, [state])
+        found = expanded(name_of(first), state, MAX_EXPANDED - self.expanded)
+        if found is None or _has_more(information, state) or not _agree(found.attributes, own):
+            found = RObject(Kind.ALTREP, [information, state])
         self.expanded += len(found.value)
-        found.attributes = {**found.attributes, **attributes_of(attributes)}
+        found.attributes = {**found.attributes, **own}
         return found
 
 
 ENCODINGS = {b"UTF-8": "utf-8", b"ISO-8859-1": "latin-1", b"ISO8859-1": "latin-1", b"CP1252": "cp1252"}
 """Encodings of texts that have no flag of their own, as R calls them."""
 
+MAX_ENCODING = 20
+"""Letters of the longest name of an encoding."""
+
 MAX_EXPANDED = 2_000_000
 """Elements of vectors that are written in another form, such as a sequence by its beginning and its step."""
 
 
-def attributes_of(pairs: RObject) -> dict[str, RObject]:
-    """The attributes in a pairlist by name."""
-    return {tag: each for tag, each in pairs.value if tag} if pairs.kind == Kind.PAIRLIST else {}
-
-
 def name_of(tag: RObject) -> str:
     return str(tag.value) if tag.kind == Kind.SYMBOL else ""
+
+
+def _has_more(information: RObject, state: RObject) -> bool:
+    """Is there more than the names of a class, its package and its type, and a vector with two numbers about it?"""
+    parts = [each for _, each in state.value] if state.kind == Kind.PAIRLIST else state.value
+    more = [each for _, each in information.value] + (list(parts[1:]) if isinstance(parts, list) else [])
+    small = [each.kind == Kind.SYMBOL or (each.kind == Kind.INTEGER and len(each.value) <= 2) for each in more]
+    attributes = [each.attributes for each in (information, state, *more)]
+    return len(more) > 4 or not all(small) or any(attributes)
+
+
+def _agree(attributes: Mapping[str, RObject], own: Mapping[str, RObject]) -> bool:
+    """Are the attributes of a vector the same texts as those of the other form that it is in?"""
+    both = [(each, own[name]) for name, each in attributes.items() if name in own]
+    return all(each.kind == other.kind == Kind.TEXTS and each.value == other.value for each, other in both)
 
 
 def expanded(name: str, state: RObject, most: int) -> RObject | None:

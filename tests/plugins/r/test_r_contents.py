@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import random
 import shutil
+import struct
 import subprocess
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from command_line import leafgate
 from installed_readers import read_foreign
 from leafgate import ReleaseError
+from leafgate_plugins.r.serialisation import NULL, NUMBERS, PAIRS, Kind, RObject, parse_r
 from r_files import FOLDER, files, model_in, table_in
+from r_writer import HEAD, objects_in, without_people, written
 
 POLICY = """
 leafgate: 1
@@ -144,3 +151,77 @@ def test_content_that_nobody_needs_is_disclosed_wherever_it_is(tmp_path: Path) -
     planted = {path.stem: disclosed(path) for path in tmp_path.glob("*.*.*.rds")}
     assert len(plain) == 3
     assert [name for name, found in planted.items() if found == plain[name.partition(".")[0]]] == []
+
+
+PLANTED = RObject(Kind.DOUBLE, 7319 + np.arange(150) / 7)
+PERSON = "Strange Person"
+OF_PEOPLE = frozenset({"where", "y", "predicted", "oob.times", "votes", "predictions", "inbag.counts", "proximity"})
+FORMS = ("class", "levels", "tzone", "dim", "names", "row.names", "dimnames")
+
+
+def changed(thing: RObject) -> Iterator[tuple[str, Mapping[str, RObject], Any]]:
+    """Ways to put numbers, or the name of a person, into an object: what, and the attributes and the value then."""
+    has, value = thing.attributes, thing.value
+    if thing.kind not in {Kind.BUILTIN, Kind.SPECIAL}:
+        yield "attribute", {**has, "extra": PLANTED}, value
+        for form in FORMS:
+            names = has[form].value if form in has and has[form].kind == Kind.TEXTS else []
+            yield f"text in {form}", {**has, form: RObject(Kind.TEXTS, [*names, PERSON])}, value
+            yield f"numbers as {form}", {**has, form: PLANTED}, value
+    if thing.kind in NUMBERS:
+        yield "longer", has, np.concatenate([np.asarray(value, np.float64), PLANTED.value])
+    elif thing.kind == Kind.TEXTS:
+        yield "a text more", has, [*value, PERSON]
+    elif thing.kind in {Kind.LIST, Kind.EXPRESSION}:
+        yield "an element more", has, [*value, PLANTED]
+    elif thing.kind in PAIRS:
+        yield "a pair more", has, [*value, ("extra", PLANTED)]
+        yield "a tag more", has, [*value, (PERSON, NULL)]
+
+
+def noticed(content: bytes) -> Any:
+    """What an audit learns of a file: the high disclosures, the texts that it compares, and the model; or an error."""
+    try:
+        model = read_foreign(content, "m")
+    except ReleaseError as error:
+        return str(error)
+    high = [(item.kind, item.says) for item in model.discloses if item.severity == "high"]
+    return sorted(high), model.texts, model.model_sha256
+
+
+@pytest.mark.parametrize("share", [0.01, pytest.param(0.1, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("name", ["held-nothing.rds", "held-inbag.rds", "forest-003.rds"])
+def test_nothing_is_put_into_any_object_unnoticed(name: str, share: float) -> None:
+    rng = random.Random(5)
+    whole = without_people(parse_r(files()[name], name), OF_PEOPLE)
+    before, missed = noticed(written(whole)), []
+    assert [kind for kind, _ in before[0]] == (["counts"] if name == "held-nothing.rds" else [])
+    for thing in objects_in(whole):
+        if thing.kind in {Kind.NULL, Kind.SYMBOL, Kind.ENVIRONMENT}:
+            continue
+        old = thing.attributes, thing.value
+        for what, attributes, value in changed(thing):
+            if rng.random() < share:
+                thing.attributes, thing.value = attributes, value
+                if noticed(written(whole)) == before:
+                    missed.append((what, thing.kind.name))
+        thing.attributes, thing.value = old
+    assert missed == []
+
+
+@pytest.mark.parametrize("where", ["tag", "attribute", "environment", "instructions"])
+def test_parts_that_a_reader_would_drop_are_refused(where: str) -> None:
+    """Attributes of the same name, names that are no symbols, and code that is no code hold what nobody would see."""
+    twice = (item(0x402, 1, 9, 1) + b"a" + item(13, 1, 7)) * 2 + item(254)
+    content = {
+        "tag": item(0x402, 13, 1, 7, 13, 1, 7, 254),
+        "attribute": item(0x20D, 1, 7) + twice,
+        "environment": item(4, 0, 253) + twice + item(254, 254),
+        "instructions": item(21, 1, 19, 1, 13, 1, 7, 0),
+    }[where]
+    with pytest.raises(ReleaseError, match=r"without a name, or of the same name|no symbol|without instructions"):
+        parse_r(HEAD + content, "m")
+
+
+def item(*numbers: int) -> bytes:
+    return struct.pack(f">{len(numbers)}i", *numbers)
