@@ -78,7 +78,7 @@ def _item(thing: RObject) -> bytes:
     if thing.kind == Kind.CLOSURE:
         return _whole(flags | 0x400) + attributes + b"".join(map(_item, (thing.enclosure or NULL, *thing.value)))
     if thing.kind in {Kind.BUILTIN, Kind.SPECIAL}:
-        return _whole(thing.kind, len(thing.value)) + thing.value.encode()
+        return _whole(thing.kind, len(thing.value)) + str(thing.value).encode()
     if thing.kind == Kind.TEXTS:
         content = b"".join(map(_text, thing.value))
     elif thing.kind in {Kind.LIST, Kind.EXPRESSION}:
