@@ -58,9 +58,6 @@ def test_every_version_has_an_environment_in_which_it_is_made_anew(monkeypatch: 
     for producer in PRODUCERS:
         place = producer.folder.partition("/")[0]
         found = [each for each in make_all.ENVIRONMENTS if each.script.startswith(f"{place}/")]
-        if place == "printouts":
-            assert (TESTS / "plugins" / make_all.RPART).is_file()
-            continue
         assert len(found) == len(producer.versions)
         assert [each.newest for each in found] == [False] * (len(found) - 1) + [True]
         for environment, version in zip(found, producer.versions, strict=True):

@@ -112,7 +112,6 @@ FILES = {
     "CatBoost, JSON": ("catboost/producers", "logloss.json"),
     "ONNX of skl2onnx": ("onnx/producers/skl2onnx", "forest.onnx"),
     "PMML of sklearn2pmml": ("pmml/producers", "forest.pmml"),
-    "R's rpart, printed": ("printouts/producers", "two.txt"),
 }
 PICKLE = "pickle of scikit-learn"
 

@@ -252,7 +252,6 @@ PRODUCERS = {
     "lightgbm": "lightgbm/producers",
     "onnxmltools": "onnx/producers/onnxmltools",
     "pmml": "pmml/producers",
-    "rpart": "printouts/producers",
     "skl2onnx": "onnx/producers/skl2onnx",
     "sklearn": "sklearn/producers",
     "xgboost": "xgboost/producers",

@@ -168,7 +168,7 @@ def test_plugins_lists_all_that_is_installed() -> None:
         "mapping",
     ]
     readers = {offer["use"] for offer in offers if offer["kind"] == "reader"}
-    assert readers == {"catboost", "j48", "lightgbm", "mlflow", "neutral", "onnx", "pmml", "rpart", "skops", "xgboost"}
+    assert readers == {"catboost", "lightgbm", "mlflow", "neutral", "onnx", "pmml", "r", "skops", "xgboost"}
     assert all(plugin["problem"] is None for plugin in document["plugins"] if plugin["distribution"] == "leafgate")
     assert all(use in leafgate("plugins").out for use in OFFERED)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import struct
 import unittest
 import zipfile
 from collections.abc import Callable
@@ -28,10 +29,11 @@ from leafgate_plugins.catboost import CATBOOST
 from leafgate_plugins.lightgbm import LIGHTGBM
 from leafgate_plugins.onnx import ONNX
 from leafgate_plugins.pmml import PMML
-from leafgate_plugins.printouts import J48, RPART
+from leafgate_plugins.r import R
 from leafgate_plugins.sklearn import SKOPS
 from leafgate_plugins.xgboost import XGBOOST
 from pmml_of import pmml_of
+from r_files import files, model_in, rows_of, schema_of, table_in
 from sklearn_zoo import skops_bytes
 
 pytestmark = pytest.mark.thorough
@@ -52,6 +54,11 @@ def planted(content: bytes) -> bytes:
         with zipfile.ZipFile(changed, "a") as archive:
             archive.writestr("note.txt", note)
         return changed.getvalue()
+    if content.startswith(b"X\n"):
+        text, end = note.encode(), content[-4:]  # an attribute more of the outermost object, before their end
+        words = [0x402, 1, 9, 4, b"note", 16, 1, 9, len(text), text]
+        more = b"".join(each if isinstance(each, bytes) else struct.pack(">i", each) for each in words)
+        return content[:-4] + more + end
     if content.startswith(b"{"):
         return json.dumps({**json.loads(content), "note": note.split()}).encode()
     if b"<Node" in content:
@@ -128,58 +135,33 @@ def catboost_file() -> KnownModel:
     )
 
 
-PRINTED_BY_J48 = """J48 pruned tree
-------------------
-
-age <= 40: high (24.0)
-age > 40
-|   hours <= 45: low (32.0)
-|   hours > 45: high (16.0)
-
-Number of Leaves  : \t3
-
-Size of the tree : \t5
-
-=== Confusion Matrix ===
-
-  a  b   <-- classified as
- 40  0 |  a = high
-  0 32 |  b = low
-"""
-PRINTED_BY_RPART = """n= 72
-
-node), split, n, loss, yval, (yprob)
-      * denotes terminal node
-
-1) root 72 32 high (0.5555556 0.4444444)
-  2) age< 41 24 0 high (1.0000000 0.0000000) *
-  3) age>=41 48 16 low (0.3333333 0.6666667)
-    6) hours>=45 16 0 high (1.0000000 0.0000000) *
-    7) hours< 45 32 0 low (0.0000000 1.0000000) *
-"""
-
-
-def j48_file() -> KnownModel:
-    return known("a print-out of J48", PRINTED_BY_J48.encode(), ANSWERS)
-
-
-def rpart_file() -> KnownModel:
-    return known("a print-out of rpart", PRINTED_BY_RPART.encode(), ANSWERS)
+def r_file() -> KnownModel:
+    """A tree of rpart with the classes that R predicts."""
+    table, model = table_in(files()["rpart-008.csv"]), model_in("rpart-008.rds")
+    names = ["town", "smoker", "visits", "age"]
+    content = files()["rpart-008.rds"]
+    return KnownModel(
+        name="a tree of rpart",
+        content=content,
+        schema=schema_of(model, names),
+        rows=[dict(zip(names, row, strict=True)) for row in rows_of(table, names)],
+        predictions=table["label"],
+        planted={"a note": planted(content)},
+    )
 
 
 def neutral_file() -> KnownModel:
-    model = minimise(J48.read(PRINTED_BY_J48.encode(), "print-out"), "labels", "print-out")
-    return known("a scrubbed print-out", written(replace(model, format="by hand")), ANSWERS)
+    model = minimise(SKOPS.read(skops_bytes(tree()), "skops"), "labels", "skops")
+    return known("a scrubbed tree", written(replace(model, format="by hand")), tree().predict(PEOPLE))
 
 
 FILES: dict[str, tuple[ModelReader, Callable[[], KnownModel]]] = {
     "catboost": (CATBOOST, catboost_file),
-    "j48": (J48, j48_file),
     "lightgbm": (LIGHTGBM, lightgbm_file),
     "neutral": (NEUTRAL, neutral_file),
     "onnx": (ONNX, onnx_file),
     "pmml": (PMML, pmml_file),
-    "rpart": (RPART, rpart_file),
+    "r": (R, r_file),
     "skops": (SKOPS, skops_file),
     "xgboost": (XGBOOST, xgboost_file),
 }

@@ -13,7 +13,7 @@ from leafgate.models.reader import model_bytes, read_with_reader
 from producer_matrix import PRODUCERS, Producer, model_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/reference/model-files.md"
-NO_MATRIX = frozenset({"leafgate", "", "R rpart", "WEKA J48"})
+NO_MATRIX = frozenset({"leafgate", "", "R rpart", "R ranger", "R randomForest"})
 """What is compared with the programs' answers elsewhere, or written by leafgate itself."""
 
 

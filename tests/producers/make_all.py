@@ -3,9 +3,9 @@
     python tests/producers/make_all.py [--newest] [--only PROGRAM]
 
 It runs in the development environment, and needs Python 3.11 to 3.13 (as `python3.11` and so on, or from pyenv), pip,
-Java for sklearn2pmml and R with rpart; of what is not there it says so, and ends in exit code 1 after the others.
+Java for sklearn2pmml; of what is not there it says so, and ends in exit code 1 after the others.
 Environments lie in a temporary folder. `--newest` makes those whose version is not pinned, in the newest versions that
-pip finds; `--only` those below a folder of `tests/plugins`, such as lightgbm, or rpart.
+pip finds; `--only` those below a folder of `tests/plugins`, such as lightgbm.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS / "support"))
 
-from producer_archive import write_archive  # noqa: E402
 
 NEWEST_PYTHON = "3.13"
 
@@ -128,8 +127,6 @@ ENVIRONMENTS = (
 )
 """sklearn2pmml refuses scikit-learn that is newer than itself; most of its versions refuse to run once they are old."""
 
-RPART = "printouts/producers/make_rpart_files.R"
-
 
 def interpreter(version: str) -> str:
     """The Python of a version; SystemExit where there is none."""
@@ -155,22 +152,10 @@ def made(environment: Environment, folder: Path) -> bool:
     return all(subprocess.run(step, env=variables, check=False).returncode == 0 for step in steps)
 
 
-def made_by_r(folder: Path) -> bool:
-    """Have R print trees into a folder, and pack that; False where R failed."""
-    script = TESTS / "plugins" / RPART
-    print(script.stem, flush=True)
-    if subprocess.run(["Rscript", str(script), str(folder)], check=False).returncode:
-        return False
-    files = {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
-    version = files.pop("VERSION").decode().strip()
-    write_archive(script.parent / f"{version}.tar.xz", files)
-    return True
-
-
 def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--newest", action="store_true", help="those alone whose version is not pinned")
-    parser.add_argument("--only", default="", metavar="PROGRAM", help="a folder of tests/plugins, or rpart")
+    parser.add_argument("--only", default="", metavar="PROGRAM", help="a folder of tests/plugins")
     chosen = parser.parse_args(words)
     failed = []
     for environment in ENVIRONMENTS:
@@ -178,10 +163,6 @@ def main(words: Sequence[str] | None = None) -> int:
             with tempfile.TemporaryDirectory() as folder:
                 if not made(environment, Path(folder)):
                     failed.append(environment)
-    if "rpart".startswith(chosen.only) and not chosen.newest:
-        with tempfile.TemporaryDirectory() as folder:
-            if shutil.which("Rscript") is None or not made_by_r(Path(folder)):
-                failed.append(Environment(RPART, "", ()))
     for environment in failed:
         print(f"not made: {environment.script} {' '.join(environment.requirements)}")
     return 1 if failed else 0

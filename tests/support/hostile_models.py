@@ -216,17 +216,6 @@ def values_of_nothing() -> bytes:
     return b"{L" + (7).to_bytes(8, "big") + b"learner[" + b"Z" * 3_000_000 + b"]}"
 
 
-def pipes() -> bytes:
-    """A line of J48 that compares and compares."""
-    return b"J48 pruned tree\n------------------\n\n" + b" <= " * 200_000 + b": x (1.0)\nNumber of Leaves  : \t2\n"
-
-
-def comparisons() -> bytes:
-    """A line of rpart that compares and compares."""
-    line = b"2) " + b"a<" * 200_000 + b"1 1 0 a (1 0) *\n"
-    return b"node), split, n, loss, yval, (yprob)\n1) root 2 1 a (0.5 0.5)\n" + line + b"3) x>=1 1 0 b (0 1) *\n"
-
-
 def one_leaf_lightgbm() -> bytes:
     """1.5 million trees of one leaf."""
     return lightgbm("num_leaves=1\nleaf_value=1\n" + "\nTree=1\nnum_leaves=1\nleaf_value=1\n" * 1_500_000)
@@ -273,7 +262,6 @@ LARGE: Mapping[str, Mapping[str, Callable[[], bytes]]] = {
         "lists of nothing": lists_of_nothing,
         "values of nothing": values_of_nothing,
     },
-    "print-outs": {"pipes without end": pipes, "comparisons without end": comparisons},
     "LightGBM": {
         "one-leaf trees of LightGBM": one_leaf_lightgbm,
         "a set for every node": sets_shared,

@@ -267,14 +267,6 @@ def of_mlflow(model: ModelIR, archive: Archive, name: str) -> Answers:
     return (of_sklearn if name.startswith("sklearn") else by_features)(model, archive, name)
 
 
-def of_rpart(model: ModelIR, archive: Archive, name: str) -> Answers:
-    """Answers to people; where R weights classes by priors, the class alone, for counts have no weights."""
-    answers = by_table(model, archive, name, {})
-    if case_of(name) != "prior":
-        return answers
-    return replace(answers, scores=np.array(answers.labels)[:, None] == np.array(sorted(model.classes)))
-
-
 PRODUCERS = (
     Producer(
         name="LightGBM",
@@ -395,14 +387,6 @@ PRODUCERS = (
         },
         relative=1e-12,
         answers=of_sklearn,
-    ),
-    Producer(
-        name="R's rpart",
-        folder="printouts/producers",
-        versions=("4.1.19",),
-        refused={"unnamed-class": "never says what class 1 is called"},
-        relative=1e-6,
-        answers=of_rpart,
     ),
     Producer(
         name="MLflow",

@@ -5,7 +5,7 @@
 A fenced `console` block holds commands after `$ ` with their output; `# ...` ends an output that is cut short. A fenced
 `diff` block edits the file its `+++` line names. A fenced `python` block that begins with a comment of nothing but a
 file's name, such as `# train.py`, is written to that file. Blocks run from top to bottom, in one folder that holds
-`policies` and `docs/ci`.
+`policies`, `docs/ci` and `docs/r`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CUT = "# ...\n"
 PLAIN = re.compile(r"leafgate ([^|<>;&$`*?~{}\\#]+?)(?: > (\S+))?")
 """A command that asks nothing of the shell but to write its output to a file."""
 TOP = Path(__file__).resolve().parents[2]
-GIVEN = ("policies", "docs/ci")
+GIVEN = ("policies", "docs/ci", "docs/r")
 """The folders of the repository that commands find where they are run."""
 
 

@@ -1,9 +1,13 @@
-"""A gzip file of strangers, decompressed in memory within bounds."""
+"""A gzip, bzip2 or xz file of strangers, decompressed in memory within bounds."""
 
 from __future__ import annotations
 
+import bz2
+import lzma
 import zlib
+from collections.abc import Callable, Mapping
 from pathlib import PurePath
+from typing import Any
 
 from leafgate.errors import ReleaseError
 
@@ -74,4 +78,48 @@ def parse_bounded_gzip(content: bytes, place: str) -> bytes:
         raise ReleaseError(
             "is a gzip file that ends too early, or goes on after its end", place=place, remedy=COMPRESS_AGAIN
         )
+    return found
+
+
+OTHERS: Mapping[bytes, Callable[[], Any]] = {b"BZh": bz2.BZ2Decompressor, b"\xfd7zXZ\x00": lzma.LZMADecompressor}
+"""What decompresses bzip2 and xz files, by what these begin with; R writes both, and joblib writes pickles so."""
+
+DAMAGED = (OSError, EOFError, ValueError, lzma.LZMAError)
+
+
+def _other(content: bytes) -> Any:
+    """What decompresses a bzip2 or an xz file; None for other files."""
+    return next((kind() for head, kind in OTHERS.items() if content.startswith(head)), None)
+
+
+def other_head(content: bytes, limit: int) -> bytes:
+    """The first bytes of what a bzip2 or an xz file holds, at most `limit`; empty for others, and damaged ones.
+
+    Of a bzip2 file there are none before its first block has ended, which may be 900 kB long.
+    """
+    decompressor = _other(content)
+    try:
+        found = b"" if decompressor is None else decompressor.decompress(content, limit)
+    except DAMAGED:
+        return b""
+    return bytes(found)
+
+
+def parse_bounded_other(content: bytes, place: str) -> bytes:
+    """What a bzip2 or an xz file holds; other files as they are.
+
+    Raises:
+        ReleaseError: it is damaged, decompresses to too much, or goes on after its end.
+    """
+    decompressor = _other(content)
+    if decompressor is None:
+        return content
+    try:
+        found = bytes(decompressor.decompress(content, MAX_BYTES + 1))
+    except DAMAGED:
+        raise ReleaseError("is compressed, and damaged", place=place) from None
+    if len(found) > MAX_BYTES:
+        raise ReleaseError(f"decompresses to more than {MAX_BYTES / 2**20:.0f} MB", place=place)
+    if not decompressor.eof or decompressor.unused_data:
+        raise ReleaseError("is compressed, and ends too early or goes on after its end", place=place)
     return found

@@ -33,6 +33,7 @@ from leafgate.disclosure.text import (
 from leafgate.io.json import JsonObject
 from leafgate.io.text import LONGEST, clean, printable_line, shorten
 from leafgate.kernel.findings import FINDING_STATES, REPAIR
+from leafgate.kernel.release import TABLE_HELD
 
 MAX_LINE_LENGTH = 3000
 """Longer lines are cut; the JSON has all of them."""
@@ -69,10 +70,17 @@ def in_short(report: JsonObject) -> Iterator[tuple[str, list[str]]]:
         yield "Why it passes", list(_why_it_passes(report))
         yield "What that does not mean", list(_no_promise(report))
         return
-    yield "Who is affected", who_is_affected(report)
+    yield "Who is affected", [*table_held(report), *who_is_affected(report)]
     yield "How", how_affected(report)
     yield "What to change", what_to_change(report)
     yield "What that costs in use", what_change_costs(report)
+
+
+def table_held(report: JsonObject) -> list[str]:
+    """That a model's file holds the table of the people, a sentence; nothing where it does not."""
+    problems = [(finding.get("evidence") or {}).get("problem") for finding in report["findings"]]
+    held = [problem for problem in problems if isinstance(problem, str) and problem.startswith(TABLE_HELD)]
+    return [clean(f"{held[0][:1].upper()}{held[0][1:]}.", 4 * LONGEST)] if held else []
 
 
 def who_is_affected(report: JsonObject) -> list[str]:
@@ -311,6 +319,7 @@ def _left_out_words(data: JsonObject, key: str, why: str) -> str:
 
 def _lines(report: JsonObject) -> Iterator[str]:
     yield f"{shorten(report['policy']['name'], MAX_NAME_LENGTH)}: {verdict_words(report)}"
+    yield from (f"  {sentence}" for sentence in table_held(report))
     data, release = report["data"], report["release"]
     if file := audited_file(report):
         yield f"  audited file {file_words(file)}"

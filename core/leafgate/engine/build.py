@@ -52,9 +52,11 @@ def build(
         _check_trail(result, origin)
     if isinstance(result, LoadedRelease) and result.provenance.model_content is not None:
         from leafgate.models.exposure.cells import cells_disclosed  # which reads features of models
+        from leafgate.models.exposure.held import held_disclosed
 
-        cells = cells_disclosed(result.provenance.model_content, table, policy.report.smallest_cell)
-        result = replace(result, release=_with_disclosures(result.release, cells))
+        content, few = result.provenance.model_content, policy.report.smallest_cell
+        held, cells = held_disclosed(content.held, table, few), cells_disclosed(content, table, few)
+        result = replace(result, release=_with_disclosures(result.release, held, cells))
     if _content(result) is None:
         return publish(policy, plugins, result)
     refuse_unaudited(result.release, plugins)
@@ -68,10 +70,12 @@ def build(
     return replace(artifact, release=with_policy_columns(artifact.release, table.schema))
 
 
-def _with_disclosures(release: Release, found: tuple[FileDisclosure, ...]) -> Release:
-    """The release of a model's file, which discloses this, too."""
+def _with_disclosures(release: Release, first: tuple[FileDisclosure, ...], last: tuple[FileDisclosure, ...]) -> Release:
+    """The release of a model's file, which discloses this, too, before and after what it discloses itself."""
     file = release.file
-    return release if file is None else replace(release, file=replace(file, discloses=(*file.discloses, *found)))
+    if file is None:
+        return release
+    return replace(release, file=replace(file, discloses=(*first, *file.discloses, *last)))
 
 
 def _content(result: BuildResult) -> bytes | None:

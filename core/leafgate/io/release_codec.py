@@ -98,7 +98,8 @@ FOREIGN_WORDS = "something that its file describes in words that leafgate does n
 KIND_WORDS = """
     bootstrap_rows calibration categories class_shares column_names counts extremes gains impurity missing_cells
     moments names not_stated numbers other_content paths people_listed ranges rare_numbers rare_values ratios scores
-    scores_betray_counts scores_may_betray_counts seed settings shares sizes time training_loss training_rows values
+    scores_betray_counts scores_may_betray_counts seed settings shares sizes time training_loss training_rows
+    training_table values variables
 """
 KINDS = frozenset(KIND_WORDS.split()) | {"inner values", "second derivatives"}
 """The kinds of disclosures that leafgate writes."""
@@ -124,9 +125,13 @@ out the people of each class at small leaves; whether so could not be told
     the names of # column(s) that the policy drops or does not know, which no tree asks about
     the names of # features that the policy does not know, more than columns are: they may name people
     texts that fewer than # people of the table have: they may name them
+    the file holds the table that it was trained on: # of # people, # column(s)
     texts that were not compared with a column, which has too many different ones
     the names of # value(s) that tests part from others
     values that neither the policy declares nor the table has: they may name people
+    variables of functions by their names and sizes: #
+    vectors that hold the cells of # column(s) of the table
+    vectors with a value of each training row that are no column of the table: #
     what else it tells is not stated by the reader of its format
     """.replace("\n    ", "\n")
     .strip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,21 @@ class ColumnNumbers:
     numbers: NDArray[np.float64]
 
 
+@dataclass(frozen=True, eq=False)
+class HeldVector:
+    """A vector in a file that no prediction needs, such as a column of the table that the model was trained on.
+
+    `location` are its names from the outermost object on, joined by `$`, `table` the location of the table it is a
+    column of, `per_row` whether it has a value for each training row. `cells` are numbers, NaN where one is missing,
+    or texts, None where one is.
+    """
+
+    location: str
+    cells: NDArray[Any]
+    table: str = ""
+    per_row: bool = False
+
+
 @dataclass(frozen=True)
 class FileContent:
     """Texts and numbers of a model's file, by the column of the data that each comes from.
@@ -31,6 +47,7 @@ class FileContent:
         names: names of features that are no column, and short texts of steps, settings and functions; numbers of no
             column as texts.
         scales: by the name of a column, the numbers that scalers move and stretch its numbers by.
+        held: vectors that no prediction needs.
     """
 
     values: Mapping[str, frozenset[str]]
@@ -38,3 +55,4 @@ class FileContent:
     numbers: tuple[ColumnNumbers, ...] = ()
     names: frozenset[str] = frozenset()
     scales: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    held: tuple[HeldVector, ...] = ()

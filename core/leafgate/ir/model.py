@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from leafgate.ir.content import HeldVector
 from leafgate.ir.features import Origin
 from leafgate.ir.node_numbers import NO_SAMPLING, OF_PEOPLE, Hessians, NodeNumbers, NumberKind, Sampling
 from leafgate.kernel.release import LEVELS, NOT_STATED, Combine, Counted, FileDisclosure, Learner, Level
@@ -124,7 +125,8 @@ class ModelIR:
     were drawn, and `hessians` how sums of second derivatives follow from scores. `learner` is the estimator that
     was fitted, where the file names it. `link` says whether scores of classes that the model answers are the
     softmax of what its trees add up to, or something `other` that no attack and no comparison here knows. `unknown`
-    are keys of the part that decides predictions which the reader does not know.
+    are keys of the part that decides predictions which the reader does not know. `held` are vectors that no
+    prediction needs, which an audit compares with the columns of the table.
     """
 
     format: str
@@ -149,6 +151,7 @@ class ModelIR:
     learner: Learner | None = None
     unknown: tuple[str, ...] = ()
     link: Literal["softmax", "other"] = "softmax"
+    held: tuple[HeldVector, ...] = ()
 
     @cached_property
     def asked(self) -> frozenset[int]:

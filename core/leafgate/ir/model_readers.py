@@ -105,6 +105,9 @@ class ModelReader:
         check_original: Called before models are looked for that `write` shall put into the structure of a file, with
             the bytes of that file. Raises ReleaseError, in the words of `write`, where `write` takes no model from this
             file, and InconclusiveError where a library is not installed. None where any file will do.
+        witness_lines: Returns lines in the language of the program that wrote a model, which write its own answers
+            beside the rows of a table as `answers.csv`; the other arguments are the names of the files of the model and
+            of the table. `leafgate init --model` prints them. None where there is nothing to say.
         suffixes: The endings of the names of such files, such as ".onnx", by which commands choose `write`.
     """
 
@@ -126,6 +129,7 @@ class ModelReader:
     check_original: Callable[[bytes], None] | None = None
     tested: tuple[str, ...] = ()
     library: str | None = None
+    witness_lines: Callable[[ModelIR, str, str], tuple[str, ...]] | None = None
 
     def tested_with(self, producer: str) -> Literal["version", "program", ""]:
         """Whether it was tested with this version of a program, with the program in other versions, or with neither."""

@@ -35,7 +35,7 @@ SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 """From the least to the most."""
 
 
-LOCATED = frozenset({"other_content", "people_listed", "rare_numbers"})
+LOCATED = frozenset({"other_content", "people_listed", "rare_numbers", "training_rows", "training_table", "variables"})
 """The kinds of disclosures whose description ends in where it is, in brackets."""
 
 
@@ -60,6 +60,14 @@ class FileDisclosure:
         """The JSON of leafgate's own files; without the location of it, which no reader could check."""
         says = self.says.partition(" (")[0] if self.kind in LOCATED else self.says
         return replace(self, says=says).described()
+
+
+TABLE_HELD = "the file holds the table that it was trained on"
+
+
+def holds_table(item: FileDisclosure) -> bool:
+    """Is it that the file holds the people's table?"""
+    return item.kind == "training_table" and item.says.startswith(TABLE_HELD)
 
 
 NOT_STATED = FileDisclosure("not_stated", "high", "what else it tells is not stated by the reader of its format")

@@ -7,20 +7,31 @@ from collections.abc import Iterator
 from leafgate.api.registry import Plugins
 from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, Finding, Remedy, VisibleTo, scrub_command
 from leafgate.kernel.policy import Policy
-from leafgate.kernel.release import LEVELS, NOT_STATED, SEVERITIES, FileDisclosure, Level, Release, discloses_more
+from leafgate.kernel.release import (
+    LEVELS,
+    NOT_STATED,
+    SEVERITIES,
+    FileDisclosure,
+    Level,
+    Release,
+    discloses_more,
+    holds_table,
+)
 
 
 def file_disclosure_check(policy: Policy, plugins: Plugins, release: Release) -> Iterator[Finding]:
     """One finding where the release is a model file: what that tells, compared with the level that the policy claims.
 
     A file that tells more is a broken claim: attacks were given what it tells. Where nothing is claimed, nothing is.
+    No policy publishes the table itself: a file that holds it fails, whatever the policy says.
     """
     if release.file is None:
         return
     found = sorted(release.file.discloses, key=lambda item: SEVERITIES.index(item.severity), reverse=True)
     level = effective_level(release.publish.leaves, found)
     claim = level if policy.publish is None else policy.publish.leaves
-    broken = discloses_more(level, claim)
+    tables = [item.says for item in found if holds_table(item)]
+    broken = discloses_more(level, claim) or bool(tables)
     unknown = NOT_STATED in found
     evidence = {
         "claimed": claim,
@@ -29,7 +40,11 @@ def file_disclosure_check(policy: Policy, plugins: Plugins, release: Release) ->
         "discloses": [item.described() for item in found],
     }
     remedies: tuple[Remedy, ...] = ()
-    if broken:
+    if tables:
+        evidence["problem"] = tables[0]
+        leaves = "labels" if release.publish.leaves == "error_rates" else release.publish.leaves
+        remedies = (Remedy.running("Write the model anew without the table", scrub_command(leaves)),)
+    elif broken:
         evidence["problem"] = f"the policy publishes {claim}, and the file discloses {level}"
         remedies = (_remedy(release, claim),)
     elif unknown:

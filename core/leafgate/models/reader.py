@@ -11,7 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from leafgate.bounded.gzip import gzip_head, is_gzip, parse_bounded_gzip, refuse_gzip_notes
+from leafgate.bounded.gzip import (
+    gzip_head,
+    is_gzip,
+    other_head,
+    parse_bounded_gzip,
+    parse_bounded_other,
+    refuse_gzip_notes,
+)
 from leafgate.errors import InconclusiveError, LeafgateError, Problem, ReleaseError
 from leafgate.folders import MODEL_FILE, folder_files, is_model_folder, read_folder
 from leafgate.ir.model import ModelIR
@@ -32,15 +39,6 @@ INSTEAD_OF_PICKLE = (
 )
 
 
-R_DATA = re.compile(rb"RD[ABX][1-9]\n|X\n\x00\x00\x00|A\n[1-9]\n|B\n[\x01-\x09]\x00")
-"""What files of R's `save` and `saveRDS` begin with, once they are decompressed."""
-
-INSTEAD_OF_R_DATA = (
-    "write the model itself in R: `xgb.save(model, 'model.json')`, `lgb.save(model, 'model.txt')`, and of rpart "
-    "`writeLines(capture.output(print(model)), 'model.txt')`"
-)
-
-
 def refuse_pickle(path: Path, place: str) -> None:
     """Raise ReleaseError where the file is a pickle, by how it begins; a file that cannot be read is none.
 
@@ -52,6 +50,7 @@ def refuse_pickle(path: Path, place: str) -> None:
     try:
         with _opened(path) as file:
             head = file.read(HEAD)
+            head += file.read(LARGEST) if head.startswith(b"BZh") else b""
     except ReleaseError:
         return
     if is_pickle(head):
@@ -61,17 +60,17 @@ def refuse_pickle(path: Path, place: str) -> None:
 def is_foreign(head: bytes, readers: Sequence[ModelReader]) -> bool:
     """Does a file that begins so hold somebody else's model, or something that must be refused as such?"""
     head = _inner_head(head)
-    return is_gzip(head) or is_pickle(head) or is_r_data(head) or bool(_that_know(head, readers))
+    return is_gzip(head) or is_pickle(head) or bool(_that_know(head, readers))
 
 
 def _inner_head(head: bytes) -> bytes:
     """The beginning of a file, of a compressed one that of what it holds."""
-    return (gzip_head(head, HEAD) or head) if is_gzip(head) else head
+    return (gzip_head(head[:HEAD], HEAD) if is_gzip(head) else other_head(head, HEAD)) or head[:HEAD]
 
 
 def decompressed(content: bytes, place: str) -> bytes:
-    """The bytes of a model's file, of a gzip file those that it holds; ReleaseError if it is damaged."""
-    return parse_bounded_gzip(content, place) if is_gzip(content) else content
+    """The bytes of a model's file, of a compressed file those that it holds; ReleaseError if it is damaged."""
+    return parse_bounded_gzip(content, place) if is_gzip(content) else parse_bounded_other(content, place)
 
 
 def read_foreign(content: bytes, place: str, readers: Sequence[ModelReader]) -> ModelIR:
@@ -85,13 +84,9 @@ def read_with_reader(content: bytes, place: str, readers: Sequence[ModelReader])
     Raises:
         ReleaseError: what is wrong with the file, and where.
     """
-    head = _inner_head(content[:HEAD])
-    if is_pickle(head):
+    head = _inner_head(content)
+    if is_pickle(content):
         raise ReleaseError(PICKLE, place=place, remedy=INSTEAD_OF_PICKLE)
-    if is_r_data(head):
-        raise ReleaseError(
-            "is a file of R's own (.rds, .RData), which is not read", place=place, remedy=INSTEAD_OF_R_DATA
-        )
     if is_gzip(content):
         refuse_gzip_notes(content, place)
     content = decompressed(content, place)
@@ -124,9 +119,18 @@ def read_model(
 ) -> ModelIR:
     """The checked model in a file; the object that `open_pickle` makes of a pickle, where the caller gives one."""
     content = model_bytes(path)
-    if open_pickle is None or not is_pickle(content[:HEAD]):
+    if open_pickle is None or not is_pickle(content):
         return read_foreign(content, path.name, readers)
     return _of_unknown_object(open_pickle(path), readers)
+
+
+def witness_lines(path: Path, table: Path, readers: Sequence[ModelReader]) -> tuple[str, ...]:
+    """Lines in the language of the program that wrote a file, which write the model's own answers for a table."""
+    content = model_bytes(path)
+    if not any(reader.witness_lines for reader in _that_know(_inner_head(content), readers)):
+        return ()
+    model, reader = read_with_reader(content, path.name, readers)
+    return () if reader.witness_lines is None else reader.witness_lines(model, path.name, table.name)
 
 
 def _of_unknown_object(thing: object, readers: Sequence[ModelReader]) -> ModelIR:
@@ -270,19 +274,15 @@ COMPRESSED = (
     b"x\x9c",
     b"x\xda",
 )
-"""What joblib compresses pickles with begins so: bzip2, xz, lz4, lzma, zstd, zlib; gzip files are looked into."""
+"""What joblib compresses pickles with begins so: bzip2, xz, lz4, lzma, zstd, zlib. The first two, and gzip, are looked
+into, because R compresses with these."""
 
 
 TEXT_PICKLE = re.compile(rb"\(?(c[\w.]+\n[\w.]+\n|[ld]p?\d*\n|i[\w.]+\n[\w.]+\n)")
 
 
 def is_pickle(head: bytes) -> bool:
-    """Is it a pickle, or compressed as joblib does it? No reader here takes anything compressed but zip and gzip."""
+    """Is it a pickle, or compressed as joblib does it? Give the whole file if it may be a bzip2 file."""
     head = _inner_head(head)
     binary = head[:1] == b"\x80" and head[1:2] <= b"\x05"
     return binary or head.startswith((*COMPRESSED, b"ZF")) or TEXT_PICKLE.match(head) is not None
-
-
-def is_r_data(head: bytes) -> bool:
-    """Is it a file that R's `save` or `saveRDS` wrote?"""
-    return R_DATA.match(_inner_head(head)) is not None

@@ -163,9 +163,9 @@ def test_a_format_needs_a_name_that_no_format_has() -> None:
 
 
 def test_a_reader_needs_a_name_that_no_reader_has() -> None:
-    with pytest.raises(InvalidError, match=r"leafgate .* offers 'j48' already"):
-        newcomer("j48", ("reader",), load_plugins())
-    assert newcomer("j48", ("attack",), load_plugins()).module == "j48"
+    with pytest.raises(InvalidError, match=r"leafgate .* offers 'pmml' already"):
+        newcomer("pmml", ("reader",), load_plugins())
+    assert newcomer("pmml", ("attack",), load_plugins()).module == "pmml"
 
 
 def test_a_command_needs_a_name_that_no_command_has() -> None:

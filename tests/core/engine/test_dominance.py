@@ -64,33 +64,6 @@ TOWNS = {
         "sick": {"role": ["class", "sensitive"], "values": ["no", "yes"]},
     }
 }
-J48 = """J48 pruned tree
-------------------
-
-town = here: no ({here})
-town = there: yes (15.0)
-
-Number of Leaves  : \t2
-
-Size of the tree : \t3
-
-=== Confusion Matrix ===
-
- a b   <-- classified as
- 0 0 | a = no
- 0 0 | b = yes
-"""
-
-
-def test_a_j48_tree_of_the_tables_people_passes() -> None:
-    people = people_from(TOWNS, [("here", "no"), ("there", "yes")], [16, 15])
-    assert audited_file(people, J48.format(here="16.0").encode(), LENIENT).verdict == "pass"
-    assert audited_file(people, J48.format(here="8.0").encode(), LENIENT).verdict != "pass"
-
-
-def test_a_fraction_of_the_people_in_a_j48_leaf_does_not_pass() -> None:
-    people = people_from(TOWNS, [("here", "no"), ("there", "yes")], [16, 15])
-    assert audited_file(people, J48.format(here="8.5").encode(), LENIENT).verdict != "pass"
 
 
 def test_a_bootstrap_that_agrees_with_the_table_in_one_number_passes() -> None:

@@ -100,7 +100,7 @@ def _numbered(x: pd.DataFrame, trees: Sequence[Any]) -> dict[str, dict[str, str]
 
 
 def fit_tree(rng: Rng, people: People) -> Fitted:
-    """A decision tree as skops, ONNX, PMML, as J48 and rpart would print it, and as its exact neutral file."""
+    """A decision tree as skops, ONNX and PMML, and as its exact neutral file."""
     x, y = features_of(people.table), classes_of(people.table)
     model = DecisionTreeClassifier(
         max_depth=int(rng.integers(1, 5)), min_samples_leaf=int(rng.choice([1, 2, 5])), random_state=0
@@ -113,15 +113,9 @@ def fit_tree(rng: Rng, people: People) -> Fitted:
         "onnx": to_onnx(model, x.to_numpy(np.float32)[:1]).SerializeToString(),
         "pmml": pmml_of(model, list(x.columns), target, classes),
     }
-    if set(model.tree_.value[:, 0].argmax(axis=1)) == set(range(len(classes))):  # else rpart names not every class
-        files["rpart"] = rpart_print(model, list(x.columns))
-    if len(classes) == 2 and model.tree_.node_count > 1:
-        files["j48"] = j48_print(model, list(x.columns))
     edits = {
         "neutral": r'(?:"size":\[|"counts":\[\[)([\d.]+)',
         "pmml": r'(?<=recordCount=")(\d+)',
-        "j48": r"(?<= \()(\d+\.0)",
-        "rpart": r"(?<=[\d\w] )(\d+)(?= +\d+ \w+ \()",
     }
     return Fitted("tree", files, lambda rows: np.asarray(model.apply(rows)).reshape(-1, 1), {"onnx": numbered}, edits)
 
@@ -245,52 +239,6 @@ def with_class_of_numbers(people: People) -> People:
     numbers = np.array(edges)[people.table.codes(target.name)] + np.arange(len(people.table)) * 7 % 9
     frame = people.table.frame.assign(**{target.name: numbers})
     return People(data, make_table(schema, frame, people.table.weight))
-
-
-def rpart_print(model: DecisionTreeClassifier, names: list[str]) -> bytes:
-    """The tree as R's rpart prints it, with all digits of its thresholds."""
-    tree, lines = model.tree_, []
-
-    def node(at: int, number: int, split: str) -> None:
-        counts = tree.value[at][0] * tree.weighted_n_node_samples[at]
-        shares = " ".join(f"{share:.8f}" for share in tree.value[at][0])
-        size, label = round(counts.sum()), model.classes_[counts.argmax()]
-        end = " *" if tree.children_left[at] < 0 else ""
-        lines.append(f"{number}) {split} {size} {round(size - counts.max())} {label} ({shares}){end}")
-        if not end:
-            name, bound = names[tree.feature[at]], float(np.nextafter(tree.threshold[at], np.inf))
-            node(tree.children_left[at], 2 * number, f"{name}< {bound!r}")
-            node(tree.children_right[at], 2 * number + 1, f"{name}>={bound!r}")
-
-    node(0, 1, "root")
-    head = f"n= {tree.n_node_samples[0]} \n\nnode), split, n, loss, yval, (yprob)\n      * denotes terminal node\n\n"
-    return (head + "\n".join(lines) + "\n").encode()
-
-
-def j48_print(model: DecisionTreeClassifier, names: list[str]) -> bytes:
-    """The tree of two classes as WEKA's J48 prints it, with the confusion matrix."""
-    tree, lines = model.tree_, []
-
-    def ways(at: int, depth: int) -> None:
-        name, bound = names[tree.feature[at]], float(tree.threshold[at])
-        for sign, child in (("<=", tree.children_left[at]), (">", tree.children_right[at])):
-            line = f"{'|   ' * depth}{name} {sign} {bound!r}"
-            if tree.children_left[child] >= 0:
-                lines.append(line)
-                ways(child, depth + 1)
-                continue
-            counts = np.rint(tree.value[child][0] * tree.weighted_n_node_samples[child])
-            wrong = counts.sum() - counts.max()
-            text = f"{counts.sum():.1f}" + (f"/{wrong:.1f}" if wrong else "")
-            lines.append(f"{line}: {model.classes_[counts.argmax()]} ({text})")
-
-    ways(0, 0)
-    leaves = int((tree.children_left < 0).sum())
-    matrix = "".join(f" 0 0 | {letter} = {name}\n" for letter, name in zip("ab", model.classes_, strict=True))
-    head = "J48 pruned tree\n------------------\n\n"
-    tail = f"\n\nNumber of Leaves  : \t{leaves}\n\nSize of the tree : \t{tree.node_count}\n\n"
-    matrix = f"=== Confusion Matrix ===\n\n a b   <-- classified as\n{matrix}"
-    return (head + "\n".join(lines) + tail + matrix).encode()
 
 
 FITS: Mapping[str, Callable[[Rng, People], Fitted]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -25,6 +25,12 @@ class ScrubLevel(StrEnum):
     labels = "labels"
     shares = "shares"
     counts = "counts"
+
+
+class ScriptLanguage(StrEnum):
+    """The languages in which a scrubbed model is written as a script."""
+
+    r = "r"
 
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A fitted model's file.")]
@@ -129,6 +135,9 @@ def scrub(
     ] = None,
     witness: WitnessFile = None,
     script: WithScript = False,
+    to: Annotated[
+        ScriptLanguage | None, typer.Option(help="Write predict.R beside OUT, which answers for people with R alone.")
+    ] = None,
 ) -> int:
     """Write a file that discloses only what is chosen. Its predictions are compared on points.
 
@@ -164,8 +173,7 @@ def scrub(
     session = None if policy is None else open_session(policy, None, root)
     plugins = load_plugins() if session is None else session.plugins
     writer = _writer(out.name, plugins.readers)
-    if script:
-        refuse_script(out)
+    _refuse_scripts(out, script, to)
     make_folder(out.parent)
     keeps_features = writer is not None and writer.check_original is not None
     whole = read_model(model, plugins.readers)
@@ -213,9 +221,29 @@ def scrub(
         say(
             f"no table has shown what is {result}: audits ask for their `encoding`; scrubbed with --policy, they do not"
         )
-    if script:
-        say(write_script(out))
+    for line in _scripts(new, out, script, to):
+        say(line)
     return 0
+
+
+def _refuse_scripts(out: Path, script: bool, to: ScriptLanguage | None) -> None:
+    """PolicyError where a script cannot stand beside a new file."""
+    from leafgate.commands.convert.r_script import refuse_r_script
+
+    if script:
+        refuse_script(out)
+    if to is not None:
+        refuse_r_script(out)
+
+
+def _scripts(new: ModelIR, out: Path, script: bool, to: ScriptLanguage | None) -> Iterator[str]:
+    """Write the scripts that were asked for; a line on each that says how it is run."""
+    from leafgate.commands.convert.r_script import write_r_script
+
+    if script:
+        yield write_script(out)
+    if to is not None:
+        yield write_r_script(new, out)
 
 
 def _but_for(merged: MergedModel, people: TableOfPolicy | None) -> str:

@@ -56,10 +56,12 @@ def init(
     ] = None,
 ) -> int:
     """Write a first policy for a table. Domains are filled in for you to check."""
+    from leafgate.api.registry import load_plugins
     from leafgate.commands.scaffold.limits import PRIVATE
     from leafgate.commands.scaffold.policy import Files, first_policy
     from leafgate.console.output import print_document, say
     from leafgate.io.files import EVERYONE, write_file
+    from leafgate.models.reader import witness_lines
 
     if builder is not None and model is not None:
         raise InvalidError(
@@ -88,6 +90,8 @@ def init(
     beside = data.resolve().parent == out.resolve().parent
     root = "" if beside else f" --root {data.parent}"
     written = " --out DIR" if use in PRIVATE else ""
+    for line in witness_lines(model, data, load_plugins().readers) if model is not None else ():
+        say(line, err=True)
     if model is not None and not model.resolve().is_relative_to(out.resolve().parent):
         say(f"{out}: put {model} into the folder of this policy, or below: `build.path` is read from there", err=True)
     say(f"{out}: check the lines that say CHECK, then: leafgate audit {out}{root}{written}", err=True)

@@ -52,6 +52,7 @@ def content_of(
         (*_numbers(model, origins), *numbers),
         unknown_names(model, schema) | model.texts | {*_fills(model, origins, schema), *_numbers_of_no_column(model)},
         _scales(origins),
+        model.held,
     )
 
 

@@ -394,32 +394,6 @@ NEUTRAL: Mapping[str, Place] = {
     "step": _in_neutral(_behind_a_step, number=True),
 }
 
-J48 = """J48 pruned tree
-------------------
-
-income <= 450: ill (100.0/20.0)
-income > 450: well (1100.0/200.0)
-
-Number of Leaves  : 	2
-
-Size of the tree : 	3
-"""
-
-
-def _in_j48(old: str, new: str, *, number: bool = False) -> Place:
-    def place(rng: np.random.Generator) -> bytes:
-        assert old in J48
-        return J48.replace(old, new.replace("CELL", a_cell(rng, text=not number))).encode()
-
-    return place
-
-
-PRINTOUT: Mapping[str, Place] = {
-    "line": _in_j48("\nNumber of", "\nCELL\n\nNumber of"),
-    "threshold": _in_j48("450", "CELL", number=True),
-    "feature": _in_j48("income", "CELL"),
-    "class": _in_j48("ill", "CELL"),
-}
 FORMATS: Mapping[str, Mapping[str, Place]] = {
     "skops": SKOPS,
     "xgboost": XGBOOST,
@@ -427,7 +401,6 @@ FORMATS: Mapping[str, Mapping[str, Place]] = {
     "pmml": IN_PMML,
     "onnx": ONNX,
     "neutral": NEUTRAL,
-    "printout": PRINTOUT,
 }
 PLACES = [(kind, place) for kind, places in FORMATS.items() for place in places]
 
@@ -440,7 +413,6 @@ def unplanted() -> Iterator[tuple[str, bytes]]:
     yield "pmml", PMML.encode()
     yield "onnx", onnx_bytes()
     yield "neutral", json.dumps(neutral()).encode()
-    yield "printout", J48.encode()
 
 
 def test_nothing_is_found_before_a_cell_is_planted() -> None:
