@@ -185,7 +185,8 @@ def returns_the_known_model(subject: Offer) -> None:
     """Each file's model predicts what it is known to: mind <= and <, missing cells, single precision; and each time."""
     for known, model in subject.known():
         release = lower_model(model, known.schema, {}, known.name, None).release
-        cells = pd.DataFrame(list(known.rows)).assign(**{known.schema.target.name: list(known.predictions)})
+        predicted = {known.schema.target.name: list(known.predictions)}
+        cells = pd.DataFrame(list(known.rows), dtype=object).assign(**predicted)
         columns = {each.name: typed_column(each, list(cells[each.name])) for each in known.schema.columns}
         table = make_table(known.schema, pd.DataFrame(columns))
         truth = table.frame[known.schema.target.name].to_numpy()
