@@ -36,7 +36,7 @@ def attest(
         bool, typer.Option("--with-digests", help="State the digests of release and file without a pass, too.")
     ] = False,
 ) -> int:
-    """Write a signed statement about a public report, and end as its verdict says."""
+    """Sign a statement about a public report, and end as it says."""
     from leafgate.commands.attest.keys import key_of_file, sealing
     from leafgate.disclosure.stored import parse_report, report_bytes
     from leafgate.io.files import clear_file
@@ -161,7 +161,7 @@ def verify(
     ] = None,
     as_of: AsOf = None,
 ) -> int:
-    """Verify a signed statement without the data, and end as its verdict says on this day."""
+    """Verify a signed statement without the data, and end as it says."""
     from leafgate.commands.attest.inputs import ExpectedInputs
     from leafgate.commands.attest.keys import public_key
     from leafgate.commands.attest.verification import verify_statement

@@ -54,8 +54,9 @@ def convert(
     witness: WitnessFile = None,
     script: WithScript = False,
 ) -> int:
-    """Write a model's trees as a neutral file, leafgate/model/1 (.json), or as OUT's ending says (.onnx, .skops).
+    """Write a model's trees as a neutral file.
 
+    That is leafgate/model/1 (.json), or what OUT's ending says (.onnx, .skops).
     A pickle or joblib file only with --trust. With --witness both files answer as the model itself, or none is written.
     """
     from leafgate.api.registry import load_plugins

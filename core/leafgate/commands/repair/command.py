@@ -45,7 +45,10 @@ def repair(
     ] = None,
     script: WithScript = False,
 ) -> int:
-    """Write the most useful model in place of a given one that keeps every limit of a policy, and audit its bytes."""
+    """Write a model in place of one that fails.
+
+    It is the most useful one that was found to keep every limit of the policy; its bytes are audited.
+    """
     from leafgate.api.registry import Plugins
     from leafgate.commands.repair.plan import refuse_unsuitable_policy, repair_file, with_witness
     from leafgate.commands.repair.wording import policy_line
