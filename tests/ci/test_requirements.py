@@ -69,15 +69,17 @@ def holds_in(requirement: Requirement, environment: Mapping[str, str]) -> bool:
 
 
 def test_the_pins_are_complete() -> None:
-    """Whatever a pinned package that is installed here needs is pinned, for pip refuses anything else."""
+    """Whatever a package needs that is installed here as it is pinned is pinned, for pip refuses anything else."""
     environment = this_environment() | {"extra": ""}
     pins = pinned()
-    for name in pins:
+    for name, requirements in pins.items():
         try:
-            needed = importlib.metadata.requires(name) or []
+            package = importlib.metadata.distribution(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-        for requirement in map(Requirement, needed):
+        if not any(pin.specifier.contains(package.version) for pin, _ in requirements):
+            continue
+        for requirement in map(Requirement, package.requires or []):
             assert canonicalize_name(requirement.name) in pins or not holds_in(requirement, environment), requirement
 
 

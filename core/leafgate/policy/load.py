@@ -340,8 +340,8 @@ def _data_model(plugins: Plugins, named: Collection[str] | None = None) -> type[
     if len(classes) > 1:
         source = Annotated[source, Field(discriminator="use")]
     field = Field(None, description=Data.model_fields["source"].description)
-    short = BeforeValidator(_named_source, json_schema_input_type=source | str | None)
-    return create_model("Data", __base__=Data, __doc__=Data.__doc__, source=(Annotated[source | None, short], field))
+    written = Annotated[source | None, BeforeValidator(_named_source)]
+    return create_model("Data", __base__=Data, __doc__=Data.__doc__, source=(written, field))
 
 
 def _named_source(source: Any) -> Any:

@@ -31,6 +31,7 @@ def policy_schema(plugins: Plugins) -> dict[str, Any]:
         {key: reviewers.pop(key) for key in ("type", "items", "minItems")},
         {"type": "string", "minLength": 1},
     ]
+    schema["$defs"]["Data"]["properties"]["source"]["anyOf"].insert(1, {"type": "string"})  # a name without options
     required = schema.pop("required")
     schema["anyOf"] = [
         {"required": required},
