@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Set
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -160,8 +160,9 @@ class ModelIR:
 
     @cached_property
     def model_sha256(self) -> str:
-        """The digest of all that was read; files that hold the same model in other bytes have the same."""
-        return _sha256(_plain(self, {}))
+        """The digest of the model that was read; a file that holds it in other bytes, or beside more, has the same."""
+        kind, *parts = _plain(replace(self, held=()), {})
+        return _sha256([kind, *(part for part in parts if part[0] != "held")])
 
     @property
     def level(self) -> Level:

@@ -180,13 +180,14 @@ def changed(thing: RObject) -> Iterator[tuple[str, Mapping[str, RObject], Any]]:
 
 
 def noticed(content: bytes) -> Any:
-    """What an audit learns of a file: the high disclosures, the texts that it compares, and the model; or an error."""
+    """What an audit learns of a file: high disclosures, texts and vectors that it compares, the model; or an error."""
     try:
         model = read_foreign(content, "m")
     except ReleaseError as error:
         return str(error)
     high = [(item.kind, item.says) for item in model.discloses if item.severity == "high"]
-    return sorted(high), model.texts, model.model_sha256
+    held = [(each.location, repr(each.cells.tolist())) for each in model.held]
+    return sorted(high), model.texts, held, model.model_sha256
 
 
 @pytest.mark.parametrize("share", [0.01, pytest.param(0.1, marks=pytest.mark.thorough)])
