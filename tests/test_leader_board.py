@@ -54,11 +54,6 @@ def leaders(rows: list[Any], number: str) -> list[tuple[Any, Any]]:
     return pairs
 
 
-def test_the_page_is_made_of_the_results(script: ModuleType, rows: list[Any], page: str) -> None:
-    measured = page.partition("<!-- results -->\n\n")[2].partition("\n<!-- /results -->")[0]
-    assert "\n".join(script.lines(rows)) == measured
-
-
 def test_every_attack_on_every_model_has_numbers_or_a_reason(script: ModuleType, rows: list[Any]) -> None:
     setting = importlib.import_module("leader_board_setting")
     attacks = [name for part in (setting.MEMBERSHIP, setting.ATTRIBUTES) for each in part.values() for name in each]

@@ -47,14 +47,6 @@ def run(folder: Path, *words: str) -> Path:
     return file
 
 
-def test_the_page_is_made_of_the_results(scripts: Scripts) -> None:
-    row = scripts("membership_setting").Row
-    rows = scripts("writing").read_rows(DOCS / "results" / "membership.csv", row)
-    written = (DOCS / "measurements/membership-on-adult.md").read_text(encoding="utf-8")
-    measured = written.partition("<!-- results -->\n\n")[2].partition("\n<!-- /results -->")[0]
-    assert "\n".join(scripts("membership_page").lines(rows)) == measured
-
-
 def test_what_epsilon_allows_is_what_randomised_response_reaches(scripts: Scripts) -> None:
     """One who is told the truth with probability e / (1 + e) reaches every bound, and nobody more."""
     page, truth = scripts("membership_page"), math.e / (1 + math.e)

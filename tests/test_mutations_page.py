@@ -20,13 +20,6 @@ def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("model_mutations")
 
 
-def test_the_page_is_made_of_the_results(script: ModuleType) -> None:
-    written = (DOCS / "measurements/mutations.md").read_text(encoding="utf-8")
-    measured = written.partition("<!-- results -->\n\n")[2].partition("\n<!-- /results -->")[0]
-    rows = script.read_rows(script.RESULTS, script.Row)
-    assert "\n".join(script.lines_of(rows)) == measured
-
-
 def test_a_thousand_files_of_each_format_were_changed_and_those_read_wrong_are_named(
     script: ModuleType,
 ) -> None:

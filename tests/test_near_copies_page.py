@@ -27,12 +27,6 @@ def rows_of(script: ModuleType) -> list[Any]:
     return rows
 
 
-def test_the_page_is_made_of_the_results(script: ModuleType) -> None:
-    written = (DOCS / script.PAGE).read_text(encoding="utf-8")
-    measured = written.partition("<!-- results -->\n\n")[2].partition("\n<!-- /results -->")[0]
-    assert "\n".join(script.lines(rows_of(script))) == measured
-
-
 def test_no_random_split_is_refused(script: ModuleType) -> None:
     assert not any(row.found for row in rows_of(script) if row.kind in (script.SPLIT, script.STRATIFIED))
 

@@ -22,12 +22,6 @@ def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("producers")
 
 
-def test_the_page_is_made_of_the_results(script: ModuleType) -> None:
-    measured = script.PAGE.read_text(encoding="utf-8").partition("<!-- results -->\n\n")[2]
-    rows = script.read_rows(script.RESULTS, script.Row)
-    assert "\n".join(script.lines_of(rows)) == measured.partition("\n<!-- /results -->")[0]
-
-
 def test_the_results_are_of_the_files_that_stand_in_the_tests(script: ModuleType) -> None:
     rows = script.read_rows(script.RESULTS, script.Row)
     files = [

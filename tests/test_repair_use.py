@@ -45,12 +45,6 @@ def cell_of(scripts: Scripts, kind: str, areas: Mapping[str, Sequence[float]]) -
 SHARED = {"kadet": [0.8, 0.7, 0.9], "constant": [0.5, 0.5, 0.5], "given": [0.9, 0.9, 0.9]}
 
 
-def test_the_page_is_made_of_the_results(scripts: Scripts) -> None:
-    page = scripts("repair_use")
-    measured = PAGE.read_text(encoding="utf-8").partition("<!-- results -->\n\n")[2].partition("\n<!-- /results -->")[0]
-    assert "\n".join(page.lines(scripts("writing").read_rows(RESULTS, page.Row))) == measured
-
-
 def test_every_method_was_measured_in_every_cell(scripts: Scripts) -> None:
     data, rows = scripts("repair_use_data"), pd.read_csv(RESULTS)
     cells = len(data.DATA) * len(data.POLICIES)

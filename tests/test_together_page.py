@@ -21,13 +21,6 @@ def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("together_curve")
 
 
-def test_the_page_is_made_of_the_results(script: ModuleType) -> None:
-    written = (DOCS / script.PAGE).read_text(encoding="utf-8")
-    measured = written.partition("<!-- results -->\n\n")[2].partition("\n<!-- /results -->")[0]
-    nights = script.read_rows(DOCS / "results" / script.NIGHTS, script.Row)
-    assert "\n".join(script.lines(nights)) == measured
-
-
 def test_more_versions_prove_more_and_labels_prove_less(script: ModuleType) -> None:
     rows = script.read_rows(DOCS / "results" / script.NIGHTS, script.Row)
     proved = {each.name: [row.proved for row in rows if row.practice == each.name] for each in script.PRACTICES}

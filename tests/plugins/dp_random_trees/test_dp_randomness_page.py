@@ -29,12 +29,6 @@ def results(script: ModuleType) -> tuple[list[Any], list[Any]]:
     return found, read_rows(folder / "dp-forged-counts.csv", script.Forged)
 
 
-def test_the_page_is_made_of_the_results(script: ModuleType) -> None:
-    written = (DOCS / "explanation" / "dp-random-trees.md").read_text(encoding="utf-8")
-    measured = written.partition("<!-- results -->\n\n")[2].partition("\n<!-- /results -->")[0]
-    assert "\n".join(script.lines(results(script)[0])) == measured
-
-
 def test_honest_releases_are_refused_no_more_often_than_is_stated(script: ModuleType) -> None:
     found, forgeries = results(script)
     honest = [(each.refused, each.releases) for each in found if each.kind == "honest"]
