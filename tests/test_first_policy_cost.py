@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,10 +26,9 @@ MODELS = (
 
 
 @pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def script(scripts: Callable[[str], ModuleType]) -> ModuleType:
     """The page's script."""
-    monkeypatch.syspath_prepend(str(DOCS / "reproduce"))
-    return importlib.import_module("first_policy_cost")
+    return scripts("first_policy_cost")
 
 
 def people_of(script: ModuleType, data: str, folder: str) -> Any:

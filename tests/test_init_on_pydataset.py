@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,15 +13,7 @@ import pandas as pd
 import pytest
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-
 Scripts = Callable[[str], ModuleType]
-
-
-@pytest.fixture
-def scripts(monkeypatch: pytest.MonkeyPatch) -> Scripts:
-    """Imports the page's scripts."""
-    monkeypatch.syspath_prepend(str(DOCS / "reproduce"))
-    return importlib.import_module
 
 
 def results(scripts: Scripts) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,12 +18,11 @@ BOOSTING = ("histogram boosting", "XGBoost", "LightGBM")
 
 
 @pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def script(scripts: Callable[[str], ModuleType]) -> ModuleType:
     """The page's script, which needs scikit-learn and skops."""
     pytest.importorskip("sklearn")
     pytest.importorskip("skops")
-    monkeypatch.syspath_prepend(str(DOCS / "reproduce"))
-    return importlib.import_module("leader_board")
+    return scripts("leader_board")
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import pytest
 
@@ -32,18 +32,12 @@ PAGES = {
 """By page: what makes its lines, the file of its results, and the type of their rows."""
 
 
-def named(name: str) -> Any:
-    """What a script of `docs/reproduce` defines."""
-    module, _, member = name.partition(".")
-    return getattr(import_module(module), member)
-
-
 @pytest.mark.parametrize("page", PAGES)
-def test_the_page_is_made_of_the_results(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_is_made_of_the_results(page: str, scripts: Callable[[str], ModuleType]) -> None:
     for needed in ("sklearn", "skops"):
         pytest.importorskip(needed)
-    monkeypatch.syspath_prepend(str(DOCS / "reproduce"))
     lines, results, row = PAGES[page]
-    rows = named("writing.read_rows")(DOCS / "results" / f"{results}.csv", named(row))
+    lines_of, row_of = (getattr(scripts(module), name) for module, name in (lines.split("."), row.split(".")))
+    rows = scripts("writing").read_rows(DOCS / "results" / f"{results}.csv", row_of)
     written = (DOCS / f"{page}.md").read_text(encoding="utf-8")
-    assert "\n".join(named(lines)(rows)) == written.partition("<!-- results -->\n\n")[2].partition("\n<!-- /")[0]
+    assert "\n".join(lines_of(rows)) == written.partition("<!-- results -->\n\n")[2].partition("\n<!-- /")[0]

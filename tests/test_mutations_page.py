@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -14,10 +14,9 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
 @pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def script(scripts: Callable[[str], ModuleType]) -> ModuleType:
     """The page's script."""
-    monkeypatch.syspath_prepend(str(DOCS / "reproduce"))
-    return importlib.import_module("model_mutations")
+    return scripts("model_mutations")
 
 
 def test_a_thousand_files_of_each_format_were_changed_and_those_read_wrong_are_named(

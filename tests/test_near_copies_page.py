@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,10 +15,9 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
 @pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def script(scripts: Callable[[str], ModuleType]) -> ModuleType:
     """The page's script."""
-    monkeypatch.syspath_prepend(str(DOCS / "reproduce"))
-    return importlib.import_module("near_copies")
+    return scripts("near_copies")
 
 
 def rows_of(script: ModuleType) -> list[Any]:

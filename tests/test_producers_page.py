@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -16,10 +17,9 @@ DOCS = TESTS.parent / "docs"
 
 
 @pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def script(scripts: Callable[[str], ModuleType]) -> ModuleType:
     """The page's script."""
-    monkeypatch.syspath_prepend(str(DOCS / "reproduce"))
-    return importlib.import_module("producers")
+    return scripts("producers")
 
 
 def test_the_results_are_of_the_files_that_stand_in_the_tests(script: ModuleType) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,10 +17,9 @@ DOCS = Path(__file__).resolve().parents[3] / "docs"
 
 
 @pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def script(scripts: Callable[[str], ModuleType]) -> ModuleType:
     """The page's script."""
-    monkeypatch.syspath_prepend(str(DOCS / "reproduce"))
-    return importlib.import_module("dp_randomness")
+    return scripts("dp_randomness")
 
 
 def results(script: ModuleType) -> tuple[list[Any], list[Any]]:
