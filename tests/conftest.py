@@ -15,10 +15,13 @@ thread, in the processes that tests start, too; `OMP_NUM_THREADS` in the environ
 
 import gc
 import hashlib
+import importlib
 import json
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -60,6 +63,13 @@ def _attacked(report: Report, audience: Audience) -> dict[str, Any]:
 
 leafgate.disclosure.document.document = _attacked  # before any test module imports it
 remembered.install()
+
+
+@pytest.fixture
+def scripts(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
+    """Imports scripts of `docs/reproduce`, which make pages."""
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[1] / "docs" / "reproduce"))
+    return importlib.import_module
 
 
 @pytest.hookimpl(wrapper=True)

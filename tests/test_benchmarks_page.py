@@ -10,14 +10,6 @@ import pytest
 TOP = Path(__file__).resolve().parents[1]
 
 
-def test_the_page_is_made_of_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(TOP / "docs" / "reproduce"))
-    page = import_module("benchmarks_page")
-    measured = page.PAGE.read_text(encoding="utf-8").partition("<!-- results -->\n\n")[2]
-    rows = import_module("writing").read_rows(page.RESULTS, page.Cell)
-    assert "\n".join(page.lines(rows)) == measured.partition("\n<!-- /results -->")[0]
-
-
 def test_a_report_replaces_its_own_cells_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(TOP / "tests" / "benchmarks"))
     timing, file = import_module("timing"), tmp_path / "benchmarks.csv"

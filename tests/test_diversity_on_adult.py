@@ -5,14 +5,11 @@ The page is docs/measurements/diversity-on-adult.md.
 
 from __future__ import annotations
 
-import math
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -31,11 +28,6 @@ pytestmark = pytest.mark.slow
 
 TOP = Path(__file__).resolve().parents[1]
 SETTINGS = ("adult-id3", "adult-all")
-K_GRID = (2, 5, 10, 25, 50, 75, 100, 150, 200, 250, 500, 750, 889, 890, 1000)
-LS = tuple(tenth / 10 for tenth in range(10, 20))
-CONFIDENCES = tuple(percent / 100 for percent in range(99, 74, -1))
-ROOT = 22_654 / 30_162
-"""The share of people with at most 50K."""
 Options = Mapping[str, Any]
 
 
@@ -50,35 +42,12 @@ def pruned(setting: str) -> bool:
     return setting == "adult-all"
 
 
-@cache
-def error(setting: str, use: str, k: int, *, prune: bool, choose_from: str = "") -> float:
-    build = {"use": use, "k": k, "measure": MEASURES[setting], "prune": prune}
-    build |= {"choose_from": choose_from} if choose_from else {}
-    return 1 - value(audited(adult(setting), build, {"use": "accuracy", "at_least": 0}), "accuracy")
-
-
-def mean_error(setting: str, use: str, ks: Sequence[int] = K_GRID, **options: Any) -> float:
-    return mean(error(setting, use, k, **{"prune": pruned(setting)} | options) for k in ks)
-
-
-def exposed(setting: str, k: int) -> float:
-    """The share of people whose group has one class."""
-    metric = {"use": "exposure", "scored": "composition", "average": True, "at_most": 1}
-    build = {"use": "kadet", "k": k, "measure": MEASURES[setting], "prune": pruned(setting)}
-    return value(audited(adult(setting), build, metric), "exposure")
-
-
 def confidence(limit: float) -> Options:
     return {"use": "confidence", "at_most": limit}
 
 
 def entropy(least: float) -> Options:
     return {"use": "l_diversity", "form": "entropy", "at_least": least}
-
-
-def l_of(limit: float) -> float:
-    """exp(H(c, 1 - c)), rounded as scores are."""
-    return round(math.exp(-limit * math.log(limit) - (1 - limit) * math.log(1 - limit)), 12)
 
 
 def held_to(setting: str, required: Options) -> Audit:
@@ -97,23 +66,6 @@ def passes(audit: Audit, limit: float, fits: Callable[[float, float], bool]) -> 
     """Every finding passes, and derived and composed are equal and within the limit."""
     scores = {value(audit, "composed"), value(audit, "derived")}
     return audit.report.verdict == "pass" and len(scores) == 1 and fits(scores.pop(), limit)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("choose_from", ["train", "train_and_test"])
-@pytest.mark.parametrize("setting", SETTINGS)
-def test_on_average_kadet_errs_less_than_top_down_specialisation(setting: str, choose_from: str) -> None:
-    assert mean_error(setting, "kadet") + 0.01 < mean_error(setting, "tds", choose_from=choose_from)
-
-
-def test_with_all_attributes_the_difference_is_the_papers_three_points() -> None:
-    assert mean_error("adult-all", "tds") - mean_error("adult-all", "kadet") == pytest.approx(0.03, abs=0.005)
-
-
-def test_with_id3_most_of_it_comes_from_small_k() -> None:
-    late = K_GRID[3:]
-    difference = mean_error("adult-id3", "tds", late) - mean_error("adult-id3", "kadet", late)
-    assert 0 < difference < 0.004
 
 
 @pytest.mark.parametrize("k", [2, 5, 10])
@@ -139,51 +91,6 @@ def test_a_generalised_table_keeps_its_k(use: str, smallest: int) -> None:
     assert (audit.report.verdict, value(audit, "k_anonymity")) == ("pass", smallest)
 
 
-def test_mondrian_is_as_good_as_kadet_with_categories_alone() -> None:
-    assert abs(mean_error("adult-id3", "mondrian") - mean_error("adult-id3", "kadet")) < 0.002
-
-
-@pytest.mark.slow
-def test_mondrian_is_two_points_behind_with_all_attributes() -> None:
-    assert mean_error("adult-all", "mondrian") - mean_error("adult-all", "kadet") == pytest.approx(0.02, abs=0.005)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("setting", SETTINGS)
-def test_fewer_people_are_exposed_as_k_rises(setting: str) -> None:
-    shares = [exposed(setting, k) for k in K_GRID[1:]]
-    assert shares == sorted(shares, reverse=True)
-
-
-@pytest.mark.parametrize(("setting", "last", "first"), [("adult-all", 50, 75), ("adult-id3", 100, 150)])
-def test_from_some_k_on_nobody_is_exposed(setting: str, last: int, first: int) -> None:
-    assert exposed(setting, last) > 0
-    assert exposed(setting, first) == 0
-
-
-def test_eighty_five_per_cent_are_an_entropy_l_of_1_526() -> None:
-    assert l_of(0.85) == pytest.approx(1.526, abs=0.0005)
-
-
-@pytest.mark.parametrize("limit", [0.87, 0.85, 0.8, 0.76])
-def test_no_useful_id3_tree_has_such_a_limit(limit: float) -> None:
-    assert isinstance(tree(held_to("adult-id3", confidence(limit))), Leaf)
-
-
-def test_with_a_limit_of_88_per_cent_there_is_an_id3_tree() -> None:
-    assert not isinstance(tree(held_to("adult-id3", confidence(0.88))), Leaf)
-
-
-@pytest.mark.parametrize("limit", [0.85, 0.8, 0.76])
-def test_more_attributes_stretch_the_boundary(limit: float) -> None:
-    assert not isinstance(tree(held_to("adult-all", confidence(limit))), Leaf)
-
-
-def test_the_roots_confidence_is_75_1_per_cent() -> None:
-    audit = held_to("adult-id3", confidence(0.76))
-    assert value(audit, "composed") == value(audit, "derived") == pytest.approx(ROOT)
-
-
 @pytest.mark.parametrize("required", [confidence(0.75), entropy(1.8), entropy(1.9)])
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_beyond_the_root_there_is_no_release(setting: str, required: Options) -> None:
@@ -199,32 +106,6 @@ def test_beyond_the_root_there_is_no_release(setting: str, required: Options) ->
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_an_l_that_every_tree_has_is_no_limit(setting: str) -> None:
     assert held_to(setting, entropy(1.0)).report.verdict == "inconclusive"
-
-
-@pytest.mark.parametrize("least", [least for least in LS if 1 < least < 1.75])
-@pytest.mark.parametrize("setting", SETTINGS)
-def test_every_reachable_l_passes_its_own_metric(setting: str, least: float) -> None:
-    assert passes(held_to(setting, entropy(least)), least, lambda score, limit: score >= limit)
-
-
-@pytest.mark.parametrize(
-    "limit",
-    [
-        c if c in {0.99, 0.95, 0.9, 0.85, 0.8, 0.76} else pytest.param(c, marks=pytest.mark.slow)
-        for c in CONFIDENCES[:-1]
-    ],
-)
-@pytest.mark.parametrize("setting", SETTINGS)
-def test_every_reachable_limit_passes_its_own_metric(setting: str, limit: float) -> None:
-    assert passes(held_to(setting, confidence(limit)), limit, lambda score, most: score <= most)
-
-
-@pytest.mark.parametrize(
-    "limit", [c if c in {0.95, 0.9, 0.8} else pytest.param(c, marks=pytest.mark.slow) for c in CONFIDENCES[:-1]]
-)
-@pytest.mark.parametrize("setting", SETTINGS)
-def test_for_two_classes_a_limit_and_its_l_are_one_test(setting: str, limit: float) -> None:
-    assert tree(held_to(setting, confidence(limit))) == tree(held_to(setting, entropy(l_of(limit))))
 
 
 def with_private(run: Session, names: Collection[str]) -> Session:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from leafgate_plugins.downgrading.options import CellAttack, Restoration, TreeIn
 
 pytestmark = pytest.mark.thorough
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
 POLICY = Path(__file__).resolve().parents[1] / "policies" / "votes.yaml"
 
 
@@ -50,15 +48,6 @@ def right(run: Session, audit: Audit, attack: CellAttack) -> float:
     assert audit.artifact.origins is not None
     truth = run.table.without_key.codes("party")[np.asarray(audit.artifact.origins)[party.record_positions]]
     return float((party.posterior.to_numpy().argmax(axis=1) == truth).mean())
-
-
-def test_the_page_is_made_of_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(DOCS / "reproduce"))
-    page, script = import_module("downgrading_page"), import_module("downgrading_on_votes")
-    written = (DOCS / "measurements/downgrading-on-votes.md").read_text(encoding="utf-8")
-    measured = written.partition("<!-- results -->\n\n")[2].partition("\n<!-- /results -->")[0]
-    rows = import_module("writing").read_rows(DOCS / "results" / "downgrading-votes.csv", script.WayRow)
-    assert "\n".join(page.lines(rows)) == measured
 
 
 def test_the_vote_on_physicians_tells_most_of_the_party(votes: Session) -> None:

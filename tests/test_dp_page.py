@@ -10,15 +10,6 @@ import pytest
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
-def test_the_page_is_made_of_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(DOCS / "reproduce"))
-    page, point = import_module("dp_page"), import_module("dp_frontier").Point
-    written = (DOCS / "measurements/dp-random-trees-results.md").read_text(encoding="utf-8")
-    measured = written.partition("<!-- results -->\n\n")[2].partition("\n<!-- /results -->")[0]
-    rows = import_module("writing").read_rows(DOCS / "results" / "dp-frontier.csv", point)
-    assert "\n".join(page.lines(rows)) == measured
-
-
 def test_the_epsilons_of_sampling_rates_are_those_of_the_tight_account(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(DOCS / "reproduce"))
     script = import_module("dp_forests")

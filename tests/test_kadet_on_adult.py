@@ -18,7 +18,6 @@ pytestmark = pytest.mark.thorough
 
 TOP = Path(__file__).resolve().parents[1]
 SETTINGS = ("adult-id3", "adult-all")
-K_GRID = (2, 5, 10, 25, 50, 75, 100, 150, 200, 250, 500, 750, 889, 890, 1000)
 
 
 def tree(setting: str, k: int, *, prune: bool) -> Node:
@@ -93,24 +92,6 @@ def test_one_leaf_is_all_that_is_left_when_everybody_must_be_one_group() -> None
     everybody = adult("adult-id3").table.people
     assert isinstance(tree("adult-id3", everybody, prune=False), Leaf)
     assert value(kadet("adult-id3", everybody, prune=False), "confidence") == pytest.approx(22_654 / 30_162)  # 75.1 %
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("prune", [True, False])
-@pytest.mark.parametrize("setting", SETTINGS)
-def test_no_k_of_the_grid_leaves_a_smaller_group(setting: str, prune: bool) -> None:
-    audits = {k: kadet(setting, k, prune=prune) for k in K_GRID}
-    assert [k for k, audit in audits.items() if value(audit, "k_anonymity") < k] == []
-    assert {audit.report.verdict for audit in audits.values()} == {"pass"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("setting", "prune", "first"), [("adult-all", True, 75), ("adult-id3", True, 25), ("adult-id3", False, 150)]
-)
-def test_from_some_k_on_nobody_is_exposed(setting: str, prune: bool, first: int) -> None:
-    exposed = {k for k in K_GRID if value(kadet(setting, k, prune=prune), "exposure") > 0}
-    assert exposed == {k for k in K_GRID if k < first}
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ The page is docs/measurements/membership-on-adult.md.
 
 from __future__ import annotations
 
-import importlib
 import math
 import subprocess
 import sys
@@ -22,20 +21,11 @@ from sklearn.tree import DecisionTreeClassifier
 from adult import data_root
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
+Scripts = Callable[[str], ModuleType]
 COMMAND = DOCS / "reproduce" / "membership_on_adult.py"
 PEOPLE, SHADOWS = 10_000, 31
 NAMES = ["age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship"]
 NAMES += ["race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income"]
-
-
-Scripts = Callable[[str], ModuleType]
-
-
-@pytest.fixture
-def scripts(monkeypatch: pytest.MonkeyPatch) -> Scripts:
-    """Imports the page's scripts."""
-    monkeypatch.syspath_prepend(str(DOCS / "reproduce"))
-    return importlib.import_module
 
 
 def run(folder: Path, *words: str) -> Path:
@@ -45,14 +35,6 @@ def run(folder: Path, *words: str) -> Path:
     options = ["--root", str(data_root()), "--out", str(folder), "--page", str(file), *words]
     subprocess.run([sys.executable, COMMAND, *options], check=True, capture_output=True)
     return file
-
-
-def test_the_page_is_made_of_the_results(scripts: Scripts) -> None:
-    row = scripts("membership_setting").Row
-    rows = scripts("writing").read_rows(DOCS / "results" / "membership.csv", row)
-    written = (DOCS / "measurements/membership-on-adult.md").read_text(encoding="utf-8")
-    measured = written.partition("<!-- results -->\n\n")[2].partition("\n<!-- /results -->")[0]
-    assert "\n".join(scripts("membership_page").lines(rows)) == measured
 
 
 def test_what_epsilon_allows_is_what_randomised_response_reaches(scripts: Scripts) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -14,12 +14,11 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
 @pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def script(scripts: Callable[[str], ModuleType]) -> ModuleType:
     """The page's script."""
     pytest.importorskip("xgboost")
     pytest.importorskip("lightgbm")
-    monkeypatch.syspath_prepend(str(DOCS / "reproduce"))
-    return importlib.import_module("ordinary_pipelines")
+    return scripts("ordinary_pipelines")
 
 
 def test_the_page_says_what_came_out(script: ModuleType) -> None:

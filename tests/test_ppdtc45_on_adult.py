@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +21,8 @@ from leafgate.session.run import Session
 
 pytestmark = pytest.mark.thorough
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
 PRINTED = {1.7: 80.74, 1.3: 79.69, 1.0: 77.67, 0.5: 78.01}
 """The best that is printed of PPDTC4.5, by SNR: gaussian noise, accuracy in percent on original test people."""
-
-
-def test_the_page_is_made_of_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(DOCS / "reproduce"))
-    page, runs = import_module("ppdtc45_page"), import_module("ppdtc45_runs")
-    written = (DOCS / "measurements/ppdtc45-on-adult.md").read_text(encoding="utf-8")
-    measured = written.partition("<!-- results -->\n\n")[2].partition("\n<!-- /results -->")[0]
-    rows = import_module("writing").read_rows(DOCS / "results" / "ppdtc45-scores.csv", runs.Score)
-    assert "\n".join(page.lines(rows)) == measured
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -16,16 +17,9 @@ DOCS = TESTS.parent / "docs"
 
 
 @pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def script(scripts: Callable[[str], ModuleType]) -> ModuleType:
     """The page's script."""
-    monkeypatch.syspath_prepend(str(DOCS / "reproduce"))
-    return importlib.import_module("producers")
-
-
-def test_the_page_is_made_of_the_results(script: ModuleType) -> None:
-    measured = script.PAGE.read_text(encoding="utf-8").partition("<!-- results -->\n\n")[2]
-    rows = script.read_rows(script.RESULTS, script.Row)
-    assert "\n".join(script.lines_of(rows)) == measured.partition("\n<!-- /results -->")[0]
+    return scripts("producers")
 
 
 def test_the_results_are_of_the_files_that_stand_in_the_tests(script: ModuleType) -> None:

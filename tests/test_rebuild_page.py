@@ -32,13 +32,6 @@ def own() -> tuple[ModuleType, list[Any]]:
     return script, [row for row in writing.read_rows(script.RESULTS, script.Row) if row.attack == "rebuild"]
 
 
-def test_the_page_is_made_of_the_results() -> None:
-    script, rows = peer()
-    written = (DOCS / script.PAGE).read_text(encoding="utf-8")
-    measured = written.partition("<!-- results -->\n\n")[2].partition("\n<!-- /results -->")[0]
-    assert "\n".join(script.lines(rows)) == measured
-
-
 def test_the_table_has_every_forest_of_the_script() -> None:
     script, rows = peer()
     for attack, sizes in (("rebuild", script.OWN), ("DRAFT", script.PEER)):

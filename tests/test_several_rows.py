@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -16,10 +16,9 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
 @pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def script(scripts: Callable[[str], ModuleType]) -> ModuleType:
     """The page's script."""
-    monkeypatch.syspath_prepend(str(DOCS / "reproduce"))
-    return importlib.import_module("several_rows")
+    return scripts("several_rows")
 
 
 def by_enumeration(rows: np.ndarray, truth: np.ndarray) -> bool:

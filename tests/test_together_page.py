@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -15,17 +15,9 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
 @pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def script(scripts: Callable[[str], ModuleType]) -> ModuleType:
     """The page's script."""
-    monkeypatch.syspath_prepend(str(DOCS / "reproduce"))
-    return importlib.import_module("together_curve")
-
-
-def test_the_page_is_made_of_the_results(script: ModuleType) -> None:
-    written = (DOCS / script.PAGE).read_text(encoding="utf-8")
-    measured = written.partition("<!-- results -->\n\n")[2].partition("\n<!-- /results -->")[0]
-    nights = script.read_rows(DOCS / "results" / script.NIGHTS, script.Row)
-    assert "\n".join(script.lines(nights)) == measured
+    return scripts("together_curve")
 
 
 def test_more_versions_prove_more_and_labels_prove_less(script: ModuleType) -> None:

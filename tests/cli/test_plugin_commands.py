@@ -97,19 +97,6 @@ def test_a_name_that_a_group_has_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     assert leafgate("plugins", "seven").code == 7
 
 
-def test_a_group_cannot_take_the_name_of_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, Point("spies", commanding(grouped("audit", app(hello)))), BASICS)
-    assert "acme-spies 1.2 offers a command 'audit' that exists already" in leafgate("--help").err
-
-
-def test_commands_of_leafgate_s_own_plugins_keep_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = Point("privacy", commanding(app(hello, "privacy")), "leafgate")
-    install(monkeypatch, Point("spies", commanding(app(other, "privacy"))), own)
-    shown = leafgate("privacy")
-    assert shown.out == "hello\n"
-    assert "acme-spies 1.2 offers a command 'privacy' that exists already" in shown.err
-
-
 @pytest.mark.parametrize("name", ["audit", "explain", "report"])
 def test_a_name_of_the_core_is_refused_and_the_core_keeps_working(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     install(monkeypatch, Point("spies", commanding(app(hello, name), app(hello, "greet"))), BASICS)

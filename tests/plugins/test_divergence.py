@@ -82,22 +82,6 @@ def of_example(chances: Chances, baseline: Chances | None = None, **said: Any) -
     return only(audited(believing(chances, baseline), {"use": "divergence", "at_least": 0} | said))
 
 
-@pytest.mark.parametrize(("chances", "overall"), [(S_A, 0.231), (S_B, 0.068)])
-def test_the_overall_divergences_are_the_papers(chances: Chances, overall: float) -> None:
-    found = of_example(chances, average=True)
-    assert found.value == pytest.approx(overall, abs=5e-4)
-
-
-def test_the_individual_divergences_are_the_papers() -> None:
-    for chances, individual in ((S_A, 0.693), (S_B, 0.205)):
-        scores = scores_of_people(Divergence(at_least=0), case_of(example(), chances)).tolist()
-        assert scores == pytest.approx([0, individual, individual, 0], abs=5e-4)
-    assert scores_of_people(Divergence(at_least=0), case_of(example(), S_A)).tolist()[1] == pytest.approx(
-        math.log(2), abs=1e-15
-    )
-    assert of_example(S_A).value == 0
-
-
 def test_what_the_reasoning_brought_is_listed_as_in_figure_7_for_auditors() -> None:
     found = of_example(S_B, S_A, top=3)
     content = found.evidence["top"].content
@@ -116,14 +100,6 @@ def test_what_the_reasoning_brought_is_listed_as_in_figure_7_for_auditors() -> N
 
 def test_without_a_baseline_there_is_nothing_to_list() -> None:
     assert "top" not in of_example(S_A).evidence
-
-
-def test_a_truth_believed_impossible_counts_with_the_floor_and_is_counted() -> None:
-    wrong: Chances = [(0, 1), (0, 1), (1, 0), (0, 1)]
-    found = of_example(wrong, average=True)
-    assert found.value == pytest.approx(4 / 6 * -math.log(1e-9))
-    assert found.evidence["floored"].content == 3
-    assert of_example(wrong, average=True, floor=1e-3).value == pytest.approx(4 / 6 * math.log(1000))
 
 
 @pytest.mark.parametrize("floor", [0, -1, 0.002, 1])

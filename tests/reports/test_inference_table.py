@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import replace
-from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,11 @@ from leafgate.disclosure.masking import Audience
 from leafgate.kernel.findings import Report
 from leafgate.reports.inference_table import HEADINGS, TITLE, inference_rows
 from leafgate_plugins.inference.attributes.metrics import AttributeCertain, AttributeLeak
-from reports import FILES, HOSTILE, renamed, view
+from reports import FILES, HOSTILE, Page, renamed, view
 
 PEOPLE = 600
+TABLE = "scroll inferences"
+"""The class of the table on a page."""
 
 
 def case(determined_by: tuple[str, ...] = ()) -> AskedCase:
@@ -43,32 +44,6 @@ def audited(audience: Audience = "auditor", attacked: AskedCase | None = None) -
     policy = {"name": "p", "sha256": "0" * 64}
     report = Report(policy, {"people": PeopleCount(PEOPLE)}, None, findings, {}, 10)
     return dict(document(report, audience))
-
-
-class Tables(HTMLParser):
-    """The texts of each cell of the table of inferences, by rows, and all tags and attributes of the page."""
-
-    def __init__(self, page: bytes) -> None:
-        super().__init__()
-        self.rows: list[list[str]] = []
-        self.marks: list[tuple[str, list[str]]] = []
-        self._inside = False
-        self.feed(page.decode())
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.marks.append((tag, [name for name, _ in attrs]))
-        self._inside |= ("class", "scroll inferences") in attrs
-        if self._inside and tag == "tr":
-            self.rows.append([])
-        if self._inside and tag in {"td", "th"}:
-            self.rows[-1].append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._inside &= tag != "table"
-
-    def handle_data(self, data: str) -> None:
-        if self._inside and self.rows and self.rows[-1]:
-            self.rows[-1][-1] += f" {data}".rstrip()
 
 
 def markdown_rows(text: str) -> Iterator[list[str]]:
@@ -101,12 +76,11 @@ def test_page_and_markdown_have_the_four_columns_both_leaks_and_certain_people()
         f"7 of 600 on control 5, {right} of them rightly",
     ]
     assert columns["attack"] == "0.802"
-    heading, *rows = Tables(view(report, "html")).rows
-    assert tuple(cell.strip() for cell in heading) == HEADINGS
-    assert [cell.strip() for cell in rows[0]] == expected
-    assert [row[1].strip() for row in rows] == ["accuracy", "PPV of the 100 surest", "MCC"]
-    markdown = list(markdown_rows(view(report, "markdown").decode()))
-    assert markdown == [[cell.strip() for cell in row] for row in rows]
+    ((heading, *rows),) = Page(view(report, "html"), TABLE).tables
+    assert tuple(heading) == HEADINGS
+    assert rows[0] == expected
+    assert [row[1] for row in rows] == ["accuracy", "PPV of the 100 surest", "MCC"]
+    assert list(markdown_rows(view(report, "markdown").decode())) == rows
 
 
 def test_sarif_for_auditors_states_the_columns_and_certain_people_in_words() -> None:
@@ -152,13 +126,15 @@ def test_names_of_columns_and_attacks_are_nothing_but_text_in_the_table(name: st
         finding["evidence"] = finding["evidence"] | {
             key: before["evidence"][key] for key in ("measure", "columns", "leaks") if key in before["evidence"]
         }
-    page, before_page = (Tables(view(each, "html")) for each in (hostile, plain))
-    marks, marks_before = ([m for m in each.marks if m[0] != "code"] for each in (page, before_page))  # but a font
-    assert marks == marks_before
-    assert len(page.rows) == 4
+    page, before = (Page(view(each, "html"), TABLE) for each in (hostile, plain))
+    tags, tags_before = ([tag for tag in each.tags if tag != "code"] for each in (page, before))  # but a font
+    assert tags == tags_before
+    assert [name for name, _ in page.attributes] == [name for name, _ in before.attributes]
+    ((_, *rows),) = page.tables
+    assert len(rows) == 3
     text = view(hostile, "markdown").decode()
     assert {len(row) for row in markdown_rows(text)} == {len(HEADINGS)}
-    assert all("no gain is claimed" in row[6] for row in page.rows[1:])
+    assert all("no gain is claimed" in row[6] for row in rows)
     assert not [sign for sign in text if not sign.isprintable() and sign != "\n"]
     assert "<script" not in text
 

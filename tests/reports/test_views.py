@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from leafgate.disclosure.summary import summary
 from leafgate.disclosure.text import finding_alarm
 from leafgate.kernel.findings import Report
 from leafgate.reports.svg_roc import FLOOR, LEFT, RIGHT, TOP, roc_figure
-from reports import FILES, HOSTILE, audited, renamed, view
+from reports import FILES, HOSTILE, Page, audited, renamed, view
 from survey import ALLOWED, survey, write_policy
 
 CHANGES: dict[str, dict[str, Any]] = {
@@ -41,44 +40,20 @@ def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return audited(tmp_path_factory.mktemp("audit"), CHANGES[request.param])
 
 
-class Seen(HTMLParser):
-    """The tags, attributes and text of a page."""
-
-    def __init__(self, page: bytes) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.names: set[str] = set()
-        self.links: list[str] = []
-        self.ids: list[str] = []
-        self.text = ""
-        self.feed(page.decode())
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        for name, value in attrs:
-            self.names.add(name)
-            if name in {"href", "src", "xlink:href", "action"}:
-                self.links.append(value or "")
-            if name == "id":
-                self.ids.append(value or "")
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
 def results_of(content: bytes) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads(content)["runs"][0]["results"]
     return found
 
 
 def test_the_page_says_the_verdict_first_and_asks_nobody_for_anything(report: dict[str, Any]) -> None:
-    seen = Seen(view(report, "html"))
+    seen = Page(view(report, "html"))
     assert summary(report).splitlines()[0].partition(": ")[2] in seen.text
     assert not {"script", "iframe", "object", "embed", "img"} & set(seen.tags)
-    assert not [name for name in seen.names if name.startswith("on")]
-    assert all(link.startswith("#") or link == "data:," for link in seen.links)
-    assert {link[1:] for link in seen.links if link.startswith("#")} <= set(seen.ids)
-    assert len(seen.ids) == len(set(seen.ids))
+    assert not [name for name, _ in seen.attributes if name.startswith("on")]
+    links, ids = seen.values("href", "src", "xlink:href", "action"), seen.values("id")
+    assert all(link.startswith("#") or link == "data:," for link in links)
+    assert {link[1:] for link in links if link.startswith("#")} <= set(ids)
+    assert len(ids) == len(set(ids))
 
 
 def test_sarif_is_valid_and_has_a_result_for_whatever_does_not_hold(report: dict[str, Any]) -> None:
@@ -161,7 +136,7 @@ def test_waivers_that_do_not_apply_are_told_in_every_format(tmp_path: Path) -> N
     days = {"reason": "r", "issued": "2026-01-01", "expires": "2026-02-01"}
     audit = audited(tmp_path, CHANGES["fail"] | {"waivers": [waiver | days]})
     for form in FILES:
-        assert "does not apply" in (Seen(view(audit, form)).text if form == "html" else view(audit, form).decode())
+        assert "does not apply" in (Page(view(audit, form)).text if form == "html" else view(audit, form).decode())
     Draft4Validator(SCHEMA).validate(json.loads(view(audit, "sarif")))
 
 
@@ -196,9 +171,10 @@ def test_names_nobody_would_choose_do_no_harm_in_any_format(tmp_path: Path, name
         allowed = {"\n"}
         assert not [sign for sign in text if not sign.isprintable() and sign not in allowed]
         assert len(text) < 300_000
-    page, before = Seen(view(result, "html")), Seen(view(plain, "html"))
+    page, before = Page(view(result, "html")), Page(view(plain, "html"))
     tags, tags_before = ([tag for tag in each.tags if tag != "code"] for each in (page, before))  # `code` is but a font
-    assert (tags, page.names) == (tags_before, before.names)
+    assert tags == tags_before
+    assert {name for name, _ in page.attributes} == {name for name, _ in before.attributes}
     table = [line for line in view(result, "markdown").decode().splitlines() if line.startswith("|")]
     assert [line.count("|") for line in table] == [4] * len(table)
     markdown = view(result, "markdown").decode()
@@ -223,7 +199,7 @@ def test_every_format_names_the_audited_file_before_anything_else_about_the_rele
     assert view(of_a_file, "text").decode().splitlines()[1] == f"  {line}"
     listed = [line for line in view(of_a_file, "markdown").decode().splitlines() if line.startswith("- ")]
     assert listed[0] == f'- audited file "model.onnx" (onnx), sha256 `{DIGEST}`'
-    page = Seen(view(of_a_file, "html")).text
+    page = Page(view(of_a_file, "html")).text
     assert page.index(f'Audited file "model.onnx" (onnx), sha256 {DIGEST}') < page.index("FAIL: do not publish")
     [suite] = list(junitparser.JUnitXml.fromstring(view(of_a_file, "junit")))
     facts = [(one.name, one.value) for one in suite.properties()]  # type: ignore[no-untyped-call]
@@ -293,7 +269,7 @@ def test_a_waived_finding_is_skipped_suppressed_and_seen(tmp_path: Path) -> None
     [suite] = list(junitparser.JUnitXml.fromstring(view(audit, "junit")))
     assert suite.skipped == 1
     assert "waived until 2026-02-01 by b" in view(audit, "markdown").decode()
-    assert "W-7 of " in Seen(view(audit, "html")).text
+    assert "W-7 of " in Page(view(audit, "html")).text
 
 
 def test_an_alert_stays_the_same_alert_when_the_release_changes(tmp_path: Path) -> None:
@@ -411,7 +387,7 @@ def test_a_histogram_ends_at_the_smallest_cell_where_all_groups_are_smaller(tmp_
     leafgate("audit", survey(tmp_path, {"build.k": 2, "metrics.0.at_least": 2}), "--out", tmp_path / "out")
     document = json.loads((tmp_path / "out" / "report.json").read_bytes())
     document["findings"][0]["distribution"] = [{"from": 2.0, "to": 10, "people": 24, "past": False}]
-    assert "How protection is spread over people" in Seen(view(document, "html")).text
+    assert "How protection is spread over people" in Page(view(document, "html")).text
 
 
 ROC = {"fpr": [0.001, 0.1, 1.0], "tpr": [0.0, 0.5, 1.0], "low": [0.0, 0.2, 1.0], "high": [0.01, 0.7, 1.0]}
@@ -438,9 +414,9 @@ def test_a_page_says_that_findings_on_the_whole_release_mark_no_leaf(tmp_path: P
     says = "Findings on the release as a whole mark no leaf."
     marked = audited(tmp_path, CHANGES["fail"], audience="auditor")
     assert marked["tree"]["coloured"]
-    assert says not in Seen(view(marked, "html")).text
+    assert says not in Page(view(marked, "html")).text
     unmarked = marked | {"findings": [each | {"beyond": None} for each in marked["findings"]]}
-    assert says in Seen(view(unmarked, "html")).text
+    assert says in Page(view(unmarked, "html")).text
 
 
 def test_a_page_without_curves_has_no_section_of_them(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -95,3 +96,51 @@ def minimal_report(**more: Any) -> dict[str, Any]:
         "notes": [],
         **more,
     }
+
+
+class Page(HTMLParser):
+    """A page of HTML as it is read.
+
+    Attributes:
+        tags: The names of its elements.
+        attributes: All attributes of its elements, with their values.
+        text: All its text, as it stands there.
+        texts: Its texts one by one, without blanks around them and without style sheets.
+        tables: The cells of the tables in elements of the class, by tables and rows.
+    """
+
+    def __init__(self, page: str | bytes, table_class: str = "") -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.text = ""
+        self.texts: list[str] = []
+        self.tables: list[list[list[str]]] = []
+        self._table_class, self._in_table = table_class, False
+        self.feed(page if isinstance(page, str) else page.decode())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+        if ("class", self._table_class) in attrs:
+            self._in_table = True
+            self.tables.append([])
+        if self._in_table and tag == "tr":
+            self.tables[-1].append([])
+        if self._in_table and tag in {"td", "th"}:
+            self.tables[-1][-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in_table &= tag != "table"
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        text = data.strip()
+        if text and self.tags[-1:] != ["style"]:
+            self.texts.append(text)
+        if text and self._in_table and self.tables[-1] and self.tables[-1][-1]:
+            self.tables[-1][-1][-1] = f"{self.tables[-1][-1][-1]} {text}".strip()
+
+    def values(self, *names: str) -> list[str]:
+        """The values of attributes with these names."""
+        return [value for name, value in self.attributes if name in names]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 import sqlite3
 import sys
@@ -129,21 +128,6 @@ def test_a_wrong_source_is_one_error(tmp_path: Path, stranger: Any, write: Any, 
     assert len(ended.err.splitlines()) == 1
 
 
-def test_without_the_plugin_nobody_offers_it(tmp_path: Path, write: Any) -> None:
-    ended = audit(tmp_path, write)
-    assert ended.code == 2
-    assert "data.source" in ended.err
-    assert "nobody offers" in ended.err
-
-
-def test_a_policy_that_trusts_leafgate_alone_does_not_load_it(tmp_path: Path, stranger: Any, write: Any) -> None:
-    stranger()
-    ended = audit(tmp_path, write, {"plugins": ["leafgate"]})
-    assert ended.code == 2
-    assert "nobody offers" in ended.err
-    assert "acme_sqlite" not in sys.modules
-
-
 @pytest.mark.parametrize("content", [b"no database", bytes(4096), PEOPLE.encode()], ids=["text", "zeros", "csv"])
 def test_what_is_no_database_is_one_error_without_a_cell(tmp_path: Path, stranger: Any, content: bytes) -> None:
     stranger()
@@ -234,33 +218,6 @@ def test_a_first_policy_names_the_source(tmp_path: Path, stranger: Any, write: A
     assert leafgate("init", tmp_path / "people.sqlite", "--out", out).code == 0
     assert yaml.safe_load(out.read_text())["data"]["source"] == {"use": "sqlite"}
     assert leafgate("audit", out).code in {0, 1}
-
-
-def test_changed_options_are_a_difference(tmp_path: Path, stranger: Any, write: Any) -> None:
-    stranger()
-    audit(tmp_path, write)
-    old = tmp_path / "policy.yaml"
-    new = tmp_path / "new.yaml"
-    document = yaml.safe_load(old.read_text())
-    document["data"]["source"]["table"] = "others"
-    new.write_text(yaml.safe_dump(document, sort_keys=False))
-    shown = leafgate("diff", old, new, "--json")
-    assert [(each["kind"], each["place"]) for each in shown.document["changes"]] == [("different", "data.source")]
-
-
-def test_a_sweep_reads_by_it(tmp_path: Path, stranger: Any, write: Any) -> None:
-    stranger()
-    audit(tmp_path, write)
-    words = ["--over", "build.k=1,3", "--workers", "1", "--out", tmp_path / "swept"]
-    assert leafgate("sweep", tmp_path / "policy.yaml", *words).code == 0
-    assert json.loads((tmp_path / "swept" / "sweep.json").read_bytes())["best"]
-
-
-def test_a_table_without_rows_is_refused(tmp_path: Path, stranger: Any, write: Any) -> None:
-    stranger()
-    header, *_ = csv.reader(PEOPLE.splitlines())
-    ended = audit(tmp_path, lambda *_: write(header, []))
-    assert (ended.code, "the file holds no rows" in ended.err) == (2, True)
 
 
 def test_its_files_are_written_read_only(tmp_path: Path, stranger: Any, write: Any) -> None:

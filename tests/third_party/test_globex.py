@@ -288,30 +288,6 @@ def test_a_leaf_without_base_fails_and_the_public_reads_no_reason(folder: Path) 
     assert "\nbaseless_labels,failed," in (folder / "public" / "report.csv").read_text()
 
 
-def test_a_sweep_reads_its_table_and_judges_by_its_metric(folder: Path) -> None:
-    (folder / "grown.yaml").write_text(KADET)
-    words = ("--over", "build.k=2,3", "--workers", "1", "--out", folder / "swept")
-    assert leafgate("sweep", folder / "grown.yaml", *words).code == 0
-    assert json.loads((folder / "swept" / "sweep.json").read_bytes())["best"]
-
-
-def test_it_is_listed_explained_and_in_the_schema(folder: Path) -> None:
-    listed = leafgate("plugins").out
-    offers = "metric baseless_labels, source sqlite, format csv, reader globex_catboost"
-    assert f"globex_leafgate (globex-leafgate 1.0): {offers}\n" in listed
-    for name, text in (
-        ("baseless_labels", "metric of globex-leafgate 1.0"),
-        ("sqlite", "  table: string (required)"),
-        ("csv", "File: report.csv"),
-    ):
-        assert text in leafgate("explain", name).out
-    definitions = leafgate("schema").document["definitions"]
-    assert definitions["Sqlite"]["required"] == ["use", "table"]
-    schema = leafgate("schema").document
-    jsonschema.validate(import_module("yaml").safe_load((folder / "risk.yaml").read_text()), schema)
-    assert leafgate("validate", folder / "risk.yaml").code == 0
-
-
 def test_a_read_model_can_be_converted_and_scrubbed(folder: Path) -> None:
     assert leafgate("convert", folder / "plan.json", folder / "neutral.json").code == 0
     assert json.loads((folder / "neutral.json").read_bytes())["from"] == "catboost"

@@ -323,24 +323,3 @@ def test_a_release_of_labels_has_no_scores_to_attack(clinic: Path) -> None:
     report = json.loads((out / "report.json").read_bytes())
     assert {each["passed"] for each in report["findings"] if "membership" in each["metric"]} == {None}
     assert finding(report, "attack:leaf_attributes")["evidence"]["problem"] == "a leaf publishes no counts"
-
-
-def test_a_sweep_shows_where_the_limit_begins_to_hold(clinic: Path) -> None:
-    policy = {**POLICY, "metrics": [POLICY["metrics"][0]], "build": {"use": "id3"}}
-    (clinic / "sweep.yaml").write_text(json.dumps(policy), encoding="utf-8")
-    out = clinic / "swept"
-    ended = leafgate("sweep", clinic / "sweep.yaml", "--over", "build.min_leaf=1,50", "--workers", 1, "--out", out)
-    assert (ended.code, ended.err) == (ExitCode.PASS, "")
-    points = json.loads((out / "sweep.json").read_bytes())["points"]
-    assert [point["verdict"] for point in points] == ["fail", "pass"]
-
-
-def test_explain_plugins_and_schema_know_it(initech: dict[str, ModuleType]) -> None:
-    listed = leafgate("plugins").out.splitlines()
-    assert "initech_membership (initech-leafgate 1.0): attack leaf_loss, metric membership_area" in listed
-    assert "initech_attributes (initech-leafgate 1.0): attack leaf_attributes" in listed
-    assert "Access: scores, file." in leafgate("explain", "leaf_loss").out
-    assert "confidence: number > 0 and < 1 (default 0.95)" in leafgate("explain", "membership_area").out
-    assert leafgate("explain", "leaf_attributes").out.startswith("leaf_attributes: attack of initech-leafgate 1.0\n")
-    schema = leafgate("schema").out
-    assert all(f'"{use}"' in schema for use in ("leaf_loss", "membership_area", "leaf_attributes"))

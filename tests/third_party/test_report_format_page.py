@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from command_line import leafgate
 from leafgate.api import ReportFormat
@@ -81,14 +80,6 @@ def test_the_public_file_has_masked_numbers_and_the_auditors_has_all(tmp_path: P
     assert float(auditor[1][2]) < 50
 
 
-def test_it_is_listed(stranger: Any) -> None:
-    stranger()
-    offers = {each["name"]: each["offers"] for each in leafgate("plugins", "--json").document["plugins"]}
-    assert offers["acme_csv"] == [{"kind": "format", "use": "csv"}]
-    assert {"kind": "format", "use": "html"} in offers["reports"]
-    assert "acme_csv (acme-csv 1.0): format csv\n" in leafgate("plugins").out
-
-
 def test_it_conforms(stranger: Any) -> None:
     stranger()
     offered: ReportFormat = import_module("acme_csv").CSV
@@ -133,22 +124,6 @@ def test_a_list_of_written_files_names_no_file_of_another_kind(tmp_path: Path) -
     assert (out / "notes.txt").exists()
 
 
-@pytest.mark.parametrize("command", ["audit", "report"])
-def test_an_unknown_format_names_the_nearest_and_the_installed_ones(
-    tmp_path: Path, stranger: Any, command: str
-) -> None:
-    stranger()
-    out = tmp_path / "out"
-    policy = survey(tmp_path)
-    leafgate("audit", policy, "--out", out)
-    words = [policy, "--out", out] if command == "audit" else [out / "report.json"]
-    ended = leafgate(command, *words, "--to", "csw")
-    assert (ended.code, ended.out) == (2, "")
-    assert (
-        "nobody offers the report format 'csw' (did you mean 'csv'?; installed: csv, html, junit, mapping" in ended.err
-    )
-
-
 RAISES = """
 from leafgate.api import ReportFormat, hookimpl
 
@@ -180,31 +155,3 @@ def test_a_format_that_raises_is_one_error_and_leaves_no_file(tmp_path: Path, st
     shown = leafgate("report", out / "report.json", "--to", "broken", "--out", kept)
     assert (shown.code, kept.exists()) == (4, False)
     assert "planted-name" not in shown.err
-
-
-def test_a_policy_that_trusts_leafgate_alone_loads_no_stranger_for_a_format(tmp_path: Path, stranger: Any) -> None:
-    stranger()
-    policy = survey(tmp_path)
-    pinned = yaml.safe_load(policy.read_text()) | {"plugins": ["leafgate"]}
-    policy.write_text(yaml.safe_dump(pinned))
-    out = tmp_path / "out"
-    assert leafgate("audit", policy, "--out", out, "--to", "csv").code == 2
-    assert "acme_csv" not in sys.modules
-    assert leafgate("audit", policy, "--out", out, "--to", "html").code == 0
-    assert "acme_csv" not in sys.modules
-
-
-def test_two_plugins_with_one_format_are_an_error_that_names_both(tmp_path: Path, stranger: Any) -> None:
-    stranger()
-    stranger("other_csv")
-    ended = leafgate("audit", survey(tmp_path), "--out", tmp_path / "out", "--to", "csv")
-    assert ended.code == 2
-    assert "other-csv 1.0 (other_csv) and acme-csv 1.0 (acme_csv) both offer the report format 'csv'" in ended.err
-
-
-def test_it_shows_no_sweep(tmp_path: Path, stranger: Any) -> None:
-    stranger()
-    leafgate("audit", survey(tmp_path), "--out", tmp_path / "out")
-    ended = leafgate("report", tmp_path / "out" / "report.json", "--to", "csv", "--sweep", tmp_path / "sweep.json")
-    assert ended.code == 2
-    assert "the format 'csv' shows no sweep (add --to html)" in ended.err

@@ -43,21 +43,6 @@ def test_a_value_is_certain_where_some_insiders_leave_nothing_else(group: list[i
     ]
 
 
-@given(GROUPS, GROUPS, st.integers(0, 2))
-def test_a_union_of_groups_in_which_nothing_is_certain_has_nothing_certain(
-    first: list[int], second: list[int], insiders: int
-) -> None:
-    counts = [np.bincount(group, minlength=3).astype(float) for group in (first, second)]
-    if not any(certain_values(each, insiders).any() for each in counts):
-        assert not certain_values(counts[0] + counts[1], insiders).any()
-
-
-def test_nine_of_ten_are_certain_to_the_tenth_and_to_nobody_else() -> None:
-    group = np.array([9.0, 1.0])
-    assert certain_values(group, insiders=1).tolist() == [True, False]
-    assert not certain_values(group).any()
-
-
 NUMBERS = st.lists(st.integers(0, 40), min_size=1, max_size=7)
 
 

@@ -594,21 +594,6 @@ def test_an_xgboost_file_of_data_scaled_outside_it_never_passes(tmp_path: Path) 
     assert evidence["numbers"]["file"] != evidence["numbers"]["table"]
 
 
-def test_a_weighted_tree_of_other_people_never_passes(tmp_path: Path) -> None:
-    frame = people()
-    content = of_sklearn(DecisionTreeClassifier(random_state=0), "two", sample_weight=WEIGHTS)
-    assert audited(tmp_path, content, frame, "two") == (0, None)
-    code, evidence = audited(tmp_path, content, people(1), "two")
-    assert code == 3
-    assert "`n_node_samples` of node 1 of tree 0" in evidence["problem"]
-
-
-def test_a_regression_tree_of_other_people_never_passes(tmp_path: Path) -> None:
-    content = of_sklearn(DecisionTreeRegressor(random_state=0), "number")
-    assert audited(tmp_path, content, people(), "number") == (0, None)
-    assert audited(tmp_path, content, people(1), "number")[0] == 3
-
-
 def test_a_lightgbm_file_of_400_people_never_passes_on_20000(tmp_path: Path) -> None:
     everybody = people(n=20_000)
     few = everybody.iloc[:400]

@@ -1,7 +1,6 @@
 import pickle
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal
 from unittest.mock import patch
 
 import numpy as np
@@ -50,11 +49,6 @@ def test_every_row_ends_where_a_person_walking_down_ends(data: st.DataObject) ->
         assert walked is (None if leaf < 0 else routed.leaves[leaf])
 
 
-def test_a_number_at_the_threshold_goes_low_unless_the_cut_is_strict() -> None:
-    assert ends(NumericSplit("age", 4.0, LOW, HIGH), ages(3.0, 4.0, 5.0)) == ["good", "good", "bad"]
-    assert ends(NumericSplit("age", 4.0, LOW, HIGH, strict=True), ages(3.0, 4.0, 5.0)) == ["good", "bad", "bad"]
-
-
 def test_float32_cuts_round_the_number_and_not_the_threshold() -> None:
     table = ages(0.1, 0.3)
     assert float(np.float32(0.1)) > 0.1
@@ -64,21 +58,6 @@ def test_float32_cuts_round_the_number_and_not_the_threshold() -> None:
 
 def test_numbers_beyond_float32_are_infinite_to_it() -> None:
     assert ends(NumericSplit("age", 5.0, LOW, HIGH, float32=True), ages(-1e300, 1e300)) == ["good", "bad"]
-
-
-@pytest.mark.parametrize(("missing", "label"), [("low", "good"), ("high", "bad"), (None, "bad")])
-def test_a_missing_number_goes_where_the_cut_says_else_high(missing: Literal["low", "high"] | None, label: str) -> None:
-    assert ends(NumericSplit("age", 5.0, LOW, HIGH, missing), ages(None)) == [label]
-
-
-def test_other_takes_the_values_no_branch_names_and_without_it_they_go_nowhere() -> None:
-    table = table_of((COLOUR,), [("red",), ("blue",), ("green",), (None,)])
-    branches = (Branch(("red", None), LOW), Branch(("blue",), HIGH))
-    result = dict(
-        zip([p["colour"] for p in persons(table.frame)], ends(CategoricalSplit("colour", branches), table), strict=True)
-    )
-    assert result == {"red": "good", "blue": "bad", "green": None, None: "good"}
-    assert None not in ends(CategoricalSplit("colour", branches, default=HIGH), table)
 
 
 def test_deep_trees_need_no_recursion() -> None:
@@ -124,18 +103,6 @@ def forest(combine: Combine, *counts: tuple[int, int], level: Level = "counts") 
     return published(Release({}, table.schema, grown, combine=combine), Publish(leaves=level), frozenset()), table
 
 
-@pytest.mark.parametrize(
-    ("combine", "winner"),
-    [
-        ("vote", 0),  # good, good, bad
-        ("sum", 1),  # 8 good, 11 bad
-        ("mean_per_tree", 0),  # 2/3 + 2/3 + 4/13 good
-    ],
-)
-def test_votes_sums_and_means_differ(combine: Combine, winner: int) -> None:
-    assert predict(*forest(combine, (2, 1), (2, 1), (4, 9))).tolist() == [winner]
-
-
 @pytest.mark.parametrize("combine", ["vote", "sum", "mean_per_tree"])
 def test_a_tie_goes_to_the_first_class(combine: Combine) -> None:
     assert predict(*forest(combine, (1, 3), (3, 1))).tolist() == [0]
@@ -163,10 +130,6 @@ def test_whom_no_leaf_speaks_about_has_no_votes() -> None:
         assert {c: bool(np.isfinite(v[0])) for c, v in zip(order, votes, strict=True)} == dict(
             zip(("blue", "red"), voted, strict=True)
         )
-
-
-def test_means_can_be_taken_of_published_shares() -> None:
-    assert predict(*forest("mean_per_tree", (2, 1), (2, 1), (4, 9), level="shares")).tolist() == [0]
 
 
 @pytest.mark.parametrize("combine", ["sum", "mean_per_tree"])

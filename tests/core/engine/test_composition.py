@@ -111,14 +111,6 @@ def test_the_adversary_derives_the_class_composition_from_public_tests_and_count
     assert np.allclose(derived.posterior, true.posterior, rtol=0, atol=1e-12)
 
 
-def test_an_unmarried_person_has_two_bad_risks_in_three_and_four_in_five_derived() -> None:
-    # Leaves in reach of the unmarried: 1 good, 1 bad (sports car) and 3 bad (none); of the married: 1 good and 3 bad.
-    ((derived, true),) = cases(mortgage(), TREE)
-    unmarried = mortgage().frame["marital_status"] == "Unmarried"
-    assert derived.posterior["bad"].tolist() == pytest.approx([4 / 5 if one else 3 / 4 for one in unmarried])
-    assert true.posterior["bad"].tolist() == pytest.approx([2 / 3] * len(unmarried))
-
-
 PLUGINS = load_plugins()
 
 

@@ -23,11 +23,9 @@ from leafgate import Table
 from leafgate.algorithms.sampling import nested_sample, sampled
 from leafgate.api import AdversaryKnowledge, Belief, DataError, PolicyError, Release, SecretBelief
 from leafgate.app import load_policy
-from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import Problem
 from leafgate.io.tables.reader import read_people
 from leafgate.kernel.facts import Between, Fact
-from leafgate.kernel.knowledge import defensive_copy
 from leafgate.policy.load import policy_of
 from random_tables import categorical, numeric, table_of, tables
 from standins import attack_that, audited, even, finding
@@ -538,12 +536,3 @@ def test_a_huge_table_costs_no_more_than_its_records() -> None:
 def test_more_people_than_can_be_drawn_from_are_refused() -> None:
     with pytest.raises(DataError, match=r"^knows.sample"):
         sampled(table_of(SIX.schema.columns, [("1", "flu")], [10**9]), 0.5, 1)
-
-
-def test_an_attack_writes_into_known_people_of_its_own() -> None:
-    known = grant_knowledge(SIX, people=SIX)
-    mine = defensive_copy(known)
-    assert mine.people is not None
-    mine.people.frame["ill"] = "flu"
-    assert known.people is not None
-    assert known.people.frame["ill"].tolist() == ["flu", "cold", "cold"]

@@ -15,7 +15,6 @@ from command_line import leafgate
 from leafgate import Table
 from leafgate.algorithms.publication import published
 from leafgate.api import (
-    AdversaryKnowledge,
     Branch,
     CategoricalSplit,
     GroupBelief,
@@ -31,7 +30,6 @@ from leafgate.app import document, load_policy, open_session
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.io.tables.reader import read_population
-from leafgate.kernel.knowledge import defensive_copy
 from leafgate.kernel.release import Level, Publish
 from leafgate_plugins.diversity.metrics import KMap, ReidentificationRisk
 from leafgate_plugins.linking.components import Linking
@@ -204,20 +202,6 @@ def test_without_a_population_or_a_word_of_it_there_is_nothing_to_count(groups: 
 def test_groups_that_do_not_number_the_population_are_nonsense(groups: Any, population: Table | None) -> None:
     with pytest.raises(InconclusiveError, match="of the population in `population_groups`"):
         group_context(groups, population)
-
-
-def test_an_attack_writes_into_a_population_of_its_own() -> None:
-    known = grant_knowledge(THREE, population=SEVEN)
-
-    class Scribbling(Linking):
-        def infer(self, release: Release, known: AdversaryKnowledge) -> Any:
-            assert known.population is not None
-            known.population.frame["zip"] = "1"
-            return super().infer(release, known)
-
-    Scribbling().infer(release_of(THREE, ()), defensive_copy(known))
-    assert known.population is not None
-    assert known.population.frame["zip"].tolist() == ["1", "2"]
 
 
 COUNTED: dict[str, Any] = {"n": {"role": "weight"}, **COLUMNS}

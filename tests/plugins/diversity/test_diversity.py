@@ -268,75 +268,10 @@ def test_t_is_the_cheapest_way_to_move_a_groups_shares_to_everyones(
     assert found == pytest.approx(expected, abs=1e-7)
 
 
-SALARIES = tuple(f"{thousands}k" for thousands in range(3, 12))
-
-
-@pytest.mark.parametrize(("salaries", "t"), [(("3k", "4k", "5k"), 0.375), (("6k", "8k", "11k"), 0.167)])
-def test_t_of_the_papers_salaries_is_the_one_it_prints(salaries: tuple[str, ...], t: float) -> None:
-    # Li, Li, Venkatasubramanian 2007, section 4.1: nine salaries, 3k to 11k, and groups of three.
-    column = replace(categorical("salary", "sensitive", values=SALARIES), ordered=True)
-    group = [int(value in salaries) for value in SALARIES]
-    case = case_of(column, [group, [1 - count for count in group]])
-    assert round(scores_of(case, "t_closeness", distance="ordered")[0], 3) == t
-
-
-LARGER_IS_SAFER = {"k_anonymity", "l_diversity", "alpha_k_anonymity"}
 DISTANCES: dict[str, tuple[str, dict[str, Any]]] = {
     f"t {distance}": ("t_closeness", {"distance": distance}) for distance in ("equal", "ordered", "hierarchical")
 }
 ALL_FORMS = {name: (use, options) for name, (use, options, _) in FORMS.items()} | DISTANCES
-
-
-@pytest.mark.parametrize(("use", "options"), ALL_FORMS.values(), ids=ALL_FORMS)
-@given(crowd=crowds())
-def test_two_groups_made_one_are_never_worse_off_than_the_worse_of_them(
-    use: str, options: dict[str, Any], crowd: tuple[Column, list[Counts]]
-) -> None:
-    column, (one, other, rest) = crowd
-    apart = scores_of(case_of(column, [one, other, rest]), use, **options)[:2]
-    merged = scores_of(case_of(column, [together([one, other]), rest]), use, **options)[0]
-    if use in LARGER_IS_SAFER:
-        assert merged >= min(apart) - 1e-11
-    else:
-        assert merged <= max(apart) + 1e-11
-
-
-@given(crowds())
-def test_entropy_l_is_at_most_distinct_l(crowd: tuple[Column, list[Counts]]) -> None:
-    case = case_of(*crowd)
-    for entropic, counted in zip(
-        scores_of(case, "l_diversity"), scores_of(case, "l_diversity", form="distinct"), strict=True
-    ):
-        assert 1 <= entropic <= counted
-
-
-@pytest.mark.parametrize(
-    ("use", "options"),
-    [*DISTANCES.values(), ("delta_disclosure", {}), ("beta_likeness", {}), ("beta_likeness", {"form": "enhanced"})],
-)
-@given(crowd=crowds(groups=1), times=st.lists(st.integers(1, 7), min_size=1, max_size=3))
-def test_groups_like_everyone_tell_nothing(
-    use: str, options: dict[str, Any], crowd: tuple[Column, list[Counts]], times: list[int]
-) -> None:
-    column, (group,) = crowd
-    several = [[count * n for count in group] for n in times]
-    assert scores_of(case_of(column, several), use, **options) == [0] * len(times)
-
-
-IN_ORDER = {"t ordered", "t hierarchical", "alpha of one"}
-UNORDERED = {name: said for name, said in ALL_FORMS.items() if name not in IN_ORDER}
-
-
-@pytest.mark.parametrize(("use", "options"), UNORDERED.values(), ids=UNORDERED)
-@given(crowd=crowds(), data=st.data())
-def test_what_the_values_are_called_changes_nothing(
-    use: str, options: dict[str, Any], crowd: tuple[Column, list[Counts]], data: st.DataObject
-) -> None:
-    column, several = crowd
-    order = data.draw(st.permutations(range(len(column.domain))))
-    renamed = [[group[place] for place in order] for group in several]
-    before, after = (scores_of(case_of(column, result), use, **options) for result in (several, renamed))
-    assert after == pytest.approx(before, abs=1e-11)
 
 
 HALVES = Hierarchy({"v0": ("low",), "v1": ("low",), "v2": ("high",), "v3": ("high",)})
@@ -368,32 +303,6 @@ def test_equal_shares_have_an_l_of_exactly_as_many(size: int, people: int) -> No
     assert scores_of(case, "l_diversity") == scores_of(case, "l_diversity", form="distinct") == [size]
     assert scores_of(case, "l_diversity", form="recursive", c=2) == [size]
     assert scores_of(case, "l_diversity", form="recursive", c=1) == [size - 1]
-
-
-@pytest.mark.parametrize(
-    ("use", "options"),
-    [
-        ("delta_disclosure", {}),
-        ("beta_likeness", {}),
-        ("beta_likeness", {"form": "enhanced"}),
-        ("t_closeness", {}),
-        ("l_diversity", {}),
-        ("l_diversity", {"form": "distinct"}),
-        ("l_diversity", {"form": "recursive", "c": 3}),
-    ],
-)
-def test_a_value_nobody_has_is_left_out(use: str, options: dict[str, Any]) -> None:
-    groups, with_nobody = [[3, 1], [1, 3]], [[3, 0, 1], [1, 0, 3]]
-    found = [scores_of(case_of(secret(len(result[0])), result), use, **options) for result in (groups, with_nobody)]
-    assert found[0] == found[1]
-    assert np.isfinite(found[0]).all()
-
-
-def test_a_value_nobody_has_is_a_step_of_an_order_all_the_same() -> None:
-    # Half of the people must move: one step of one, or two of two; with the value at the end, one of two.
-    for result, t in (([[1, 0], [0, 1]], 1 / 2), ([[1, 0, 0], [0, 0, 1]], 1 / 2), ([[1, 0, 0], [0, 1, 0]], 1 / 4)):
-        case = case_of(secret(len(result[0]), ordered=True), result)
-        assert scores_of(case, "t_closeness", distance="ordered") == [t, t]
 
 
 def test_beliefs_that_differ_within_a_group_are_scored_person_by_person() -> None:

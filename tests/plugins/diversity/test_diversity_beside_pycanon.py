@@ -304,12 +304,6 @@ def pycanon_of(frame: pd.DataFrame) -> Mapping[str, float]:
     return told_by_pycanon(frame, ["group"], "secret")
 
 
-def test_two_equally_likely_values_have_an_entropy_l_of_2_and_1_in_pycanon() -> None:
-    # It cuts e ** H to a whole number, and e ** ln 2 is 1.9999999999999998 there.
-    table = people({"x": {"a": 1, "b": 1}})
-    assert (by_hand(table, UNLIKE["entropy"]).value, pycanon_of(table)["entropy"]) == (2, 1)
-
-
 def test_an_entropy_l_of_almost_3_is_1_short_of_it_in_pycanon() -> None:
     # H of shares 2/5, 2/5, 1/5 is 1.0549 nats, e ** H is 2.8717.
     table = people({"x": {"a": 2, "b": 2, "c": 1}})
@@ -332,59 +326,11 @@ def test_a_value_that_a_group_rules_out_is_unbounded_here_and_ignored_by_pycanon
     assert pycanon_of(table)["delta"] == same(math.log(2))
 
 
-def test_a_certain_secret_breaks_every_enhanced_beta_and_not_pycanons() -> None:
-    # a is held by 5/8, and by all of x: gain 3/5 > -ln 5/8 = 0.47, so no beta holds. The gain 1 of b in y
-    # is above its own -ln 3/8 = 0.98, too; that cap is what pyCANON tells as the beta that holds.
-    table = people({"x": {"a": 4}, "y": {"a": 1, "b": 3}})
-    found = by_hand(table, UNLIKE["enhanced beta"])
-    assert (found.value, found.evidence["unbounded"]) == (None, True)
-    assert pycanon_of(table)["enhanced beta"] == same(-math.log(3 / 8))
-
-
 def test_a_gain_open_to_a_rarer_value_alone_breaks_enhanced_beta_and_not_pycanons() -> None:
     # a: 3/4 of everyone, all of x: gain 1/3 > -ln 3/4 = 0.288. c: 1/8 of everyone, 1/4 of y: gain 1 < -ln 1/8.
     table = people({"x": {"a": 4}, "y": {"a": 2, "b": 1, "c": 1}})
     assert by_hand(table, UNLIKE["enhanced beta"]).value is None
     assert pycanon_of(table)["enhanced beta"] == by_hand(table, ALIKE["basic beta"]).value == same(1)
-
-
-def test_a_declared_grade_that_nobody_has_is_a_step_of_our_order_and_none_of_pycanons() -> None:
-    # Half the people have low, half mid, and each group knows: half of the mass moves one step, of two or of one.
-    table = people({"x": {"low": 2}, "y": {"mid": 2}})
-    places = table.assign(secret=table["secret"].map({"low": 0, "mid": 1}))
-    assert by_hand(table, ORDERED, values=("low", "mid", "high")).value == same(1 / 4)
-    assert by_hand(table, ORDERED, values=("low", "mid")).value == same(1 / 2)
-    assert pycanon_of(places)["t"] == same(1 / 2)
-
-
-def test_people_with_a_missing_public_cell_are_a_group_and_pycanon_leaves_them_out() -> None:
-    table = people({"x": {"a": 1, "b": 1}, "gone": {"b": 1}})
-    table["group"] = table["group"].where(table["group"] != "gone")
-    assert (by_hand(table, ALIKE["k"]).value, pycanon_of(table)["k"]) == (1, 2)
-    assert (by_hand(table, ALIKE["distinct"]).value, pycanon_of(table)["distinct"]) == (1, 2)
-
-
-def test_pycanon_takes_index_labels_for_positions_so_a_sorted_frame_looks_safe() -> None:
-    # Each group has one secret. Sorted by group, the labels 0, 2 of x are at the positions 0, 1.
-    mixed = pd.DataFrame({"group": ["x", "y", "x", "y"], "secret": ["a", "b", "a", "b"]})
-    apart = mixed.sort_values("group")
-    for table in (mixed, apart):
-        assert by_hand(table, ALIKE["distinct"]).value == 1
-        assert by_hand(table, ALIKE["t"]).value == same(1 / 2)
-    result, sorted_told = pycanon_of(mixed), pycanon_of(apart)
-    assert (result["distinct"], sorted_told["distinct"]) == (1, 2)
-    assert (result["t"], sorted_told["t"]) == (0.5, 0)
-
-
-def test_pycanon_takes_several_secrets_one_at_a_time_or_as_public_to_one_another() -> None:
-    # Within the one group a tells m and b tells n: harmless one at a time, and certain together.
-    table = people({"x": {"a": 2, "b": 2}}).assign(other=["m", "m", "n", "n"])
-    at_a_time = told_by_pycanon(table, ["group"], "secret", "other")
-    for name in ("alpha", "distinct", "t"):
-        worst = [by_hand(table, ALIKE[name], secret=secret).value for secret in ("secret", "other")]
-        assert worst == [same(at_a_time[name])] * 2
-    together = by_hand(table, ALIKE["t"], public=("group", "other")).value
-    assert together == same(pycanon().t_closeness(table, ["group"], ["secret", "other"], gen=False)) == same(1 / 2)
 
 
 @given(

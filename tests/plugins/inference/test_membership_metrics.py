@@ -78,21 +78,6 @@ def by_group(metric: MembershipRate, case: ScoringContext) -> dict[str, dict[str
 # --- What is scored ---
 
 
-def test_the_area_of_a_certain_attack_is_one_and_of_a_blind_one_a_half() -> None:
-    inside = candidates(600)
-    certain, blind = guessed(inside * 1.0, inside), guessed(np.zeros(600), inside)
-    assert [metric(1).score(certain).value for metric in RATES.values()] == [1, 1, 1]
-    assert [metric(1).score(blind).value for metric in RATES.values()] == pytest.approx([0.5, SMALL_FPR, 0])
-
-
-@pytest.mark.parametrize("metric", RATES.values())
-def test_only_the_order_of_scores_matters(metric: Callable[..., MembershipRate]) -> None:
-    inside, rng = candidates(600), np.random.default_rng(1)
-    scores = rng.normal(0, 1, 600) + inside
-    first, second = (metric(1).score(guessed(each, inside)) for each in (scores, np.exp(3 * scores)))
-    assert (first.value, first.interval) == (second.value, second.interval)
-
-
 def test_whoever_is_excluded_for_certain_scores_lowest() -> None:
     inside = candidates(400)
     scores = np.where(inside, 0.5, 0.9)

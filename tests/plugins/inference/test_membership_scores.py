@@ -177,43 +177,6 @@ def test_a_candidates_higher_score_of_the_own_class_never_counts_against_members
         assert after >= before - 1e-9
 
 
-@given(small_cases(), st.integers(0, 2**32))
-def test_scores_go_with_the_candidates(case: tuple[Floats, ShadowModels], seed: int) -> None:
-    target, shadows = case
-    order = np.random.default_rng(seed).permutation(len(target))
-    again = shadows_of(shadows.of_own_class[:, order], shadows.trained_on[:, order])
-    for fit in (fit_lira, fit_rmia):
-        scores = fit(shadows).scores(answers_of(target))
-        assert fit(again).scores(answers_of(target[order])) == pytest.approx(scores[order], rel=1e-9, abs=1e-9)
-
-
-@given(small_cases(), st.integers(0, 2**32))
-def test_the_order_of_the_models_does_not_matter(case: tuple[Floats, ShadowModels], seed: int) -> None:
-    target, shadows = case
-    order = np.random.default_rng(seed).permutation(len(shadows))
-    again = shadows_of(shadows.of_own_class[order], shadows.trained_on[order])
-    for fit in (fit_lira, fit_rmia):
-        scores = fit(shadows).scores(answers_of(target))
-        assert fit(again).scores(answers_of(target)) == pytest.approx(scores, rel=1e-9, abs=1e-9)
-
-
-@given(small_cases(), st.floats(-3, 3), st.floats(0.2, 5))
-def test_lira_does_not_depend_on_where_logits_begin_and_how_they_are_measured(
-    case: tuple[Floats, ShadowModels], shift: float, scale: float
-) -> None:
-    """Laws of logits that are moved and stretched are the same laws, moved and stretched."""
-    target, shadows = case
-    clip = 1e-12
-    own, answer = 0.05 + 0.9 * shadows.of_own_class, 0.05 + 0.9 * target
-
-    def changed(p: Floats) -> Floats:
-        return np.asarray(1 / (1 + np.exp(-(scale * logit(p, clip) + shift))))
-
-    first = fit_lira(shadows_of(own, shadows.trained_on), clip=clip).scores(answers_of(answer))
-    second = fit_lira(shadows_of(changed(own), shadows.trained_on), clip=clip, least_deviation=0.1 * scale)
-    assert second.scores(answers_of(changed(answer))) == pytest.approx(first, rel=1e-4, abs=1e-4)
-
-
 MODELS, PEOPLE, DISTANCE = 400, 4000, 1.5
 
 

@@ -8,14 +8,9 @@ import numpy as np
 import pytest
 
 from leafgate import InconclusiveError, NoReleaseError, Table
-from leafgate.algorithms.induction.encoding import encode
-from leafgate.api import Branch, CategoricalSplit, Hierarchy, Node, NumericSplit
-from leafgate.engine.knowledge import grant_knowledge
+from leafgate.api import Branch, CategoricalSplit, Node, NumericSplit
 from leafgate_plugins.kadet.builder import Kadet
-from leafgate_plugins.kadet.grow import grow
-from leafgate_plugins.kadet.requirements import admissible_of
 from mortgage import MARITAL_STATUS, RISK, SPORTS_CAR, TREE, fan, leaf, mortgage
-from oracles import group_sizes, numbered, spans
 from random_tables import Cell, categorical, numeric, table_of
 
 PUBLIC_RISK = replace(RISK, roles=frozenset({"class", "quasi_identifier"}))
@@ -28,17 +23,6 @@ def tree_of(table: Table, k: int) -> Node:
 
 def test_the_mortgage_tree_asks_for_the_sports_car_and_then_for_marital_status() -> None:
     assert tree_of(mortgage(), k=3) == TREE
-
-
-def test_the_mortgage_tree_has_two_spans_of_three_people() -> None:
-    table = mortgage()
-    people = encode(table)
-    _, found = grow(
-        people, table.schema, admissible_of(people, table.schema, 3, ()), "gain", average_gain=False, max_spans=2
-    )
-    assert [people.weight[span.rows].sum() for span in found.all()] == [3, 3]
-    known = grant_knowledge(table)
-    assert list(group_sizes(numbered(spans([tree_of(table, k=3)], known)), known.weight).values()) == [3, 3]
 
 
 @pytest.mark.parametrize("k", [4, 6])
@@ -60,11 +44,6 @@ def test_a_public_class_held_by_two_people_allows_no_3_anonymous_tree() -> None:
     assert caught.value.people == 2
 
 
-def test_a_public_class_held_by_two_people_allows_a_2_anonymous_leaf() -> None:
-    # Everyone's class is known: two good and four bad risks. Marital status would single out a good one.
-    assert tree_of(mortgage(MARITAL_STATUS, SPORTS_CAR, PUBLIC_RISK), k=2) == BY_CAR
-
-
 def test_no_tree_hides_six_people_among_seven() -> None:
     with pytest.raises(NoReleaseError, match="fewer than 7") as caught:
         tree_of(mortgage(), k=7)
@@ -75,31 +54,6 @@ def test_more_groups_than_allowed_are_inconclusive() -> None:
     table = mortgage()
     with pytest.raises(InconclusiveError, match="more than 1 group"):
         Kadet(k=3, prune=False, max_spans=1).build(table, np.random.default_rng(0))
-
-
-def test_where_the_values_breach_their_groups_are_asked_and_refined_below() -> None:
-    # Jena has one person, so asking for cities breaches k = 3; asking for countries does not, and in
-    # Italy asking for cities does not either.
-    cities: dict[str | None, tuple[str, ...]] = {
-        "Rome": ("Italy",),
-        "Pisa": ("Italy",),
-        "Bonn": ("Germany",),
-        "Jena": ("Germany",),
-    }
-    city = categorical("city", "quasi_identifier", values=("Rome", "Pisa", "Bonn", "Jena"), hierarchy=Hierarchy(cities))
-    rows = [("Rome", "good"), ("Pisa", "bad"), ("Bonn", "good"), ("Jena", "good")]
-    table = table_of([city, RISK], rows, [3, 3, 2, 1])
-    italy = CategoricalSplit("city", (Branch(("Rome",), leaf(3, 0)), Branch(("Pisa",), leaf(0, 3))))
-    expected = CategoricalSplit("city", (Branch(("Rome", "Pisa"), italy), Branch(("Bonn", "Jena"), leaf(3, 0))))
-    assert tree_of(table, k=3) == expected
-
-
-def test_a_cut_that_breaches_gives_way_to_the_best_one_that_does_not() -> None:
-    # 2.5 parts good from bad, but leaves two people above; 1.5 leaves three on either side.
-    columns = [numeric("age", "quasi_identifier"), RISK]
-    table = table_of(columns, [(1.0, "good"), (2.0, "good"), (3.0, "bad")], [3, 1, 2])
-    assert tree_of(table, k=2) == NumericSplit("age", 2.5, leaf(4, 0), leaf(0, 2))
-    assert tree_of(table, k=3) == NumericSplit("age", 1.5, leaf(3, 0), leaf(1, 2))
 
 
 def married(sports_car: str, city: str, age: float, risk: str, *people: int) -> list[tuple[Cell, ...]]:
@@ -140,16 +94,6 @@ def rows_told(table: Table, k: int) -> list[tuple[Any, ...]]:
     records = Kadet(k=k, prune=False, publish_table=True).build(table, np.random.default_rng(0)).records
     assert records is not None
     return [(*row, n) for row, n in zip(records.rows, records.weight, strict=True)]
-
-
-def test_the_mortgage_table_shows_each_span_its_own_class_counts() -> None:
-    assert set(rows_told(mortgage(), k=3)) == {
-        ("Unmarried", "yes", "good", 1),
-        ("Unmarried", "yes", "bad", 1),
-        ("Unmarried", "no", "bad", 1),
-        ("Married", "yes", "good", 1),
-        ("Married", "no", "bad", 2),
-    }
 
 
 def test_ranges_in_the_published_table_reach_to_the_declared_bounds() -> None:

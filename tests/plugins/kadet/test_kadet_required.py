@@ -20,7 +20,6 @@ from leafgate import PolicyError, Table
 from leafgate.algorithms.induction.encoding import encode
 from leafgate.algorithms.induction.growth import finished
 from leafgate.api import (
-    CategoricalSplit,
     Column,
     Hierarchy,
     Node,
@@ -50,8 +49,8 @@ from leafgate_plugins.kadet.requirements import (
 )
 from leafgate_plugins.protection.metrics import Confidence, Exposure
 from literal_kadet import LiteralKadet
-from mortgage import MARITAL_STATUS, RISK, SPORTS_CAR, fan, leaf, mortgage
-from oracles import People, nodes, numbered, people_of, spans
+from mortgage import RISK, mortgage
+from oracles import People, numbered, people_of, spans
 from questions import Measure, Question, shape, size
 from random_tables import categorical, hierarchies, table_of, tables
 from scoring import scores_of_people
@@ -410,59 +409,6 @@ def test_nobody_in_a_group_is_exposed_exactly_where_the_builder_admits_the_group
     assert [score == 0 for score in worst] == admitted
 
 
-def test_a_limit_the_groups_keep_is_not_what_an_adversary_derives_from_pooled_leaves() -> None:
-    # Of two unmarried people one is a bad risk, of two married ones too: shares of 1/2, just what is required. But
-    # an unmarried person could be in the leaves 1 good, 1 bad and 0 good, 1 bad: 2/3 bad, for all the tree says.
-    rows = [
-        ("Unmarried", "yes", "good"),
-        ("Unmarried", "yes", "bad"),
-        ("Married", "yes", "good"),
-        ("Married", "no", "bad"),
-    ]
-    table = table_of((MARITAL_STATUS, SPORTS_CAR, RISK), rows)
-    metrics = (Confidence(at_most=0.5), Confidence(name="true", scored="composition", at_most=0.5))
-    building = {"build": Kadet(k=2, prune=False, require=(ConfidenceRequired(at_most=0.5),)), "metrics": metrics}
-    done = audit_policy(POLICY.model_copy(update=building), PLUGINS, Tables(table))
-    assert done.artifact is not None
-    assert done.artifact.release.trees == (
-        fan("sports_car", yes=fan("marital_status", Unmarried=leaf(1, 1), Married=leaf(1, 0)), no=leaf(0, 1)),
-    )
-    found = {finding.id: (finding.value, finding.passed) for finding in done.report.findings}
-    assert found == {
-        "confidence@linking#loan_risk": (2 / 3, False),
-        "true@linking#loan_risk": (1 / 2, True),
-        "guarantee:k": (2, True),
-        "guarantee:confidence": (1 / 2, True),
-    }
-
-
-@pytest.mark.parametrize(
-    ("most", "tree"),
-    [
-        # Four of six risks are bad: two of three among the unmarried, and among the married. One share is not 0.66.
-        (2 / 3, fan("sports_car", yes=fan("marital_status", Unmarried=leaf(1, 1), Married=leaf(1, 0)), no=leaf(0, 3))),
-        (0.66, None),
-    ],
-)
-def test_the_mortgage_tree_leaves_every_group_two_thirds_of_bad_risks(most: float, tree: Node | None) -> None:
-    done = audited(mortgage(), k=3, prune=False, require=(ConfidenceRequired(at_most=most),))
-    assert (None if done.artifact is None else done.artifact.release.trees[0]) == tree
-
-
-def test_a_requirement_of_another_secret_than_the_class_refuses_a_test_too() -> None:
-    # The city tells the risk. It tells the habit too: all of Rome smoke. What is required of the risk alone allows it.
-    city = categorical("city", "quasi_identifier", values=("Rome", "Bonn"))
-    habit = categorical("habit", "sensitive", values=("smokes", "does not"))
-    rows = [("Rome", "smokes", "good"), ("Bonn", "smokes", "bad"), ("Bonn", "does not", "bad")]
-    table = table_of([city, habit, RISK], rows, [4, 2, 2])
-    for secret, asked in (("habit", False), ("loan_risk", True)):
-        required = LDiversityRequired(secret=secret, form="distinct", at_least=2 if secret == "habit" else 1)
-        done = audited(table, k=1, prune=False, require=(required,))
-        assert done.artifact is not None
-        names = [node.column for node in nodes(done.artifact.release.trees[0]) if isinstance(node, CategoricalSplit)]
-        assert ("city" in names) == asked
-
-
 def test_a_public_class_must_keep_what_is_required_of_its_own_people() -> None:
     # Everybody smokes among the good risks, so to say of a public class who has it gives the habit away.
     city = categorical("city", "quasi_identifier", values=("Rome", "Bonn"))
@@ -508,28 +454,6 @@ def test_a_claim_of_exposure_has_the_options_of_the_metric_and_leaves_out_defaul
     assert sealed.release.builder["require"] == [{"use": "exposure", **options}]
 
 
-@pytest.mark.parametrize(
-    ("insiders", "values", "asked"),
-    [
-        (0, None, True),
-        (1, None, False),
-        (1, ("good",), True),  # in Rome nine of ten are bad, so who is good knows that the others are
-        (1, ("bad",), False),
-        (1, ("good", "bad"), False),
-    ],
-)
-def test_a_test_is_refused_where_one_of_ten_people_learns_a_judged_value_of_the_others(
-    insiders: int, values: tuple[str, ...] | None, asked: bool
-) -> None:
-    city = categorical("city", "quasi_identifier", values=("Rome", "Bonn"))
-    rows = [("Rome", "bad"), ("Rome", "good"), ("Bonn", "bad"), ("Bonn", "good")]
-    table = table_of([city, RISK], rows, [9, 1, 3, 7])
-    required = ExposureRequired(insiders=insiders, values=values)
-    done = audited(table, k=1, prune=False, require=(required,))
-    assert done.artifact is not None
-    assert isinstance(done.artifact.release.trees[0], CategoricalSplit) == asked
-
-
 def test_values_of_another_secret_than_those_that_a_requirement_is_about_are_invalid() -> None:
     city = categorical("city", "quasi_identifier", values=("Rome", "Bonn"))
     habit = categorical("habit", "sensitive", values=("smokes", "does not"))
@@ -541,21 +465,6 @@ def test_values_of_another_secret_than_those_that_a_requirement_is_about_are_inv
         admissible_of(coded, table.schema, 1, [ExposureRequired(values=("smokes",))])
     with pytest.raises(PolicyError, match="'bad' is no value of 'habit'"):
         admissible_of(coded, table.schema, 1, [ExposureRequired(values=("smokes", "bad"), secret="habit")])
-
-
-def test_a_limit_on_some_values_allows_groups_in_which_all_have_another() -> None:
-    city = categorical("city", "quasi_identifier", values=("Rome", "Bonn"))
-    table = table_of([city, RISK], [("Rome", "good"), ("Bonn", "bad"), ("Bonn", "good")], [9, 5, 5])
-    required = {
-        "exposure": (ExposureRequired(insiders=1, values=("bad",)), ExposureRequired(insiders=1)),
-        "confidence": (ConfidenceRequired(at_most=0.5, values=("bad",)), ConfidenceRequired(at_most=0.9)),
-    }
-    for loose, strict in required.values():
-        trees = [audited(table, k=2, prune=False, require=(one,)).artifact for one in (loose, strict)]
-        assert trees[0] is not None
-        assert trees[1] is not None
-        assert isinstance(trees[0].release.trees[0], CategoricalSplit)
-        assert not isinstance(trees[1].release.trees[0], CategoricalSplit)
 
 
 # What a policy's limits ask of the builder

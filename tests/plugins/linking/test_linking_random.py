@@ -37,8 +37,10 @@ def release_of(table: Table, forest: tuple[Node, ...], level: Level = "counts", 
     )
 
 
-@given(planted(most=1))
-def test_the_groups_of_any_tree_are_those_of_definition_4(plant: tuple[Table, tuple[Node, ...]]) -> None:
+@given(planted(most=1) | planted(most=1, whole=False) | planted(most=3))
+def test_the_groups_of_any_forest_are_those_of_the_joint_definition_4(plant: tuple[Table, tuple[Node, ...]]) -> None:
+    # A tree's leaves in reach follow from the joint ones, and its residual tree from its leaves in reach. Some trees
+    # have values without a way out.
     table, forest = plant
     known = grant_knowledge(table)
     assert numbered(link(release_of(table, forest), known).groups) == numbered(spans(forest, known))
@@ -58,21 +60,6 @@ AGES = table_of(
 def test_several_cuts_of_a_private_number_leave_what_definition_4_says(tree: Node) -> None:
     known = grant_knowledge(AGES)
     assert numbered(link(release_of(AGES, (tree,)), known).groups) == numbered(spans([tree], known))
-
-
-@given(planted(most=1, whole=False))
-def test_values_without_a_way_out_are_a_bin_of_their_own(plant: tuple[Table, tuple[Node, ...]]) -> None:
-    table, forest = plant
-    known = grant_knowledge(table)
-    assert numbered(link(release_of(table, forest), known).groups) == numbered(spans(forest, known))
-
-
-@given(planted(most=3))
-def test_the_groups_of_a_forest_are_those_of_the_joint_definition_4(plant: tuple[Table, tuple[Node, ...]]) -> None:
-    # A tree's leaves in reach follow from the joint ones, and its residual tree from its leaves in reach.
-    table, forest = plant
-    known = grant_knowledge(table)
-    assert numbered(link(release_of(table, forest), known).groups) == numbered(spans(forest, known))
 
 
 @given(planted(most=3, whole=False))

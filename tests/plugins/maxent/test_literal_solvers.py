@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 
-from example_counts import examples
 from leafgate import Table
 from leafgate.api import AdversaryKnowledge
 from leafgate.engine.knowledge import grant_knowledge
@@ -15,12 +14,10 @@ from leafgate.kernel.release import Level
 from leafgate_plugins.baselines.builders import Id3
 from literal_casadi import solve_casadi
 from literal_counting import count
-from literal_gekko import solve_gekko
 from literal_maxent import Floats, Model, entropy, model_of, truth_of, violation
 from literal_newton import solve_newton
 from literal_starting import Answer, starts
 from random_maxent import Case, cases, release_of, secret_tables, sklearn_cases
-from random_tables import categorical, numeric, table_of
 
 SMALL = secret_tables(most=8)
 TINY = secret_tables(least=2, most=3, heaviest=2)
@@ -51,25 +48,6 @@ def test_two_solvers_agree_where_the_optimum_is_unique(case: Case) -> None:
     agree(solve_casadi(model, first_start(model)), solve_newton(model, first_start(model)))
 
 
-@examples(1 / 4)
-@given(cases(SMALL, PINNED))
-def test_gekko_agrees(case: Case) -> None:
-    _, release, known = case
-    model = model_of(release, known)
-    assume(model.convex and model.comparisons)
-    agree(solve_gekko(model, first_start(model)), solve_newton(model, first_start(model)))
-
-
-@given(cases(SMALL, distribution=False))
-def test_one_tree_alone_leaves_every_leaf_its_own_distribution(case: Case) -> None:
-    _, release, known = case
-    model = model_of(release, known, internal=False)
-    found = solve_newton(model, first_start(model))
-    assert found is not None
-    assert found.p == pytest.approx(model.closed, abs=1e-5)
-    assert found.entropy == pytest.approx(entropy(model, model.closed), rel=1e-8, abs=1e-9)
-
-
 @given(SMALL)
 def test_two_trees_are_one_problem(table: Table) -> None:
     known = grant_knowledge(table)
@@ -77,17 +55,6 @@ def test_two_trees_are_one_problem(table: Table) -> None:
     model = model_of(replace(one, trees=one.trees + other.trees, selection=None), known)
     assert max(violation(model, truth_of(table)).values()) < 1e-9
     agree(solve_casadi(model, first_start(model)), solve_newton(model, first_start(model)))
-
-
-@given(cases(SMALL))
-def test_the_most_uncertain_belief_is_less_certain_than_the_truth(case: Case) -> None:
-    table, release, known = case
-    model = model_of(release, known)
-    assume(model.convex)
-    found = solve_newton(model, first_start(model))
-    assume(found is not None)
-    assert found is not None
-    assert found.entropy >= entropy(model, truth_of(table)) - 1e-9
 
 
 @given(cases(TINY))
@@ -124,11 +91,3 @@ def test_what_is_counted_meets_every_convex_constraint_and_is_surer(case: Case) 
     assert found is not None
     assert max(violation(model, counted.p).values()) < 1e-7
     assert entropy(model, counted.p) <= found.entropy + 1e-7
-
-
-def test_counting_many_people_is_refused() -> None:
-    columns = (numeric("a", "quasi_identifier"), categorical("y", "class", "sensitive", values=("no", "yes")))
-    table = table_of(columns, [(float(i % 10), "yes" if i % 3 else "no") for i in range(90)])
-    model = model_of(release_of(Id3(min_leaf=40), table, "labels"), grant_knowledge(table))
-    with pytest.raises(ValueError, match="too many"):
-        count(model)

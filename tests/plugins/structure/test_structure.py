@@ -29,8 +29,6 @@ from leafgate.api import (
 )
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.release import Level, Publish
-from leafgate_plugins.linking.components import Linking
-from leafgate_plugins.protection.metrics import KAnonymity
 from leafgate_plugins.structure.metrics import (
     ClassDisclosure,
     GeneralisationGap,
@@ -46,7 +44,7 @@ from mortgage import TREE, fan, leaf, mortgage
 from oracles import path_of, people_of, persons, span
 from random_tables import categorical, numeric, table_of, tables
 from random_trees import forests
-from scoring import score_of_release, scores_of_people
+from scoring import score_of_release
 
 GROUPS = ("each_tree", "all_trees")
 
@@ -102,18 +100,6 @@ def test_the_smallest_leaf_is_that_of_everyone_walked_down_the_trees(
     assert smallest(case_of(table, *trees), groups=groups, by=by) == min(sizes)
 
 
-@given(audited())
-def test_by_public_columns_and_over_all_trees_it_is_the_linking_attacks_k(
-    found: tuple[Table, tuple[Node, ...]],
-) -> None:
-    case = case_of(found[0], *found[1])
-    (belief, *_) = Linking().infer(case.release, case.known)
-    k = scores_of_people(
-        KAnonymity(at_least=1), ScoringContext(case.table, None, case.release, case.known, belief)
-    ).min()
-    assert smallest(case) == k
-
-
 @given(audited(), st.sampled_from(GROUPS), st.booleans(), st.sampled_from(["single", "ruled_out", "few"]))
 def test_class_disclosure_counts_the_people_whose_leaf_gives_their_class_away(
     found: tuple[Table, tuple[Node, ...]], groups: str, public: bool, form: str
@@ -136,28 +122,6 @@ def test_class_disclosure_counts_the_people_whose_leaf_gives_their_class_away(
     options = {"k": 4} if form == "few" else {}
     by = "quasi_identifiers" if public else "features"
     assert disclosed(case_of(table, *trees), groups=groups, by=by, form=form, **options) == pytest.approx(share)
-
-
-def test_the_mortgage_tree_has_a_leaf_of_one_and_no_public_group_below_three() -> None:
-    case = case_of(mortgage(), TREE)
-    assert smallest(case) == 3
-    assert smallest(case, by="features") == 1
-    assert disclosed(case, by="features") == pytest.approx(4 / 6)
-    assert disclosed(case, by="features", form="few", k=2) == pytest.approx(3 / 6)
-    assert disclosed(case) == 0
-
-
-def test_two_trees_with_no_small_leaf_may_have_one_together() -> None:
-    columns = [categorical(name, "quasi_identifier", values=("0", "1")) for name in "ab"]
-    risk = categorical("risk", "class", "sensitive", values=("good", "bad"))
-    rows = [("0", "0", "good"), ("0", "1", "bad"), ("1", "0", "bad"), ("1", "1", "good")]
-    table = table_of([*columns, risk], rows, [1, 9, 9, 9])
-    by_a, by_b = (CategoricalSplit(name, (Branch(("0",), leaf(2, 0)), Branch(("1",), leaf(2, 0)))) for name in "ab")
-    case = case_of(table, by_a, by_b)
-    assert smallest(case, groups="each_tree") == 10
-    assert smallest(case) == 1
-    assert disclosed(case, groups="each_tree") == 0
-    assert disclosed(case) == 1
 
 
 def test_the_smallest_groups_are_witnesses_and_auditors_see_the_way_to_them() -> None:
