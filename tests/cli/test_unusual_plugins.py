@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
 
 from command_line import leafgate
 from stranger import install
@@ -41,6 +43,8 @@ HOOK
     ],
 )
 def test_a_hook_that_nobody_would_call_is_refused(tmp_path: Path, hook: str) -> None:
+    if "cache" in hook and Version(metadata.version("pluggy")) < Version("1.7"):
+        pytest.skip("pluggy before 1.7 calls such hooks")
     (tmp_path / "spy.py").write_text(SPY.replace("HOOK", hook), encoding="utf-8")
     ended = leafgate("audit", survey(tmp_path), "--plugin", tmp_path / "spy.py")
     assert ended.code == 2

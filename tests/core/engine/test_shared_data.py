@@ -3,6 +3,8 @@
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
+import pytest
 
 from leafgate.api import AdversaryKnowledge, Belief, Release, ScoringContext, SecretBelief, Table
 from leafgate.kernel.findings import Report
@@ -53,6 +55,7 @@ def test_a_metric_that_writes_into_a_belief_harms_itself_alone() -> None:
     assert judged(audited(metric_that(score), metrics=METRICS)) == judged(audited())
 
 
+@pytest.mark.skipif(pd.__version__ < "3", reason="pandas copies on writing from version 3 on")
 def test_a_metric_that_writes_into_a_baseline_harms_itself_alone() -> None:
     def infer(release: Release, known: AdversaryKnowledge) -> list[Belief]:
         return [SecretBelief("ill", even(known), equivalence_class=np.arange(2), prior=even(known))]
