@@ -35,7 +35,7 @@ MODEL = ModelIR(
     (TREE,),
     "counts",
     counted="exact",
-    discloses=(FileDisclosure("counts", "high", "people of each class on every node", "counts"),),
+    discloses=(FileDisclosure("counts", "high", "how many people of each class are at the leaves", "counts"),),
 )
 
 
