@@ -66,8 +66,8 @@ TABLE_HELD = "the file holds the table that it was trained on"
 
 
 def holds_table(item: FileDisclosure) -> bool:
-    """Is it that the file holds the people's table?"""
-    return item.kind == "training_table" and item.says.startswith(TABLE_HELD)
+    """Is it that the file holds a table, that of the people or one that is equal to none?"""
+    return item.kind == "training_table"
 
 
 NOT_STATED = FileDisclosure("not_stated", "high", "what else it tells is not stated by the reader of its format")

@@ -11,6 +11,7 @@ from leafgate.kernel.release import (
     LEVELS,
     NOT_STATED,
     SEVERITIES,
+    TABLE_HELD,
     FileDisclosure,
     Level,
     Release,
@@ -23,7 +24,7 @@ def file_disclosure_check(policy: Policy, plugins: Plugins, release: Release) ->
     """One finding where the release is a model file: what that tells, compared with the level that the policy claims.
 
     A file that tells more is a broken claim: attacks were given what it tells. Where nothing is claimed, nothing is.
-    No policy publishes the table itself: a file that holds it fails, whatever the policy says.
+    No policy publishes a table of people: a file that holds one fails, whatever the policy says.
     """
     if release.file is None:
         return
@@ -41,7 +42,7 @@ def file_disclosure_check(policy: Policy, plugins: Plugins, release: Release) ->
     }
     remedies: tuple[Remedy, ...] = ()
     if tables:
-        evidence["problem"] = tables[0]
+        evidence["problem"] = tables[0] if tables[0].startswith(TABLE_HELD) else f"the file holds {tables[0]}"
         leaves = "labels" if release.publish.leaves == "error_rates" else release.publish.leaves
         remedies = (Remedy.running("Write the model anew without the table", scrub_command(leaves)),)
     elif broken:

@@ -65,6 +65,12 @@ def test_a_model_that_was_fitted_in_a_function_holds_the_table(tmp_path: Path) -
     assert text[1] == f"  {WHOLE[:1].upper()}{WHOLE[1:]}."
 
 
+def test_a_file_with_a_table_fails_where_that_is_compared_with_other_people(tmp_path: Path) -> None:
+    lines = files()["held.csv"].decode().splitlines()
+    found = audited(tmp_path, "held-rpart.rds", "\n".join(lines[:41]).encode())
+    assert (found["passed"], found["training_table"]) == (["False"], ["1 table(s), with 200 rows in all"])
+
+
 def test_few_people_who_are_not_in_the_file_are_not_counted(tmp_path: Path) -> None:
     lines = files()["held.csv"].decode().splitlines()
     lines[1] = lines[1].replace(lines[1].split(",")[0], "99", 1)
