@@ -11,14 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from leafgate.bounded.gzip import (
-    gzip_head,
-    is_gzip,
-    other_head,
-    parse_bounded_gzip,
-    parse_bounded_other,
-    refuse_gzip_notes,
-)
+from leafgate.bounded.compressed import decompressed, decompressed_head, is_compressed
 from leafgate.errors import InconclusiveError, LeafgateError, Problem, ReleaseError
 from leafgate.folders import MODEL_FILE, folder_files, is_model_folder, read_folder
 from leafgate.ir.model import ModelIR
@@ -59,18 +52,12 @@ def refuse_pickle(path: Path, place: str) -> None:
 
 def is_foreign(head: bytes, readers: Sequence[ModelReader]) -> bool:
     """Does a file that begins so hold somebody else's model, or something that must be refused as such?"""
-    head = _inner_head(head)
-    return is_gzip(head) or is_pickle(head) or bool(_that_know(head, readers))
+    return is_compressed(head) or is_pickle(head) or bool(_that_know(head[:HEAD], readers))
 
 
 def _inner_head(head: bytes) -> bytes:
     """The beginning of a file, of a compressed one that of what it holds."""
-    return (gzip_head(head[:HEAD], HEAD) if is_gzip(head) else other_head(head, HEAD)) or head[:HEAD]
-
-
-def decompressed(content: bytes, place: str) -> bytes:
-    """The bytes of a model's file, of a compressed file those that it holds; ReleaseError if it is damaged."""
-    return parse_bounded_gzip(content, place) if is_gzip(content) else parse_bounded_other(content, place)
+    return decompressed_head(head, HEAD) or head[:HEAD]
 
 
 def read_foreign(content: bytes, place: str, readers: Sequence[ModelReader]) -> ModelIR:
@@ -87,8 +74,6 @@ def read_with_reader(content: bytes, place: str, readers: Sequence[ModelReader])
     head = _inner_head(content)
     if is_pickle(content):
         raise ReleaseError(PICKLE, place=place, remedy=INSTEAD_OF_PICKLE)
-    if is_gzip(content):
-        refuse_gzip_notes(content, place)
     content = decompressed(content, place)
     known = Vocabulary.of(readers)
     candidates = _that_know(head, readers)
@@ -264,8 +249,6 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
 
 
 COMPRESSED = (
-    b"BZh",
-    b"\xfd7zXZ",
     b"\x04\x22\x4d\x18",
     b"]\x00\x00",
     b"\x28\xb5\x2f\xfd",
@@ -274,8 +257,8 @@ COMPRESSED = (
     b"x\x9c",
     b"x\xda",
 )
-"""What joblib compresses pickles with begins so: bzip2, xz, lz4, lzma, zstd, zlib. The first two, and gzip, are looked
-into, because R compresses with these."""
+"""What joblib compresses pickles with begins so: lz4, lzma, zstd, zlib. Files that gzip, bzip2 and xz compressed are
+looked into, because programs write models so, too."""
 
 
 TEXT_PICKLE = re.compile(rb"\(?(c[\w.]+\n[\w.]+\n|[ld]p?\d*\n|i[\w.]+\n[\w.]+\n)")

@@ -6,13 +6,14 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from leafgate.bounded.compressed import decompressed
 from leafgate.errors import LeafgateError, ReleaseError
 from leafgate.ir.model import ModelIR
 from leafgate.ir.model_readers import ModelReader
 from leafgate.ir.validate import check_model
 from leafgate.kernel.release import LEVELS
 from leafgate.models.exposure.implied import with_implied_disclosures
-from leafgate.models.reader import decompressed, read_foreign
+from leafgate.models.reader import read_foreign
 
 
 def writable_suffixes(readers: Sequence[ModelReader]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ import pytest
 from command_line import leafgate
 from installed_readers import is_foreign, read_foreign
 from leafgate import ReleaseError
-from leafgate.bounded import gzip as bounded
+from leafgate.bounded import compressed as bounded
 from leafgate.commands.convert.neutral import written
 from leafgate.models.reader import is_pickle, model_bytes
 from patience import ends_soon
@@ -119,6 +119,16 @@ def test_bzip2_and_xz_files_are_read_as_what_they_hold(pack: Callable[[bytes], b
     assert is_pickle(pack(pickle.dumps([1.0] * 5000)))
     with pytest.raises(ReleaseError, match="goes on after its end"):
         read_foreign(pack(PLAIN) + pack(b"Jane Smith"), "model.json.xz")
+
+
+def test_an_xz_file_that_asks_for_a_large_dictionary_is_refused() -> None:
+    content = bytearray(lzma.compress(PLAIN))
+    end = 12 + (content[12] + 1) * 4  # of the header of the first block, which follows that of the file
+    content[16] = 37  # 1.5 GiB
+    content[end - 4 : end] = zlib.crc32(content[12 : end - 4]).to_bytes(4, "little")
+    assert lzma.decompress(content) == PLAIN
+    with pytest.raises(ReleaseError, match="takes more than 128 MB"):
+        read_foreign(bytes(content), "model.json.xz")
 
 
 def test_a_folder_without_a_model_of_mlflow_is_refused_with_what_to_name(tmp_path: Path) -> None:

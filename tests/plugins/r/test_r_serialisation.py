@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import random
 import struct
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ import pytest
 
 from installed_readers import is_foreign, read_foreign
 from leafgate import ReleaseError
-from leafgate.bounded.gzip import parse_bounded_other
+from leafgate.bounded.compressed import decompressed
 from leafgate.models.reader import is_pickle
 from leafgate_plugins.r.serialisation import NUMBERS, Kind, RObject, parse_r
 from leafgate_plugins.r.vectors import numbers_in
@@ -25,8 +24,7 @@ TYPES = {Kind.LOGICAL: "logical", Kind.INTEGER: "integer", Kind.DOUBLE: "double"
 
 
 def content_of(name: str) -> bytes:
-    content = files("objects")[name]
-    return gzip.decompress(content) if content.startswith(b"\x1f\x8b") else parse_bounded_other(content, name)
+    return decompressed(files("objects")[name], name)
 
 
 def numbers(found: np.ndarray, *, whole: bool) -> str:
