@@ -96,8 +96,8 @@ def _tree(document: Mapping[str, Any], says: Any, scores: Any) -> str:
     n = len(document["feature"])
     threshold = [math.nan if at is None else at for at in document["threshold"]]
     parts = [
-        f"feature = {_whole(np.array(document['feature']) + 1)}, threshold = {_numbers(threshold)}",
-        f"low = {_whole(np.array(document['low']) + 1)}, high = {_whole(np.array(document['high']) + 1)}",
+        *(f"{key} = {_whole_numbers(np.array(document[key]) + 1)}" for key in ("feature", "low", "high")),
+        f"threshold = {_numbers(threshold)}",
     ]
     for key in ("strict", "float32", "missing_low"):
         flags = np.broadcast_to(np.array(document.get(key, False)), (n,)).tolist()
@@ -122,7 +122,7 @@ def _matrix(rows: Any) -> str:
     return f"matrix({_numbers(array.ravel().tolist())}, ncol = {array.shape[1]}, byrow = TRUE)"
 
 
-def _whole(numbers: Any) -> str:
+def _whole_numbers(numbers: Any) -> str:
     return f"c({', '.join(f'{int(each)}L' for each in numbers)})"
 
 
