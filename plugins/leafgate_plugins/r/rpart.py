@@ -126,8 +126,11 @@ def read(fit: RObject, features: Features, place: Place, *, gaps_are_answered: b
             raise place.refuse(f"has surrogate splits for levels that take more than {MAX_NODES:,} tests")
     weights = place.numbers(None if frame is None else frame.get("wt"), "frame$wt", n_nodes)
     numbers: list[tuple[str, NumberKind, Floats]] = [("n", "rows", tree.rows.astype(np.float64))]
+    is_exact = bool((weights == tree.rows).all())
     if counts is not None:
-        numbers.append(("yval2", "rows" if (weights == tree.rows).all() else "weight", counts))
+        numbers.append(("yval2", "rows" if is_exact else "weight", counts))
+        if kind == "shares":  # `parms = list(prior = ...)` weighs the classes
+            is_exact &= bool(np.allclose(values * counts.sum(axis=1, keepdims=True), counts, rtol=1e-9))
     return ModelIR(
         format="R",
         features=tuple(features.names),
@@ -135,7 +138,7 @@ def read(fit: RObject, features: Features, place: Place, *, gaps_are_answered: b
         trees=(growing.tree(values, numbers),),
         values=kind,
         origins=features.origins,
-        counted="exact" if (weights == tree.rows).all() else "unknown",
+        counted="exact" if is_exact else "unknown",
         unspecified_missing=unspecified,
         category_lists=features.lists,
     )

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from command_line import leafgate
@@ -50,6 +51,17 @@ def test_most_trees_say_where_missing_cells_go() -> None:
     """Only of a tree whose surrogates take very many tests the file is read as one that does not say."""
     unspecified = [name for name in CASES if name.startswith("rpart") and model_in(name).unspecified_missing]
     assert len(unspecified) <= 2
+
+
+def test_shares_that_priors_weigh_are_not_called_those_of_the_people() -> None:
+    trees = [model for name in CASES if name.startswith("rpart") and (model := model_in(name)).values == "shares"]
+    assert {model.counted for model in trees} == {"exact", "unknown"}
+    for model in trees:
+        (tree,) = model.trees
+        (counts,) = (number.values for number in tree.numbers if number.name == "yval2")
+        shares = counts / counts.sum(axis=1, keepdims=True)
+        apart = np.abs(tree.values[:, None] - shares[None]).max(axis=2).min(axis=1)
+        assert model.counted == "unknown" or apart.max() < 1e-9
 
 
 @pytest.mark.parametrize("case", sorted(REFUSED))
