@@ -59,6 +59,7 @@ def test_shares_that_priors_weigh_are_not_called_those_of_the_people() -> None:
     for model in trees:
         (tree,) = model.trees
         (counts,) = (number.values for number in tree.numbers if number.name == "yval2")
+        counts = counts[counts.sum(axis=1) > 0]
         shares = counts / counts.sum(axis=1, keepdims=True)
         apart = np.abs(tree.values[:, None] - shares[None]).max(axis=2).min(axis=1)
         assert model.counted == "unknown" or apart.max() < 1e-9
