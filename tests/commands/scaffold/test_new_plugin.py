@@ -163,9 +163,9 @@ def test_a_format_needs_a_name_that_no_format_has() -> None:
 
 
 def test_a_reader_needs_a_name_that_no_reader_has() -> None:
-    with pytest.raises(InvalidError, match=r"leafgate .* offers 'pmml' already"):
-        newcomer("pmml", ("reader",), load_plugins())
-    assert newcomer("pmml", ("attack",), load_plugins()).module == "pmml"
+    with pytest.raises(InvalidError, match=r"leafgate .* offers 'neutral' already"):
+        newcomer("neutral", ("reader",), load_plugins())
+    assert newcomer("neutral", ("attack",), load_plugins()).module == "neutral"
 
 
 def test_a_command_needs_a_name_that_no_command_has() -> None:
