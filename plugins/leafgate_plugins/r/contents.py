@@ -129,7 +129,7 @@ def contents_of(whole: RObject, kind: str, model: ModelIR, place: Place) -> dict
         tracker.add("many short vectors", found.short)
     if len(found.constants) > FEW or sum(map(len, found.words)) > MAX_LETTERS:
         tracker.add("constants of functions", MANY_NUMBERS)
-    for part in unread_parts(fit, kind, len(model.features), len(model.classes)):
+    for part in unread_parts(fit, kind, model):
         tracker.add(part, MANY_NUMBERS)
     texts = {text for text in found.texts if any(map(str.isalnum, text))}  # and no operators
     tracker.check_texts("texts in calls and settings", texts, names)

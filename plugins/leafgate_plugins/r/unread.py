@@ -6,21 +6,30 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from leafgate.api import Floats
+from leafgate.readers import ModelIR
 from leafgate_plugins.r.serialisation import NULL, Kind, RObject
-from leafgate_plugins.r.vectors import numbers_in, shape_of, texts_in
+from leafgate_plugins.r.vectors import dimension_names, numbers_in, shape_of, texts_in
+
+MAX_COLUMNS_OF_CPTABLE = 5
 
 
-def unread_parts(fit: RObject, kind: str, n_features: int, n_classes: int) -> Iterator[str]:
+def unread_parts(fit: RObject, kind: str, model: ModelIR) -> Iterator[str]:
     """The names of such parts.
 
     Args:
         fit: an object that was read as a model.
         kind: its class.
-        n_features: how many features the model has.
-        n_classes: how many classes.
+        model: the model that was read.
     """
+    n_features, n_classes = len(model.features), len(model.classes)
     holder, forest = fit, fit.get("forest") or NULL
+    for name in ("variable.importance", "importance"):
+        of_features = fit.get(name) or NULL
+        if not {*(dimension_names(of_features, 0) or of_features.names)} <= {*model.features}:
+            yield name
     if kind == "rpart":
+        yield from _unread_of_rpart(fit, model)
         n_splits = _number_of_splits(fit)
         if shape_of(fit.get("splits") or NULL) not in {(), (n_splits, 4), (n_splits, 5)}:
             yield "splits"
@@ -54,6 +63,34 @@ def _number_of_splits(fit: RObject) -> int:
     is_test = np.array(texts_in(frame.get("var") or NULL)) != "<leaf>"
     counts = [numbers_in(each) for name in ("ncompete", "nsurrogate") if (each := frame.get(name)) is not None]
     return int(sum(each.sum() for each in counts) + is_test.sum())
+
+
+def _unread_of_rpart(fit: RObject, model: ModelIR) -> Iterator[str]:
+    """Levels that are no features, columns that R does not write, and numbers that follow from others and differ."""
+    frame, n_classes = fit.get("frame") or NULL, len(model.classes)
+    levels = (frame.get("var") or NULL).attributes.get("levels") or NULL
+    if not {*(levels.value or ())} <= {"<leaf>", *model.features}:
+        yield "var"
+    if shape_of(fit.get("cptable") or NULL)[1:] > (MAX_COLUMNS_OF_CPTABLE,):
+        yield "cptable"
+    cost, least = _numbers(frame.get("complexity")), _numbers(fit.get("control", "cp"))
+    if not ((cost >= least.min(initial=0)) & (cost <= 1)).all():
+        yield "complexity"
+    prior, losses = _numbers(fit.get("parms", "prior")), _numbers(fit.get("parms", "loss"))
+    if n_classes and len(prior) == n_classes and len(losses) == n_classes**2:
+        label, table = _numbers(frame.get("yval")).astype(int) - 1, _numbers(frame.get("yval2"))
+        counts = table.reshape((len(label), -1), order="F")[:, 1 : 1 + n_classes]
+        of_class = counts[0]
+        weighed = counts * (prior * of_class.sum() / np.where(of_class > 0, of_class, 1))
+        risk = (weighed * losses.reshape((n_classes, n_classes), order="F")[:, label].T).sum(axis=1)
+        deviance = _numbers(frame.get("dev"))
+        if len(deviance) != len(risk) or not np.allclose(deviance, risk, rtol=1e-9):
+            yield "dev"
+
+
+def _numbers(thing: RObject | None) -> Floats:
+    """The numbers of a vector; none where it is another object."""
+    return numbers_in(thing) if thing is not None and thing.kind in {Kind.INTEGER, Kind.DOUBLE} else np.zeros(0)
 
 
 def _unread_of_ranger(forest: RObject) -> Iterator[str]:

@@ -216,6 +216,29 @@ def test_nothing_is_put_into_any_object_unnoticed(name: str, share: float) -> No
     assert missed == []
 
 
+@pytest.mark.parametrize("part", ["dev", "complexity", "var", "variable.importance", "cptable"])
+def test_numbers_and_names_that_r_does_not_write_there_are_disclosed(part: str) -> None:
+    """Deviances that do not follow from the counts, costs above 1, names that no feature has, a column more."""
+    whole = without_people(parse_r(files()["held-nothing.rds"], "m"), OF_PEOPLE)
+    before = noticed(written(whole))[0]
+    frame = whole.get("frame")
+    assert frame is not None
+    thing = whole.get(part) if frame.get(part) is None else frame.get(part)
+    assert thing is not None
+    if part in {"dev", "complexity"}:
+        thing.value = thing.value + 31.0
+    elif part == "cptable":
+        columns = thing.attributes["dim"].value + np.array([0, 1])
+        thing.value, thing.attributes["dim"].value = np.resize(thing.value, columns.prod()), columns
+    elif part == "var":  # a factor in R before 4.0
+        levels = [*dict.fromkeys(thing.value), PERSON]
+        thing.kind, thing.value = Kind.INTEGER, np.array([levels.index(each) + 1 for each in thing.value])
+        thing.attributes = {"levels": RObject(Kind.TEXTS, levels), "class": RObject(Kind.TEXTS, ["factor"])}
+    else:
+        thing.attributes["names"].value[-1] = PERSON
+    assert noticed(written(whole))[0] != before
+
+
 @pytest.mark.parametrize("where", ["tag", "attribute", "environment", "instructions"])
 def test_parts_that_a_reader_would_drop_are_refused(where: str) -> None:
     """Attributes of the same name, names that are no symbols, and code that is no code hold what nobody would see."""
