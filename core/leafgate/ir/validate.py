@@ -7,6 +7,7 @@ import numpy as np
 from leafgate.errors import ReleaseError
 from leafgate.ir.arrays import refuse_many_categories
 from leafgate.ir.model import LEAF, Flags, Floats, Ids, ModelIR, TreeIR
+from leafgate.ir.node_numbers import MISCOUNTED
 from leafgate.kernel.tree import MAX_DEPTH, MAX_TREES
 
 MAX_LOOKS = 3_000_000
@@ -103,7 +104,9 @@ def check_model(model: ModelIR, place: str) -> ModelIR:
         _check_counts(tree, here)
         wrong = contradictory(tree, parent, here)
         if wrong is not None:
-            raise ReleaseError("no value could take both this way and those above it", place=f"{here}.nodes[{wrong}]")
+            remedy = f"of missing cells {MISCOUNTED}" if model.producer.startswith("scikit-learn") else ""
+            text = "no value could take both this way and those above it"
+            raise ReleaseError(text, place=f"{here}.nodes[{wrong}]", remedy=remedy)
     return model
 
 
