@@ -478,7 +478,6 @@ def statements() -> Iterator[Commands]:
             (),
             ("--release", "out/release.json", "--policy", "policy.yaml", "--data", "people.csv"),
             ("--data", "policy.yaml"),
-            ("--least-version", "99"),
         ):
             session.leafgate(*verify, "public.pem", *more)
         session.leafgate(*verify, "other-public.pem")

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Union
 
@@ -19,7 +19,7 @@ from leafgate.errors import InconclusiveError, InvalidError, PolicyError, Proble
 from leafgate.kernel.components import Component, DataSource
 from leafgate.kernel.knowledge import Knows, Need
 from leafgate.kernel.options import ABOUT_PEOPLE, UNREAD, UNREADABLE
-from leafgate.kernel.paths import dict_or_empty
+from leafgate.kernel.paths import DocumentPath, dict_or_empty, locate, paths_of
 from leafgate.kernel.policy import Data, Policy
 from leafgate.kernel.schema import ColumnSpec
 from leafgate.kernel.waivers import waiver_problems
@@ -147,55 +147,22 @@ LEFT_OUT: Mapping[str, Any] = {"name": "", "build": None, "attacks": (), "metric
 """What a policy that others extend may leave to them, besides `data` and its columns."""
 
 
-class NamedFile(str):
-    """The name of a file as a policy has it, which is equal to the same name of a file that holds the same.
-
-    `content` is what a policy's digest has of the file; None where nobody can say what it holds.
-    """
-
-    content: str | None
-
-    def __eq__(self, other: object) -> bool:
-        if str(self) != str(other) or not isinstance(other, NamedFile):
-            return str(self) == other
-        if ABOUT_PEOPLE + UNREADABLE in (self.content, other.content):
-            return True  # as where it is in no commit
-        return self.content is not None and self.content == other.content
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    __hash__ = str.__hash__
-
-
-def _with_contents(written: Any, digested: Any, unreadable: str | None) -> Any:
-    """What is written, with what each file holds; one that cannot be read has `unreadable`."""
-    if isinstance(written, dict) and isinstance(digested, dict):
-        return {key: _with_contents(inner, digested.get(key), unreadable) for key, inner in written.items()}
-    if isinstance(written, list) and isinstance(digested, list):
-        return [_with_contents(*both, unreadable) for both in zip(written, digested, strict=True)]
-    if not isinstance(written, str) or written == digested or not FILE_DIGEST.fullmatch(str(digested)):
-        return written
-    file = NamedFile(written)
-    file.content = unreadable if digested == UNREADABLE else digested
-    return file
-
-
 @dataclass(frozen=True)
 class PartialPolicy:
     """A policy as it is written, complete or not.
 
-    `is_whole` is False where a component does not say which options it uses, so that nobody knows its files.
+    `contents` has by the path of each file that it names what the policy's digest has of the file; None where a
+    component does not say which options it uses, so that nobody knows the files.
     """
 
     written: PolicyDocument
-    is_whole: bool
+    contents: Mapping[DocumentPath, str] | None
 
 
-def read_partial_policy(path: Path, plugins: Plugins, *, strict: bool = False) -> PartialPolicy:
+def read_partial_policy(path: Path, plugins: Plugins) -> PartialPolicy:
     """A policy with all it extends, and what its files hold; it need not be complete.
 
-    Where it is `strict`, a file that cannot be read is equal to no other. PolicyError for whatever is wrong with it.
+    PolicyError for whatever is wrong with it.
     """
     written = _tightened(path)
     context = {"beside": path.parent, "root": path.parent}
@@ -204,10 +171,11 @@ def read_partial_policy(path: Path, plugins: Plugins, *, strict: bool = False) -
     except ValidationError as error:
         if wrong := problems_of(error, written.document, plugins):
             raise PolicyError.listing(map(written.placed, wrong)) from None
-        return PartialPolicy(written, is_whole=False)
+        return PartialPolicy(written, None)
     digested = written.with_own_files(policy).digested(UNREAD)
-    document = _with_contents(written.document, digested, None if strict else UNREADABLE)
-    return PartialPolicy(replace(written, document=document), is_whole=True)
+    contents = {at: str(locate(digested, at)) for at in paths_of(written.document)}
+    files = {at: each for at, each in contents.items() if FILE_DIGEST.fullmatch(each)}
+    return PartialPolicy(written, {at: each for at, each in files.items() if each != locate(written.document, at)})
 
 
 def _any_roles(cls: type[Data], columns: dict[str, ColumnSpec]) -> dict[str, ColumnSpec]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import islice
@@ -61,11 +60,9 @@ MAX_CARDS = 200
 MAX_LIMITS_ON_CARD = 4
 
 
-def html(report: JsonObject, frontier: bytes = b"") -> bytes:
-    """The page of a report, with the picture of a sweep if there is one; equal reports give equal bytes."""
-    picture = f"data:image/svg+xml;base64,{b64encode(frontier).decode()}" if frontier else ""
-    page = environment().get_template("report.html.j2").render(**template_context(report), frontier=Markup(picture))  # noqa: S704
-    return page.encode() + b"\n"
+def html(report: JsonObject) -> bytes:
+    """The page of a report; equal reports give equal bytes."""
+    return environment().get_template("report.html.j2").render(**template_context(report)).encode() + b"\n"
 
 
 def tree_page(tree: JsonObject) -> str:

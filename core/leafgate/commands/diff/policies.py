@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
 from pathlib import Path
 
 from leafgate.api.registry import load_plugins
-from leafgate.io.json import canonical
 from leafgate.kernel.options import ABOUT_PEOPLE, UNREADABLE
-from leafgate.policy.load import NamedFile, read_partial_policy
+from leafgate.kernel.paths import locate
+from leafgate.policy.load import PartialPolicy, read_partial_policy
 from leafgate.policy.strictness import PolicyChange, compare_policies
 
 
@@ -18,28 +18,33 @@ def changes_of(old: Path, new: Path, *, strict: bool = False) -> list[PolicyChan
     Where it is `strict`, what could not be compared is a change that is `different`.
     """
     plugins = load_plugins()
-    before, after = (read_partial_policy(path, plugins, strict=strict) for path in (old, new))
-    changes = [*map(_of_content, compare_policies(before.written, after.written, plugins))]
-    if strict and not (before.is_whole and after.is_whole):
+    before, after = (read_partial_policy(path, plugins) for path in (old, new))
+    changes = [*compare_policies(before.written, after.written, plugins), *_of_contents(before, after, strict=strict)]
+    if strict and (before.contents is None or after.contents is None):
         changes.append(PolicyChange("different", ("policy",), "what cannot be compared", "what cannot be compared"))
     return changes
 
 
-def _of_content(change: PolicyChange) -> PolicyChange:
-    """The change; where only what a file holds is another, that of this file.
+def _of_contents(before: PartialPolicy, after: PartialPolicy, *, strict: bool) -> Iterator[PolicyChange]:
+    """The files of the same name that hold something else; one that cannot be read does only where it is `strict`.
 
     The digests of files about people are not printed: a reader could test a guess on them.
     """
-    path, old, new = change.path, change.old, change.new
-    if old is None or canonical(old) != canonical(new):
-        return change
-    while isinstance(old, list | dict):
-        key = next(key for key in (old if isinstance(old, dict) else range(len(old))) if old[key] != new[key])
-        path, old, new = (*path, key), old[key], new[key]
-    if any((file.content or "").startswith(ABOUT_PEOPLE) for file in (old, new)):
-        return replace(change, path=path, old="people of one file", new="those of another")
-    return replace(change, path=path, old=_content(old), new=_content(new))
+    named = {locate(before.written.document, path): path for path in before.contents or {}}
+    for path, new in (after.contents or {}).items():
+        was = named.get(locate(after.written.document, path))
+        if was is None or before.contents is None:
+            continue
+        old = before.contents[was]
+        is_unread = strict and old == UNREADABLE
+        if (old == new and not is_unread) or ABOUT_PEOPLE + UNREADABLE in {old, new}:
+            continue  # people who are in no commit, such as those of a worktree, are compared by name
+        lines = before.written.nearest_line(was), after.written.nearest_line(path)
+        if new.startswith(ABOUT_PEOPLE):
+            yield PolicyChange("different", path, "people of one file", "those of another", *lines)
+        else:
+            yield PolicyChange("different", path, _words(old), _words(new), *lines)
 
 
-def _content(file: NamedFile) -> str:
-    return UNREADABLE if file.content in (None, UNREADABLE) else f"sha256 {str(file.content)[:16]}"
+def _words(content: str) -> str:
+    return content if content == UNREADABLE else f"sha256 {content[:16]}"
