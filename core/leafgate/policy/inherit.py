@@ -57,11 +57,11 @@ class _Merging:
     def value(self, was: DocumentPath | None, now: DocumentPath | None, here: DocumentPath) -> Any:
         """Merge the values at a path of the parent and of the child; where one has none, take over the other's."""
         if was is None or now is None:
-            source, path = (self.parent, was) if now is None else (self.child, now)
-            value = locate(source.document, path or ())
-            for inner in paths_of(value):
-                if line := source.lines.get((*(path or ()), *inner)):
-                    self.lines[*here, *inner] = line
+            source, path = (self.parent, was or ()) if now is None else (self.child, now)
+            value = locate(source.document, path)
+            for at in paths_of(value, here):
+                if line := source.lines.get(at if path == here else (*path, *at[len(here) :])):
+                    self.lines[at] = line
             return value
         old, new = locate(self.parent.document, was), locate(self.child.document, now)
         rule = _rule_at(here).rule
