@@ -5,7 +5,7 @@
 #
 # FOLDER has the statements that `leafgate attest` wrote. KEY is the public key; keep it, and POLICY, where those who audit
 # cannot change them. OPTION is for `leafgate verify`, in one word: --data=FILE, where POLICY does not name the table,
-# --ledger=LEDGER, --org=POLICY, --test=FILE, --root=FOLDER or --least-version=VERSION.
+# --ledger=LEDGER, --org=POLICY, --test=FILE or --root=FOLDER.
 # The content of FILE is copied first, also where it is a link. COMMAND is run with its arguments and, as the last one, this
 # copy: the one that was verified. It is not run unless `leafgate verify` ends in 0; then this ends as that does.
 set -efu
@@ -22,7 +22,7 @@ while [ "$#" -gt 0 ]; do
     case "$1" in
         --file | --release) break ;;
         *"$newline"*) stop 'an option has a line break' ;;
-        --data=* | --ledger=* | --org=* | --test=* | --root=* | --least-version=*) options=$options$1$newline; shift ;;
+        --data=* | --ledger=* | --org=* | --test=* | --root=*) options=$options$1$newline; shift ;;
         *) stop "$1 is neither --file nor --release, nor an option in one word" ;;
     esac
 done

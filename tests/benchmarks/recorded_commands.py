@@ -358,7 +358,6 @@ def repairs() -> Iterator[Commands]:
         session.leafgate("audit", "policy.yaml", "--out", "out")
         given = ("--policy", "policy.yaml", "--candidates", "tried.csv", "--effort", "0.2")
         session.leafgate("repair", "model.json", *given, "--out", "new.json", *words)
-        session.leafgate("diff", "policy.yaml", "policy.yaml", "--report", "out/report.json")
 
     tree, forest = DecisionTreeClassifier(max_depth=6, random_state=0), RandomForestClassifier(5, random_state=0)
     for number, (model, words) in enumerate(
@@ -479,7 +478,6 @@ def statements() -> Iterator[Commands]:
             (),
             ("--release", "out/release.json", "--policy", "policy.yaml", "--data", "people.csv"),
             ("--data", "policy.yaml"),
-            ("--least-version", "99"),
         ):
             session.leafgate(*verify, "public.pem", *more)
         session.leafgate(*verify, "other-public.pem")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from leafgate.kernel.schema import Column, Schema, Value
@@ -130,3 +130,24 @@ def _range(column: Column, rest: Interval) -> str:
     above = f"{rest.low:g} < " if rest.low >= low else ""
     below = f" <= {rest.high:g}" if rest.high < high else ""
     return f"{above}{column.name}{below}" + (" or missing" if rest.missing else "")
+
+
+def conditions_in_words(possible: Possible, schema: Schema, whole: Collection[str]) -> list[str]:
+    """Return the same for readers who know no formulas; `whole` are the columns that hold whole numbers alone."""
+    return [f"{name} {_domain_in_words(schema[name], rest, is_whole=name in whole)}" for name, rest in possible.items()]
+
+
+def _domain_in_words(column: Column, rest: Domain, *, is_whole: bool) -> str:
+    if isinstance(rest, frozenset):
+        return " or ".join("missing" if value is None else str(value) for value in column.domain if value in rest)
+    low, high = column.bounds or (-math.inf, math.inf)
+    least = math.floor(rest.low) + 1 if is_whole and math.isfinite(rest.low) else rest.low
+    most = math.floor(rest.high) if is_whole and math.isfinite(rest.high) else rest.high
+    above = f"{'at least' if is_whole else 'above'} {least:.12g}" if rest.low >= low else ""
+    below = f"at most {most:.12g}" if rest.high < high else ""
+    words = (
+        f"{least:.12g}"
+        if is_whole and above and below and least == most
+        else " and ".join(filter(None, [above, below]))
+    )
+    return f"{words or 'a number'}{' or missing' if rest.missing else ''}"

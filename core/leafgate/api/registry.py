@@ -6,7 +6,7 @@ import pkgutil
 import re
 import sys
 import traceback
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -315,6 +315,16 @@ def load_plugins(pins: Sequence[str] | None = None, *, everything: bool = False)
         raise PolicyError(message, place="plugins", remedy="leave `plugins` out of the policy while you try it")
     manager = _new_manager()
     return Plugins((*(_load(manager, *entry, everything=everything) for entry in _installed(pins)), *beside))
+
+
+def load_trusted(document: Mapping[str, Any], *, everything: bool = False) -> Plugins:
+    """Load the plugins that a policy trusts; every installed one where its `plugins` is no list of texts.
+
+    With `everything`, and where the policy lists them, all that they offer is imported. PolicyError as `load_plugins`.
+    """
+    pins = document.get("plugins")
+    pinned = isinstance(pins, list) and all(isinstance(pin, str) for pin in pins)
+    return load_plugins(pins, everything=True) if pinned else load_plugins(everything=everything)
 
 
 def untrusted(plugins: Plugins) -> list[str]:

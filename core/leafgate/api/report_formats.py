@@ -10,8 +10,6 @@ from typing import Any, TypeAlias
 ReportDocument: TypeAlias = Mapping[str, Any]
 """The content of `report.json`, for the public or for auditors."""
 
-SWEEP_PICTURE = "sweep.svg"
-"""The attachment that holds the picture of a sweep."""
 SHEET_FACTS = "facts.yaml"
 """The attachment that holds what users state about a request beside the report."""
 

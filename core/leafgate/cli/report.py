@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leafgate.api.report_formats import SHEET_FACTS, SWEEP_PICTURE
+from leafgate.api.report_formats import SHEET_FACTS
 from leafgate.console.options import AsOf, DataRoot, ExpectFile, ExpectPolicy, ExpectRelease, Org
 from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError
@@ -16,7 +16,6 @@ from leafgate.session.expected_run import ExpectedRun
 
 if TYPE_CHECKING:
     from leafgate.api.registry import OfferedFormat
-    from leafgate.api.report_formats import ReportDocument
 
 
 def report(
@@ -24,7 +23,6 @@ def report(
     to: Annotated[
         str, typer.Option(metavar="FORMAT", help="The format to show it in: text, html, sheet, mapping:satre, ...")
     ] = "text",
-    sweep: Annotated[Path | None, typer.Option(metavar="FILE", help="A sweep.json whose picture a page shows.")] = None,
     facts: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A YAML file with what a sheet has besides the report.")
     ] = None,
@@ -43,7 +41,7 @@ def report(
     from leafgate.session.report_formats import TEXT, chosen_formats, render
 
     if out is not None:
-        given = (stored, sweep, facts, expect_policy, expect_release, expect_file, to.partition(":")[2])
+        given = (stored, facts, expect_policy, expect_release, expect_file, to.partition(":")[2])
         clear_file(out, [Path(each) for each in given if each])
     expected = ExpectedRun(
         policy=expect_policy, org=tuple(org or ()), root=root, release=expect_release, file=expect_file, as_of=as_of
@@ -56,8 +54,7 @@ def report(
         raise InvalidError("an auditor's report goes to a file, not to stdout", place="--out", remedy="add --out FILE")
     plugins = Plugins() if to == TEXT.format.name else load_plugins()
     [offered] = chosen_formats(plugins, [to])
-    attached = {} if sweep is None else {SWEEP_PICTURE: _sweep_picture(sweep, offered, result)}
-    attached |= {} if facts is None else {SHEET_FACTS: _sheet_facts(facts, offered)}
+    attached = {} if facts is None else {SHEET_FACTS: _sheet_facts(facts, offered)}
     content = render(offered, result, attached)
     if out is None:
         print_document(content)
@@ -75,14 +72,3 @@ def _sheet_facts(facts: Path, offered: OfferedFormat) -> bytes:
         message = f"the format {offered.format.name!r} prints no facts"
         raise InvalidError(message, place="--facts", remedy="add --to sheet")
     return read_bounded(facts, MAX_YAML_BYTES, InvalidError, str(facts))
-
-
-def _sweep_picture(sweep: Path, offered: OfferedFormat, document: ReportDocument) -> bytes:
-    """The picture of a stored sweep of the report's policy, for a format that shows one."""
-    from leafgate.commands.sweep.picture import sweep_picture
-    from leafgate.commands.sweep.stored import read_sweep
-
-    if SWEEP_PICTURE not in offered.format.attachments:
-        message = f"the format {offered.format.name!r} shows no sweep"
-        raise InvalidError(message, place="--sweep", remedy="add --to html")
-    return sweep_picture(read_sweep(sweep, document))

@@ -7,8 +7,7 @@ The format of ledgers, their chain and how they are written is in `leafgate.io.l
 from __future__ import annotations
 
 import os
-import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -17,8 +16,10 @@ import typer
 from leafgate.console.exit_codes import guarded
 from leafgate.console.options import JsonOutput, Org
 from leafgate.console.output import print_document, say
-from leafgate.errors import DataError, InvalidError, LeafgateError, LedgerError, PolicyError, ReleaseError, ReportError
-from leafgate.io.json import JsonDocument, readable
+from leafgate.errors import DataError, InvalidError, LedgerError, PolicyError, ReleaseError, ReportError
+from leafgate.io.json import JsonDocument, canonical, readable
+from leafgate.kernel.options import digest
+from leafgate.session.expected_run import SHA256
 
 if TYPE_CHECKING:
     from datetime import date
@@ -34,8 +35,6 @@ OptionalKey = Annotated[Path | None, typer.Option(metavar="FILE", help="The file
 HEAD = "leafgate/head/1"
 LINES = "leafgate/lines/1"
 FORGOTTEN = "leafgate/forgotten/1"
-SHA256 = re.compile(r"[0-9a-fA-F]{64}")
-DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 MAX_CELLS_BYTES = 2**27
 """A file of more bytes does not list the keys of people."""
 NO_DATA = "audits with this ledger cannot tell what the release discloses together with others: add --data"
@@ -89,13 +88,14 @@ def add(
     """Add a line about a release that leaves, and print the number and the SHA-256 of the line."""
     from leafgate.io.files import read_key
     from leafgate.io.ledger import append_line
+    from leafgate.kernel.waivers import day_of
 
     wanted = _wanted_roll(roll, roll_key, policy, purpose, controller, expires, org)
     if wanted is not None and data is None:
         raise InvalidError("is needed for a roll", place="--data", remedy="name the table of the release's people")
     secret = read_key(key, LedgerError, str(key))
     left = LeftRelease(ledger, report, release, data, secret)
-    content = left.line(_day(day)) | ({} if wanted is None else left.write_roll(wanted))
+    content = left.line(day_of(day, "--date")) | ({} if wanted is None else left.write_roll(wanted))
     try:
         head = append_line(ledger, content, secret, _audited_head(report))
     except BaseException:
@@ -113,7 +113,7 @@ def show(ledger: LedgerPath, key: OptionalKey = None, as_json: JsonOutput = Fals
     found = _read(ledger, key)
     if as_json:
         lines = [line.model_dump(mode="json", exclude_unset=True) for line in found.lines]
-        document = {"format": LINES, "head": _head_document(found.head), "lines": lines}
+        document = {"format": LINES, "head": asdict(found.head), "lines": lines}
         print_document(readable(document))
         return 0
     for line in found.lines:
@@ -274,7 +274,7 @@ class LeftRelease:
         described = document["release"]
         audited = described.get("file")
         what = "the audited file" if audited else "the audited release"
-        sha256 = _digest(self._file, ReleaseError, f"name {what}: --release FILE")
+        sha256 = digest(self._file, ReleaseError, remedy=f"name {what}: --release FILE")
         if sha256 != (audited or described)["sha256"]:
             raise ReleaseError(
                 f"is not {what} of the report", place=str(self._file), remedy=f"name {what}: --release FILE"
@@ -282,7 +282,7 @@ class LeftRelease:
         return {"path": self._relative(self._file), "sha256": sha256, "release_sha256": described["sha256"]}
 
     def _table_file(self, document: JsonDocument, path: Path) -> JsonDocument:
-        sha256, audited = _digest(path, DataError, "name the table: --data FILE"), document["data"].get("sha256")
+        sha256, audited = digest(path, DataError, remedy="name the table: --data FILE"), document["data"].get("sha256")
         if audited not in {None, sha256}:
             remedy = "name the table of the people whom the release was learned from"
             raise DataError("is not the table of the report", place=str(path), remedy=remedy)
@@ -347,17 +347,11 @@ class LeftRelease:
             people,
             leaves_of_trees(release),
             key=wanted.key,
-            release=_digest(self._file, ReleaseError, ""),
+            release=digest(self._file),
             purpose=wanted.purpose,
             controller=wanted.controller,
             expires=wanted.expires,
         )
-
-
-def _digest(path: Path, error: type[LeafgateError], remedy: str) -> str:
-    from leafgate.kernel.options import digest
-
-    return digest(path, error, remedy=remedy)
 
 
 def _audited_head(report: Path) -> LedgerHead | None:
@@ -406,9 +400,9 @@ def _wanted_roll(
         missing = [name for name, value in given.items() if not value]
         remedy = "a roll needs " + ", ".join(given)
         raise InvalidError("is missing", place=", ".join(missing), remedy=remedy)
-    from leafgate.kernel.waivers import utc_today
+    from leafgate.kernel.waivers import day_of, utc_today
 
-    last = _day(expires, "--expires")
+    last = day_of(expires, "--expires")
     if last < utc_today():
         raise InvalidError("is over", place="--expires", remedy="name a day to come")
     return WantedRoll(
@@ -427,19 +421,6 @@ def _read(ledger: Path, key: Path | None) -> Ledger:
     from leafgate.io.ledger import read_ledger
 
     return read_ledger(ledger, None if key is None else read_key(key, LedgerError, str(key)))
-
-
-def _day(text: str | None, option: str = "--date") -> date:
-    from datetime import date
-
-    from leafgate.kernel.waivers import utc_today
-
-    if text is None:
-        return utc_today()
-    try:
-        return date.fromisoformat(text if DAY.fullmatch(text) else "")
-    except ValueError:
-        raise InvalidError("is no day", place=option, remedy="write YYYY-MM-DD") from None
 
 
 def _expected_head(text: str) -> LedgerHead:
@@ -484,7 +465,7 @@ def _coverage(lines: int, known: int | None, *, has_key: bool) -> list[str]:
 def _line_words(line: LedgerLine) -> str:
     """A line of a ledger in a line of text."""
     waived = f" ({line.waived} waived)" if line.waived else ""
-    claims = ", ".join(f"{name} {_plain(value)}" for name, value in line.claims.items())
+    claims = ", ".join(f"{name} {canonical(value).decode()}" for name, value in line.claims.items())
     parts = [
         f"{line.number}  {line.date.isoformat()}  {line.verdict}{waived}",
         f"{line.release.path} sha256 {line.release.sha256[:16]}",
@@ -497,20 +478,10 @@ def _line_words(line: LedgerLine) -> str:
     return "; ".join(filter(None, parts))
 
 
-def _plain(value: object) -> str:
-    from leafgate.io.json import canonical
-
-    return canonical(value).decode()
-
-
-def _head_document(head: LedgerHead) -> JsonDocument:
-    return {"number": head.number, "sha256": head.sha256}
-
-
 def _print_head(ledger: Path, head: LedgerHead, sentences: list[str], *, as_json: bool) -> None:
     if as_json:
         coverage = {"covers": sentences} if sentences else {}
-        print_document(readable({"format": HEAD, **_head_document(head), **coverage}))
+        print_document(readable({"format": HEAD, **asdict(head), **coverage}))
         return
     say(f"{ledger}: head {head.number} {head.sha256}")
     for sentence in sentences:

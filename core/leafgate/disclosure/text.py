@@ -303,13 +303,19 @@ def group_words(group: JsonObject, secret: str | None) -> str:
 
 
 def exposed_words(group: JsonObject, secret: str | None) -> str:
-    """The same for readers who know no metrics, as a sentence, without what the group's leaves publish.
+    """The same for readers who know no metrics, in sentences, without what the group's leaves publish.
 
-    >>> exposed_words({"people": 2, "path": "age <= 18 -> 2 no", "possible_values": 1, "true": {"no": 2}}, "ill")
-    'A group of 2 people: age <= 18; one value is possible; in truth ill is no for both.'
+    >>> group = {"people": 2, "conditions": "age at most 18, job baker", "possible_values": 1, "true": {"no": 2}}
+    >>> exposed_words(group, "ill")
+    '2 people: age at most 18, job baker. An outsider is certain. In truth ill is no for both.'
     """
-    conditions = group.get("path", "").partition(" -> ")[0]
-    return as_sentence(group_words({**group, "path": conditions}, secret))
+    people, count = number_words(group["people"]), group.get("possible_values")
+    who = f"{people} {'person' if people == '1' else 'people'}"
+    conditions = group.get("conditions") or group.get("path", "").partition(" -> ")[0]
+    possible = "An outsider is certain" if count == 1 else f"An outsider has {count} values to choose from"
+    truth = _true_values(group.get("true", {}), secret)
+    said = [f"{who}: {conditions}" if conditions else who, possible if count else "", truth]
+    return " ".join(as_sentence(each) for each in said if each)
 
 
 def _true_values(truth: JsonObject, secret: str | None) -> str:

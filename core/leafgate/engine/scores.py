@@ -385,28 +385,27 @@ def _possible_values(case: ScoringContext) -> Counts:
     return np.asarray((case.posterior.to_numpy() > 0).sum(axis=1), dtype=np.int64)
 
 
-def _explanation(belief: Belief | None, group: int) -> str:
-    """The attack's explanation of the class; empty where it has no classes, gives none or raises."""
+def _explanation(belief: Belief | None, group: int) -> dict[str, AuditorOnly]:
+    """What the attack says of a class; nothing where it has no classes, says nothing or raises."""
     if not isinstance(belief, GroupBelief | SecretBelief) or belief.equivalence_class is None:
-        return ""
+        return {}
     try:
         with plugin_output_dropped():
             words = belief.explain(group) if belief.explain is not None else ""
+            conditions = ", ".join(belief.conditions(group)) if belief.conditions is not None else ""
     except KeyboardInterrupt:
         raise
     except BaseException:
-        return ""
-    return words if isinstance(words, str) else ""
+        return {}
+    said = {"path": words if isinstance(words, str) else "", "conditions": conditions}
+    return {key: AuditorOnly(each) for key, each in said.items() if each}
 
 
 def _class_evidence(case: ScoringContext, group: int, people: int, worst: int) -> dict[str, Any]:
     """A class as JSON, with the posterior of the worst-off record in it."""
     rows = class_numbers(case) == group
-    document: dict[str, Any] = {"people": PeopleCount(people)}
     belief = case.belief
-    path = _explanation(belief, group)
-    if path:
-        document["path"] = AuditorOnly(path)
+    document: dict[str, Any] = {"people": PeopleCount(people), **_explanation(belief, group)}
     if not case.release.trees or isinstance(belief, CellBelief):
         document["shares"] = "records"
     if isinstance(belief, CellBelief):

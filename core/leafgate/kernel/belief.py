@@ -48,6 +48,7 @@ class GroupBelief(Belief):
             what the release discloses at once.
         records: the attack's own records, with every public column; by default those of `AdversaryKnowledge.records`.
         explain: describes in words what the release discloses about one equivalence class; only auditors see it.
+        conditions: what all people of one equivalence class have in common, a few words each; only auditors see it.
         population_groups: shape (n_population,), the equivalence class of each row of `AdversaryKnowledge.population`,
             numbered as `equivalence_class` is.
     """
@@ -55,6 +56,7 @@ class GroupBelief(Belief):
     equivalence_class: NDArray[Any]
     records: pd.DataFrame | None = field(default=None, kw_only=True)
     explain: Callable[[int], str] | None = field(default=None, kw_only=True)
+    conditions: Callable[[int], Sequence[str]] | None = field(default=None, kw_only=True)
     population_groups: NDArray[Any] | None = field(default=None, kw_only=True)
 
 
@@ -96,6 +98,7 @@ class SecretBelief(PosteriorBelief):
             what the release discloses at once. None where the attack divides people into no groups.
         records: the attack's own records, with every public column; by default those of `AdversaryKnowledge.records`.
         explain: describes in words what the release discloses about one equivalence class; only auditors see it.
+        conditions: what all people of one equivalence class have in common, a few words each; only auditors see it.
         population_groups: shape (n_population,), the equivalence class of each row of `AdversaryKnowledge.population`,
             numbered as `equivalence_class` is.
         of_people: each row is about one of the people of `AdversaryKnowledge.releases` who are in the table, in their
@@ -111,6 +114,7 @@ class SecretBelief(PosteriorBelief):
     equivalence_class: NDArray[Any] | None = field(default=None, kw_only=True)
     records: pd.DataFrame | None = field(default=None, kw_only=True)
     explain: Callable[[int], str] | None = field(default=None, kw_only=True)
+    conditions: Callable[[int], Sequence[str]] | None = field(default=None, kw_only=True)
     population_groups: NDArray[Any] | None = field(default=None, kw_only=True)
     of_people: bool = field(default=False, kw_only=True)
     derived_alone: bool = field(default=False, kw_only=True)

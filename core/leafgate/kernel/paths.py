@@ -48,6 +48,16 @@ def locate(document: Any, path: DocumentPath) -> Any:
     return document
 
 
+def dict_or_empty(thing: object) -> dict[str, Any]:
+    """Return a section of an unchecked document; an empty one where it is no mapping."""
+    return thing if isinstance(thing, dict) else {}
+
+
+def component_name(item: Any) -> Any:
+    """Return the name that findings give to an attack or a metric of a document; None for anything else."""
+    return (item.get("name") or item.get("use")) if isinstance(item, dict) else None
+
+
 def paths_of(document: Any, path: DocumentPath = ()) -> Iterator[DocumentPath]:
     """Yield the path of the document itself, then of everything in it, each below `path`."""
     yield path

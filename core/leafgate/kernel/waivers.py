@@ -15,7 +15,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator, model_validator
 
-from leafgate.errors import Problem
+from leafgate.errors import InvalidError, Problem
 from leafgate.kernel.findings import Finding
 from leafgate.kernel.inheritance import Kind, ordered_by
 from leafgate.kernel.metrics import Metric, PersonMetric
@@ -30,6 +30,7 @@ MOST_DAYS = 365
 """How many days a waiver may last at most, whatever a policy says."""
 Words = Annotated[str, Field(min_length=1, max_length=2000)]
 DIGEST = r"^[0-9a-f]{64}$"
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 def _full_digest(digest: str, info: ValidationInfo) -> str:
@@ -91,7 +92,7 @@ class Waiver(BaseModel):
     @field_validator("issued", "expires", mode="before")
     @classmethod
     def _a_day(cls, written: object) -> object:
-        if isinstance(written, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", written, re.ASCII):
+        if isinstance(written, str) and DAY.fullmatch(written):
             return date.fromisoformat(written)  # a ValueError says what is wrong with it
         raise ValueError("must be a day: YYYY-MM-DD")
 
@@ -248,6 +249,16 @@ Holds = Callable[[Waiver], bool]
 def utc_today() -> date:
     """The day it is, in UTC: the only clock that a verdict depends on, and only where there are waivers."""
     return datetime.now(UTC).date()
+
+
+def day_of(text: str | None, option: str) -> date:
+    """The day that an option of the command line names; the present one in UTC where it is left out."""
+    if text is None:
+        return utc_today()
+    try:
+        return date.fromisoformat(text if DAY.fullmatch(text) else "")
+    except ValueError:
+        raise InvalidError("is no day", place=option, remedy="write YYYY-MM-DD") from None
 
 
 @dataclass(frozen=True)

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leafgate.api.registry import Plugins, load_plugins
-from leafgate.errors import InvalidError, PolicyError, Problem
+from leafgate.api.registry import Plugins, load_trusted
+from leafgate.errors import PolicyError, Problem
 from leafgate.io.text import printable, shorten
-from leafgate.kernel.inheritance import options_of
-from leafgate.kernel.origin import Lines, SourceLine
-from leafgate.kernel.paths import DocumentPath, locate, parse_path
+from leafgate.kernel.inheritance import FIXED, SECTION, Inherited, options_of
+from leafgate.kernel.origin import SourceLine
+from leafgate.kernel.paths import DocumentPath, component_name, locate, paths_of
 from leafgate.kernel.policy import Policy
 from leafgate.lazy_loading import lazy
 from leafgate.policy.reader_options import file_checks
-from leafgate.policy.sources import Chain, PolicyDocument, component_name
+from leafgate.policy.sources import Chain, PolicyDocument, load_extends_chain
 
 if TYPE_CHECKING:
     from leafgate.policy import strictness
@@ -26,106 +26,105 @@ if TYPE_CHECKING:
 else:  # a policy that extends no other is compared with none
     strictness = lazy("leafgate.policy.strictness")
 
-KEYED = {option.path for option in options_of(Policy) if option.rule.rule == "named"}
-"""Lists whose items have names: items with equal names are merged."""
-JOINED = {option.path for option in options_of(Policy) if option.rule.rule == "added"}
-"""Lists to which a child adds items."""
-SECTIONS: set[DocumentPath] = {(), *(option.path for option in options_of(Policy) if option.rule.by_key)}
-"""Mappings that are merged key by key, besides each column, builder, attack and metric.
-
-The `knows` of an attack is merged like the policy's.
-"""
+RULES: dict[DocumentPath, Inherited] = {(): SECTION, **{option.path: option.rule for option in options_of(Policy)}}
+"""The rule of each field; the `knows` of an attack has those of the policy's."""
 
 
 def merged(parent: PolicyDocument, child: PolicyDocument) -> PolicyDocument:
     """Return the child's policy with all it leaves out taken from the parent; each value keeps its source line."""
-    nameless = locate(parent.document, ("data", "csv", "header")) is False
-    older, newer = (_node(each.document, each.lines) for each in (parent, child))
-    for node in (older, newer):
-        node.value.pop("extends", None)
-    lines: dict[DocumentPath, SourceLine] = {}
-    document = _plain(_merge(older, newer, (), nameless=nameless), (), lines)
+    merging = _Merging(parent, child)
+    document = merging.value((), (), ())
+    document.pop("extends", None)
+    merging.lines.pop(("extends",), None)
     return replace(
         parent,
         document=document,
         file=child.file,
-        lines=lines,
+        lines=merging.lines,
         extends=(parent.file, *parent.extends),
         homes={**parent.homes, **child.homes},
     )
 
 
-@dataclass(slots=True)
-class _Node:
-    """A value of a policy and its line; mappings and lists hold further nodes."""
+@dataclass(frozen=True)
+class _Merging:
+    """Two policies, and the lines of the values that were merged so far."""
 
-    value: Any
-    line: SourceLine | None = field(compare=False)
+    parent: PolicyDocument
+    child: PolicyDocument
+    lines: dict[DocumentPath, SourceLine] = field(default_factory=dict)
 
-    @property
-    def name(self) -> Any:
-        """The name that findings give to it, where it is an attack or a metric."""
-        return component_name({k: v.value for k, v in self.value.items()}) if isinstance(self.value, dict) else None
+    def value(self, was: DocumentPath | None, now: DocumentPath | None, here: DocumentPath) -> Any:
+        """Merge the values at a path of the parent and of the child; where one has none, take over the other's."""
+        if was is None or now is None:
+            source, path = (self.parent, was or ()) if now is None else (self.child, now)
+            value = locate(source.document, path)
+            for at in paths_of(value, here):
+                if line := source.lines.get(at if path == here else (*path, *at[len(here) :])):
+                    self.lines[at] = line
+            return value
+        old, new = locate(self.parent.document, was), locate(self.child.document, now)
+        rule = _rule_at(here).rule
+        merging: Any
+        if isinstance(old, list) and isinstance(new, list) and rule in {"added", "named"}:
+            pairs = _named(old, new) if rule == "named" else _joined(old, new)
+            merging = [self.value(_at(was, i), _at(now, j), (*here, n)) for n, (i, j) in enumerate(pairs)]
+        elif isinstance(old, dict) and isinstance(new, dict) and _is_by_key(old, new, here):
+            keys = {
+                key: (key if key in old else None, key if key in new else None) for key in self._keys(old, new, here)
+            }
+            merging = {key: self.value(_at(was, i), _at(now, j), (*here, key)) for key, (i, j) in keys.items()}
+        else:  # a file of the same name is the parent's file
+            is_parents = isinstance(old, str) and old == new
+            return self.value(was if is_parents else None, None if is_parents else now, here)
+        if line := self.child.lines.get(now):
+            self.lines[here] = line
+        return merging
 
-
-def _node(value: Any, lines: Lines, path: DocumentPath = ()) -> _Node:
-    if isinstance(value, dict):
-        value = {key: _node(inner, lines, (*path, key)) for key, inner in value.items()}
-    elif isinstance(value, list):
-        value = [_node(inner, lines, (*path, i)) for i, inner in enumerate(value)]
-    return _Node(value, lines.get(path))
-
-
-def _plain(node: _Node, path: DocumentPath, lines: dict[DocumentPath, SourceLine]) -> Any:
-    """Return the value without its lines, which are added to `lines`."""
-    if node.line is not None:
-        lines[path] = node.line
-    if isinstance(node.value, dict):
-        return {key: _plain(inner, (*path, key), lines) for key, inner in node.value.items()}
-    if isinstance(node.value, list):
-        return [_plain(inner, (*path, i), lines) for i, inner in enumerate(node.value)]
-    return node.value
-
-
-def _merge(parent: _Node, child: _Node, path: DocumentPath, *, nameless: bool) -> _Node:
-    """Merge two values at one path of their policies; `nameless` says that columns are known by their order alone."""
-    old, new, section = parent.value, child.value, _section_like(path)
-    merging: Any
-    if isinstance(old, list) and isinstance(new, list) and section in JOINED:
-        merging = [*old, *(item for item in new if item not in old)]
-    elif isinstance(old, list) and isinstance(new, list) and section in KEYED:
-        merging, unmatched = [], [*new]
-        for i, item in enumerate(old):
-            match = next((each for each in unmatched if item.name is not None and each.name == item.name), None)
-            if match is not None:
-                unmatched = [each for each in unmatched if each is not match]
-            merging.append(item if match is None else _merge(item, match, (*path, i), nameless=nameless))
-        merging += unmatched
-    elif isinstance(old, dict) and isinstance(new, dict) and _by_key(old, new, section):
+    def _keys(self, old: dict[str, Any], new: dict[str, Any], here: DocumentPath) -> list[str]:
+        """The keys of both in order: columns as the child has them, which names the file, unless they have no names."""
         keys = list(old | new)
-        if path == ("data", "columns") and not (nameless and [key for key in keys if key in new] == list(new)):
-            keys = list(new | old)  # the child names the data file
-        merging = {
-            key: _merge(old[key], new[key], (*path, key), nameless=nameless)
-            if key in old and key in new
-            else old.get(key) or new[key]
-            for key in keys
-        }
-    else:
-        return parent if isinstance(old, str) and old == new else child  # a file of this name is the parent's file
-    return _Node(merging, child.line)
+        nameless = locate(self.parent.document, ("data", "csv", "header")) is False
+        if here == ("data", "columns") and not (nameless and [key for key in keys if key in new] == list(new)):
+            keys = list(new | old)
+        return keys
 
 
-def _section_like(path: DocumentPath) -> DocumentPath:
-    """The path of the policy's section that is merged like this one: within an attack's `knows`, that of `knows`."""
-    return path[2:] if len(path) > 2 and path[0] == "attacks" and path[2] == "knows" else path
+def _at(path: DocumentPath, step: str | int | None) -> DocumentPath | None:
+    return None if step is None else (*path, step)
 
 
-def _by_key(parent: dict[str, _Node], child: dict[str, _Node], path: DocumentPath) -> bool:
+Pairs = list[tuple[int | None, int | None]]
+"""The positions of items of an older and a newer list that are one item of the merged list."""
+
+
+def _joined(old: list[Any], new: list[Any]) -> Pairs:
+    """The items of a list, and those that another adds."""
+    return [*((i, None) for i in range(len(old))), *((None, j) for j, item in enumerate(new) if item not in old)]
+
+
+def _named(old: list[Any], new: list[Any]) -> Pairs:
+    """The items of two lists, those with equal names together."""
+    unmatched = dict(enumerate(map(component_name, new)))
+    pairs: Pairs = []
+    for i, item in enumerate(old):
+        name = component_name(item)
+        match = next((j for j, each in unmatched.items() if name is not None and each == name), None)
+        unmatched = {j: each for j, each in unmatched.items() if j != match}
+        pairs.append((i, match))
+    return [*pairs, *((None, j) for j in unmatched)]
+
+
+def _rule_at(path: DocumentPath) -> Inherited:
+    inner = path[2:] if len(path) > 2 and path[0] == "attacks" and path[2] == "knows" else path
+    return RULES.get(inner, FIXED)
+
+
+def _is_by_key(old: dict[str, Any], new: dict[str, Any], path: DocumentPath) -> bool:
     """Is this mapping merged key by key? A component with another `use` and deeper mappings are replaced."""
-    if path == ("build",) or (len(path) == 2 and path[:1] in KEYED):
-        return parent.get("use") == child.get("use") or "use" not in child
-    return path in SECTIONS or (len(path) == 3 and path[:2] == ("data", "columns"))
+    if _rule_at(path).rule == "component" or (len(path) == 2 and _rule_at(path[:1]).rule == "named"):
+        return "use" not in new or old.get("use") == new["use"]
+    return _rule_at(path).by_key or (len(path) == 3 and path[:2] == ("data", "columns"))
 
 
 MAX_VALUE_LENGTH = 60
@@ -133,8 +132,10 @@ MAX_VALUE_LENGTH = 60
 REMEDY = "what extends a policy may only tighten it"
 
 
-def inherited(chain: Chain) -> PolicyDocument:
-    """Return the merged policy of a chain, with a problem for each value that loosens what a policy extends.
+def inherited(path: Path, orgs: Sequence[Path] = ()) -> PolicyDocument:
+    """Return a policy merged with all it extends, with a problem for each value that loosens that.
+
+    `orgs` are the organisations' policies that it is held to.
 
     Several organisations' policies do not extend one another: each is checked alone, and the policy that results from
     all of them must be at least as tight as each.
@@ -143,6 +144,7 @@ def inherited(chain: Chain) -> PolicyDocument:
         PolicyError: a policy trusts plugins that its parent does not. It is raised at once, so that untrusted code is
             never loaded.
     """
+    chain = load_extends_chain(path, orgs)
     if len(chain.organisations) < 2:
         return reduce(_extended, chain.policies)
     bases = [reduce(_extended, organisation) for organisation in chain.organisations]
@@ -181,19 +183,6 @@ def _refuse_untrusted(parent: PolicyDocument, whole: PolicyDocument) -> None:
         raise PolicyError.listing(wider)
 
 
-def load_trusted(document: Mapping[str, Any], *, everything: bool = False) -> Plugins:
-    """Load the plugins that a policy trusts; every installed one where its `plugins` is no list of texts.
-
-    With `everything`, and where the policy lists them, all that they offer is imported.
-
-    Raises:
-        PolicyError: the installed distributions are not those that the policy trusts.
-    """
-    pins = document.get("plugins")
-    pinned = isinstance(pins, list) and all(isinstance(pin, str) for pin in pins)
-    return load_plugins(pins, everything=True) if pinned else load_plugins(everything=everything)
-
-
 def loosens(change: PolicyChange) -> bool:
     """Is the change forbidden to a policy that extends the older one?"""
     return change.kind != "tighter" and not change.allowed_in_child
@@ -217,19 +206,3 @@ def quoted_value(value: Any) -> str:
         return "nothing"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return printable(shorten(text, MAX_VALUE_LENGTH))
-
-
-@contextmanager
-def with_source_locations(written: PolicyDocument) -> Iterator[None]:
-    """Add file and line to the problems of errors raised inside, where the value comes from an extended policy."""
-    try:
-        yield
-    except InvalidError as error:
-        raise type(error).listing(_placed(problem, written) for problem in error.problems) from None
-
-
-def _placed(problem: Problem, written: PolicyDocument) -> Problem:
-    line = strictness.nearest_line(written, problem.path or parse_path(problem.location, written.document))
-    if line is None or line.file == written.file:
-        return problem
-    return replace(problem, location=f"{line.file}, line {line.number}: {problem.location}")

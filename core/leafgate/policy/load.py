@@ -8,29 +8,23 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Union
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, create_model, field_validator
 
-from leafgate.api.registry import Plugins, isolate_plugin_errors
-from leafgate.errors import InconclusiveError, PolicyError, Problem
+from leafgate.api.registry import Plugins, isolate_plugin_errors, load_trusted
+from leafgate.errors import InconclusiveError, InvalidError, PolicyError, Problem
 from leafgate.kernel.components import Component, DataSource
 from leafgate.kernel.knowledge import Knows, Need
 from leafgate.kernel.options import ABOUT_PEOPLE, UNREAD, UNREADABLE
-from leafgate.kernel.origin import PolicyOrigin
+from leafgate.kernel.paths import DocumentPath, dict_or_empty, locate, paths_of
 from leafgate.kernel.policy import Data, Policy
 from leafgate.kernel.schema import ColumnSpec
 from leafgate.kernel.waivers import waiver_problems
-from leafgate.policy.inherit import inherited, load_trusted, with_source_locations
-from leafgate.policy.sources import (
-    PolicyDocument,
-    dict_or_empty,
-    display_folder,
-    load_extends_chain,
-    root_of,
-)
+from leafgate.policy.inherit import inherited
+from leafgate.policy.sources import PolicyDocument
 from leafgate.policy.validation import KINDS, cross_field_errors, problems_of
 
 FILE_DIGEST = re.compile(f"({ABOUT_PEOPLE})?([0-9a-f]{{64}}|{UNREADABLE})")
@@ -51,16 +45,13 @@ def load_policy(path: Path, root: Path | None = None, org: Path | Sequence[Path]
     Raises PolicyError listing everything that is wrong; InconclusiveError when all that is wrong
     is a name nobody offers while a plugin is broken.
     """
-    written = inherited(load_extends_chain(path, each_org(org)))
-    with with_source_locations(written):
+    written = inherited(path, each_org(org))
+    try:
         loaded = policy_of(written.document, path.parent, root, written)
+    except InvalidError as error:
+        raise type(error).listing(map(written.placed, error.problems)) from None
     _refuse_loosened(written)
-    data = loaded.policy.data.with_file_checks(written.file_checks)
-    root_folder = root_of(path)
-    elsewhere = {name: display_folder(home.folder, root_folder) for name, home in written.homes.items() if home.held}
-    folder = display_folder(path.parent, root_folder)
-    origin = PolicyOrigin(written.file, written.lines, written.extends, folder, elsewhere=elsewhere)
-    return replace(loaded, policy=loaded.policy.model_copy(update={"data": data}).with_origin(origin))
+    return loaded
 
 
 def each_org(org: Path | Sequence[Path] | None) -> Sequence[Path]:
@@ -75,7 +66,7 @@ def document_of(path: Path, org: Path | Sequence[Path] | None = None) -> dict[st
 
 def _tightened(path: Path, org: Path | Sequence[Path] | None = None) -> PolicyDocument:
     """A policy with all it extends, which it does not loosen."""
-    written = inherited(load_extends_chain(path, each_org(org)))
+    written = inherited(path, each_org(org))
     _refuse_loosened(written)
     return written
 
@@ -118,7 +109,7 @@ def policy_of(
         return policy_of(document, folder, root, written, every_plugin=True)
     if wrong or problems:
         _refuse([*([] if wrong is None else problems_of(wrong, document, plugins)), *problems], plugins)
-    policy = policy if written is None else written.with_own_files(policy, root)
+    policy = policy if written is None else written.applied_to(policy, root)
     policy.data.meaning()
     idle = [*_missing_requirements(policy, plugins), *_unused(policy)]
     idle += _unusable_releases(policy)
@@ -156,55 +147,22 @@ LEFT_OUT: Mapping[str, Any] = {"name": "", "build": None, "attacks": (), "metric
 """What a policy that others extend may leave to them, besides `data` and its columns."""
 
 
-class NamedFile(str):
-    """The name of a file as a policy has it, which is equal to the same name of a file that holds the same.
-
-    `content` is what a policy's digest has of the file; None where nobody can say what it holds.
-    """
-
-    content: str | None
-
-    def __eq__(self, other: object) -> bool:
-        if str(self) != str(other) or not isinstance(other, NamedFile):
-            return str(self) == other
-        if ABOUT_PEOPLE + UNREADABLE in (self.content, other.content):
-            return True  # as where it is in no commit
-        return self.content is not None and self.content == other.content
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    __hash__ = str.__hash__
-
-
-def _with_contents(written: Any, digested: Any, unreadable: str | None) -> Any:
-    """What is written, with what each file holds; one that cannot be read has `unreadable`."""
-    if isinstance(written, dict) and isinstance(digested, dict):
-        return {key: _with_contents(inner, digested.get(key), unreadable) for key, inner in written.items()}
-    if isinstance(written, list) and isinstance(digested, list):
-        return [_with_contents(*both, unreadable) for both in zip(written, digested, strict=True)]
-    if not isinstance(written, str) or written == digested or not FILE_DIGEST.fullmatch(str(digested)):
-        return written
-    file = NamedFile(written)
-    file.content = unreadable if digested == UNREADABLE else digested
-    return file
-
-
 @dataclass(frozen=True)
 class PartialPolicy:
     """A policy as it is written, complete or not.
 
-    `is_whole` is False where a component does not say which options it uses, so that nobody knows its files.
+    `contents` has by the path of each file that it names what the policy's digest has of the file; None where a
+    component does not say which options it uses, so that nobody knows the files.
     """
 
     written: PolicyDocument
-    is_whole: bool
+    contents: Mapping[DocumentPath, str] | None
 
 
-def read_partial_policy(path: Path, plugins: Plugins, *, strict: bool = False) -> PartialPolicy:
+def read_partial_policy(path: Path, plugins: Plugins) -> PartialPolicy:
     """A policy with all it extends, and what its files hold; it need not be complete.
 
-    Where it is `strict`, a file that cannot be read is equal to no other. PolicyError for whatever is wrong with it.
+    PolicyError for whatever is wrong with it.
     """
     written = _tightened(path)
     context = {"beside": path.parent, "root": path.parent}
@@ -212,12 +170,12 @@ def read_partial_policy(path: Path, plugins: Plugins, *, strict: bool = False) -
         policy = _partial_model(plugins).model_validate_json(as_json(written.document), context=context)
     except ValidationError as error:
         if wrong := problems_of(error, written.document, plugins):
-            with with_source_locations(written):
-                raise PolicyError.listing(wrong) from None
-        return PartialPolicy(written, is_whole=False)
+            raise PolicyError.listing(map(written.placed, wrong)) from None
+        return PartialPolicy(written, None)
     digested = written.with_own_files(policy).digested(UNREAD)
-    document = _with_contents(written.document, digested, None if strict else UNREADABLE)
-    return PartialPolicy(replace(written, document=document), is_whole=True)
+    contents = {at: str(locate(digested, at)) for at in paths_of(written.document)}
+    files = {at: each for at, each in contents.items() if FILE_DIGEST.fullmatch(each)}
+    return PartialPolicy(written, {at: each for at, each in files.items() if each != locate(written.document, at)})
 
 
 def _any_roles(cls: type[Data], columns: dict[str, ColumnSpec]) -> dict[str, ColumnSpec]:

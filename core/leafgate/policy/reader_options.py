@@ -15,10 +15,9 @@ from leafgate.api.registry import Plugins
 from leafgate.io.json import parse_number
 from leafgate.kernel.components import DataSource
 from leafgate.kernel.inheritance import Kind
-from leafgate.kernel.paths import DocumentPath, locate
+from leafgate.kernel.paths import DocumentPath, dict_or_empty, locate
 from leafgate.kernel.schema import MISSING_WORDS
 from leafgate.kernel.spelling import similar_form
-from leafgate.policy.sources import dict_or_empty
 
 COMMENT: DocumentPath = ("data", "csv", "comment")
 """The option that has lines skipped."""

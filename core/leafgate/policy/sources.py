@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
 
@@ -14,8 +14,11 @@ from leafgate.io.files import read_bounded
 from leafgate.io.text import printable, shorten
 from leafgate.io.yaml import MAX_YAML_BYTES, Kept, Node, read_yaml, yaml_entries
 from leafgate.kernel.options import inside
-from leafgate.kernel.origin import Lines, SourceLine
-from leafgate.kernel.paths import DocumentPath, format_path, locate, paths_of
+from leafgate.kernel.origin import Lines, PolicyOrigin, SourceLine
+from leafgate.kernel.paths import DocumentPath, dict_or_empty, format_path, locate, parse_path, paths_of
+
+if TYPE_CHECKING:
+    from leafgate.kernel.policy import Policy
 
 MAX_LINE_LENGTH = 200
 """Signs of a line that are quoted."""
@@ -110,9 +113,35 @@ class PolicyDocument:
     file_checks: frozenset[DocumentPath] = frozenset()
     loosened: tuple[Problem, ...] = ()
 
-    def with_own_files(self, policy: Any, root: Path | None = None) -> Any:
+    def applied_to(self, policy: Policy, root: Path | None) -> Policy:
+        """Return the policy that was read from this document, with its own files, its file checks and its origin."""
+        policy = self.with_own_files(policy, root)
+        folder = self.homes[self.file].folder
+        top = root_of(folder / self.file)
+        elsewhere = {name: display_folder(home.folder, top) for name, home in self.homes.items() if home.held}
+        shown = display_folder(folder, top)
+        origin = PolicyOrigin(self.file, self.lines, self.extends, shown, elsewhere=elsewhere)
+        data = policy.data.with_file_checks(self.file_checks)
+        return policy.model_copy(update={"data": data}).with_origin(origin)
+
+    def with_own_files(self, policy: Policy, root: Path | None = None) -> Policy:
         """Return the policy of this document, each path in it resolved in the folder of the policy that names it."""
-        return map_files(policy, lambda path, at: self._file(path, root, at))
+        if not self.extends:
+            return policy
+        return cast("Policy", map_files(policy, lambda path, at: self._file(path, root, at)))
+
+    def nearest_line(self, path: DocumentPath) -> SourceLine | None:
+        """Return the line of a path or of the innermost path around it; None where none of them has a line."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path)
+
+    def placed(self, problem: Problem) -> Problem:
+        """Return a problem of this document with file and line, where the value comes from an extended policy."""
+        line = self.nearest_line(problem.path or parse_path(problem.location, self.document))
+        if line is None or line.file == self.file:
+            return problem
+        return replace(problem, location=f"{line.file}, line {line.number}: {problem.location}")
 
     def _file(self, path: Path, root: Path | None, at: DocumentPath) -> Path:
         line, name = self.lines.get(at), locate(self.document, at)
@@ -242,11 +271,6 @@ def _named(folder: Path, name: object) -> set[Path]:
         return set()
 
 
-def dict_or_empty(thing: object) -> dict[str, Any]:
-    """Return a section of an unchecked document; an empty one where it is no mapping."""
-    return thing if isinstance(thing, dict) else {}
-
-
 def _held(written: PolicyDocument) -> PolicyDocument:
     return replace(written, homes={name: replace(home, held=True) for name, home in written.homes.items()})
 
@@ -299,8 +323,3 @@ def _in_policy_folder(folder: Path, name: object, place: str) -> Path:
 
 def _read(path: Path, name: str, place: str = "") -> tuple[dict[str, Any], Lines]:
     return read_policy_lines(read_bounded(path, MAX_YAML_BYTES, PolicyError, place or name), name)
-
-
-def component_name(item: Any) -> Any:
-    """Return the name that findings give to an attack or a metric of a document; None for anything else."""
-    return (item.get("name") or item.get("use")) if isinstance(item, dict) else None

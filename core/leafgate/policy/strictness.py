@@ -18,12 +18,12 @@ from leafgate.kernel.inheritance import FIXED, Inherited, Kind, Option, options_
 from leafgate.kernel.knowledge import Knows
 from leafgate.kernel.metrics import AtLeast, AtMost, Metric, PersonMetric
 from leafgate.kernel.origin import SourceLine
-from leafgate.kernel.paths import DocumentPath, format_path, locate
+from leafgate.kernel.paths import DocumentPath, component_name, dict_or_empty, format_path, locate
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.schema import ColumnSpec
 from leafgate.kernel.unlisted import FREE_ROLES, Unlisted, unlisted_of
 from leafgate.policy.reader_options import Refusal, refused_option, refused_texts, roles_of
-from leafgate.policy.sources import PolicyDocument, component_name, dict_or_empty
+from leafgate.policy.sources import PolicyDocument
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -316,14 +316,7 @@ class _Comparing:
 
 def line_of_value(written: PolicyDocument, path: DocumentPath, *, value: Any) -> SourceLine | None:
     """Return the line of the value at a path, or of the nearest value around it; of a missing item, its list's."""
-    return nearest_line(written, path[:-1] if value is None and isinstance(path[-1], int) else path)
-
-
-def nearest_line(written: PolicyDocument, path: DocumentPath) -> SourceLine | None:
-    """Return the line of a path or of the innermost path around it; None where none of them has a line."""
-    while path and path not in written.lines:
-        path = path[:-1]
-    return written.lines.get(path)
+    return written.nearest_line(path[:-1] if value is None and isinstance(path[-1], int) else path)
 
 
 def _option(kind: type[Component] | None, document: dict[str, Any], key: str) -> Any:

@@ -17,13 +17,12 @@ from leafgate.kernel.components import AttackModel, Component, DataSource, TreeB
 from leafgate.kernel.findings import DIRECTIONS
 from leafgate.kernel.metrics import Metric
 from leafgate.kernel.options import models_of
-from leafgate.kernel.paths import DocumentPath, locate
+from leafgate.kernel.paths import DocumentPath, component_name, dict_or_empty, locate
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.schema import EXCLUSIVE_ROLES, Column, ColumnSpec, column_of
 from leafgate.policy.knowledge import fact_problems, place_of
 from leafgate.policy.protection import place_of as place_of_rule
 from leafgate.policy.protection import protect_problems
-from leafgate.policy.sources import component_name, dict_or_empty
 
 KINDS: dict[str, type[Component]] = {"build": TreeBuilder, "attacks": AttackModel, "metrics": Metric}
 SOURCE = ("data", "source")

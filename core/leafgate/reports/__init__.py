@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from leafgate.api import ReportDocument, ReportFormat, hookimpl, lazy
-from leafgate.api.report_formats import SHEET_FACTS, SWEEP_PICTURE
+from leafgate.api.report_formats import SHEET_FACTS
 
 if TYPE_CHECKING:
     from leafgate.reports import decision_document, html, junit, mapping, markdown, sarif, sheet
@@ -28,8 +28,8 @@ leafgate_api = ">=3,<4"
 
 
 def render_html(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
-    """A self-contained page, with the picture of a sweep if it is attached."""
-    return html.html(document, attachments.get(SWEEP_PICTURE, b""))
+    """A self-contained page."""
+    return html.html(document)
 
 
 def render_markdown(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
@@ -87,7 +87,6 @@ FORMATS = (
         filename="report.html",
         media_type="text/html",
         render=render_html,
-        attachments=frozenset({SWEEP_PICTURE}),
         render_tree=render_tree_page,
     ),
     ReportFormat(name="markdown", filename="report.md", media_type="text/markdown", render=render_markdown),

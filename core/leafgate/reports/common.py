@@ -5,18 +5,57 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from leafgate.disclosure.questions import questions_not_examined
 from leafgate.disclosure.summary import counted_meaning, plain_meaning
 from leafgate.disclosure.text import (
     as_sentence,
+    audited_file,
+    decisions,
     exposed_words,
     finding_details,
     finding_headline,
     finding_result,
     finding_state,
+    idle_waiver_lines,
+    statements,
+    verdict_words,
 )
 from leafgate.io.json import JsonDocument, JsonObject
 from leafgate.io.text import LONGEST, clean
 from leafgate.kernel.findings import FINDING_STATES
+from leafgate.reports import inference_table
+from leafgate.reports.count_tables import MAX_TABLES, TITLE, count_tables
+from leafgate.reports.inference_table import HEADINGS, READING, inference_rows
+from leafgate.reports.interpretation import meaning, method_lines
+
+MAX_LISTED = 400
+"""Findings in the table of a page, and notes of one kind."""
+MAX_INFERENCES = 100
+"""Rows of the table of inferred inputs."""
+
+
+def report_values(report: JsonObject) -> JsonDocument:
+    """The values that a report's page and its Markdown both print."""
+    inferences, counts = list(inference_rows(report["findings"])), count_tables(report["findings"])
+    return {
+        "report": report,
+        "verdict": verdict_words(report),
+        "counted": state_counts(report),
+        "data_digest": data_digest(report),
+        "file": audited_file(report),
+        "not_examined": questions_not_examined(report),
+        "inference": {"title": inference_table.TITLE, "reading": READING, "headings": HEADINGS},
+        "inferences": inferences[:MAX_INFERENCES],
+        "more_inferences": max(len(inferences) - MAX_INFERENCES, 0),
+        "counts": {"title": TITLE, "tables": counts[:MAX_TABLES], "more": max(len(counts) - MAX_TABLES, 0)},
+        "decisions": decisions(report["notes"])[:MAX_LISTED],
+        "notes": statements(report["notes"]),
+        "idle": list(idle_waiver_lines(report))[:MAX_LISTED],
+        "meaning": meaning(report),
+        "method": list(method_lines(report)),
+        "again": reproduction_note(report),
+        "command": command(report),
+    }
 
 
 def sentence(finding: JsonObject) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import islice
@@ -11,36 +10,19 @@ from itertools import islice
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from leafgate.disclosure.questions import ANSWER_STATES, answers, questions_not_examined
+from leafgate.disclosure.questions import ANSWER_STATES, answers
 from leafgate.disclosure.summary import findings_by_urgency, in_short, remedies_once
 from leafgate.disclosure.text import (
-    audited_file,
-    decisions,
     finding_state,
-    idle_waiver_lines,
     metric_words,
     number_words,
     people_words,
     quoted_name,
     release_words,
-    statements,
-    verdict_words,
 )
 from leafgate.io.json import JsonDocument, JsonObject
 from leafgate.io.text import clean
-from leafgate.reports.common import (
-    command,
-    data_digest,
-    exposed_groups,
-    limit_row,
-    path_conditions,
-    reproduction_note,
-    state_counts,
-)
-from leafgate.reports.count_tables import MAX_TABLES, count_tables
-from leafgate.reports.count_tables import TITLE as COUNTS_TITLE
-from leafgate.reports.inference_table import HEADINGS, READING, TITLE, inference_rows
-from leafgate.reports.interpretation import meaning, method_lines
+from leafgate.reports.common import MAX_LISTED, exposed_groups, limit_row, path_conditions, report_values
 from leafgate.reports.markdown import MAX_TEXT
 from leafgate.reports.svg_histogram import histogram
 from leafgate.reports.svg_roc import roc_figures
@@ -50,22 +32,16 @@ CODE = re.compile(r"`([^`]+)`")
 """What texts mark as code."""
 MAX_EXPOSED = 20
 """Broken limits whose groups of people are listed."""
-MAX_LISTED = 400
-"""Findings in the table."""
 MAX_FIGURES = 24
 """Histograms, curves, and accuracies of attacks."""
-MAX_INFERENCES = 100
-"""Rows of the table of inferred inputs."""
 MAX_CARDS = 200
 """Nodes of the tree that can be opened."""
 MAX_LIMITS_ON_CARD = 4
 
 
-def html(report: JsonObject, frontier: bytes = b"") -> bytes:
-    """The page of a report, with the picture of a sweep if there is one; equal reports give equal bytes."""
-    picture = f"data:image/svg+xml;base64,{b64encode(frontier).decode()}" if frontier else ""
-    page = environment().get_template("report.html.j2").render(**template_context(report), frontier=Markup(picture))  # noqa: S704
-    return page.encode() + b"\n"
+def html(report: JsonObject) -> bytes:
+    """The page of a report; equal reports give equal bytes."""
+    return environment().get_template("report.html.j2").render(**template_context(report)).encode() + b"\n"
 
 
 def tree_page(tree: JsonObject) -> str:
@@ -109,18 +85,10 @@ def template_context(report: JsonObject) -> JsonDocument:
     nodes = tree["nodes"] if tree else []
     drawn = list(_drawn(findings))
     labelled = tree is not None and bool(tree["coloured"] or "words" in nodes[0])
-    inferences = list(inference_rows(report["findings"]))
-    counts = count_tables(report["findings"])
     names = {finding["id"]: metric_words(finding) for finding in findings}
-    return {
-        "report": report,
-        "verdict": verdict_words(report),
-        "counted": state_counts(report),
-        "data_digest": data_digest(report),
-        "file": audited_file(report),
+    return report_values(report) | {
         "size": release_words(report["release"]) if report["release"] else "",
         "answers": sorted(answers(report), key=lambda answer: ANSWER_STATES.index(answer.state)),
-        "not_examined": questions_not_examined(report),
         "exposed": list(islice(exposed_groups(findings), MAX_EXPOSED)),
         "limits": [limit_row(finding) for finding in findings[:MAX_LISTED]],
         "more": max(len(findings) - MAX_LISTED, 0),
@@ -133,20 +101,9 @@ def template_context(report: JsonObject) -> JsonDocument:
         "histograms": [histogram(finding) for finding in drawn[:MAX_FIGURES]],
         "averaged": any(finding["limit"].get("average") for finding in drawn),
         "curves": list(islice(roc_figures(findings), MAX_FIGURES)),
-        "inference": {"title": TITLE, "reading": READING, "headings": HEADINGS},
-        "inferences": inferences[:MAX_INFERENCES],
-        "more_inferences": max(len(inferences) - MAX_INFERENCES, 0),
-        "counts": {"title": COUNTS_TITLE, "tables": counts[:MAX_TABLES], "more": max(len(counts) - MAX_TABLES, 0)},
         "guesses": report.get("guesses", [])[:MAX_FIGURES],
         "hidden_guesses": _hides_guesses(report),
-        "decisions": decisions(report["notes"])[:MAX_LISTED],
-        "notes": statements(report["notes"]),
-        "idle": list(idle_waiver_lines(report))[:MAX_LISTED],
         "in_short": list(_in_short(report)),
-        "meaning": meaning(report),
-        "method": list(method_lines(report)),
-        "again": reproduction_note(report),
-        "command": command(report),
     }
 
 

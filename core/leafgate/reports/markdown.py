@@ -7,40 +7,16 @@ from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from leafgate.disclosure.questions import questions_not_examined
 from leafgate.disclosure.summary import findings_by_urgency, in_short, plain_meaning
-from leafgate.disclosure.text import (
-    audited_file,
-    decisions,
-    finding_state,
-    idle_waiver_lines,
-    ledger_words,
-    people_words,
-    quoted_name,
-    statements,
-    verdict_words,
-)
+from leafgate.disclosure.text import finding_state, ledger_words, people_words, quoted_name
 from leafgate.io.json import JsonObject
 from leafgate.io.text import LONGEST, clean
-from leafgate.reports.common import (
-    command,
-    data_digest,
-    detail_lines,
-    reproduction_note,
-    sentence,
-    state_counts,
-)
-from leafgate.reports.count_tables import MAX_TABLES, count_tables
-from leafgate.reports.count_tables import TITLE as COUNTS_TITLE
-from leafgate.reports.inference_table import HEADINGS, READING, TITLE, inference_rows
-from leafgate.reports.interpretation import meaning, method_lines
+from leafgate.reports.common import detail_lines, report_values, sentence
 
 LINKED = re.compile(r"(?i)(www|https?|ftp|mailto|xmpp)([.:])")
 SIGNS = {"failed": "❌", "inconclusive": "❓", "waived": "⚠️", "passed": "✅"}
 MAX_DETAILED = 20
 """Findings with their details."""
-MAX_INFERENCES = 100
-"""Rows of the table of inferred inputs."""
 MAX_LISTED = 1000
 """Findings in the table: a job's summary holds a megabyte."""
 MAX_TEXT = 4000
@@ -66,17 +42,9 @@ def markdown(report: JsonObject) -> bytes:
     """The verdict, a table of the findings, and details of those that did not pass; every text is escaped."""
     findings = findings_by_urgency(report)
     broken = [finding for finding in findings if finding_state(finding) != "passed"]
-    ending = [*idle_waiver_lines(report), *statements(report["notes"]), *meaning(report)]
-    values = {
-        "report": report,
-        "verdict": verdict_words(report),
-        "to_decide": decisions(report["notes"])[:MAX_LISTED],
-        "file": audited_file(report),
+    values = report_values(report) | {
         "ledger": ledger_words(report),
         "people": people_words(report["data"]) if "people" in report["data"] else "",
-        "data_digest": data_digest(report),
-        "counted": state_counts(report),
-        "not_examined": questions_not_examined(report),
         "in_short": list(in_short(report)),
         "findings": [
             (SIGNS[finding_state(each)], plain_meaning(each), sentence(each), each.get("where"))
@@ -84,13 +52,6 @@ def markdown(report: JsonObject) -> bytes:
         ],
         "more": max(len(findings) - MAX_LISTED, 0),
         "explained": [(each["id"], finding_state(each), detail_lines(each)) for each in broken[:MAX_DETAILED]],
-        "inference": {"title": TITLE, "reading": READING, "headings": HEADINGS, "most": MAX_INFERENCES},
-        "inferences": list(inference_rows(report["findings"])),
-        "counts": {"title": COUNTS_TITLE, "tables": count_tables(report["findings"]), "most": MAX_TABLES},
-        "ending": ending[:MAX_LISTED],
-        "method": list(method_lines(report))[:MAX_LISTED],
-        "again": reproduction_note(report),
-        "command": command(report),
     }
     return markdown_templates().get_template("report.md.j2").render(**values).encode() + b"\n"
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from leafgate.kernel.policy import Policy
 
 SHA256 = re.compile(r"[0-9a-fA-F]{64}")
-DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 ANOTHER_RUN = "this report is of another run: audit again into a fresh folder"
 
 
@@ -120,14 +119,11 @@ class ExpectedRun:
 
     def day(self, judged_on: str | None) -> date:
         """The day to judge on: never one before that on which the report was judged, where it says which."""
-        if self.as_of is None:
-            from leafgate.kernel.waivers import utc_today
+        from leafgate.kernel.waivers import day_of
 
-            return utc_today()
-        try:
-            day = date.fromisoformat(self.as_of if DAY.fullmatch(self.as_of) else "")
-        except ValueError:
-            raise InvalidError("is no day", place="--as-of", remedy="write YYYY-MM-DD") from None
+        day = day_of(self.as_of, "--as-of")
+        if self.as_of is None:
+            return day
         if judged_on is not None and day < date.fromisoformat(judged_on):
             message = f"is before {judged_on}, the day the report was judged on"
             raise InvalidError(message, place="--as-of", remedy="name that day or a later one")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pandas as pd
 
 from leafgate.algorithms.derivable import mark_unmodelled_scores
 from leafgate.algorithms.equivalence import CompactNumbers, Reached, ResidualTrees, distinct_ids, group_by_keys
-from leafgate.algorithms.feasible import conditions, intersect_paths
+from leafgate.algorithms.feasible import conditions, conditions_in_words, intersect_paths
 from leafgate.algorithms.prediction import classes_at_leaves
 from leafgate.api import (
     AdversaryKnowledge,
@@ -109,6 +110,19 @@ class Linked:
         numbers = (int(compact.of(record)[0]) for compact in self.residual_of)
         return [residual.leaves(number) for residual, number in zip(self.residuals, numbers, strict=True)]
 
+    def conditions(self, group: int) -> list[str]:
+        """What the public cells of a group's people have in common, by all trees, in words."""
+        schema = self.known.schema
+        paths = (each.possible for leaves in self.reached(group) for each in leaves)
+        public = intersect_paths(paths, lambda name: schema[name].public)
+        return conditions_in_words(public, schema, self.whole)
+
+    @cached_property
+    def whole(self) -> frozenset[str]:
+        """The public columns that hold whole numbers alone."""
+        numbers = self.known.records[[column.name for column in self.known.schema.public if column.numeric]]
+        return frozenset(str(name) for name, cells in numbers.items() if (cells.dropna() % 1 == 0).all())
+
 
 def infer(release: Release, known: AdversaryKnowledge) -> list[SecretBelief] | list[GroupBelief]:
     """One belief for each sensitive column; with none, one belief of groups only."""
@@ -119,9 +133,9 @@ def infer(release: Release, known: AdversaryKnowledge) -> list[SecretBelief] | l
     if release.publish.leaves == "labels" and not release.predicts_numbers:
         evidence["labels"] = AuditorOnly(_labels(linked))
     secrets = [column for column in known.schema.secrets if column.countable]
-    explain = _explain(linked)
+    said: Any = {"explain": _explain(linked), "conditions": linked.conditions, "population_groups": linked.population}
     if not secrets:
-        return [GroupBelief(linked.groups, evidence=evidence, explain=explain, population_groups=linked.population)]
+        return [GroupBelief(linked.groups, evidence=evidence, **said)]
     certainties = {secret.name: _certainty(linked, secret.name, people) for secret in secrets}
     beliefs = [
         SecretBelief(
@@ -129,9 +143,8 @@ def infer(release: Release, known: AdversaryKnowledge) -> list[SecretBelief] | l
             _posterior(linked, secret, certainties[secret.name]),
             equivalence_class=linked.groups,
             evidence=evidence,
-            explain=explain,
-            population_groups=linked.population,
             certainty=certainties[secret.name],
+            **said,
         )
         for secret in secrets
     ]

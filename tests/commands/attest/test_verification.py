@@ -34,7 +34,6 @@ from attested import (
 )
 from cases import more
 from command_line import Ended, leafgate
-from leafgate import __version__
 from leafgate.commands.attest.inputs import ExpectedInputs
 from leafgate.commands.attest.keys import public_key, sealing
 from leafgate.commands.attest.verification import verify_statement
@@ -72,7 +71,7 @@ def everything(folder: Path) -> list[object]:
 def test_a_pass_is_verified_without_the_data(copied: Callable[[str], Path], name: str) -> None:
     folder = copied(name)
     (folder / "people.csv").unlink()
-    ended = verify(folder, *everything(folder), "--least-version", "0.1")
+    ended = verify(folder, *everything(folder))
     assert (ended.code, ended.err) == (0, "")
     assert "verified: pass" in ended.out
 
@@ -139,15 +138,6 @@ def test_a_key_counts_on_the_days_of_its_certificate(copied: Callable[[str], Pat
         assert words in ended.err
     (folder / "certificate.pem").write_bytes(certificate_pem(date(2020, 1, 1), date(2020, 2, 1)))
     assert "the key expired on 2020-02-01" in verify(folder, key="certificate.pem").err
-
-
-@pytest.mark.parametrize(
-    ("least", "code"), [("0.0.9", 0), (__version__, 0), (f"{__version__}.1", 2), ("9", 2), ("new", 2), ("", 2)]
-)
-def test_an_older_version_than_the_least_is_refused(made: dict[str, Path], least: str, code: int) -> None:
-    ended = verify(made["pass"], "--least-version", least)
-    assert ended.code == code
-    assert code == 0 or "versions.leafgate" in ended.err or "--least-version" in ended.err
 
 
 @pytest.mark.parametrize(
@@ -340,7 +330,7 @@ def refusal(folder: Path) -> str:
     )
     try:
         key = public_key(folder / "public.pem")
-        verified = verify_statement(folder / "statements", key, expected, None, ExpectedInputs())
+        verified = verify_statement(folder / "statements", key, expected, ExpectedInputs())
     except InvalidError as error:
         return str(error)
     return "" if verified.verdict == "pass" else f"the verdict is {verified.verdict}"

@@ -28,7 +28,6 @@ from leafgate.api import (
     SecretBelief,
 )
 from leafgate.app import document, load_plugins, load_policy, open_session
-from leafgate.commands.diff.policies import expected_outcomes
 from leafgate.commands.diff.reports import moved
 from leafgate.commands.scaffold.json_schema import policy_schema
 from leafgate.console.describe import explanation
@@ -486,19 +485,6 @@ def test_a_stored_report_without_scored_was_judged_by_what_is_derived(
     assert [(each.kind, each.what) for each in found] == kinds
     values_too = moved(stored(stored_finding(old)), stored(stored_finding(new, 0.6)))
     assert ("value" in {each.what for each in values_too}) == (not kinds)  # numbers of two kinds are not compared
-
-
-def test_a_report_by_another_distribution_is_not_judged_by_a_newer_policy() -> None:
-    def outcome(scored: str | None, asked: str | None, **evidence: Any) -> str:
-        document = option(asked) | {"attacks": [{"use": "linking"}]}
-        (found,) = expected_outcomes(stored(stored_finding(scored, evidence=evidence)), written(document), [])
-        return found.outcome
-
-    assert outcome(None, None) == "cannot tell"
-    assert outcome(None, "derived") == "still passes"
-    assert outcome("worst", None) == "still passes"
-    assert outcome("worst", "derived") == "cannot tell"
-    assert outcome("derived", None, scored_because="the release's claim was verified") == "still passes"
 
 
 def test_explain_and_the_schema_say_what_a_metric_can_score() -> None:

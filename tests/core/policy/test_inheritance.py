@@ -332,7 +332,7 @@ def test_a_parent_in_a_folder_below_is_called_by_its_path_from_the_policy(tmp_pa
 
 
 def test_code_that_the_parent_does_not_trust_is_never_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leafgate.policy.inherit.load_plugins", lambda *pins, **options: pytest.fail("it was loaded"))
+    monkeypatch.setattr("leafgate.api.registry.load_plugins", lambda *pins, **options: pytest.fail("it was loaded"))
     with pytest.raises(PolicyError, match=r"plugins: .*what it extends"):
         load_policy(written(tmp_path, {"plugins": ["leafgate"]}, {"plugins": ["leafgate", "acme"]}))
 

@@ -16,8 +16,8 @@ from leafgate.api import Column
 from leafgate.app import load_policy, open_session
 from leafgate.io.yaml import parse_yaml
 from leafgate.ir.features import Feature
+from leafgate.kernel.paths import dict_or_empty
 from leafgate.models.lowering.encoding import misread
-from leafgate.policy.sources import dict_or_empty
 from leafgate.readers import CategoryCodes
 from leafgate.session.run import read_tables
 from survey import survey

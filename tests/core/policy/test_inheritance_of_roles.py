@@ -285,7 +285,7 @@ def test_code_that_one_organisation_does_not_trust_is_never_loaded(
 ) -> None:
     narrow = organisation(tmp_path, {"plugins": ["leafgate"]}, "narrow")
     wide = organisation(tmp_path, {"plugins": ["leafgate", "acme"]}, "wide")
-    monkeypatch.setattr("leafgate.policy.inherit.load_plugins", lambda *pins, **options: pytest.fail("it was loaded"))
+    monkeypatch.setattr("leafgate.api.registry.load_plugins", lambda *pins, **options: pytest.fail("it was loaded"))
     assert refusal(child(tmp_path, {}), narrow, wide).problems[0].location == "plugins"
 
 

@@ -21,7 +21,7 @@ from leafgate.kernel.policy import Data, ReportSpec
 from leafgate.kernel.release import Publish
 from leafgate.kernel.schema import ColumnSpec
 from leafgate.kernel.waivers import Approvals
-from leafgate.policy.inherit import JOINED, KEYED, SECTIONS
+from leafgate.policy.inherit import RULES
 from leafgate.policy.sources import PolicyDocument
 from leafgate.policy.strictness import compare_policies
 
@@ -60,10 +60,14 @@ def test_a_field_without_a_rule_is_fixed() -> None:
 
 
 def test_what_is_merged_follows_from_the_rules() -> None:
-    assert {("attacks",), ("metrics",)} == KEYED
-    assert {("data", "protect"), ("knows", "facts"), ("waivers",)} == JOINED
+    ways = {way: {path for path, rule in RULES.items() if rule.rule == way} for way in ("named", "added")}
+    assert ways == {
+        "named": {("attacks",), ("metrics",)},
+        "added": {("data", "protect"), ("knows", "facts"), ("waivers",)},
+    }
     data = {("data",), ("data", "csv"), ("data", "columns")}
-    assert {(), *data, ("publish",), ("knows",), ("report",), ("approvals",)} == SECTIONS
+    sections = {(), *data, ("publish",), ("knows",), ("report",), ("approvals",)}
+    assert {path for path, rule in RULES.items() if rule.by_key} == sections
 
 
 def test_every_key_of_knows_says_what_it_is_for() -> None:

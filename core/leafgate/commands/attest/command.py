@@ -156,9 +156,6 @@ def verify(
         str | None,
         typer.Option(metavar="SHA256|LEDGER", help="Refuse audits that did not see all releases of this ledger."),
     ] = None,
-    least_version: Annotated[
-        str | None, typer.Option(metavar="VERSION", help="Refuse audits of an older version of leafgate.")
-    ] = None,
     as_of: AsOf = None,
 ) -> int:
     """Verify a signed statement without the data, and end as it says."""
@@ -181,7 +178,7 @@ def verify(
     )
     inputs = ExpectedInputs(data=data, test=test, ledger=ledger)
     public = public_key(key)
-    verified = verify_statement(folder, public, expected, least_version, inputs)
+    verified = verify_statement(folder, public, expected, inputs)
     for line in verified.lapsed:
         say(f"leafgate: {line}", err=True)
     if policy is None or (release is None and file is None):

@@ -40,16 +40,13 @@ class Verified:
     lapsed: Sequence[str]
 
 
-def verify_statement(
-    folder: Path, key: PublicKey, expected: ExpectedRun, least_version: str | None, inputs: ExpectedInputs
-) -> Verified:
+def verify_statement(folder: Path, key: PublicKey, expected: ExpectedRun, inputs: ExpectedInputs) -> Verified:
     """Verify the statement in a folder.
 
     Args:
         folder: has the statement; a public report beside it must be the one that it is made of.
         key: of the one who must have signed it.
         expected: what it must be about, and the day on which waivers and the key must be valid.
-        least_version: of leafgate, by which the audit was made.
         inputs: what the audit must have read.
 
     Raises:
@@ -60,7 +57,6 @@ def verify_statement(
     predicate = _predicate(key.payload(content, str(path)), str(path))
     problems = [
         *_key_problems(key, expected.day(predicate.judged_on)),
-        *_version_problems(predicate, least_version, path),
         *_report_problems(folder / REPORT, predicate),
         *input_problems(folder, predicate, expected, inputs),
     ]
@@ -96,25 +92,6 @@ def _key_problems(key: PublicKey, day: date) -> Iterator[Problem]:
         yield Problem("--key", message, "let it be attested by a valid key")
     if key.first_day is not None and day < key.first_day:
         yield Problem("--key", f"the key is valid from {key.first_day} on, and this is {day}", "name a valid key")
-
-
-def _version_problems(predicate: AuditPredicate, least: str | None, path: Path) -> Iterator[Problem]:
-    if least is None:
-        return
-    from packaging.version import InvalidVersion, Version
-
-    try:
-        wanted = Version(least)
-    except InvalidVersion:
-        raise InvalidError("is no version", place="--least-version", remedy="write it as 1.2.3") from None
-    stated = predicate.versions.get("leafgate", "")
-    try:
-        enough = Version(stated) >= wanted
-    except InvalidVersion:
-        enough = False
-    if not enough:
-        text = f"is {stated or 'not stated'}, and at least {wanted} is asked for"
-        yield Problem(f"{path}: versions.leafgate", text, "audit again with a newer version")
 
 
 def _report_problems(path: Path, predicate: AuditPredicate) -> Iterator[Problem]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,25 +15,21 @@ from leafgate.api import InvalidError
 from leafgate.console.options import JsonOutput
 
 if TYPE_CHECKING:
-    from leafgate.commands.diff.policies import ExpectedOutcome
     from leafgate.commands.diff.reports import Moved
     from leafgate.kernel.origin import SourceLine
     from leafgate.policy.strictness import PolicyChange
 
 Old = Annotated[Path, typer.Argument(metavar="OLD", help="A policy, or a stored report.")]
-New = Annotated[Path | None, typer.Argument(metavar="NEW", help="Another of the same kind; left out with --base.")]
-Base = Annotated[str, typer.Option(metavar="REV", help="Compare the policy with what this git revision has of it.")]
+New = Annotated[Path, typer.Argument(metavar="NEW", help="Another of the same kind.")]
 Strict = Annotated[bool, typer.Option("--strict", help="With policies: end in 1 unless every change is tighter.")]
+MAX_PIPE_BYTES = 64 * 1024 * 1024
+"""As much as a report may have; of more, one byte is read, so that its reader refuses it."""
 
 
 def diff(
     old: Old,
-    new: New = None,
-    base: Base = "",
+    new: New,
     strict: Strict = False,
-    report: Annotated[
-        Path | None, typer.Option(metavar="REPORT", help="With policies: what NEW would change on a report of OLD's.")
-    ] = None,
     out: Annotated[Path | None, typer.Option(help="A file for the differences as JSON.")] = None,
     as_json: JsonOutput = False,
 ) -> int:
@@ -43,12 +40,8 @@ def diff(
     from leafgate.io.text import printable_line
 
     if out is not None:
-        clear_file(out, [path for path in (old, new, report) if path is not None])
-    if (new is None) != bool(base):
-        message = "needs one policy, and not two" if base else "is missing"
-        remedy = "name the policy alone" if base else "name two files, or a policy and --base REV"
-        raise InvalidError(message, place="--base" if base else "NEW", remedy=remedy)
-    result, lines, code, private = _compared(old, new, base, report, strict=strict)
+        clear_file(out, [old, new])
+    result, lines, code, private = _compared(old, new, strict=strict)
     if private and out is None:
         remedy = "add --out; the differences go to that file, which is for its owner only"
         raise InvalidError("an auditor's report is not printed on stdout", place="--out", remedy=remedy)
@@ -60,24 +53,32 @@ def diff(
     return code
 
 
-def _compared(old: Path, new: Path | None, base: str, report: Path | None, *, strict: bool) -> DiffOutcome:
-    """Both sides as files, each read once where it is a pipe, and their differences."""
-    from leafgate.commands.diff.sources import as_file, at_revision
-
+def _compared(old: Path, new: Path, *, strict: bool) -> DiffOutcome:
+    """The differences of two files, each read once where it is a pipe."""
     with ExitStack() as opened:
-        first = opened.enter_context(as_file(old))
-        second = first if new is None else opened.enter_context(as_file(new))
-        stored = None if report is None else opened.enter_context(as_file(report))
+        first, second = (opened.enter_context(_as_file(path)) for path in (old, new))
         if _is_report(first) != _is_report(second):
             raise InvalidError("a policy and a report", place="OLD and NEW", remedy="name two policies, or two reports")
-        if _is_report(first):
-            for option, given in (("--report", report), ("--strict", strict), ("--base", base)):
-                if given:
-                    raise InvalidError("is for policies", place=option, remedy="leave it out")
-            return _of_reports(first, second)
-        if base:
-            first = opened.enter_context(at_revision(second, base))
-        return _of_policies(first, second, stored, base, strict=strict)
+        if not _is_report(first):
+            return _of_policies(first, second, strict=strict)
+        if strict:
+            raise InvalidError("is for policies", place="--strict", remedy="leave it out")
+        return _of_reports(first, second)
+
+
+@contextmanager
+def _as_file(path: Path) -> Iterator[Path]:
+    """The file at a path; of a pipe, as a shell's `<(command)` is, a copy that can be read more than once."""
+    from leafgate.io.files import read_bounded
+
+    if not (path.is_fifo() or path.is_char_device()):
+        yield path
+        return
+    content = read_bounded(path, MAX_PIPE_BYTES, InvalidError, str(path))
+    with TemporaryDirectory(prefix="leafgate-") as folder:
+        copy = Path(folder) / path.name
+        copy.write_bytes(content)
+        yield copy
 
 
 DiffOutcome = tuple[dict[str, Any], list[str], int, bool]
@@ -97,19 +98,13 @@ def _is_report(path: Path) -> bool:
     return isinstance(document, dict) and str(document.get("format", "")).startswith("leafgate/")
 
 
-def _of_policies(old: Path, new: Path, report: Path | None, base: str, *, strict: bool) -> DiffOutcome:
-    from leafgate.commands.diff.policies import changes_of, expected_outcomes
-    from leafgate.disclosure.stored import read_report
+def _of_policies(old: Path, new: Path, *, strict: bool) -> DiffOutcome:
+    from leafgate.commands.diff.policies import changes_of
 
-    _, newer, changes = changes_of(old, new, strict=strict, revision=base)
-    stored = None if report is None else read_report(report)
-    expected = [] if stored is None else expected_outcomes(stored, newer, changes)
-    document: dict[str, Any] = {"format": "leafgate/diff/1", "of": "policies", "changes": [*map(_change, changes)]}
-    if stored is not None:
-        document["report"] = [{"finding": f.finding, "outcome": f.outcome, "reason": f.reason} for f in expected]
-    lines = [*_policy_lines(changes), *_expected_lines(expected), _counted([change.kind for change in changes])]
-    private = stored is not None and stored["audience"] == "auditor"
-    return document, lines, int(any(_blocks(change, strict=strict) for change in changes)), private
+    changes = changes_of(old, new, strict=strict)
+    document = {"format": "leafgate/diff/1", "of": "policies", "changes": [*map(_change, changes)]}
+    lines = [*_policy_lines(changes), _counted([change.kind for change in changes])]
+    return document, lines, int(any(_blocks(change, strict=strict) for change in changes)), False
 
 
 def _blocks(change: PolicyChange, *, strict: bool) -> bool:
@@ -134,13 +129,6 @@ def _policy_lines(changes: Sequence[PolicyChange]) -> Iterator[str]:
         stands = f" ({', '.join(dict.fromkeys(where))})" if where else ""
         was, now = quoted_value(change.old), quoted_value(change.new)
         yield f"{change.kind:9}  {quoted_value(change.place)}: {was} became {now}{stands}"
-
-
-def _expected_lines(expected: Sequence[ExpectedOutcome]) -> Iterator[str]:
-    from leafgate.policy.inherit import quoted_value
-
-    for each in expected:
-        yield f"{each.outcome:15}  {quoted_value(each.finding)}" + (f": {each.reason}" if each.reason else "")
 
 
 def _of_reports(old: Path, new: Path) -> DiffOutcome:

@@ -10,7 +10,7 @@ from itertools import permutations, product
 from typing import Any
 
 from leafgate.api import PolicyError
-from leafgate.commands.sweep.stored import setting_words
+from leafgate.commands.sweep.words import setting_words
 from leafgate.io.json import canonical
 from leafgate.io.yaml import parse_yaml
 from leafgate.kernel.paths import DocumentPath

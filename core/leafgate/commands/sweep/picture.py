@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from leafgate.commands.sweep.stored import near_end, setting_words, worst_finding
+from leafgate.commands.sweep.words import near_end, setting_words, worst_finding
 from leafgate.io.json import JsonObject
 from leafgate.io.text import shorten
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from leafgate.api import Metric
-from leafgate.commands.sweep.stored import SWEEP_FORMAT, near_end, setting_words, worst_finding
+from leafgate.commands.sweep.words import SWEEP_FORMAT, near_end, setting_words, worst_finding
 from leafgate.commands.sweep.worker import Result
 from leafgate.disclosure.text import number_words
 from leafgate.kernel.findings import EXIT_CODES
