@@ -97,7 +97,7 @@ def add(
     left = LeftRelease(ledger, report, release, data, secret)
     content = left.line(_day(day)) | ({} if wanted is None else left.write_roll(wanted))
     try:
-        head = append_line(ledger, content, secret, _audited_head(report))
+        head = append_line(ledger, content, secret, audited_head(report))
     except BaseException:
         if wanted is not None:
             wanted.path.unlink(missing_ok=True)
@@ -360,7 +360,7 @@ def _digest(path: Path, error: type[LeafgateError], remedy: str) -> str:
     return digest(path, error, remedy=remedy)
 
 
-def _audited_head(report: Path) -> LedgerHead | None:
+def audited_head(report: Path) -> LedgerHead | None:
     """The head of the ledger that an audit took into account, by its report; None where it took none."""
     from leafgate.disclosure.stored import read_report
     from leafgate.kernel.origin import LedgerHead
@@ -450,7 +450,7 @@ def _expected_head(text: str) -> LedgerHead:
         return LedgerHead(0, text.lower())
     if not Path(text).is_file():
         raise InvalidError("is no SHA-256, and no file", place="--head", remedy="give 64 hexadecimal digits")
-    stated = _audited_head(Path(text))
+    stated = audited_head(Path(text))
     if stated is None:
         raise InvalidError("is of an audit without a ledger", place=text, remedy="name a report that has `ledger`")
     return stated
