@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from attested import audited, audited_model, waived
+from attested import attest, audited, audited_model, statement, verify, waived
 from command_line import Ended, leafgate
 from leafgate.disclosure.questions import answers
 from leafgate.io.ledger import read_ledger
@@ -89,7 +90,10 @@ def test_the_stricter_of_two_decisions_counts_and_the_first_stays_hidden_from_th
     folder = copied("pass")
     assert decide(folder, "M. Keller", choice="--reject").code == 3
     ended = decide(folder, "S. Other")
-    assert (ended.code, ended.out.splitlines()[-1]) == (1, f"{folder / 'out'}: rejected (the verdict is pass)")
+    assert (ended.code, ended.out.splitlines()[-1]) == (
+        1,
+        f"{folder / 'out'}: rejected by M. Keller, S. Other (the verdict is pass)",
+    )
 
 
 @pytest.mark.parametrize(
@@ -278,3 +282,58 @@ def test_a_release_audited_without_the_ledger_is_not_added_where_others_left(cop
     assert decide(folder, "M. Keller").code == 3
     refused = decide(folder, "S. Other", "--ledger", ledger, "--ledger-key", key)
     assert (refused.code, "audited without a ledger" in refused.err) == (2, True)
+
+
+def verify_all(folder: Path) -> Ended:
+    return verify(folder, "--policy", folder / "policy.yaml", "--release", folder / "out" / "release.json")
+
+
+def test_a_statement_has_the_digest_of_the_case_and_is_verified_with_it(copied: Callable[[str], Path]) -> None:
+    folder = copied("approved")
+    ended = attest(folder)
+    assert (ended.code, ended.out.splitlines()[-1]) == (0, f"{folder / 'out'}: approved by M. Keller, S. Other")
+    case = folder / "statements" / CASE
+    stated = statement(folder)["predicate"]["case"]
+    assert (stated["sha256"], stated["decisions"]) == (hashlib.sha256(case.read_bytes()).hexdigest(), 2)
+    assert "membership" in stated["not_examined"]
+    verified = verify_all(folder)
+    assert (verified.code, "verified: pass, approved by M. Keller, S. Other (" in verified.out) == (0, True)
+    for content in (case.read_bytes().replace(b"The words", b"Other words"), None):
+        case.unlink() if content is None else case.write_bytes(content)
+        refused = verify_all(folder)
+        assert (refused.code, str(case) in refused.err) == (2, True), refused.err
+
+
+@pytest.mark.parametrize(
+    ("choices", "code", "words"),
+    [
+        (["--approve"], 3, "waiting for a second person: decided by M. Keller"),
+        (["--approve", "--reject"], 1, "rejected by M. Keller, S. Other"),
+        (["--changes", "--approve"], 1, "changes wanted by M. Keller, S. Other"),
+    ],
+)
+def test_statements_of_a_pass_that_nobody_approved_end_as_the_case(
+    copied: Callable[[str], Path], choices: list[str], code: int, words: str
+) -> None:
+    folder = copied("pass")
+    for by, choice in zip(KEYS, choices, strict=False):
+        decide(folder, by, choice=choice)
+    assert attest(folder).code == code
+    verified = verify_all(folder)
+    assert (verified.code, f"verified: pass, {words} (" in verified.out) == (code, True), verified.out + verified.err
+
+
+def test_a_void_case_is_not_attested_and_a_pass_without_the_decisions_of_its_policy_is_refused(
+    copied: Callable[[str], Path],
+) -> None:
+    folder = copied("approved")
+    assert attest(folder).code == 0
+    (folder / "out" / CASE).rename(folder / "kept.json")
+    assert attest(folder, out="undecided").code == 0
+    refused = verify(folder, "--policy", folder / "policy.yaml", out="undecided")
+    assert (refused.code, "the policy asks 2 people to decide" in refused.err) == (2, True), refused.err
+    (folder / "kept.json").rename(folder / "out" / CASE)
+    change_release(folder)
+    void = attest(folder)
+    assert (void.code, "every decision is void: the release is not" in void.err) == (2, True), void.err
+    assert not (folder / "statements" / "statements.intoto.jsonl").exists()

@@ -24,15 +24,6 @@ PolicyOption = Annotated[
 ReleaseOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="The release; default: release.json beside the report.")
 ]
-WORDS = {
-    "undecided": "nobody decided",
-    "waiting": "waiting for a second person",
-    "approved": "approved",
-    "changes": "changes wanted",
-    "rejected": "rejected",
-    "void": "every decision is void",
-}
-"""What a state is called."""
 HIDDEN = "hidden until a second person has decided"
 
 case_app = typer.Typer(help="Decide about an audited release, with a reason and a signature.", no_args_is_help=True)
@@ -189,4 +180,4 @@ def _print_case(case: Case, *, as_json: bool) -> None:
             say(f"  {answer.question}: {'acceptable' if answer.acceptable else 'not acceptable'}: {answer.because}")
         for reason in each.void:
             say(f"  void: {reason}")
-    say(f"{case.report_path.parent}: {WORDS[case.state.name]} (the verdict is {case.state.verdict})")
+    say(f"{case.report_path.parent}: {case.state.words} (the verdict is {case.state.verdict})")

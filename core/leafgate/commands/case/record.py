@@ -249,6 +249,15 @@ class JudgedDecision:
 StateName = Literal["undecided", "waiting", "approved", "changes", "rejected", "void"]
 STATES: Mapping[Choice, StateName] = {"approve": "approved", "changes": "changes", "reject": "rejected"}
 """The state of a case by the strictest decision."""
+WORDS: Mapping[StateName, str] = {
+    "undecided": "nobody decided",
+    "waiting": "waiting for a second person: decided",
+    "approved": "approved",
+    "changes": "changes wanted",
+    "rejected": "rejected",
+    "void": "every decision is void",
+}
+"""What a state is called; whoever decided stands behind it."""
 
 
 @dataclass(frozen=True)
@@ -266,6 +275,12 @@ class CaseState:
     verdict: Verdict
     wanted: int
     decisions: tuple[JudgedDecision, ...]
+
+    @property
+    def words(self) -> str:
+        """The state and who decided so, as far as their decisions hold."""
+        people = dict.fromkeys(each.decision.by for each in self.decisions if not each.void)
+        return f"{WORDS[self.name]} by {', '.join(people)}" if people else WORDS[self.name]
 
     @property
     def exit_code(self) -> int:
