@@ -289,15 +289,7 @@ class LeftRelease:
         return {"path": self._relative(path), "keyed_sha256": self._keyed("data", sha256)}
 
     def _relative(self, path: Path) -> str:
-        """The path of a file from the folder of the ledger, with forward slashes."""
-        folder = Path(os.path.realpath(self.ledger)).parent
-        try:
-            relative = Path(os.path.relpath(os.path.realpath(path), folder)).as_posix()
-            relative.encode()
-        except ValueError:  # another drive, or a name that is no text
-            message = "has no path from the folder of the ledger that a ledger can hold"
-            raise InvalidError(message, place=str(path), remedy="copy it to a folder beside the ledger") from None
-        return relative
+        return relative_path(path, Path(os.path.realpath(self.ledger)).parent, "ledger")
 
     def write_roll(self, wanted: WantedRoll) -> JsonDocument:
         """Write the roll of the release; what its line has of it besides `line`.
@@ -352,6 +344,17 @@ class LeftRelease:
             controller=wanted.controller,
             expires=wanted.expires,
         )
+
+
+def relative_path(path: Path, folder: Path, holder: str) -> str:
+    """The path of a file from a folder, with forward slashes; `holder` is what the file that holds it is called."""
+    try:
+        relative = Path(os.path.relpath(os.path.realpath(path), os.path.realpath(folder))).as_posix()
+        relative.encode()
+    except ValueError:  # another drive, or a name that is no text
+        message = f"has no path from the folder of the {holder} that a {holder} can hold"
+        raise InvalidError(message, place=str(path), remedy=f"copy it to a folder beside the {holder}") from None
+    return relative
 
 
 def _digest(path: Path, error: type[LeafgateError], remedy: str) -> str:

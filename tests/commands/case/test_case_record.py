@@ -41,7 +41,7 @@ def sha256(content: bytes) -> str:
 def subject(files: Mapping[str, bytes], **changes: Any) -> Subject:
     """What a case is about, where its files have this content."""
     digests: dict[str, str | None] = {name: sha256(content) for name, content in files.items()}
-    return replace(Subject({**digests, "waivers": None}, "pass", QUESTIONS, 2), **changes)
+    return replace(Subject({**digests, "waivers": None}, "pass", dict.fromkeys(QUESTIONS, "asked"), 2), **changes)
 
 
 def decided(*choices: str, names: tuple[str, ...] = PEOPLE, keys: tuple[int, ...] = (1, 2)) -> CaseRecord:
@@ -217,7 +217,7 @@ def test_a_decision_by_a_key_that_is_not_trusted_does_not_count() -> None:
 
 
 def test_a_question_that_nobody_examined_is_answered_by_everybody_who_approves() -> None:
-    asked = subject(FILES, not_examined=(*QUESTIONS, "training"))
+    asked = subject(FILES, not_examined=dict.fromkeys((*QUESTIONS, "training"), "asked"))
     state = state_of(decided("approve", "reject"), asked)
     assert [len(each.void) for each in state.decisions] == [1, 0]
     assert "training" in state.decisions[0].void[0]

@@ -16,7 +16,7 @@ from leafgate.session.results import FILES, REPORT, STATEMENTS
 
 if TYPE_CHECKING:
     from leafgate.commands.attest.statement import CasePart
-    from leafgate.commands.case.folder import Case
+    from leafgate.commands.case.record import CaseState
     from leafgate.io.json import JsonDocument
     from leafgate.session.run import Session
 
@@ -54,41 +54,40 @@ def attest(
     if lapsed:
         raise InvalidError(lapsed[0], place=str(stored), remedy="audit again, and attest the new report")
     sealed = sealing(key_of_file(key))
-    case = _case_to_attest(stored)
-    part = None if case is None else _case_part(case, out)
+    case = _attested_case(stored, out)
+    part = None if case is None else case[0]
     say(write_statement(out, report, content, sealed, place=str(stored), with_digests=with_digests, case=part))
-    if case is None:
-        return EXIT_CODES[report["verdict"]]
-    say(f"{case.report_path.parent}: {case.state.words}")
-    return EXIT_CODES[report["verdict"]] or case.state.exit_code
+    if case is not None:
+        say(f"{stored.parent}: {case[1].words}")
+    return EXIT_CODES[report["verdict"]] or (0 if case is None else case[1].exit_code)
 
 
-def _case_to_attest(report: Path) -> Case | None:
-    """The case that stands beside a report; InvalidError where all that was decided is void."""
-    from leafgate.commands.case.folder import case_path, open_case
+def _attested_case(report: Path, folder: Path) -> tuple[CasePart, CaseState] | None:
+    """What a statement has of the case beside a report, and what it comes to; its file is copied beside the statement.
 
-    if not case_path(report).exists():
+    Raises:
+        InvalidError: all that was decided is void.
+    """
+    from leafgate.commands.attest.statement import CasePart
+    from leafgate.commands.case.folder import open_case
+    from leafgate.commands.case.record import CASE
+    from leafgate.folders import content_digest
+    from leafgate.io.files import OWNER_ONLY, write_file
+
+    path = report.parent / CASE
+    if not path.exists():
         return None
     case = open_case(report)
     if case.state.name == "void":
         reason = case.state.decisions[-1].void[0]
         remedy = "decide again: leafgate case decide; or set the file aside"
-        raise InvalidError(f"every decision is void: {reason}", place=str(case_path(report)), remedy=remedy)
-    return case
-
-
-def _case_part(case: Case, folder: Path) -> CasePart:
-    """What the statement has of a case, whose file is copied beside it."""
-    from leafgate.commands.attest.statement import CasePart
-    from leafgate.commands.case.record import CASE
-    from leafgate.folders import content_digest
-    from leafgate.io.files import OWNER_ONLY, write_file
-
+        raise InvalidError(f"every decision is void: {reason}", place=str(path), remedy=remedy)
     content = case.record.content
-    if folder.resolve() != case.report_path.parent.resolve():
+    if folder.resolve() != report.parent.resolve():
         write_file(folder / CASE, content, OWNER_ONLY)
     questions = tuple(sorted(case.subject.not_examined))
-    return CasePart(sha256=content_digest(content), decisions=case.subject.wanted, not_examined=questions)
+    part = CasePart(sha256=content_digest(content), decisions=case.subject.wanted, not_examined=questions)
+    return part, case.state
 
 
 def write_statement(

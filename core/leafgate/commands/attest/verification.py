@@ -106,7 +106,7 @@ def _case_state(path: Path, predicate: AuditPredicate, verdict: Verdict, wanted:
         file = predicate.release.file
         digests |= {"report": predicate.report, "release": predicate.release.sha256}
         digests["file"] = None if file is None else file.sha256
-    subject = Subject(digests, verdict, part.not_examined, max(wanted, part.decisions))
+    subject = Subject(digests, verdict, dict.fromkeys(part.not_examined, ""), max(wanted, part.decisions))
     return state_of(parse_case(content, str(path)), subject)
 
 

@@ -13,16 +13,13 @@ from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError, LedgerError
 
 if TYPE_CHECKING:
-    from leafgate.commands.case.folder import Case, CaseFiles
-    from leafgate.commands.case.record import Answered
+    from leafgate.commands.case.folder import Case
+    from leafgate.commands.case.record import Request
     from leafgate.io.json import JsonDocument
 
 Given = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder with report.json, or a report in it.")]
 PolicyOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="The policy; needed until the first decision names it.")
-]
-ReleaseOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="The release; default: release.json beside the report.")
 ]
 HIDDEN = "hidden until a second person has decided"
 
@@ -34,7 +31,6 @@ def show(
     policy: PolicyOption = None,
     org: Org = None,
     root: DataRoot = None,
-    release: ReleaseOption = None,
     key: Annotated[
         list[Path] | None,
         typer.Option(metavar="FILE", help="A public key of those who may decide; repeatable. No other one counts."),
@@ -46,7 +42,7 @@ def show(
     from leafgate.commands.case.folder import open_case
 
     trusted = None if key is None else {str(public_key(each).key.keyval["public"]) for each in key}
-    case = open_case(folder, _files(policy, org, root, release), trusted=trusted)
+    case = open_case(folder, _request(folder, policy, org, root, None), trusted)
     _print_case(case, as_json=as_json)
     if trusted is None and case.record.decisions and not as_json:
         say("note: name the keys of those who may decide: --key. Otherwise anybody can have signed", err=True)
@@ -75,7 +71,6 @@ def decide(
     policy: PolicyOption = None,
     org: Org = None,
     root: DataRoot = None,
-    release: ReleaseOption = None,
     ledger: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The ledger to which an approved release is added.")
     ] = None,
@@ -85,9 +80,7 @@ def decide(
     """Add a signed decision to a case. It stays hidden until the second person, where two are wanted, decides."""
     from leafgate.commands.attest.keys import key_of_file, signer_of
     from leafgate.commands.case import folder as cases
-    from leafgate.io.files import read_bounded, read_key
-    from leafgate.io.yaml import MAX_YAML_BYTES
-    from leafgate.reports.sheet import read_facts
+    from leafgate.io.files import read_key
 
     if approve + changes + reject != 1:
         remedy = "say --approve, --changes or --reject"
@@ -99,11 +92,10 @@ def decide(
         by=by,
         signer=signer_of(key_of_file(key)),
         questions=[
-            *_answered("--question", question or [], acceptable=True),
-            *_answered("--not-acceptable", not_acceptable or [], acceptable=False),
+            *_answered(question or [], acceptable=True),
+            *_answered(not_acceptable or [], acceptable=False),
         ],
-        files=_files(policy, org, root, release),
-        facts=None if facts is None else read_facts(read_bounded(facts, MAX_YAML_BYTES, InvalidError, str(facts))),
+        request=_request(folder, policy, org, root, facts),
         ledger=ledger,
         ledger_key=None if ledger_key is None else read_key(ledger_key, LedgerError, str(ledger_key)),
     )
@@ -115,29 +107,25 @@ case_app.command("show")(guarded(show))
 case_app.command("decide")(guarded(decide))
 
 
-def _files(policy: Path | None, org: list[Path] | None, root: Path | None, release: Path | None) -> CaseFiles | None:
-    from leafgate.commands.case.folder import CaseFiles
+def _request(
+    folder: Path, policy: Path | None, org: list[Path] | None, root: Path | None, facts: Path | None
+) -> Request | None:
+    from leafgate.commands.case.folder import request_for
+    from leafgate.io.files import read_bounded
+    from leafgate.io.yaml import MAX_YAML_BYTES
+    from leafgate.reports.sheet import read_facts
 
-    if policy is not None:
-        return CaseFiles(policy, tuple(org or ()), root, release)
-    if org or root or release:
-        raise InvalidError("is missing", place="--policy", remedy="name it with --org, --root and --release")
-    return None
+    if policy is None:
+        if org or root or facts:
+            raise InvalidError("is missing", place="--policy", remedy="name it with --org, --root and --facts")
+        return None
+    read = None if facts is None else read_facts(read_bounded(facts, MAX_YAML_BYTES, InvalidError, str(facts)))
+    return request_for(folder, policy, org or (), root, read)
 
 
-def _answered(option: str, texts: list[str], *, acceptable: bool) -> list[Answered]:
-    from pydantic import ValidationError
-
-    from leafgate.commands.case.record import Answered
-
-    answered = list[Answered]()
-    for text in texts:
-        name, _, because = text.partition("=")
-        try:
-            answered.append(Answered(question=name.strip(), acceptable=acceptable, because=because))
-        except ValidationError:
-            raise InvalidError("is no question with words", place=option, remedy="write ID=TEXT") from None
-    return answered
+def _answered(texts: list[str], *, acceptable: bool) -> list[JsonDocument]:
+    parts = (text.partition("=") for text in texts)
+    return [{"question": name.strip(), "acceptable": acceptable, "because": because} for name, _, because in parts]
 
 
 def case_document(case: Case) -> JsonDocument:
@@ -158,7 +146,7 @@ def case_document(case: Case) -> JsonDocument:
         "verdict": state.verdict,
         "wanted": state.wanted,
         "facts": case.record.request.facts.model_dump(mode="json", exclude_none=True),
-        "not_examined": dict(case.open_questions),
+        "not_examined": dict(case.subject.not_examined),
         "now": dict(case.subject.digests),
         "decisions": decisions,
     }
@@ -170,7 +158,7 @@ def _print_case(case: Case, *, as_json: bool) -> None:
     if as_json:
         print_document(readable(case_document(case)))
         return
-    for name, asks in case.open_questions.items():
+    for name, asks in case.subject.not_examined.items():
         say(f"not examined: {asks} ({name})")
     for each in case.state.decisions:
         decision = each.decision

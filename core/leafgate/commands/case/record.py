@@ -65,8 +65,6 @@ class Request(Strict):
     """The paths of the policies that it was held to."""
     root: str | None = None
     """The path of the folder of its data files."""
-    release: str | None = None
-    """The path of the release, where it does not stand beside the report."""
 
 
 class About(Strict):
@@ -226,23 +224,22 @@ class Subject:
         digests: of what decisions are about, by the fields of `About`; None where there is nothing that can be read.
             What is left out is not compared.
         verdict: of the report, with its waivers judged today.
-        not_examined: the names of the questions that nobody examined.
+        not_examined: the questions that nobody examined, by their names.
         wanted: how many people must decide.
     """
 
     digests: Mapping[str, str | None]
     verdict: Verdict
-    not_examined: Collection[str]
+    not_examined: Mapping[str, str]
     wanted: int
 
 
 @dataclass(frozen=True)
 class JudgedDecision:
-    """A decision of a case, why it is void, whether it is of somebody who decided before, and whether it is hidden."""
+    """A decision of a case, why it is void, and whether it is hidden until a second person has decided."""
 
     decision: Decision
     void: tuple[str, ...]
-    is_repeated: bool
     is_hidden: bool
 
 
@@ -305,13 +302,12 @@ def state_of(record: CaseRecord, subject: Subject, trusted: Collection[str] | No
     people = 0
     for decision in record.decisions:
         void = (*_void_reasons(decision, subject, trusted),)
-        is_repeated = not void and any(is_same_author(decision, other) for other in counted)
         if not void:
+            people += not any(_is_author(other, decision.by, decision.key) for other in counted)
             counted.append(decision)
-            people += not is_repeated
         same = [other for other in record.decisions if other.about == decision.about]
         is_hidden = len({other.key for other in same}) < subject.wanted
-        judged.append(JudgedDecision(decision, void, is_repeated, is_hidden))
+        judged.append(JudgedDecision(decision, void, is_hidden))
     name: StateName = "void" if record.decisions else "undecided"
     if counted:
         strictest = max((each.decision for each in counted), key=STRICTNESS.index)
@@ -319,9 +315,9 @@ def state_of(record: CaseRecord, subject: Subject, trusted: Collection[str] | No
     return CaseState(name, subject.verdict, subject.wanted, tuple(judged))
 
 
-def is_same_author(decision: Decision, other: Decision) -> bool:
-    """Are two decisions of one person, by her name, however it is spelled, or by her key?"""
-    return decision.key == other.key or same_person(decision.by, other.by)
+def _is_author(decision: Decision, name: str, key: str) -> bool:
+    """Is a decision of this person, by her name, however it is spelled, or by her key?"""
+    return decision.key == key or same_person(decision.by, name)
 
 
 def _void_reasons(decision: Decision, subject: Subject, trusted: Collection[str] | None) -> Iterator[str]:
@@ -346,7 +342,7 @@ def _short(digest: str | None) -> str:
 def problems_of_author(record: CaseRecord, state: CaseState, by: str, key: str) -> Iterator[Problem]:
     """Why somebody may not decide: she decided already, or it is her own request."""
     for each in state.decisions:
-        if not each.void and (each.decision.key == key or same_person(each.decision.by, by)):
+        if not each.void and _is_author(each.decision, by, key):
             yield Problem("--by", f"decided already, as {each.decision.by}", "let somebody else decide")
     for role in ("requester", "author"):
         name = getattr(record.request.facts, role)
