@@ -65,6 +65,8 @@ def decided(*choices: str, names: tuple[str, ...] = PEOPLE, keys: tuple[int, ...
 def is_approved(case: bytes, files: Mapping[str, bytes]) -> bool:
     """A second implementation, which knows only hashes and signatures: do two people approve these files?"""
     content = json.loads(case)
+    if content["format"] != "leafgate/case/1":
+        return False
     before, keys, names = content["request"], set(), set()
     for decision in content["decisions"]:
         unsigned = {key: entry for key, entry in decision.items() if key != "signature"}
