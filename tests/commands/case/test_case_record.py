@@ -70,11 +70,14 @@ def is_approved(case: bytes, files: Mapping[str, bytes]) -> bool:
     before, keys, names = content["request"], set(), set()
     for decision in content["decisions"]:
         unsigned = {key: entry for key, entry in decision.items() if key != "signature"}
+        signature = bytes.fromhex(decision["signature"])
         try:
             key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(decision["key"]))
-            key.verify(bytes.fromhex(decision["signature"]), b"leafgate/case/1\n" + canonical(unsigned))
+            key.verify(signature, b"leafgate/case/1\n" + canonical(unsigned))
         except (InvalidSignature, ValueError):
             return False
+        if signature.hex() != decision["signature"]:
+            return False  # `fromhex` skips blanks, and reads capital letters
         if decision["previous"] != sha256(canonical(before)) or decision["decision"] != "approve":
             return False
         if decision["about"] != {name: sha256(each) for name, each in files.items()}:
