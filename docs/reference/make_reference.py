@@ -152,7 +152,7 @@ EXIT_CODE_NOTES = """Publish a release only if its audit ends with 0. Other comm
 - `leafgate report` ends with the code of the stored verdict, with its waivers judged again.
 - `leafgate sweep` ends with 0 if [some release passes](../how-to/limits.md#sweep-an-option), and `leafgate repair` if
   [the new model passes](../how-to/remedies.md#repair-a-model).
-- `leafgate diff` has [its own table](../how-to/diff.md).
+- `leafgate diff` has [its own table](../how-to/diff.md), and so has [`leafgate case`](../how-to/decide.md).
 
 An audit or a sweep locks the folder of `--out`: another run with that folder ends with 2 and changes nothing. Windows
 and some network file systems have no such locks; use one folder for each audit there. Files are written whole or not at

@@ -36,6 +36,7 @@ COMMANDS = {
 }
 """The commands of the core in the help's order, and the module of each command's function, which has its name."""
 GROUPS = {
+    "case": ("leafgate.commands.case.command", "case_app"),
     "ledger": ("leafgate.commands.ledger", "ledger_app"),
     "plugins": ("leafgate.cli.plugins", "plugins_app"),
 }

@@ -97,7 +97,7 @@ def add(
     left = LeftRelease(ledger, report, release, data, secret)
     content = left.line(day_of(day, "--date")) | ({} if wanted is None else left.write_roll(wanted))
     try:
-        head = append_line(ledger, content, secret, _audited_head(report))
+        head = append_line(ledger, content, secret, audited_head(report))
     except BaseException:
         if wanted is not None:
             wanted.path.unlink(missing_ok=True)
@@ -289,15 +289,7 @@ class LeftRelease:
         return {"path": self._relative(path), "keyed_sha256": self._keyed("data", sha256)}
 
     def _relative(self, path: Path) -> str:
-        """The path of a file from the folder of the ledger, with forward slashes."""
-        folder = Path(os.path.realpath(self.ledger)).parent
-        try:
-            relative = Path(os.path.relpath(os.path.realpath(path), folder)).as_posix()
-            relative.encode()
-        except ValueError:  # another drive, or a name that is no text
-            message = "has no path from the folder of the ledger that a ledger can hold"
-            raise InvalidError(message, place=str(path), remedy="copy it to a folder beside the ledger") from None
-        return relative
+        return relative_path(path, Path(os.path.realpath(self.ledger)).parent, "ledger")
 
     def write_roll(self, wanted: WantedRoll) -> JsonDocument:
         """Write the roll of the release; what its line has of it besides `line`.
@@ -354,7 +346,18 @@ class LeftRelease:
         )
 
 
-def _audited_head(report: Path) -> LedgerHead | None:
+def relative_path(path: Path, folder: Path, holder: str) -> str:
+    """The path of a file from a folder, with forward slashes; `holder` is what the file that holds it is called."""
+    try:
+        relative = Path(os.path.relpath(os.path.realpath(path), os.path.realpath(folder))).as_posix()
+        relative.encode()
+    except ValueError:  # another drive, or a name that is no text
+        message = f"has no path from the folder of the {holder} that a {holder} can hold"
+        raise InvalidError(message, place=str(path), remedy=f"copy it to a folder beside the {holder}") from None
+    return relative
+
+
+def audited_head(report: Path) -> LedgerHead | None:
     """The head of the ledger that an audit took into account, by its report; None where it took none."""
     from leafgate.disclosure.stored import read_report
     from leafgate.kernel.origin import LedgerHead
@@ -431,7 +434,7 @@ def _expected_head(text: str) -> LedgerHead:
         return LedgerHead(0, text.lower())
     if not Path(text).is_file():
         raise InvalidError("is no SHA-256, and no file", place="--head", remedy="give 64 hexadecimal digits")
-    stated = _audited_head(Path(text))
+    stated = audited_head(Path(text))
     if stated is None:
         raise InvalidError("is of an audit without a ledger", place=text, remedy="name a report that has `ledger`")
     return stated

@@ -382,7 +382,7 @@ class Policy(Strict):
         MAX_DAYS, description="The most days a waiver may last, from the day it is issued; 0 allows no waiver."
     )
     approvals: Annotated[Approvals | None, SECTION] = Field(
-        None, description="Who may approve waivers; anybody but the owner by default."
+        None, description="Who may approve waivers, anybody but the owner by default; how many people decide."
     )
     seed: Annotated[int, FREE, Field(ge=0, lt=2**63)] = Field(
         0, description="The seed of repeatable builders and of attacks."
@@ -504,6 +504,8 @@ class Policy(Strict):
         _delete_unstated(document["data"])
         if self.ledger == "optional":
             del document["ledger"]
+        if self.approvals is not None and self.approvals.decisions == 1:
+            del document["approvals"]["decisions"]
         document["publish"] = document["publish"] or Publish().model_dump()
         for attack, options in zip(self.attacks, document["attacks"], strict=True):
             if not attack.limits_itself():

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_val
 
 from leafgate.errors import InvalidError, Problem
 from leafgate.kernel.findings import Finding
-from leafgate.kernel.inheritance import Kind, ordered_by
+from leafgate.kernel.inheritance import MORE, Kind, ordered_by
 from leafgate.kernel.metrics import Metric, PersonMetric
 from leafgate.kernel.options import STRICT, FiniteFloat, ShareBelowOne
 from leafgate.kernel.origin import Lines
@@ -28,6 +28,8 @@ MAX_DAYS = 90
 """How many days a waiver may last unless the policy says otherwise."""
 MOST_DAYS = 365
 """How many days a waiver may last at most, whatever a policy says."""
+MOST_DECISIONS = 2
+"""How many people a policy may ask to decide about one release."""
 Words = Annotated[str, Field(min_length=1, max_length=2000)]
 DIGEST = r"^[0-9a-f]{64}$"
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -169,15 +171,19 @@ def fewer_reviewers(old: object, new: object) -> Kind:
 
 
 class Approvals(BaseModel):
-    """Who may approve waivers."""
+    """Who may approve waivers, and how many people must decide about a release that passed."""
 
     model_config = STRICT
 
     reviewers: Annotated[
-        tuple[Annotated[Words, AfterValidator(_an_address)], ...],
+        Annotated[tuple[Annotated[Words, AfterValidator(_an_address)], ...], Field(min_length=1)] | None,
         ordered_by(fewer_reviewers, default=None),
-        Field(min_length=1),
-    ] = Field(description="The e-mail addresses of those who may approve, or the name of a file with them.")
+    ] = Field(
+        None, description="The e-mail addresses of those who may approve waivers, or the name of a file with them."
+    )
+    decisions: Annotated[int, MORE, Field(ge=1, le=MOST_DECISIONS)] = Field(
+        1, description="How many people must decide about a release with `leafgate case`."
+    )
 
 
 def waivers_sha256(waivers: Sequence[Waiver]) -> str:
@@ -212,7 +218,8 @@ def waiver_problems(
         if waiver.release is not None and waiver.finding in of_files:
             message = "another waiver of this finding names a file, which may be the file of this release"
             yield Problem(f"{place}.release", message, "name files in all of them, or releases in all of them")
-        if approvals and address_of(waiver.approved_by) not in addresses_of(approvals.reviewers):
+        reviewers = approvals.reviewers if approvals else None
+        if reviewers is not None and address_of(waiver.approved_by) not in addresses_of(reviewers):
             message = "is none of the policy's reviewers"
             yield Problem(f"{place}.approved_by", message, "let one of `approvals.reviewers` agree, by that address")
         if max_days == 0:

@@ -63,7 +63,7 @@ class ExpectedRun:
         yield from self._differences_beside(report["policy"], path)
         release = report["release"] or {}
         expected = [
-            ("policy", report["policy"], self._policy_digests(report)),
+            ("policy", report["policy"], self.policy_digests(report)),
             ("release", release, _digests(self.release, f"{self.option_prefix}release")),
             ("release.file", release.get("file", {}), _digests(self.file, f"{self.option_prefix}file")),
         ]
@@ -76,7 +76,7 @@ class ExpectedRun:
                     remedy = self.where_missing if actual is None else ANOTHER_RUN
                     yield Problem(f"{path}: {name}.{key}", message, remedy)
 
-    def _policy_digests(self, report: Mapping[str, Any]) -> dict[str, str | None]:
+    def policy_digests(self, report: Mapping[str, Any]) -> dict[str, str | None]:
         """The digests that a report of the expected policy has; of a file also that of its waivers.
 
         A digest may be that without the audited file: none is left to compare then.

@@ -56,6 +56,7 @@ TIGHTER: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"metrics": [CONFIDENCE | {"name": "sure"}]}, {"metrics": [CONFIDENCE | {"at_most": 1}]}),  # another of its own
     ({"attacks": [{"use": "maxent", "name": "more"}]}, {}),
     ({"approvals": {"reviewers": ["a@x.org", "b@x.org"]}}, {"approvals": {"reviewers": ["B@x.org"]}}),
+    ({"approvals": {"decisions": 2}}, {"approvals": {"reviewers": ["a@x.org"]}}),  # the other key stays
     ({"knows": {"facts": [FACT]}}, {"knows": {"facts": [FACT | {"share": 0.5}]}, "attacks": [{"use": "maxent"}]}),
     ({"attacks": [KNOWING]}, {"attacks": [MAXENT | {"knows": {"facts": [FACT | {"share": 0.5}]}}]}),
     ({"attacks": [KNOWING]}, {"attacks": [MAXENT | {"knows": {"distribution": True}}]}),
@@ -85,6 +86,8 @@ LOOSER: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"attacks": [{"use": "maxent"}]}, {"attacks": [{"use": "maxent", "internal": False}]}, "attacks[0].internal"),
     ({}, {"report": {"smallest_cell": 9}}, "report.smallest_cell"),  # the default counts
     ({"approvals": {"reviewers": ["a@x.org"]}}, {"approvals": None}, "approvals.reviewers"),
+    ({"approvals": {"decisions": 2}}, {"approvals": None}, "approvals.decisions"),
+    ({"approvals": {"decisions": 2}}, {"approvals": {"decisions": 1}}, "approvals.decisions"),
     ({"approvals": {"reviewers": ["a@x.org"]}}, {"approvals": {"reviewers": ["b@x.org"]}}, "approvals.reviewers"),
     ({"knows": {"facts": [FACT]}}, {"knows": {"facts_known": 0}, "attacks": [{"use": "maxent"}]}, "knows.facts[0]"),
     ({"attacks": [KNOWING]}, {"attacks": [MAXENT | {"knows": {"facts_known": 0}}]}, "attacks[0].knows.facts[0]"),

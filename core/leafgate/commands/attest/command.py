@@ -15,6 +15,8 @@ from leafgate.errors import InvalidError
 from leafgate.session.results import FILES, REPORT, STATEMENTS
 
 if TYPE_CHECKING:
+    from leafgate.commands.attest.statement import CasePart
+    from leafgate.commands.case.record import CaseState
     from leafgate.io.json import JsonDocument
     from leafgate.session.run import Session
 
@@ -36,7 +38,7 @@ def attest(
         bool, typer.Option("--with-digests", help="State the digests of release and file without a pass, too.")
     ] = False,
 ) -> int:
-    """Sign a statement about a public report, and end as it says."""
+    """Sign a statement about a public report, and the case of its release if there is one, and end as they say."""
     from leafgate.commands.attest.keys import key_of_file, sealing
     from leafgate.disclosure.stored import parse_report, report_bytes
     from leafgate.io.files import clear_file
@@ -52,8 +54,40 @@ def attest(
     if lapsed:
         raise InvalidError(lapsed[0], place=str(stored), remedy="audit again, and attest the new report")
     sealed = sealing(key_of_file(key))
-    say(write_statement(out, report, content, sealed, place=str(stored), with_digests=with_digests))
-    return EXIT_CODES[report["verdict"]]
+    case = _attested_case(stored, out)
+    part = None if case is None else case[0]
+    say(write_statement(out, report, content, sealed, place=str(stored), with_digests=with_digests, case=part))
+    if case is not None:
+        say(f"{stored.parent}: {case[1].words}")
+    return EXIT_CODES[report["verdict"]] or (0 if case is None else case[1].exit_code)
+
+
+def _attested_case(report: Path, folder: Path) -> tuple[CasePart, CaseState] | None:
+    """What a statement has of the case beside a report, and what it comes to; its file is copied beside the statement.
+
+    Raises:
+        InvalidError: all that was decided is void.
+    """
+    from leafgate.commands.attest.statement import CasePart
+    from leafgate.commands.case.folder import open_case
+    from leafgate.commands.case.record import CASE
+    from leafgate.folders import content_digest
+    from leafgate.io.files import OWNER_ONLY, write_file
+
+    path = report.parent / CASE
+    if not path.exists():
+        return None
+    case = open_case(report)
+    if case.state.name == "void":
+        reason = case.state.decisions[-1].void[0]
+        remedy = "decide again: leafgate case decide; or set the file aside"
+        raise InvalidError(f"every decision is void: {reason}", place=str(path), remedy=remedy)
+    content = case.record.content
+    if folder.resolve() != report.parent.resolve():
+        write_file(folder / CASE, content, OWNER_ONLY)
+    questions = tuple(sorted(case.subject.not_examined))
+    part = CasePart(sha256=content_digest(content), decisions=case.subject.wanted, not_examined=questions)
+    return part, case.state
 
 
 def write_statement(
@@ -65,6 +99,7 @@ def write_statement(
     place: str,
     with_digests: bool = False,
     files: Mapping[str, str] = NO_FILES,
+    case: CasePart | None = None,
 ) -> str:
     """Write the statement about a report that was checked.
 
@@ -77,6 +112,7 @@ def write_statement(
         with_digests: whether a statement of what is no pass has the digests of release and file.
         files: the digests of the files about people that the audit read, by their keys. They go to a file for the owner
             alone, of which the statement has the digest; a random number in it keeps that from confirming a guess.
+        case: the case of the release; None without one.
 
     Returns:
         A line that says what was written, and who may read it.
@@ -96,7 +132,8 @@ def write_statement(
     passed = report["verdict"] == "pass"
     listed = files_content(files) if files else None
     sha256, files_sha256 = (None if each is None else content_digest(each) for each in (content, listed))
-    predicate = audit_predicate(report, str(sha256), files_sha256, with_digests=passed or with_digests)
+    stated = passed or with_digests
+    predicate = audit_predicate(report, str(sha256), files_sha256, with_digests=stated, case=case)
     if listed is not None:
         write_file(folder / FILES, listed, OWNER_ONLY)
     write_file(folder / STATEMENTS, sealed(canonical(predicate.statement)), EVERYONE if passed else OWNER_ONLY)
@@ -191,5 +228,8 @@ def verify(
         about += f", release {predicate.release.sha256[:16]}"
         about += "" if predicate.release.file is None else f", file {predicate.release.file.sha256[:16]}"
     state = "verified: pass" if verified.verdict == "pass" else f"as signed, and no pass: {verified.verdict}"
-    say(f"{folder}: {state} ({about}; signed by {public.key.keyid[:16]})")
-    return EXIT_CODES[verified.verdict]  # type: ignore[index]  # a verdict is one of its keys
+    case = verified.case
+    decided = "" if case is None else f", {case.words}"
+    say(f"{folder}: {state}{decided} ({about}; signed by {public.key.keyid[:16]})")
+    code = EXIT_CODES[verified.verdict]  # type: ignore[index]  # a verdict is one of its keys
+    return code if case is None else code or case.exit_code

@@ -65,13 +65,7 @@ class PublicKey:
 
 def sealing(content: bytes) -> Callable[[bytes], bytes]:
     """What puts a payload into an envelope that the private key in PEM signs; InvalidError where it is no such key."""
-    library, dsse, key = _library(), import_module("securesystemslib.dsse"), _private(content)
-    try:
-        signer = library.CryptoSigner(key)
-    except ValueError:
-        raise InvalidError("is no Ed25519 key", place="key", remedy=MAKE_KEY) from None
-    if signer.public_key.keytype != KEY_TYPE:
-        raise InvalidError("is no Ed25519 key", place="key", remedy=MAKE_KEY)
+    signer, dsse = _signer(_library(), _private(content)), import_module("securesystemslib.dsse")
 
     def sealed(payload: bytes) -> bytes:
         envelope = dsse.Envelope(payload, PAYLOAD_TYPE, {})
@@ -79,6 +73,42 @@ def sealing(content: bytes) -> Callable[[bytes], bytes]:
         return canonical(envelope.to_dict()) + b"\n"
 
     return sealed
+
+
+@dataclass(frozen=True)
+class Signer:
+    """A private key: its public key and what makes its signatures, in hexadecimal digits."""
+
+    public: str
+    sign: Callable[[bytes], str]
+
+
+def signer_of(content: bytes, passphrase: bytes | None = None) -> Signer:
+    """The private key in PEM, which may be encrypted; InvalidError where it is no such key."""
+    library = _library()
+    key = _private(content, passphrase)
+    return Signer(_signer(library, key).public_key.keyval["public"], lambda message: str(key.sign(message).hex()))
+
+
+def is_signed(public: str, signature: str, message: bytes) -> bool:
+    """Is it the signature of a message by the private key of this public key, both in hexadecimal digits?"""
+    _library()
+    ed25519 = _cryptography("hazmat.primitives.asymmetric.ed25519")
+    try:
+        ed25519.Ed25519PublicKey.from_public_bytes(bytes.fromhex(public)).verify(bytes.fromhex(signature), message)
+    except (ValueError, _cryptography("exceptions").InvalidSignature):
+        return False
+    return True
+
+
+def _signer(library: Any, key: Any) -> Any:
+    try:
+        signer = library.CryptoSigner(key)
+    except ValueError:
+        raise InvalidError("is no Ed25519 key", place="key", remedy=MAKE_KEY) from None
+    if signer.public_key.keytype != KEY_TYPE:
+        raise InvalidError("is no Ed25519 key", place="key", remedy=MAKE_KEY)
+    return signer
 
 
 def public_key(path: Path) -> PublicKey:
@@ -114,13 +144,15 @@ def _cryptography(module: str) -> Any:
     return import_module(f"cryptography.{module}")
 
 
-def _private(content: bytes) -> Any:
+def _private(content: bytes, passphrase: bytes | None = None) -> Any:
     serialization = _cryptography("hazmat.primitives.serialization")
     if PRIVATE not in content:
         raise InvalidError("is no private key in PEM", place="key", remedy=MAKE_KEY)
     try:
-        return serialization.load_pem_private_key(content, password=None)
+        return serialization.load_pem_private_key(content, password=passphrase)
     except TypeError:
+        if passphrase is not None:  # none is needed
+            return _private(content)
         remedy = "decrypt it for this command alone: --key <(openssl pkey -in private.pem)"
         raise InvalidError("is encrypted", place="key", remedy=remedy) from None
     except (ValueError, _cryptography("exceptions").UnsupportedAlgorithm):

@@ -111,6 +111,17 @@ class WaiverPart(Document):
     """Whether it applies, and why not."""
 
 
+class CasePart(Document):
+    """What people decided about the release: its `case.json`, which stands beside the statements."""
+
+    sha256: Digest
+    """Its digest."""
+    decisions: WholeNumber
+    """How many people must decide."""
+    not_examined: tuple[str, ...]
+    """The questions that nobody examined, which everybody who approves must answer."""
+
+
 class AuditPredicate(Document):
     """What an audit found."""
 
@@ -134,6 +145,8 @@ class AuditPredicate(Document):
     """Every finding of the report."""
     waivers: tuple[WaiverPart, ...]
     """The waivers of the policy."""
+    case: CasePart = Field(None)  # type: ignore[assignment]
+    """The case of the release."""
     versions: dict[str, str]
     """Versions of leafgate, Python, libraries and plugins."""
 
@@ -165,7 +178,12 @@ class AuditPredicate(Document):
 
 
 def audit_predicate(
-    report: Mapping[str, Any], report_sha256: str, files_sha256: str | None = None, *, with_digests: bool
+    report: Mapping[str, Any],
+    report_sha256: str,
+    files_sha256: str | None = None,
+    *,
+    with_digests: bool,
+    case: CasePart | None = None,
 ) -> AuditPredicate:
     """What a public report states of its audit.
 
@@ -174,6 +192,7 @@ def audit_predicate(
         report_sha256: the digest of its bytes.
         files_sha256: the digest of the owner's file with the digests of the files about people; None without one.
         with_digests: whether digests of the release, the file and the report are part of it.
+        case: the case of the release; None without one.
     """
     release = report["release"]
     digest = ("sha256",) if with_digests else ()
@@ -191,6 +210,7 @@ def audit_predicate(
             **({"report": report_sha256} if with_digests else {}),
             "limits": [_limit(finding) for finding in report["findings"]],
             "waivers": [_some(waiver, *waiver_keys) for waiver in report.get("waivers", ())],
+            **({} if case is None else {"case": case.json_document()}),
         }
     )
 

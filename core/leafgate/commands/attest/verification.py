@@ -11,12 +11,15 @@ from pydantic import ValidationError
 
 from leafgate.commands.attest.inputs import ExpectedInputs, input_problems
 from leafgate.commands.attest.keys import PublicKey
-from leafgate.commands.attest.statement import PREDICATE_TYPE, AuditPredicate, audit_predicate
+from leafgate.commands.attest.statement import PREDICATE_TYPE, AuditPredicate, CasePart, audit_predicate
+from leafgate.commands.case.record import CASE, CaseState, Subject, parse_case, state_of
+from leafgate.commands.case.record import MAX_BYTES as MAX_CASE_BYTES
 from leafgate.disclosure.stored import parse_report, report_bytes
 from leafgate.errors import InvalidError, Problem, ReportError, plain
 from leafgate.folders import content_digest
 from leafgate.io.files import read_bounded
 from leafgate.io.json import canonical, parse_json
+from leafgate.kernel.findings import Verdict
 from leafgate.session.expected_run import ExpectedRun
 from leafgate.session.results import REPORT, STATEMENTS
 
@@ -33,11 +36,13 @@ class Verified:
         predicate: what the audit found.
         verdict: on the day of the verification: a waiver may have expired since.
         lapsed: a line for each waiver that has.
+        case: what people decided, on that day; None where the statement has no case.
     """
 
     predicate: AuditPredicate
     verdict: str
     lapsed: Sequence[str]
+    case: CaseState | None
 
 
 def verify_statement(folder: Path, key: PublicKey, expected: ExpectedRun, inputs: ExpectedInputs) -> Verified:
@@ -63,11 +68,42 @@ def verify_statement(folder: Path, key: PublicKey, expected: ExpectedRun, inputs
     document = predicate.json_document()
     try:
         judged, lapsed = expected.judged({**document, "findings": document["limits"]}, path)
+        case = _case_state(folder / CASE, predicate, judged["verdict"], _decisions_of(expected))
     except InvalidError as error:
         problems += error.problems
     if problems:
         raise InvalidError.listing(problems)
-    return Verified(predicate, judged["verdict"], lapsed)
+    return Verified(predicate, judged["verdict"], lapsed, case)
+
+
+def _decisions_of(expected: ExpectedRun) -> int:
+    """How many people must decide by the expected policy."""
+    policy = expected.policy_of_file
+    return 1 if policy is None or policy.approvals is None else policy.approvals.decisions
+
+
+def _case_state(path: Path, predicate: AuditPredicate, verdict: Verdict, wanted: int) -> CaseState | None:
+    """What the case beside a statement comes to, by the digests that the statement has; None where it has none.
+
+    Raises:
+        InvalidError: it is not the case of the statement, or the policy asks for one, and there is none.
+    """
+    part: CasePart | None = predicate.case
+    if part is None:
+        if wanted > 1 and verdict == "pass":
+            remedy = "let them decide, and attest the report again: leafgate case decide"
+            raise InvalidError(f"the policy asks {wanted} people to decide", place=str(path), remedy=remedy)
+        return None
+    content = read_bounded(path, MAX_CASE_BYTES, InvalidError, str(path))
+    if content_digest(content) != part.sha256:
+        raise InvalidError("is not the case of the statements", place=str(path), remedy=ATTEST_AGAIN)
+    digests: dict[str, str | None] = {"policy": predicate.policy.sha256, "waivers": predicate.policy.waivers_sha256}
+    if predicate.report is not None and predicate.release is not None:
+        file = predicate.release.file
+        digests |= {"report": predicate.report, "release": predicate.release.sha256}
+        digests["file"] = None if file is None else file.sha256
+    subject = Subject(digests, verdict, dict.fromkeys(part.not_examined, ""), max(wanted, part.decisions))
+    return state_of(parse_case(content, str(path)), subject)
 
 
 def _predicate(payload: bytes, place: str) -> AuditPredicate:
@@ -105,10 +141,10 @@ def _report_problems(path: Path, predicate: AuditPredicate) -> Iterator[Problem]
     except ReportError as error:
         yield from error.problems
         return
-    files = predicate.data.files_sha256
+    files, case = predicate.data.files_sha256, predicate.case
     if document is None:
         is_same = sha256 == predicate.report
     else:
-        is_same = audit_predicate(document, sha256, files, with_digests=False) == predicate
+        is_same = audit_predicate(document, sha256, files, with_digests=False, case=case) == predicate
     if not is_same:
         yield Problem(str(path), "is not the report that the statement is about", ATTEST_AGAIN)

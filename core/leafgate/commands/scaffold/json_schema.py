@@ -27,10 +27,7 @@ def policy_schema(plugins: Plugins) -> dict[str, Any]:
     listed = {key: waivers.pop(key) for key in ("type", "items")}
     waivers["anyOf"] = [listed, {"type": "string", "minLength": 1}]
     reviewers = schema["$defs"]["Approvals"]["properties"]["reviewers"]
-    reviewers["anyOf"] = [
-        {key: reviewers.pop(key) for key in ("type", "items", "minItems")},
-        {"type": "string", "minLength": 1},
-    ]
+    reviewers["anyOf"].insert(1, {"type": "string", "minLength": 1})
     schema["$defs"]["Data"]["properties"]["source"]["anyOf"].insert(1, {"type": "string"})  # a name without options
     required = schema.pop("required")
     schema["anyOf"] = [

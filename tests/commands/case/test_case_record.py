@@ -1,0 +1,258 @@
+"""The file of a case: no edit of it or of what it is about stays approved; a second implementation agrees."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from attested import private_pem
+from leafgate.commands.attest.keys import signer_of
+from leafgate.commands.case.record import (
+    STATES,
+    STRICTNESS,
+    CaseRecord,
+    Request,
+    Subject,
+    parse_case,
+    state_of,
+    with_decision,
+)
+from leafgate.errors import InvalidError
+from leafgate.reports.sheet import SheetFacts
+
+FILES = {name: f"{name} of the case".encode() for name in ("policy", "report", "release", "file")}
+QUESTIONS = ("membership", "usefulness")
+PEOPLE = ("M. Keller", "S. Other")
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def subject(files: Mapping[str, bytes], **changes: Any) -> Subject:
+    """What a case is about, where its files have this content."""
+    digests: dict[str, str | None] = {name: sha256(content) for name, content in files.items()}
+    return replace(Subject({**digests, "waivers": None}, "pass", dict.fromkeys(QUESTIONS, "asked"), 2), **changes)
+
+
+def decided(*choices: str, names: tuple[str, ...] = PEOPLE, keys: tuple[int, ...] = (1, 2)) -> CaseRecord:
+    """A case with these decisions about `FILES`, each by the next person and key."""
+    record = CaseRecord(request=Request(facts=SheetFacts(requester="R. Requester"), policy="policy.yaml"))
+    for choice, name, key in zip(choices, names, keys, strict=False):
+        record = with_decision(
+            record,
+            {
+                "decision": choice,
+                "reason": f"The reason of {name}",
+                "by": name,
+                "about": {part: sha256(content) for part, content in FILES.items()},
+                "questions": [{"question": each, "acceptable": True, "because": "few people"} for each in QUESTIONS],
+            },
+            signer_of(private_pem(key)),
+        )
+    return record
+
+
+def is_approved(case: bytes, files: Mapping[str, bytes]) -> bool:
+    """A second implementation, which knows only hashes and signatures: do two people approve these files?"""
+    content = json.loads(case)
+    if content["format"] != "leafgate/case/1":
+        return False
+    before, keys, names = content["request"], set(), set()
+    for decision in content["decisions"]:
+        unsigned = {key: entry for key, entry in decision.items() if key != "signature"}
+        signature = bytes.fromhex(decision["signature"])
+        try:
+            key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(decision["key"]))
+            key.verify(signature, b"leafgate/case/1\n" + canonical(unsigned))
+        except (InvalidSignature, ValueError):
+            return False
+        if signature.hex() != decision["signature"]:
+            return False  # `fromhex` skips blanks, and reads capital letters
+        if decision["previous"] != sha256(canonical(before)) or decision["decision"] != "approve":
+            return False
+        if decision["about"] != {name: sha256(each) for name, each in files.items()}:
+            return False
+        keys.add(decision["key"])
+        names.add(decision["by"].casefold().strip())
+        before = decision
+    return min(len(keys), len(names)) >= 2
+
+
+def canonical(document: object) -> bytes:
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+Edit = Callable[[random.Random, bytes, dict[str, bytes]], tuple[bytes, dict[str, bytes]]]
+
+
+def edit_of_bytes(rng: random.Random, case: bytes, files: dict[str, bytes]) -> tuple[bytes, dict[str, bytes]]:
+    """A bit of the case flipped, a byte more, or the end cut off."""
+    at = rng.randrange(len(case))
+    flipped = case[:at] + bytes([case[at] ^ (1 << rng.randrange(8))]) + case[at + 1 :]
+    return rng.choice([flipped, case[:at] + b" " + case[at:], case[:at], case + b"\n"]), files
+
+
+def edit_of_files(rng: random.Random, case: bytes, files: dict[str, bytes]) -> tuple[bytes, dict[str, bytes]]:
+    """A byte of a file changed, two files exchanged, or all of another release, as where the case is copied there."""
+    one, other = rng.sample([*files], 2)
+    at = rng.randrange(len(files[one]))
+    changed = {**files, one: files[one][:at] + b"~" + files[one][at + 1 :]}
+    exchanged = {**files, one: files[other], other: files[one]}
+    return case, rng.choice([changed, exchanged, {name: content + b" of another" for name, content in files.items()}])
+
+
+def edit_of_fields(rng: random.Random, case: bytes, files: dict[str, bytes]) -> tuple[bytes, dict[str, bytes]]:
+    """A text, a digest or an answer edited, or a field taken from the other decision."""
+    document = json.loads(case)
+    one, other = rng.sample(document["decisions"], 2)
+    text, field = rng.choice(["reason", "by", "at", "decision"]), rng.choice([*one])
+    edits: list[tuple[dict[str, Any], str, Any]] = [
+        (one, text, one[text] + "."),
+        (one, text, rng.choice(["approve", "2026-01-01T00:00:00+00:00"])),
+        (one, field, other[field]),
+        (one["about"], rng.choice([*files]), sha256(rng.randbytes(8))),
+        (rng.choice(one["questions"]), "because", "another reason"),
+        (document["request"]["facts"], "requester", "Somebody else"),
+    ]
+    edited, key, entry = rng.choice(edits)
+    edited[key] = entry
+    return written(document), files
+
+
+def edit_of_order(rng: random.Random, case: bytes, files: dict[str, bytes]) -> tuple[bytes, dict[str, bytes]]:
+    """Decisions swapped, removed or repeated."""
+    document = json.loads(case)
+    first, second = document["decisions"]
+    document["decisions"] = rng.choice([[second, first], [first], [second], [first, first], [second] * 2, []])
+    return written(document), files
+
+
+EDITS: tuple[Edit, ...] = (edit_of_bytes, edit_of_files, edit_of_fields, edit_of_order)
+
+
+def written(document: object) -> bytes:
+    return json.dumps(document, indent=1, ensure_ascii=False).encode() + b"\n"
+
+
+def state_name(case: bytes, files: Mapping[str, bytes]) -> str:
+    try:
+        return state_of(parse_case(case, "case.json"), subject(files)).name
+    except InvalidError:
+        return "refused"
+
+
+@pytest.mark.parametrize("edits", [60, pytest.param(500, marks=pytest.mark.thorough)])
+def test_no_edit_of_the_files_of_a_case_stays_approved(edits: int) -> None:
+    rng, case = random.Random(edits), decided("approve", "approve").content
+    assert state_name(case, FILES) == "approved"
+    assert is_approved(case, FILES)
+    for _ in range(edits):
+        edited, files = rng.choice(EDITS)(rng, case, FILES)
+        if (edited, files) != (case, FILES):
+            assert state_name(edited, files) != "approved", edited
+            try:
+                stays = is_approved(edited, files)
+            except (ValueError, KeyError, TypeError, AttributeError):
+                continue
+            assert not stays or json.loads(edited) == json.loads(case), edited  # white space alone was changed
+
+
+@pytest.mark.parametrize("choices", [*itertools.product(STRICTNESS, repeat=2)], ids=" ".join)
+def test_where_two_decisions_disagree_the_stricter_counts(choices: tuple[str, str]) -> None:
+    record = decided(*choices)
+    strictest = max(choices, key=[*STRICTNESS].index)  # type: ignore[arg-type]
+    assert state_of(record, subject(FILES)).name == STATES[strictest]  # type: ignore[index]
+    assert (STATES[strictest] == "approved") == is_approved(record.content, FILES)  # type: ignore[index]
+
+
+@pytest.mark.parametrize("verdict", ["fail", "inconclusive"])
+def test_what_did_not_pass_is_not_approved_and_may_be_rejected(verdict: Any) -> None:
+    now = subject(FILES, verdict=verdict)
+    assert state_of(decided("approve", "approve"), now).name == "void"
+    assert state_of(decided("reject", "changes"), now).name == "rejected"
+    assert state_of(decided("approve", "approve"), now).exit_code == {"fail": 1, "inconclusive": 3}[verdict]
+
+
+@pytest.mark.parametrize(
+    ("names", "keys"),
+    [
+        (("M. Keller", "m.  KELLER "), (1, 2)),
+        (("M. Keller", "\uff2d. \u212aeller"), (1, 2)),  # a wide M, and the sign of the kelvin
+        (("Keller <m@x.org>", "Somebody <M@X.org>"), (1, 2)),
+        (("M. Keller", "S. Other"), (1, 1)),
+    ],
+)
+def test_one_person_is_not_two(names: tuple[str, str], keys: tuple[int, int]) -> None:
+    state = state_of(decided("approve", "approve", names=names, keys=keys), subject(FILES))
+    assert (state.name, state.exit_code) == ("waiting", 3)
+    rejected = state_of(decided("approve", "reject", names=names, keys=keys), subject(FILES, wanted=1))
+    assert rejected.name == "rejected"  # she may become stricter
+
+
+def test_the_first_decision_is_hidden_until_another_person_has_decided_about_the_same_files() -> None:
+    assert [each.is_hidden for each in state_of(decided("reject"), subject(FILES)).decisions] == [True]
+    assert [each.is_hidden for each in state_of(decided("reject", "approve"), subject(FILES)).decisions] == [False] * 2
+    assert not state_of(decided("reject"), subject(FILES, wanted=1)).decisions[0].is_hidden
+
+
+def test_a_void_decision_names_both_digests() -> None:
+    state = state_of(decided("approve", "approve"), subject({**FILES, "file": b"another"}))
+    [reason] = state.decisions[0].void
+    assert reason == (
+        f"the file is not what was decided about: {sha256(FILES['file'])[:16]} then, {sha256(b'another')[:16]} now"
+    )
+    assert (state.name, state.exit_code) == ("void", 3)
+
+
+def test_a_decision_by_a_key_that_is_not_trusted_does_not_count() -> None:
+    record = decided("approve", "approve")
+    trusted = {record.decisions[0].key}
+    assert state_of(record, subject(FILES), trusted).name == "waiting"
+    assert state_of(record, subject(FILES), {each.key for each in record.decisions}).name == "approved"
+
+
+def test_a_question_that_nobody_examined_is_answered_by_everybody_who_approves() -> None:
+    asked = subject(FILES, not_examined=dict.fromkeys((*QUESTIONS, "training"), "asked"))
+    state = state_of(decided("approve", "reject"), asked)
+    assert [len(each.void) for each in state.decisions] == [1, 0]
+    assert "training" in state.decisions[0].void[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"by": " "}, "by"),
+        ({"reason": "..."}, "reason"),
+        ({"reason": "\udcff"}, "decision"),
+        ({"questions": [{"question": "membership", "acceptable": False, "because": "many"}]}, "decision"),
+        ({"questions": [{"question": "membership", "acceptable": True, "because": ""}]}, "questions[0].because"),
+        ({"about": {"policy": "0" * 64}}, "about.report"),
+    ],
+)
+def test_a_decision_without_words_or_against_its_answers_is_refused(changes: dict[str, Any], place: str) -> None:
+    made = decided("approve").decisions[0].model_dump(mode="json", exclude_none=True)
+    entries = {key: entry for key, entry in made.items() if key not in {"at", "previous", "key", "signature"}}
+    with pytest.raises(InvalidError) as refused:
+        with_decision(decided(), {**entries, **changes}, signer_of(private_pem(2)))
+    assert refused.value.problems[0].location == place
+    assert "\udcff" not in str(refused.value)
+
+
+def test_an_error_names_the_place_and_quotes_nothing() -> None:
+    document = json.loads(decided("approve").content)
+    document["decisions"][0]["reason"] = "Planted"
+    for broken in (document, {**document, "Planted": 1}, cast("Any", ["Planted"])):
+        with pytest.raises(InvalidError) as refused:
+            parse_case(json.dumps(broken).encode(), "case.json")
+        assert "Planted" not in str(refused.value)
+        assert refused.value.problems[0].location.startswith("case.json")
