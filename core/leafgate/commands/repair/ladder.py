@@ -25,9 +25,10 @@ from leafgate.commands.repair.refit import (
     settings_for,
     tree_settings,
 )
-from leafgate.commands.repair.search import Cuts, Search, few_leaves
+from leafgate.commands.repair.search import Cuts, Search, few_leaves, protects
 from leafgate.commands.repair.teacher import Teacher
 from leafgate.commands.repair.trials import LEVELS, Step, Trial, Workbench, person_metrics
+from leafgate.commands.repair.tuning import tuned_settings
 from leafgate.kernel.findings import Finding, Report
 from leafgate.models.lowering.release import lower_model
 from leafgate.readers import ModelIR
@@ -83,6 +84,8 @@ class Ladder:
         if any(map(self._is_as_good, self.trials)) and not self.bench.has_sampled_limits:
             return
         anew = self.fit_anew
+        if anew:
+            self._tuned()
         if anew and self.model.given.classes:
             self._distilled()
         if alone:
@@ -332,6 +335,30 @@ class Ladder:
         except LeafgateError:
             return None
 
+    def _tuned(self) -> None:
+        """The plain tree with the depth and the leaves that predict others best, until one passes.
+
+        None is tried that is no coarser than one that breaks a limit on people. They are quick, and are tried whatever
+        time the given model has taken, but where a column numbers the people.
+        """
+        rows, bench = self._rows, self.bench
+        if rows is None:
+            return
+        readers, table = bench.session.plugins.readers, bench.session.table
+        finer: list[tuple[float, float]] = []
+        for settings in tuned_settings(self._least(), self.model.given, rows, table, self.teacher.fold, readers):
+            own = settings.fineness
+            if any(own[0] >= leaf and own[1] >= depth for leaf, depth in finer):
+                continue
+            late = self.trials and table.person_rows is not None and bench.budget.is_late()
+            if late or (bench.best is not None and bench.budget.is_over()):
+                return
+            found = self._refit(settings, rows, "distillation")
+            if found is not None and found.passes:
+                return
+            if found is not None and not protects(found.report):
+                finer.append(own)
+
     def _distilled(self) -> None:
         """Trees that keep the limits on groups by construction, by the classes and by the given model's scores.
 
@@ -385,7 +412,8 @@ class Ladder:
             return
         for settings in tree_settings(self._least(), of_numbers=of_numbers):
             if of_numbers:
-                self._refit(settings, rows, "distillation")
+                if not self.bench.has_searched:
+                    self._refit(settings, rows, "distillation")
                 continue
             for labels in (rows.target, self.teacher.levels):
                 if labels is None or self.bench.has_searched:
@@ -400,16 +428,18 @@ class Ladder:
         if rows is None or learner is None:
             return
         for settings in settings_for(learner, self._least()):
+            if bench.has_searched:
+                return
             self._refit(settings, rows, "refit")
 
-    def _refit(self, settings: Settings, rows: Rows, step: Step) -> None:
+    def _refit(self, settings: Settings, rows: Rows, step: Step) -> Trial | None:
         """An estimator as it is fitted, as a candidate."""
-        if self.bench.has_searched:
-            return
         model = fitted(settings, self.model.given, rows, self.bench.session.plugins.readers)
-        if model is not None:
-            found = self._tried(model, step, settings.words)
-            self._fits_by(found, partial(self._fitted_within, settings, rows, None))
+        if model is None:
+            return None
+        found = self._tried(model, step, settings.words)
+        self._fits_by(found, partial(self._fitted_within, settings, rows, None))
+        return found
 
     def _fitted_tree(self, settings: Settings, rows: Rows, labels: Ids, words: str) -> None:
         """A tree over the model's features with people of each class on its leaves, pruned where a limit asks it."""
