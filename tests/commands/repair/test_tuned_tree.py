@@ -32,11 +32,11 @@ def numbers(seed: int) -> pd.DataFrame:
 
 def area(tree: Any, rows: Any, truth: Any) -> float:
     shares = tree.predict_proba(rows)
-    return roc_auc_score(truth, shares[:, 1] if shares.shape[1] == 2 else shares, multi_class="ovr")
+    return float(roc_auc_score(truth, shares[:, 1] if shares.shape[1] == 2 else shares, multi_class="ovr"))
 
 
 def explained(tree: Any, rows: Any, truth: Any) -> float:
-    return r2_score(truth, tree.predict(rows))
+    return float(r2_score(truth, tree.predict(rows)))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from leafgate.commands.convert.rare_cells import merge_rare_values
 from leafgate.commands.convert.scrub import LeafContent, minimise, with_leaves
 from leafgate.commands.repair.distil import Grower, growers, model_of, with_features
 from leafgate.commands.repair.exact import NodeLimits, PersonLimits, Solution, person_limits
-from leafgate.commands.repair.expansion import expansions
 from leafgate.commands.repair.people import rows_at, weight_at
 from leafgate.commands.repair.pruning import PrunableModel, prunable
 from leafgate.commands.repair.refit import (
@@ -27,7 +26,7 @@ from leafgate.commands.repair.refit import (
 )
 from leafgate.commands.repair.search import Cuts, Search, few_leaves, protects
 from leafgate.commands.repair.teacher import Teacher
-from leafgate.commands.repair.trials import LEVELS, Step, Trial, Workbench, person_metrics
+from leafgate.commands.repair.trials import FITTED_ANEW, LEVELS, Step, Trial, Workbench, person_metrics
 from leafgate.commands.repair.tuning import tuned_settings
 from leafgate.kernel.findings import Finding, Report
 from leafgate.models.lowering.release import lower_model
@@ -92,8 +91,8 @@ class Ladder:
             self._for_each_level(self._solve_or_search)
         if anew:
             self._fitted_trees()
-        if not alone:
-            self._expanded()
+        if self._has_found_of_groups():
+            return
         if anew:
             self._refitted()
         if not alone:
@@ -107,6 +106,25 @@ class Ladder:
         release = self.teacher.release
         given = None if release is None else self.bench.use_of(release, people)
         return trial.passes and (trial.step == "scrub" or (given is not None and trial.value >= given.value - SAME_USE))
+
+    def _has_found_of_groups(self) -> bool:
+        """Are single trees enough? They are where groups must be large: people who share a leaf in all trees are few.
+
+        Of 960 repairs by policies with such limits none had more than one tree (see docs/results/repair-use.csv).
+        """
+        if not (self.fit_anew and self._limits_groups):
+            return False
+        useful = (
+            trial.use is None or trial.use.is_useful
+            for trial in self.trials
+            if trial.step in FITTED_ANEW and trial.passes
+        )
+        return any(useful)
+
+    @property
+    def _limits_groups(self) -> bool:
+        """Is there a limit on how many people share a group?"""
+        return any(metric.groups_only for metric in person_metrics(self._metrics))
 
     def refuse_telling_format(self) -> None:
         """ReleaseError where the new file's format keeps something by which every model in it tells too much."""
@@ -133,7 +151,7 @@ class Ladder:
 
     def is_proved(self, best: Trial | None) -> bool:
         """Is there no better pruning of the given tree, by the exact solutions?"""
-        bounds = [solution.at_least for solution in self.solutions]
+        bounds = [solution.loss for solution in self.solutions]
         return best is not None and best.loss is not None and self.proves and bool(bounds) and best.loss <= min(bounds)
 
     def _scrubbed(self) -> None:
@@ -227,9 +245,13 @@ class Ladder:
         return balanced(model) if is_rare and model.values == "counts" and model.counted == "exact" else model
 
     def _is_separable(self, model: PrunableModel) -> bool:
-        """Is it one tree over public columns, whose leaves predict by themselves?"""
-        given = model.given
-        return model.is_public and len(given.trees) == 1 and not given.base and given.values != "scores"
+        """Is it one tree over public columns, whose leaves predict and keep every limit by themselves?
+
+        What a limit that allows some people beyond it forgives in one leaf, it does not in another.
+        """
+        given, forgives = model.given, any(metric.allow for metric in person_metrics(self._metrics))
+        alone = len(given.trees) == 1 and not given.base and given.values != "scores"
+        return model.is_public and alone and not forgives
 
     def _limits(self, leaves: LeafContent) -> PersonLimits:
         metrics = person_metrics(self.bench.searched_policy.metrics)
@@ -267,20 +289,6 @@ class Ladder:
             solution = self._solve(model, leaves)
             if solution.cut is not None:
                 self._kept(self.bench.trial(self._cut(model, [solution.cut]), leaves, "fewer trees", "one tree"))
-
-    def _expanded(self) -> None:
-        """The first trees as one tree, with the people of each class on its leaves, pruned exactly."""
-        if not self.model.given.classes:
-            return
-        rows = self._rows
-        for one in expansions(self.model, list(map(few_leaves, self.model.trees)), self.bench.session.table.persons):
-            if self.bench.has_searched:
-                return
-            counted = one if rows is None else recounted(one, rows)
-            words = "one tree of the first trees"
-            self._pruned_exactly(counted, "fewer trees", words)
-            if rows is not None and self.bench.goal != "auc":
-                self._pruned_exactly(one, "fewer trees", words)
 
     def _pruned_exactly(self, model: ModelIR, step: Step, words: str) -> None:
         """One tree, pruned so far that limits on people hold, as a candidate."""

@@ -44,7 +44,6 @@ class Outcome:
         exact: Was `best` compared with every pruning of the tree?
         at_least: No model below the given one that keeps the limits loses less on the training people.
         bounded_by_limits: Does `at_least` follow from the limits on people, not only from the given model?
-        bound_hit: Did an exact solution have too many prunings to compare?
         broken_by_root: Limits that even a single leaf breaks, by the ids of their findings.
         only_constant: Does a model pass, but none that does not predict the same for everybody?
         reported: How useful `best` is to people whom nothing was chosen by; None where there are none.
@@ -63,7 +62,6 @@ class Outcome:
     exact: bool = False
     at_least: int = 0
     bounded_by_limits: bool = False
-    bound_hit: bool = False
     broken_by_root: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
     merged: tuple[str, ...] = ()
@@ -193,7 +191,7 @@ def repaired(
     best = choice.best
     others = [trial for trial in choice.trials if not (best and (trial.passes or is_constant(trial.model)))]
     nearest = min(others, key=_distance, default=None) if best is None or is_constant(best.model) else None
-    limited = [solution.at_least for solution in ladder.solutions] if ladder.proves else []
+    limited = [solution.loss for solution in ladder.solutions] if ladder.proves else []
     return Outcome(
         model,
         given,
@@ -204,7 +202,6 @@ def repaired(
         exact=ladder.is_proved(best),
         at_least=min(limited, default=0),
         bounded_by_limits=bool(limited),
-        bound_hit=any(not solution.complete for solution in ladder.solutions),
         broken_by_root=ladder.broken_by_root,
         added=() if best is None else ladder.columns_added(best),
         merged=merged.columns,
