@@ -83,14 +83,13 @@ class Ladder:
         if any(map(self._is_as_good, self.trials)) and not self.bench.has_sampled_limits:
             return
         anew = self.fit_anew
-        if anew:
-            self._tuned()
+        plain_passes = anew and self._tuned()
         if anew and self.model.given.classes:
-            self._distilled()
+            self._distilled(by_classes=not plain_passes)
         if alone:
             self._for_each_level(self._solve_or_search)
         if anew:
-            self._fitted_trees()
+            self._fitted_trees(by_classes=not plain_passes)
         if self._has_found_of_groups():
             return
         if anew:
@@ -343,32 +342,33 @@ class Ladder:
         except LeafgateError:
             return None
 
-    def _tuned(self) -> None:
-        """The plain tree with the depth and the leaves that predict others best, until one passes.
+    def _tuned(self) -> bool:
+        """The plain tree with the depth and the leaves that predict others best, until one passes; does any?
 
         None is tried that is no coarser than one that breaks a limit on people. They are quick, and are tried whatever
         time the given model has taken, but where a column numbers the people.
         """
         rows, bench = self._rows, self.bench
         if rows is None:
-            return
+            return False
         readers, table = bench.session.plugins.readers, bench.session.table
         finer: list[tuple[float, float]] = []
         for settings in tuned_settings(self._least(), self.model.given, rows, table, self.teacher.fold, readers):
             own = settings.fineness
             if any(own[0] >= leaf and own[1] >= depth for leaf, depth in finer):
                 continue
-            late = self.trials and table.person_rows is not None and bench.budget.is_late()
-            if late or (bench.best is not None and bench.budget.is_over()):
-                return
+            is_quick = table.person_rows is None or not self.trials
+            if (not is_quick and bench.budget.is_late()) or (bench.best is not None and bench.budget.is_over()):
+                return False
             found = self._refit(settings, rows, "distillation")
             if found is not None and found.passes:
-                return
+                return True
             if found is not None and not protects(found.report):
                 finer.append(own)
+        return False
 
-    def _distilled(self) -> None:
-        """Trees that keep the limits on groups by construction, by the classes and by the given model's scores.
+    def _distilled(self, *, by_classes: bool) -> None:
+        """Trees that keep the limits on groups by construction, and learn the given model's scores, or the classes, too.
 
         Those by the classes are quick, and are tried whatever time the given model has taken, until one passes. They
         are not where a column numbers the people: only one is tried once the time is up.
@@ -377,7 +377,7 @@ class Ladder:
         prunes = bench.goal in {"accuracy", "balanced_accuracy"}
         are_quick = bench.session.table.person_rows is None
         kinds = list(growers(bench.session.plugins, self._metrics, bench.session.table.people, prune=prunes))
-        for of_scores in (False, True):
+        for of_scores in (False, True) if by_classes else (True,):
             for number, grower in enumerate(kinds):
                 if (of_scores or number) and not are_quick and bench.budget.is_late():
                     return
@@ -413,17 +413,13 @@ class Ladder:
         grown = grower.grown(rows_at(self._growing, self.teacher.fold != number), levels)
         return None if grown is None else model_of(grown, names, self._explained)
 
-    def _fitted_trees(self) -> None:
-        """Single trees over the model's features, by classes and by scores, or by numbers."""
-        rows, of_numbers = self._rows, not self.model.given.classes
-        if rows is None:
+    def _fitted_trees(self, *, by_classes: bool) -> None:
+        """Single trees over the model's features that learn its scores, or the classes, too."""
+        rows = self._rows
+        if rows is None or not self.model.given.classes:
             return
-        for settings in tree_settings(self._least(), of_numbers=of_numbers):
-            if of_numbers:
-                if not self.bench.has_searched:
-                    self._refit(settings, rows, "distillation")
-                continue
-            for labels in (rows.target, self.teacher.levels):
+        for settings in tree_settings(self._least()):
+            for labels in (rows.target if by_classes else None, self.teacher.levels):
                 if labels is None or self.bench.has_searched:
                     continue
                 by = ", by the model's scores" if labels is self.teacher.levels else ""

@@ -23,6 +23,7 @@ from leafgate.kernel.policy import Policy
 from leafgate.models.load import load_release
 from leafgate.models.reader import model_bytes, read_model
 from leafgate.readers import ModelIR
+from leafgate.session.audit import Audit
 from leafgate.session.run import Session
 
 COLUMNS = ("used", "all")
@@ -100,6 +101,7 @@ def repair_file(
     seconds: float | None = None,
     fit_anew: bool = True,
     columns: str = "used",
+    known: Audit | None = None,
 ) -> RepairResult:
     """The most useful model found in place of the one in a file that passes the audit of a policy.
 
@@ -113,6 +115,7 @@ def repair_file(
         seconds: After so many no further candidate is looked at, whatever the effort; None for no limit.
         fit_anew: May trees be grown and estimators fitted on the table? Otherwise the given model is only cut.
         columns: What trees that are grown anew may ask about: columns that the given model takes (`used`), or `all`.
+        known: The audit of that file by this policy; None where it is still to be made.
 
     Raises:
         InvalidError: the policy audits no file, the file is a release of leafgate's own, or `keep` does not fit.
@@ -127,6 +130,7 @@ def repair_file(
         raise InvalidError("is no choice of columns", place="--columns", remedy=f"choose from {', '.join(COLUMNS)}")
     goal = goal_of(session.policy, keep, of_numbers=not whole.classes)
     with Workbench.opened(session, name, model_bytes(path), goal, Budget.of(effort, seconds)) as bench:
+        bench.known = known
         if impossible := unkeepable_limits(session.policy.metrics, session.plugins, session.table, of_model=True):
             given, _ = bench.audit_given(path)
             why = [f"{limit.metric.called}: {limit.message}; {limit.hint}" for limit in impossible]
