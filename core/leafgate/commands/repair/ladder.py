@@ -368,7 +368,7 @@ class Ladder:
         return False
 
     def _distilled(self, *, by_classes: bool) -> None:
-        """Trees that keep the limits on groups by construction, and learn the given model's scores, or the classes, too.
+        """Trees that keep the limits on groups by construction, by the model's scores, or by the classes, too.
 
         Those by the classes are quick, and are tried whatever time the given model has taken, until one passes. They
         are not where a column numbers the people: only one is tried once the time is up.
