@@ -83,13 +83,13 @@ class Ladder:
         if any(map(self._is_as_good, self.trials)) and not self.bench.has_sampled_limits:
             return
         anew = self.fit_anew
-        plain_passes = anew and self._tuned()
+        by_classes = not (anew and self._tuned() and self.bench.goal == "auc")  # which plain trees are tuned by
         if anew and self.model.given.classes:
-            self._distilled(by_classes=not plain_passes)
+            self._distilled(by_classes=by_classes)
         if alone:
             self._for_each_level(self._solve_or_search)
         if anew:
-            self._fitted_trees(by_classes=not plain_passes)
+            self._fitted_trees(by_classes=by_classes)
         if self._has_found_of_groups():
             return
         if anew:
