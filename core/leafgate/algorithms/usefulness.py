@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -106,10 +106,19 @@ def _error(share: float, people: float) -> float:
 
 def _auc(release: Release, people: Table, truth: Ids, weight: Ids, classes: Ids) -> Usefulness:
     if len(release.classes) == 2:
-        rankings = {1: second_class_ranking(release, people)}
-    else:
-        scores = scores_or_labels(release, people)
-        rankings = {int(one): scores[:, one] for one in classes}
+        return mean_area({1: second_class_ranking(release, people)}, truth, weight)
+    scores = scores_or_labels(release, people)
+    return mean_area({int(one): scores[:, one] for one in classes}, truth, weight)
+
+
+def mean_area(rankings: Mapping[int, Floats], truth: Ids, weight: Ids) -> Usefulness:
+    """The mean area under the ROC curve over some classes, each against all others.
+
+    Args:
+        rankings: by class, shape (n_records,), by what a model ranks people as that class.
+        truth: shape (n_records,), each record's class.
+        weight: shape (n_records,), its people, 0 for whom is not asked.
+    """
     areas = [
         area_under_curve(ranking, np.where(truth == one, weight, 0), np.where(truth == one, 0, weight))
         for one, ranking in rankings.items()
@@ -139,10 +148,15 @@ def _explained(release: Release, people: Table) -> Usefulness:
     numbers, weight = truth[known], people.weight[known].astype(np.float64)
     if not len(numbers) or np.ptp(numbers) == 0:
         raise InconclusiveError("the people have one number alone")
-    mean = np.average(numbers, weights=weight)
-    guess = np.nan_to_num(predicted_numbers(release, people)[known], nan=mean)
-    variance = float(np.average((numbers - mean) ** 2, weights=weight))
-    saved = ((numbers - mean) ** 2 - (numbers - guess) ** 2) / variance
+    guess = predicted_numbers(release, people)[known]
+    return explained_variance(numbers, np.where(np.isnan(guess), np.average(numbers, weights=weight), guess), weight)
+
+
+def explained_variance(truth: Floats, guess: Floats, weight: Floats | Ids) -> Usefulness:
+    """The share of the variance of numbers, of which two differ, that is explained by guesses."""
+    mean = np.average(truth, weights=weight)
+    variance = float(np.average((truth - mean) ** 2, weights=weight))
+    saved = ((truth - mean) ** 2 - (truth - guess) ** 2) / variance
     value = float(np.average(saved, weights=weight))
     error = math.sqrt(float(np.average((saved - value) ** 2, weights=weight)) / weight.sum())
     return Usefulness(value, error, 0.0)

@@ -85,6 +85,12 @@ def test_a_repaired_tree_has_as_few_errors_as_the_best_of_all_prunings(name: str
     if outcome.given.verdict == "pass":
         assert fewest == tree_errors(tmp_path)
         return
+    if any("allow" in metric for metric in metrics):  # what they forgive depends on the other leaves: it is searched
+        errors = errors_of(outcome, tmp_path)
+        assert not outcome.exact
+        assert (errors is None) == (fewest is None)
+        assert errors is None or fewest is None or errors >= fewest
+        return
     assert errors_of(outcome, tmp_path) == fewest
     if outcome.best is not None and name != "what labels disclose":
         if outcome.best.step == "coarser leaves":
@@ -122,7 +128,7 @@ def tree_errors(folder: Path) -> int:
 def test_no_cost_complexity_pruning_that_passes_has_fewer_errors(seed: int, tmp_path: Path) -> None:
     table = people(seed, 250)
     model = fit_in(tmp_path, table, DecisionTreeClassifier(random_state=seed))
-    policy_file(tmp_path, [{"use": "k_anonymity", "at_least": 8}, {"use": "confidence", "at_most": 0.95, "allow": 0.1}])
+    policy_file(tmp_path, [{"use": "k_anonymity", "at_least": 8}, {"use": "confidence", "at_most": 0.95}])
     fewest = errors_of(repair_in(tmp_path), tmp_path)
     assert fewest is not None
     features, target = table.drop(columns="class"), table["class"]

@@ -94,18 +94,13 @@ def test_a_search_that_a_time_limit_ended_says_that_a_repetition_may_differ() ->
 
 
 @pytest.mark.thorough
-def test_a_time_limit_ends_a_repair_by_persons_after_one_tree(monkeypatch: pytest.MonkeyPatch) -> None:
-    grown: list[str] = []
-    monkeypatch.setattr(
-        "leafgate.commands.repair.distil.Grower.grown", lambda self, table, levels=None: grown.append(self.words)
-    )
+def test_a_time_limit_ends_a_repair_by_persons_after_one_tree() -> None:
     visits = pd.DataFrame({"age": np.arange(360) % 45, "sex": np.arange(360) // 45 % 2})
     ill = np.where(visits["age"] * 7 % 45 > 20, "yes", "no")
     model = DecisionTreeClassifier(min_samples_leaf=3, random_state=0).fit(visits, ill)
     found = repair_model(model, visits, ill, person=np.arange(360) // 3, time_limit=0)
-    assert len(grown) == 1
     assert found.candidates is not None
-    assert len(found.candidates) < 12
+    assert len(found.candidates) < 6
 
 
 @pytest.mark.parametrize(

@@ -176,7 +176,7 @@ def test_a_model_of_a_rare_class_keeps_its_use(leaves: str, tmp_path: Path) -> N
     best = passing.sort_values("chosen_by").iloc[-1]
     assert best["reported"] > (0.75 if leaves == "counts" else 0.65)
     assert best["reported"] > before - 0.05
-    assert {"distillation", "refit"} <= set(tried["step"])
+    assert "distillation" in set(tried["step"])
 
 
 @pytest.mark.thorough

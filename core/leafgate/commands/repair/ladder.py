@@ -11,7 +11,6 @@ from leafgate.commands.convert.rare_cells import merge_rare_values
 from leafgate.commands.convert.scrub import LeafContent, minimise, with_leaves
 from leafgate.commands.repair.distil import Grower, growers, model_of, with_features
 from leafgate.commands.repair.exact import NodeLimits, PersonLimits, Solution, person_limits
-from leafgate.commands.repair.expansion import expansions
 from leafgate.commands.repair.people import rows_at, weight_at
 from leafgate.commands.repair.pruning import PrunableModel, prunable
 from leafgate.commands.repair.refit import (
@@ -25,9 +24,10 @@ from leafgate.commands.repair.refit import (
     settings_for,
     tree_settings,
 )
-from leafgate.commands.repair.search import Cuts, Search, few_leaves
+from leafgate.commands.repair.search import Cuts, Search, few_leaves, protects
 from leafgate.commands.repair.teacher import Teacher
-from leafgate.commands.repair.trials import LEVELS, Step, Trial, Workbench, person_metrics
+from leafgate.commands.repair.trials import FITTED_ANEW, LEVELS, Step, Trial, Workbench, person_metrics
+from leafgate.commands.repair.tuning import tuned_settings
 from leafgate.kernel.findings import Finding, Report
 from leafgate.models.lowering.release import lower_model
 from leafgate.readers import ModelIR
@@ -83,14 +83,15 @@ class Ladder:
         if any(map(self._is_as_good, self.trials)) and not self.bench.has_sampled_limits:
             return
         anew = self.fit_anew
+        by_classes = not (anew and self._tuned() and self.bench.goal == "auc")  # which plain trees are tuned by
         if anew and self.model.given.classes:
-            self._distilled()
+            self._distilled(by_classes=by_classes)
         if alone:
             self._for_each_level(self._solve_or_search)
         if anew:
-            self._fitted_trees()
-        if not alone:
-            self._expanded()
+            self._fitted_trees(by_classes=by_classes)
+        if self._has_found_of_groups():
+            return
         if anew:
             self._refitted()
         if not alone:
@@ -104,6 +105,25 @@ class Ladder:
         release = self.teacher.release
         given = None if release is None else self.bench.use_of(release, people)
         return trial.passes and (trial.step == "scrub" or (given is not None and trial.value >= given.value - SAME_USE))
+
+    def _has_found_of_groups(self) -> bool:
+        """Are single trees enough? They are where groups must be large: people who share a leaf in all trees are few.
+
+        Of 960 repairs by policies with such limits none had more than one tree (see docs/results/repair-use.csv).
+        """
+        if not (self.fit_anew and self._limits_groups):
+            return False
+        useful = (
+            trial.use is None or trial.use.is_useful
+            for trial in self.trials
+            if trial.step in FITTED_ANEW and trial.passes
+        )
+        return any(useful)
+
+    @property
+    def _limits_groups(self) -> bool:
+        """Is there a limit on how many people share a group?"""
+        return any(metric.groups_only for metric in person_metrics(self._metrics))
 
     def refuse_telling_format(self) -> None:
         """ReleaseError where the new file's format keeps something by which every model in it tells too much."""
@@ -130,7 +150,7 @@ class Ladder:
 
     def is_proved(self, best: Trial | None) -> bool:
         """Is there no better pruning of the given tree, by the exact solutions?"""
-        bounds = [solution.at_least for solution in self.solutions]
+        bounds = [solution.loss for solution in self.solutions]
         return best is not None and best.loss is not None and self.proves and bool(bounds) and best.loss <= min(bounds)
 
     def _scrubbed(self) -> None:
@@ -224,9 +244,13 @@ class Ladder:
         return balanced(model) if is_rare and model.values == "counts" and model.counted == "exact" else model
 
     def _is_separable(self, model: PrunableModel) -> bool:
-        """Is it one tree over public columns, whose leaves predict by themselves?"""
-        given = model.given
-        return model.is_public and len(given.trees) == 1 and not given.base and given.values != "scores"
+        """Is it one tree over public columns, whose leaves predict and keep every limit by themselves?
+
+        What a limit that allows some people beyond it forgives in one leaf, it does not in another.
+        """
+        given, forgives = model.given, any(metric.allow for metric in person_metrics(self._metrics))
+        alone = len(given.trees) == 1 and not given.base and given.values != "scores"
+        return model.is_public and alone and not forgives
 
     def _limits(self, leaves: LeafContent) -> PersonLimits:
         metrics = person_metrics(self.bench.searched_policy.metrics)
@@ -264,20 +288,6 @@ class Ladder:
             solution = self._solve(model, leaves)
             if solution.cut is not None:
                 self._kept(self.bench.trial(self._cut(model, [solution.cut]), leaves, "fewer trees", "one tree"))
-
-    def _expanded(self) -> None:
-        """The first trees as one tree, with the people of each class on its leaves, pruned exactly."""
-        if not self.model.given.classes:
-            return
-        rows = self._rows
-        for one in expansions(self.model, list(map(few_leaves, self.model.trees)), self.bench.session.table.persons):
-            if self.bench.has_searched:
-                return
-            counted = one if rows is None else recounted(one, rows)
-            words = "one tree of the first trees"
-            self._pruned_exactly(counted, "fewer trees", words)
-            if rows is not None and self.bench.goal != "auc":
-                self._pruned_exactly(one, "fewer trees", words)
 
     def _pruned_exactly(self, model: ModelIR, step: Step, words: str) -> None:
         """One tree, pruned so far that limits on people hold, as a candidate."""
@@ -332,8 +342,33 @@ class Ladder:
         except LeafgateError:
             return None
 
-    def _distilled(self) -> None:
-        """Trees that keep the limits on groups by construction, by the classes and by the given model's scores.
+    def _tuned(self) -> bool:
+        """The plain tree with the depth and the leaves that predict others best, until one passes; does any?
+
+        None is tried that is no coarser than one that breaks a limit on people. They are quick, and are tried whatever
+        time the given model has taken, but where a column numbers the people.
+        """
+        rows, bench = self._rows, self.bench
+        if rows is None:
+            return False
+        readers, table = bench.session.plugins.readers, bench.session.table
+        finer: list[tuple[float, float]] = []
+        for settings in tuned_settings(self._least(), self.model.given, rows, table, self.teacher.fold, readers):
+            own = settings.fineness
+            if any(own[0] >= leaf and own[1] >= depth for leaf, depth in finer):
+                continue
+            is_quick = table.person_rows is None or not self.trials
+            if (not is_quick and bench.budget.is_late()) or (bench.best is not None and bench.budget.is_over()):
+                return False
+            found = self._refit(settings, rows, "distillation")
+            if found is not None and found.passes:
+                return True
+            if found is not None and not protects(found.report):
+                finer.append(own)
+        return False
+
+    def _distilled(self, *, by_classes: bool) -> None:
+        """Trees that keep the limits on groups by construction, by the model's scores, or by the classes, too.
 
         Those by the classes are quick, and are tried whatever time the given model has taken, until one passes. They
         are not where a column numbers the people: only one is tried once the time is up.
@@ -342,7 +377,7 @@ class Ladder:
         prunes = bench.goal in {"accuracy", "balanced_accuracy"}
         are_quick = bench.session.table.person_rows is None
         kinds = list(growers(bench.session.plugins, self._metrics, bench.session.table.people, prune=prunes))
-        for of_scores in (False, True):
+        for of_scores in (False, True) if by_classes else (True,):
             for number, grower in enumerate(kinds):
                 if (of_scores or number) and not are_quick and bench.budget.is_late():
                     return
@@ -378,16 +413,13 @@ class Ladder:
         grown = grower.grown(rows_at(self._growing, self.teacher.fold != number), levels)
         return None if grown is None else model_of(grown, names, self._explained)
 
-    def _fitted_trees(self) -> None:
-        """Single trees over the model's features, by classes and by scores, or by numbers."""
-        rows, of_numbers = self._rows, not self.model.given.classes
-        if rows is None:
+    def _fitted_trees(self, *, by_classes: bool) -> None:
+        """Single trees over the model's features that learn its scores, or the classes, too."""
+        rows = self._rows
+        if rows is None or not self.model.given.classes:
             return
-        for settings in tree_settings(self._least(), of_numbers=of_numbers):
-            if of_numbers:
-                self._refit(settings, rows, "distillation")
-                continue
-            for labels in (rows.target, self.teacher.levels):
+        for settings in tree_settings(self._least()):
+            for labels in (rows.target if by_classes else None, self.teacher.levels):
                 if labels is None or self.bench.has_searched:
                     continue
                 by = ", by the model's scores" if labels is self.teacher.levels else ""
@@ -400,16 +432,18 @@ class Ladder:
         if rows is None or learner is None:
             return
         for settings in settings_for(learner, self._least()):
+            if bench.has_searched:
+                return
             self._refit(settings, rows, "refit")
 
-    def _refit(self, settings: Settings, rows: Rows, step: Step) -> None:
+    def _refit(self, settings: Settings, rows: Rows, step: Step) -> Trial | None:
         """An estimator as it is fitted, as a candidate."""
-        if self.bench.has_searched:
-            return
         model = fitted(settings, self.model.given, rows, self.bench.session.plugins.readers)
-        if model is not None:
-            found = self._tried(model, step, settings.words)
-            self._fits_by(found, partial(self._fitted_within, settings, rows, None))
+        if model is None:
+            return None
+        found = self._tried(model, step, settings.words)
+        self._fits_by(found, partial(self._fitted_within, settings, rows, None))
+        return found
 
     def _fitted_tree(self, settings: Settings, rows: Rows, labels: Ids, words: str) -> None:
         """A tree over the model's features with people of each class on its leaves, pruned where a limit asks it."""

@@ -23,6 +23,7 @@ from leafgate.kernel.policy import Policy
 from leafgate.models.load import load_release
 from leafgate.models.reader import model_bytes, read_model
 from leafgate.readers import ModelIR
+from leafgate.session.audit import Audit
 from leafgate.session.run import Session
 
 COLUMNS = ("used", "all")
@@ -44,7 +45,6 @@ class Outcome:
         exact: Was `best` compared with every pruning of the tree?
         at_least: No model below the given one that keeps the limits loses less on the training people.
         bounded_by_limits: Does `at_least` follow from the limits on people, not only from the given model?
-        bound_hit: Did an exact solution have too many prunings to compare?
         broken_by_root: Limits that even a single leaf breaks, by the ids of their findings.
         only_constant: Does a model pass, but none that does not predict the same for everybody?
         reported: How useful `best` is to people whom nothing was chosen by; None where there are none.
@@ -63,7 +63,6 @@ class Outcome:
     exact: bool = False
     at_least: int = 0
     bounded_by_limits: bool = False
-    bound_hit: bool = False
     broken_by_root: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
     merged: tuple[str, ...] = ()
@@ -102,6 +101,7 @@ def repair_file(
     seconds: float | None = None,
     fit_anew: bool = True,
     columns: str = "used",
+    known: Audit | None = None,
 ) -> RepairResult:
     """The most useful model found in place of the one in a file that passes the audit of a policy.
 
@@ -115,6 +115,7 @@ def repair_file(
         seconds: After so many no further candidate is looked at, whatever the effort; None for no limit.
         fit_anew: May trees be grown and estimators fitted on the table? Otherwise the given model is only cut.
         columns: What trees that are grown anew may ask about: columns that the given model takes (`used`), or `all`.
+        known: The audit of that file by this policy; None where it is still to be made.
 
     Raises:
         InvalidError: the policy audits no file, the file is a release of leafgate's own, or `keep` does not fit.
@@ -129,6 +130,7 @@ def repair_file(
         raise InvalidError("is no choice of columns", place="--columns", remedy=f"choose from {', '.join(COLUMNS)}")
     goal = goal_of(session.policy, keep, of_numbers=not whole.classes)
     with Workbench.opened(session, name, model_bytes(path), goal, Budget.of(effort, seconds)) as bench:
+        bench.known = known
         if impossible := unkeepable_limits(session.policy.metrics, session.plugins, session.table, of_model=True):
             given, _ = bench.audit_given(path)
             why = [f"{limit.metric.called}: {limit.message}; {limit.hint}" for limit in impossible]
@@ -193,7 +195,7 @@ def repaired(
     best = choice.best
     others = [trial for trial in choice.trials if not (best and (trial.passes or is_constant(trial.model)))]
     nearest = min(others, key=_distance, default=None) if best is None or is_constant(best.model) else None
-    limited = [solution.at_least for solution in ladder.solutions] if ladder.proves else []
+    limited = [solution.loss for solution in ladder.solutions] if ladder.proves else []
     return Outcome(
         model,
         given,
@@ -204,7 +206,6 @@ def repaired(
         exact=ladder.is_proved(best),
         at_least=min(limited, default=0),
         bounded_by_limits=bool(limited),
-        bound_hit=any(not solution.complete for solution in ladder.solutions),
         broken_by_root=ladder.broken_by_root,
         added=() if best is None else ladder.columns_added(best),
         merged=merged.columns,

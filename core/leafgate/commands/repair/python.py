@@ -154,7 +154,15 @@ def repair(
         return Repair(audit=given, sentences=("The model passes already, so nothing is changed.",))
     suffixes = writable_suffixes(plugins.readers)
     names = _names(given.files.model, suffixes) if target is None else [target.name]
-    repaired = partial(repair_file, keep=keep, effort=effort, seconds=time_limit, fit_anew=fit_anew, columns=columns)
+    repaired = partial(
+        repair_file,
+        keep=keep,
+        effort=effort,
+        seconds=time_limit,
+        fit_anew=fit_anew,
+        columns=columns,
+        known=given,
+    )
     try:
         name, result = _repaired(given.files, names, repaired)
     except LeafgateError as error:

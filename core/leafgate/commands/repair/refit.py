@@ -6,6 +6,7 @@ what is found can be written as the given file is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -44,6 +45,18 @@ class Settings:
     learner: Learner
     words: str
 
+    @property
+    def fineness(self) -> tuple[float, float]:
+        """How fine a single tree is: by how little of a leaf, and by its depth."""
+        depth = self.learner.parameters.get("max_depth")
+        return -float(self.learner.parameters["min_samples_leaf"]), math.inf if depth is None else float(depth)
+
+    def with_parameters(self, **parameters: int | float) -> Settings:
+        """The same with other values of these parameters."""
+        words = ", ".join([self.words, *(f"{name} {value:g}" for name, value in parameters.items())])
+        learner = replace(self.learner, parameters={**self.learner.parameters, **parameters}, unknown=())
+        return Settings(learner, words)
+
 
 @dataclass(frozen=True, eq=False)
 class Rows:
@@ -71,6 +84,12 @@ class Rows:
     def known(self) -> Mask:
         """Who has a class that the model knows, or a number."""
         return np.asarray(self.target >= 0 if self.target.dtype.kind == "i" else ~np.isnan(self.target))
+
+    def over_all(self, features: int) -> Floats:
+        """The people as all of so many features of the model; those with no known origin are missing."""
+        every = np.full((len(self.features), features), np.nan)
+        every[:, self.chosen] = self.features
+        return every
 
     def at(self, part: Mask, people: Table) -> Rows:
         """Some of the people.
@@ -182,9 +201,7 @@ def settings_for(learner: Learner, least: int) -> Iterator[Settings]:
 
 
 def _changed(learner: Learner, **parameters: int | float) -> Settings:
-    words = ", ".join(f"{name} {value:g}" for name, value in parameters.items())
-    kind = learner.estimator.rpartition(".")[2]
-    return Settings(replace(learner, parameters={**learner.parameters, **parameters}, unknown=()), f"{kind}, {words}")
+    return Settings(learner, learner.estimator.rpartition(".")[2]).with_parameters(**parameters)
 
 
 def tree_settings(least: int, *, of_numbers: bool = False) -> Iterator[Settings]:
@@ -250,8 +267,7 @@ def _over_all(tree: TreeIR, chosen: Ids) -> TreeIR:
 
 def recounted(model: ModelIR, rows: Rows) -> ModelIR:
     """The model of one tree with the people of each class on its leaves, whatever it said before."""
-    features = np.full((len(rows.features), len(model.features)), np.nan)
-    features[:, rows.chosen] = rows.features
+    features = rows.over_all(len(model.features))
     trees = tuple(_recounted(tree, features, rows, len(model.classes)) for tree in model.trees)
     return replace(model, trees=trees, values="counts", combine="one", counted="exact", sampling=NO_SAMPLING)
 

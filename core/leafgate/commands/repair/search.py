@@ -22,7 +22,7 @@ MAX_RUNGS = 24
 """So many prunings stand on one ladder."""
 
 MAX_LEAVES_EACH = 64
-"""So many leaves has each tree of an ensemble that is expanded to one tree."""
+"""So many leaves has each tree of a model of few leaves."""
 
 Cuts = Sequence[Mask]
 """For each tree that is kept, the first ones of the model, the nodes that become leaves."""

@@ -160,7 +160,8 @@ class Workbench:
         budget: How much is tried.
         problem: Why the last candidate that could not be written could not.
         best: The most useful candidate that passes, so far.
-        given: What the audit of the given file made of it.
+        known: The audit of the given file by the whole policy, where somebody made it already.
+        given: What that audit made of it.
         given_findings: The findings of that audit.
     """
 
@@ -172,6 +173,7 @@ class Workbench:
     budget: Budget = field(default_factory=Budget)
     problem: ReleaseError | None = None
     best: Trial | None = field(default=None, repr=False)
+    known: Audit | None = field(default=None, repr=False)
     given: SealedRelease | None = field(default=None, repr=False)
     given_findings: Sequence[Finding] = field(default=(), repr=False)
 
@@ -250,7 +252,7 @@ class Workbench:
     def audit_given(self, path: Path) -> tuple[Report, Release | None]:
         """The audit of the given file by the whole policy, and the release that it made of the file."""
         witness = getattr(self.session.policy.build, "witness", None)
-        audited = self._audited(path, self.session.policy, witness)
+        audited = self.known or self._audited(path, self.session.policy, witness)
         self.given, self.given_findings = audited.artifact, audited.report.findings
         return audited.report, None if audited.artifact is None else audited.artifact.release
 

@@ -251,10 +251,9 @@ def _proof(outcome: Outcome, best: Trial, bench: Workbench) -> str:
         return "the best pruning of the given tree by the limits on people was among the candidates"
     people, smallest = bench.session.table.people, bench.session.policy.report.smallest_cell
     most = number_of_people_words(1 - outcome.at_least / people, people, smallest)
-    hit = " (a bound: there were too many prunings to compare all)" if outcome.bound_hit else ""
     return (
         "searched, and a better one may exist: by the limits on people alone no pruning predicts more than "
-        f"{most} of the training people rightly{hit}"
+        f"{most} of the training people rightly"
     )
 
 
