@@ -1,0 +1,557 @@
+"""The pages of the desk, and what their forms do."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from leafgate.commands.desk.cases import ROLES, Case, Desk, files_below, now, open_below, who
+from leafgate.commands.desk.jobs import LIMIT_SECONDS, Job, Line, jobs_of
+from leafgate.commands.desk.policy_text import PolicyText
+from leafgate.commands.desk.questions import QUESTIONS, Question
+from leafgate.commands.desk.results import REMEDIES, TITLES, remedies_for, result_context, verdict_sentence
+from leafgate.commands.desk.server import REPORT_CSP, Gate, Secrets, message_page
+from leafgate.errors import InvalidError, LeafgateError, Problem, raising_line
+from leafgate.io.text import clean
+from leafgate.policy.load import load_policy
+from leafgate.reports.html import html, with_code
+
+MAX_FIELDS = 10_000
+"""Fields of a form: a table may have some thousands of columns."""
+MAX_TEXT = 3_000
+STATIC = {"desk.css": "text/css", "report.css": "text/css", "desk.js": "text/javascript"}
+FILES = {
+    "model": ("Model", "None: build a protected tree from the table"),
+    "table": ("Table it was trained on", ""),
+    "test": ("Other people", "None. They measure how useful the model is."),
+    "control": ("People who are not in the table", "None. They test who can be recognised as being in it."),
+}
+"""What may be chosen for a case, and what it means to choose nothing."""
+RARE_VALUES = re.compile(r"(values|aliases|no_answer|distinct): (\[[^\]]*\]|\{[^}]*\})")
+"""What a line of a policy has of a table's cells."""
+DONE, NOT_NEEDED, TO_ANSWER, FOR_REQUESTER, PROBLEM = "Done", "Not needed", "To answer", "For the requester", "Problem"
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A request that was let in: its path's parts, the form that it sends, and what it asks for."""
+
+    request: Request
+    form: FormData = field(default_factory=FormData)
+
+    def text(self, name: str) -> str:
+        value = self.form.get(name, "")
+        return value if isinstance(value, str) else ""
+
+    def asked(self, name: str) -> str:
+        return str(self.request.query_params.get(name, ""))
+
+    def part(self, name: str) -> str:
+        return str(self.request.path_params[name])
+
+
+@dataclass(frozen=True)
+class Task:
+    """A line of the task list."""
+
+    group: str
+    words: str
+    state: str
+    address: str = ""
+
+
+class Pages:
+    """Answers requests that the gate let in."""
+
+    def __init__(self, desk: Desk, line: Line, given: Secrets) -> None:
+        self._desk, self._line, self._secrets = desk, line, given
+        self._problems: dict[str, tuple[str, list[Problem]]] = {}
+        self._templates = Environment(
+            loader=ChoiceLoader(
+                [PackageLoader("leafgate.commands.desk", "templates"), PackageLoader("leafgate.reports", "templates")]
+            ),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            finalize=lambda value: clean(value, MAX_TEXT) if type(value) is str else value,
+        )
+        self._templates.filters["with_code"] = with_code
+
+    def routes(self) -> list[Route]:
+        """The addresses below the run's own path."""
+        case, run = "/cases/{case}", "/cases/{case}/runs/{run:int}"
+        listed: list[tuple[str, str, Callable[[Visit], Response]]] = [
+            ("GET", "/", self.show_cases),
+            ("GET", "/new", self.show_new),
+            ("POST", "/new", self.make_case),
+            ("GET", "/security", self.show_security),
+            ("GET", case, self.show_case),
+            ("GET", f"{case}/questions/{{question}}", self.show_question),
+            ("POST", f"{case}/questions/{{question}}", self.answer_question),
+            ("GET", f"{case}/policy", self.show_policy),
+            ("POST", f"{case}/policy", self.change_policy),
+            ("GET", f"{case}/requester", self.show_requester),
+            ("GET", f"{case}/check", self.show_check),
+            ("POST", f"{case}/jobs", self.ask_job),
+            ("GET", run, self.show_run),
+            ("GET", f"{run}/state", self.show_state),
+            ("GET", f"{run}/report", self.show_report),
+            ("POST", f"{run}/stop", self.stop_run),
+            ("GET", "/static/{name}", self.show_static),
+        ]
+        return [
+            Route(f"{self._secrets.root}{path}", self._endpoint(answer), methods=[method])
+            for method, path, answer in listed
+        ]
+
+    def _endpoint(self, answer: Callable[[Visit], Response]) -> Callable[[Request], Awaitable[Response]]:
+        async def endpoint(request: Request) -> Response:
+            try:
+                if request.method != "POST":
+                    return await run_in_threadpool(answer, Visit(request))
+                async with request.form(max_files=len(ROLES), max_fields=MAX_FIELDS) as form:
+                    visit = Visit(request, form)
+                    if not secrets.compare_digest(visit.text("csrf").encode(), self._secrets.csrf.encode()):
+                        return message_page("This form is not of this desk. Nothing was done.", status=403)
+                    return await run_in_threadpool(answer, visit)
+            except HTTPException:
+                raise
+            except LeafgateError as error:
+                return self._page(
+                    "message", title="There is a problem", lines=list(map(str, error.problems)), status=400
+                )
+            except Exception as error:
+                print(f"leafgate desk: {raising_line(error)}", file=sys.stderr)
+                lines = ["Your answers are saved. The terminal says where it happened."]
+                return self._page("message", title="leafgate made a mistake.", lines=lines, status=500)
+
+        return endpoint
+
+    def _page(
+        self, template: str, *, title: str, status: int = 200, case: Case | None = None, **context: Any
+    ) -> Response:
+        """A page; `title` is its heading, which stands in the title bar with the case."""
+        shared = {
+            "root": self._secrets.root,
+            "csrf": self._secrets.csrf,
+            "title": title,
+            "case": case,
+            "seen": "" if case is None else case.state_digest,
+            "who": who(),
+            "has_error": status == 422,
+        }
+        text = self._templates.get_template(f"{template}.html.j2").render({**shared, **context})
+        return HTMLResponse(text, status_code=status)
+
+    def _to(self, address: str) -> Response:
+        return RedirectResponse(f"{self._secrets.root}{address}", status_code=303)
+
+    def _case(self, visit: Visit) -> Case:
+        case = self._desk.case(visit.part("case"))
+        if case is None:
+            raise HTTPException(404)
+        if visit.request.method == "POST" and visit.text("seen") != case.state_digest:
+            raise InvalidError("Changed in another window. Nothing was saved.")
+        return case
+
+    def _question(self, visit: Visit, case: Case) -> Question:
+        found = next((each for each in QUESTIONS if each.name == visit.part("question")), None)
+        if found is None or not case.is_read or not found.is_asked(case.facts, case.policy):
+            raise HTTPException(404)
+        return found
+
+    def _job(self, visit: Visit, case: Case) -> Job:
+        number = visit.request.path_params["run"]
+        found = next((job for job in jobs_of(case) if job.number == number), None)
+        if found is None:
+            raise HTTPException(404)
+        return found
+
+    # Cases
+
+    def show_cases(self, visit: Visit) -> Response:
+        wanted = visit.asked("q").casefold()
+        rows = []
+        for case in self._desk.cases():
+            record, state = case.record, self._state(case)
+            changed = max([record.get("created", ""), *(str(each["at"]) for each in case.answers.values())])
+            if wanted in f"{case.name} {state} {record.get('by', '')}".casefold():
+                rows.append((case, state, changed[:16].replace("T", " "), record.get("by", "")))
+        return self._page("cases", title="Cases", rows=rows, query=visit.asked("q"))
+
+    def _state(self, case: Case) -> str:
+        """The state of a case in a few words; never the words of a decision."""
+        jobs = jobs_of(case)
+        if is_open := [job for job in jobs if job.is_open]:
+            return self._place(is_open[0])
+        if not case.is_read:
+            return "New" if not jobs or jobs[-1].state == "stopped" else "Problem: the files could not be read"
+        if to_answer := sum(task.state == TO_ANSWER for task in self._question_tasks(case)):
+            return f"{to_answer} to answer"
+        if self._policy_problems(case):
+            return "Problem: the policy is not valid"
+        audits = [job for job in jobs if job.kind == "audit"]
+        if not audits:
+            return "Ready to run"
+        late = "Out of date: " if audits[-1].is_out_of_date else ""
+        report = audits[-1].report if audits[-1].state == "done" else None
+        if report is None:
+            return "Stopped" if audits[-1].state == "stopped" else f"{late}Problem: the audit gave no result"
+        said = {"fail": "Fail", "inconclusive": "Inconclusive", "pass": "Pass, not decided"}
+        return f"{late}{said[str(report['verdict'])]}"
+
+    def _place(self, job: Job) -> str:
+        if job.state == "running":
+            return f"Running (step {len(job.steps_begun)})" if job.steps_begun else "Running"
+        waiting = [(each.case.name, each.number) for each in self._line.waiting()]
+        place = waiting.index((job.case.name, job.number)) + 1 if (job.case.name, job.number) in waiting else 1
+        return f"In line ({place})"
+
+    def show_new(self, visit: Visit, problems: Mapping[str, str] | None = None) -> Response:
+        listed = list(files_below(self._desk.folder))[:500]
+        return self._page(
+            "new",
+            title="Which files do you have?",
+            files=FILES,
+            listed=listed,
+            given={name: visit.text(name) for name in ("name", *ROLES)},
+            problems=problems or {},
+            status=422 if problems else 200,
+        )
+
+    def make_case(self, visit: Visit) -> Response:
+        """Copy the chosen or uploaded files into a new folder, and have them read."""
+        with ExitStack() as opened:
+            chosen: dict[str, tuple[str, Any]] = {}
+            problems: dict[str, str] = {}
+            for role in ROLES:
+                upload, path = visit.form.get(f"{role}_file"), visit.text(role)
+                if isinstance(upload, UploadFile) and upload.filename:
+                    chosen[role] = upload.filename, upload.file
+                elif path:
+                    try:
+                        chosen[role] = (
+                            path.rpartition("/")[2],
+                            opened.enter_context(open_below(self._desk.folder, path)),
+                        )
+                    except InvalidError as error:
+                        problems[role] = str(error.problems[0].message)
+            if "table" not in chosen and "table" not in problems:
+                problems["table"] = "Choose the table, or upload it."
+            if problems:
+                return self.show_new(visit, problems)
+            try:
+                case = self._desk.new_case(visit.text("name"))
+            except InvalidError as error:
+                return self.show_new(visit, {"name": f"{error.problems[0].message}: {error.problems[0].hint}"})
+            files_ = {role: case.add_file(role, name, content) for role, (name, content) in chosen.items()}
+        case = case.save(created=now(), by=who(), files=files_, answers={})
+        return self._to(f"/cases/{case.name}/runs/{self._line.add(case, 'read').number}")
+
+    def show_security(self, visit: Visit) -> Response:
+        return self._page(
+            "security", title="What this page defends, and what it does not", folder=self._desk.folder.name
+        )
+
+    # One case
+
+    def show_case(self, visit: Visit) -> Response:
+        case = self._case(visit)
+        jobs = [(job, TITLES[job.kind], self._job_words(job)) for job in jobs_of(case)]
+        problems = self._policy_problems(case) if case.is_read else []
+        return self._page(
+            "case", title=f"Case {case.name}", case=case, tasks=self._tasks(case), jobs=jobs, problems=problems
+        )
+
+    def _job_words(self, job: Job) -> str:
+        if job.is_open:
+            return self._place(job)
+        if job.state != "done":
+            return "Stopped" if job.state == "stopped" else "No result"
+        report = None if job.kind == "read" else job.report
+        late = "Out of date: " if report is not None and job.is_out_of_date else ""
+        return "Read" if report is None else f"{late}{verdict_sentence(report)}"
+
+    def _tasks(self, case: Case) -> list[Task]:
+        at = f"/cases/{case.name}"
+        questions = self._question_tasks(case) if case.is_read else []
+        audits = [job for job in jobs_of(case) if job.kind == "audit"]
+        result = f"{at}/runs/{audits[-1].number}" if audits else ""
+        chosen = Task("Files", "Choose the model and the table", DONE if case.is_read else PROBLEM)
+        cannot = "Cannot start yet"
+        run = Task("Audit", "Check your answers and run", TO_ANSWER if case.is_read else cannot, f"{at}/check")
+        return [
+            chosen,
+            *questions,
+            Task(run.group, run.words, DONE if audits else run.state, run.address if case.is_read else ""),
+            Task(
+                "Audit",
+                "Read the result",
+                (DONE if audits[-1].state == "done" else TO_ANSWER) if audits else cannot,
+                result,
+            ),
+            Task("Audit", "Decide", cannot),
+        ]
+
+    def _question_tasks(self, case: Case) -> list[Task]:
+        return [
+            Task(
+                question.group,
+                question.task,
+                state := self._question_state(case, question),
+                "" if state == NOT_NEEDED else f"/cases/{case.name}/questions/{question.name}",
+            )
+            for question in QUESTIONS
+        ]
+
+    def _question_state(self, case: Case, question: Question) -> str:
+        if not question.is_asked(case.facts, case.policy):
+            return NOT_NEEDED
+        answer = case.answers.get(question.name)
+        if self._problems_at(case, question):
+            return PROBLEM
+        if answer is None:
+            return TO_ANSWER
+        return FOR_REQUESTER if question.doubts(case.facts, case.policy, answer["fields"]) else DONE
+
+    def _policy_problems(self, case: Case) -> list[Problem]:
+        """What `leafgate validate` says of the policy."""
+        digest = case.state_digest
+        known = self._problems.get(case.name)
+        if known is None or known[0] != digest:
+            problems: list[Problem] = []
+            try:
+                load_policy(case.folder / "policy.yaml")
+            except LeafgateError as error:
+                problems = list(error.problems)
+            self._problems[case.name] = known = (digest, problems)
+        return known[1]
+
+    def _problems_at(self, case: Case, question: Question) -> list[Problem]:
+        paths = question.paths(case.facts, case.policy)
+        return [
+            problem
+            for problem in self._policy_problems(case)
+            if problem.path and any(tuple(problem.path[: len(path)]) == path for path in paths)
+        ]
+
+    # Questions
+
+    def show_question(
+        self, visit: Visit, given: Mapping[str, str] | None = None, problems: Mapping[str, str] | None = None
+    ) -> Response:
+        case = self._case(visit)
+        question = self._question(visit, case)
+        fields = question.fields(case.facts, case.policy)
+        answer, earlier = case.answers.get(question.name), None
+        if answer is None:
+            earlier = self._desk.earlier_answers(case).get(question.name)
+        filled = given if given is not None else (answer or earlier or {"fields": {}})["fields"]
+        rows = [(f"f{number}", one, filled.get(one.name, one.chosen)) for number, one in enumerate(fields)]
+        return self._page(
+            "question",
+            title=question.asks(case.facts, case.policy),
+            case=case,
+            question=question,
+            found=question.found(case.facts, case.policy),
+            rows=rows,
+            problems=problems or {},
+            messages=self._problems_at(case, question),
+            earlier=earlier,
+            lines=self._lines(case, question),
+            status=422 if problems else 200,
+        )
+
+    def _lines(self, case: Case, question: Question) -> list[tuple[int, str]]:
+        """The lines of the policy that a question is about, without values of a table, which few people may have."""
+        numbers = {case.policy.line(path) for path in question.paths(case.facts, case.policy)}
+        lines = case.policy.text.splitlines()
+        shown = {number: lines[number - 1].partition("  # ")[0].strip() for number in numbers if number is not None}
+        return [(number, RARE_VALUES.sub(r"\1: …", line)) for number, line in sorted(shown.items())]
+
+    def answer_question(self, visit: Visit) -> Response:
+        """Save the answers, and write what follows from them into the policy."""
+        case = self._case(visit)
+        question = self._question(visit, case)
+        fields = question.fields(case.facts, case.policy)
+        given = {one.name: visit.text(f"f{number}") for number, one in enumerate(fields)}
+        problems = {one.name: problem for one in fields if (problem := one.problem(given))}
+        if problems:
+            return self.show_question(visit, given, problems)
+        policy = question.answered(case.facts, case.policy, given)
+        answers = {**case.answers, question.name: {"fields": given, "by": who(), "at": now()}}
+        target = given.get("target", "").removeprefix("column:") if question.name == "predicted" else ""
+        if target in case.facts["columns"] and target != case.facts["target"]:
+            case = case.save(target=target, answers={question.name: answers[question.name]})
+            case.forget_policy()
+            return self._to(f"/cases/{case.name}/runs/{self._line.add(case, 'read').number}")
+        case = case.save(policy=policy, answers=answers)
+        if self._problems_at(case, question):
+            return self._to(f"/cases/{case.name}/questions/{question.name}")
+        still = [task for task in self._question_tasks(case) if task.state == TO_ANSWER]
+        return self._to(still[0].address if still else f"/cases/{case.name}")
+
+    def show_requester(self, visit: Visit) -> Response:
+        case = self._case(visit)
+        listed = [
+            (question.for_requester, question.doubts(case.facts, case.policy, answer["fields"]))
+            for question in QUESTIONS
+            if (answer := case.answers.get(question.name)) and question.is_asked(case.facts, case.policy)
+        ]
+        return self._page(
+            "requester", title="Questions to the requester", case=case, listed=[each for each in listed if each[1]]
+        )
+
+    def show_policy(self, visit: Visit, text: str | None = None, problems: list[Problem] | None = None) -> Response:
+        case = self._case(visit)
+        return self._page(
+            "policy",
+            title="The policy as text",
+            case=case,
+            text=Markup(escape(case.policy.text if text is None else text)),  # noqa: S704  # it is escaped
+            problems=self._policy_problems(case) if problems is None else problems,
+            status=422 if problems else 200,
+        )
+
+    def change_policy(self, visit: Visit) -> Response:
+        """Save the text as it is, if it is YAML; what is wrong with it stands above it."""
+        case = self._case(visit)
+        text = visit.text("policy").replace("\r\n", "\n")
+        try:
+            columns = PolicyText(text).get("data", "columns")
+        except LeafgateError as error:
+            return self.show_policy(visit, text, list(error.problems))
+        if not isinstance(columns, dict):
+            return self.show_policy(visit, text, [Problem("data.columns", "is missing", "declare the columns")])
+        case = case.save(policy=PolicyText(text))
+        return self._to(f"/cases/{case.name}/policy" if self._policy_problems(case) else f"/cases/{case.name}")
+
+    def show_check(self, visit: Visit) -> Response:
+        case = self._case(visit)
+        if not case.is_read:
+            raise HTTPException(404)
+        rows = []
+        for task, question in zip(self._question_tasks(case), QUESTIONS, strict=True):
+            answer = case.answers.get(question.name, {})
+            rows.append((task, answer.get("by", ""), str(answer.get("at", ""))[:16].replace("T", " ")))
+        return self._page(
+            "check",
+            title="Check your answers",
+            case=case,
+            rows=rows,
+            problems=self._policy_problems(case),
+            open=[task for task, *_ in rows if task.state == TO_ANSWER],
+        )
+
+    # Runs
+
+    def ask_job(self, visit: Visit) -> Response:
+        """Put an audit, a remedy or the reading of the files in line."""
+        case, kind = self._case(visit), visit.text("kind")
+        is_known = kind == "read" or (case.is_read and kind in {"audit", *REMEDIES})
+        if not is_known or (kind in {"repair", "scrub"} and "model" not in case.files):
+            raise InvalidError("there is no such audit")
+        return self._to(f"/cases/{case.name}/runs/{self._line.add(case, kind).number}")
+
+    def show_run(self, visit: Visit) -> Response:
+        case = self._case(visit)
+        job = self._job(visit, case)
+        if job.state == "done" and job.kind == "read":
+            facts = case.facts
+            return self._page("files", title="What the files are", case=case, job=job, facts=facts)
+        if job.state == "done" and job.report is not None:
+            return self._result(case, job, is_public=visit.asked("view") == "public")
+        words = {
+            "waiting": self._place(job),
+            "running": "The audit runs" if job.kind != "read" else "The files are read",
+            "stopped": "Stopped. Nothing was decided.",
+            "failed": "No result. This is not a pass.",
+            "done": "No result. This is not a pass.",
+        }[job.state]
+        return self._page(
+            "run",
+            title=words,
+            case=case,
+            job=job,
+            kind=TITLES[job.kind],
+            place=self._place(job),
+            limit=LIMIT_SECONDS // 60,
+        )
+
+    def _result(self, case: Case, job: Job, *, is_public: bool) -> Response:
+        jobs = [each for each in jobs_of(case) if each.kind != "read" and each.state == "done" and each.report]
+        others = [each for each in jobs if each.record["inputs"] == job.record["inputs"]]
+        context = result_context(job, others, is_public=is_public)
+        return self._page(
+            "result",
+            title=verdict_sentence(job.report or {}),
+            case=case,
+            job=job,
+            kind=TITLES[job.kind],
+            public=is_public,
+            remedies=[] if job.is_out_of_date else remedies_for(job),
+            doubts=[task for task in self._question_tasks(case) if task.state == FOR_REQUESTER],
+            **context,
+        )
+
+    def show_state(self, visit: Visit) -> Response:
+        """What the script of a page that waits asks for."""
+        job = self._job(visit, self._case(visit))
+        steps = [{"words": words, "seconds": seconds} for words, seconds in job.steps_begun]
+        return JSONResponse({"state": job.state, "place": self._place(job), "steps": steps, "seconds": job.seconds})
+
+    def show_report(self, visit: Visit) -> Response:
+        """The report's own page, in a sandbox."""
+        job = self._job(visit, self._case(visit))
+        report = job.public_report if visit.asked("view") == "public" else job.report
+        if report is None:
+            raise HTTPException(404)
+        return Response(html(report), media_type="text/html", headers={"content-security-policy": REPORT_CSP})
+
+    def stop_run(self, visit: Visit) -> Response:
+        case = self._case(visit)
+        job = self._job(visit, case)
+        self._line.stop(job)
+        return self._to(f"/cases/{case.name}/runs/{job.number}")
+
+    def show_static(self, visit: Visit) -> Response:
+        """The styles, among them those of reports, and the script."""
+        name = visit.part("name")
+        if name not in STATIC:
+            raise HTTPException(404)
+        if name == "report.css":
+            styles = files("leafgate.reports").joinpath("templates")
+            content = b"".join(styles.joinpath(part).read_bytes() for part in ("style.css", "marks.css"))
+        else:
+            content = files("leafgate.commands.desk").joinpath("static", name).read_bytes()
+        return Response(content, media_type=STATIC[name])
+
+
+def desk_app(desk: Desk, line: Line, given: Secrets) -> ASGIApp:
+    """The pages of a desk behind their gate."""
+    pages = Pages(desk, line, given)
+
+    async def not_found(request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 404
+        return message_page("There is no such page.", "All cases", f"{given.root}/", status=status)
+
+    app = Starlette(routes=pages.routes(), exception_handlers={HTTPException: not_found})
+    return Gate(app, given)

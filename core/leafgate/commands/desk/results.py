@@ -1,0 +1,123 @@
+"""What the page of a result shows of a report: every word and number is the report's own, or was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from leafgate.commands.desk.jobs import Job
+from leafgate.disclosure.questions import ANSWER_STATES, answers, questions_not_examined
+from leafgate.disclosure.summary import findings_by_urgency, remedies_once
+from leafgate.disclosure.text import finding_state, number_words, release_words
+from leafgate.io.json import JsonDocument, JsonObject
+from leafgate.reports.common import exposed_groups, sentence
+
+MAX_GROUPS = 20
+SAYS = {
+    "fail": "Fail: do not release this file",
+    "pass": "Pass: no limit is broken. You decide whether it may leave.",
+}
+TITLES = {
+    "audit": "Given",
+    "repair": "Repaired",
+    "scrub": "With less in the file",
+    "protect": "Built anew, protected",
+    "read": "The files",
+}
+REMEDIES = {
+    "repair": ("Try a repair", "Repair the model: the most useful one that keeps every limit. It takes minutes."),
+    "scrub": ("Try it with less in the file", "Write the file anew without what it holds besides predictions."),
+    "protect": ("Try a protected tree", "Build a tree from the table that keeps the limits on groups by construction."),
+}
+"""What the buttons of remedies say, and what they do."""
+
+
+def verdict_sentence(report: JsonObject) -> str:
+    """The verdict; what is inconclusive says that it is no pass."""
+    if report["verdict"] == "inconclusive":
+        number = sum(answer.state == "inconclusive" for answer in answers(report))
+        have = "One question has" if number == 1 else f"{number} questions have"
+        return f"Inconclusive: {have} no answer yet. This is not a pass."
+    if report["verdict"] == "pass" and report["waived"]:
+        return "Pass with broken limits that are waived. You decide whether it may leave."
+    return SAYS[str(report["verdict"])]
+
+
+def result_context(job: Job, others: Sequence[Job], *, is_public: bool) -> JsonDocument:
+    """What the page shows.
+
+    Args:
+        job: an audit that ended with a report.
+        others: the audit of the given file and of what was tried instead, with reports, this job among them.
+        is_public: is it what the public would see?
+    """
+    report = (job.public_report if is_public else job.report) or {}
+    found = sorted(answers(report), key=lambda answer: ANSWER_STATES.index(answer.state))
+    urgent = next((answer.says[0] for answer in found if answer.state == report["verdict"] + "ed"), "")
+    urgent = urgent or next((answer.says[0] for answer in found if answer.state in {"failed", "inconclusive"}), "")
+    findings = findings_by_urgency(report)
+    return {
+        "report": report,
+        "sentence": verdict_sentence(report),
+        "urgent": urgent,
+        "answers": found,
+        "not_examined": questions_not_examined(report),
+        "groups": [] if is_public else list(exposed_groups(findings))[:MAX_GROUPS],
+        "advice": remedies_once(report),
+        "experts": [(finding["id"], finding_state(finding), sentence(finding)) for finding in findings],
+        "compared": [] if is_public else compared(others),
+    }
+
+
+def remedies_for(job: Job) -> list[tuple[str, str, str]]:
+    """The kinds of jobs that may help, each with its button and what it does, the first the one to try first."""
+    report, model = job.report, job.case.facts.get("model")
+    if report is None or report["verdict"] == "pass" or job.kind != "audit" or model is None:
+        return []
+    failed = {finding["metric"] for finding in report["findings"] if finding_state(finding) == "failed"}
+    kinds = ["protect"]
+    if model["kind"] == "model":
+        kinds = ["scrub"] if failed == {"file_disclosure"} else ["repair", "protect"]
+        kinds += ["scrub"] if "file_disclosure" in failed and "scrub" not in kinds else []
+    return [(kind, *REMEDIES[kind]) for kind in kinds]
+
+
+def compared(jobs: Sequence[Job]) -> JsonDocument:
+    """What was measured of the given file and of each other one, side by side."""
+    known = [(job, report, job.measured) for job in jobs if (report := job.report) is not None]
+    rows = [
+        ("Verdict", [str(report["verdict"]) for _, report, _ in known]),
+        ("People whom a broken limit is about", [_affected(report) for _, report, _ in known]),
+        ("People in the smallest group", [_smallest_group(report) for _, report, _ in known]),
+        ("How well it predicts others (0.5 is chance)", [_number(found.get("auc")) for *_, found in known]),
+        ("Predictions of others that are right", [_share(found.get("accuracy")) for *_, found in known]),
+        ("Size", [release_words(report["release"]) if report["release"] else "none" for _, report, _ in known]),
+        ("Columns used", [", ".join(found.get("columns", ())) or "not known" for *_, found in known]),
+        ("What the file holds besides", [_held(report) for _, report, _ in known]),
+    ]
+    return {"jobs": [(job.number, TITLES[job.kind]) for job, *_ in known], "rows": rows}
+
+
+def _affected(report: JsonObject) -> str:
+    affected = report.get("affected")
+    if affected is None:
+        return "0" if report["verdict"] == "pass" else "not known"
+    return number_words(affected)
+
+
+def _smallest_group(report: JsonObject) -> str:
+    found = (each["evidence"].get("smallest_group") for each in report["findings"])
+    return next((number_words(number) for number in found if number is not None), "not known")
+
+
+def _number(value: object) -> str:
+    return f"{value:.2f}" if isinstance(value, int | float) else "not measured"
+
+
+def _share(value: object) -> str:
+    return f"{100 * value:.0f} %" if isinstance(value, int | float) else "not measured"
+
+
+def _held(report: Mapping[str, Any]) -> str:
+    found = (each["evidence"].get("discloses", ()) for each in report["findings"] if each["metric"] == "published_file")
+    return "; ".join(str(each["says"]) for each in next(found, ())) or "nothing that was found"
