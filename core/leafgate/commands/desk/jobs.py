@@ -91,10 +91,8 @@ class Job:
         """The steps that began, with the seconds that each took; None for the one that is under way."""
         lines = [line.partition(" ") for line in self._text("steps").splitlines()]
         begun = [(float(at), words) for at, _, words in lines if words]
-        ends = [at for at, _ in begun[1:]]
-        return [
-            (words, None if end is None else end - at) for (at, words), end in zip(begun, [*ends, None], strict=True)
-        ]
+        ends = [*(at for at, _ in begun[1:]), None]
+        return [(words, None if end is None else end - at) for (at, words), end in zip(begun, ends, strict=False)]
 
     @property
     def report(self) -> JsonDocument | None:

@@ -23,7 +23,9 @@ def measure(policy: Path, run: Path) -> int:
     found: dict[str, object] = {"columns": asked}
     goals: tuple[Goal, ...] = ("accuracy", "auc") if release.classes else ("loss",)
     others = session.tables.test
-    for goal in () if others is None else goals:
+    for goal in goals:
+        if others is None:
+            break
         try:
             use = usefulness(release, others, goal)
         except InconclusiveError:

@@ -301,14 +301,14 @@ def _outsiders_changes(facts: Facts, policy: PolicyText, given: Fields) -> Chang
         spec, column = spec_of(policy, one.name), columns(facts)[one.name]
         answer = given.get(one.name, DOUBT)
         role = OUTSIDERS[answer][1]
-        if answer == "unused":
-            role = "identifier" if column["left_out"] else role
-            changes[column_path(one.name)] = {"role": role}
-        elif role not in spec["role"]:
-            domain = column["secret_domain"] if role == "sensitive" else column["domain"]
-            kept = {key: value for key, value in spec.items() if key != "role"}
-            has_bins = role == "sensitive" and column["numeric"]
-            domain = domain if has_bins or not kept.keys() & {"values", "bounds"} else kept
+        kept = {key: value for key, value in spec.items() if key != "role"}
+        needs_bins = role == "sensitive" and column["numeric"]
+        domain = column["secret_domain"] if role == "sensitive" else column["domain"]
+        domain = kept if kept.keys() & {"values", "bounds"} and not needs_bins else domain
+        if answer == "unused" or not domain:  # what is dropped as the table is read needs no domain
+            role = "identifier" if column["left_out"] or answer != "unused" else "ignored"
+            domain = {}
+        if [role] != spec["role"]:
             changes[column_path(one.name)] = {"role": role, **domain}
     return changes
 
@@ -599,7 +599,7 @@ QUESTIONS: Sequence[Question] = (
         fields=_target_fields,
         changes=_target_changes,
         found=lambda facts, policy: [
-            f"{target_of(policy)}, {'as the files say' if facts['chosen'] or _is_release(facts) else 'the last column'}."
+            f"{target_of(policy)}: {'the files say so' if _is_release(facts) else 'proposed; is it right?'}"
         ],
         paths=_secret_paths,
         for_requester="Which column does the model predict, and must nobody learn it of a person?",

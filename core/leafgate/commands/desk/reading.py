@@ -41,7 +41,8 @@ def read_files(folder: Path) -> int:
     files = {role: folder / name for role, name in case.files.items()}
     model, release = files.get("model"), dict[str, Any]()
     if model is not None and is_release_file(model):
-        model, release = None, json.loads(model.read_bytes())
+        release = json.loads(model.read_bytes())
+        model = None
     given = Files(files["table"], model, folder, test=files.get("test"), control=files.get("control"))
     target = case.target if not release else release["target"]
     draft = draft_of(given, target)

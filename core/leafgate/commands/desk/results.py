@@ -53,13 +53,11 @@ def result_context(job: Job, others: Sequence[Job], *, is_public: bool) -> JsonD
     """
     report = (job.public_report if is_public else job.report) or {}
     found = sorted(answers(report), key=lambda answer: ANSWER_STATES.index(answer.state))
-    urgent = next((answer.says[0] for answer in found if answer.state == report["verdict"] + "ed"), "")
-    urgent = urgent or next((answer.says[0] for answer in found if answer.state in {"failed", "inconclusive"}), "")
+    state = {"fail": "failed"}.get(str(report["verdict"]), str(report["verdict"]))
     findings = findings_by_urgency(report)
     return {
         "report": report,
-        "sentence": verdict_sentence(report),
-        "urgent": urgent,
+        "urgent": [answer.says[0] for answer in found if answer.state == state],
         "answers": found,
         "not_examined": questions_not_examined(report),
         "groups": [] if is_public else list(exposed_groups(findings))[:MAX_GROUPS],
