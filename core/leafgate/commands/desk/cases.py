@@ -179,6 +179,16 @@ class Case:
             write_file(self.folder / POLICY, policy.text.encode(), OWNER_ONLY)
         return Case(self.folder)
 
+    def refuse_links(self) -> None:
+        """InvalidError where a file of the case, or one that its policy names, is no file in its folder or below."""
+        named = (self.policy.get(*path) for path in KEYS.values()) if self.has_policy else ()
+        for name in {*self.files.values(), *(name for name in named if isinstance(name, str))}:
+            try:
+                open_below(self.folder, name).close()
+            except InvalidError:
+                remedy = "put the file itself there: links are not followed"
+                raise InvalidError("is no file in the folder of the case", place=name, remedy=remedy) from None
+
     def forget_policy(self) -> None:
         """Take the policy away, for one that is written anew."""
         for name in (POLICY, FACTS):

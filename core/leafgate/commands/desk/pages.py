@@ -22,7 +22,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from leafgate.commands.desk.cases import ROLES, Case, Desk, files_below, now, open_below, who
+from leafgate.commands.desk.cases import POLICY, ROLES, Case, Desk, files_below, now, open_below, who
 from leafgate.commands.desk.jobs import LIMIT_SECONDS, Job, Line, jobs_of
 from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.commands.desk.questions import QUESTIONS, Question
@@ -339,7 +339,8 @@ class Pages:
         if known is None or known[0] != digest:
             problems: list[Problem] = []
             try:
-                load_policy(case.folder / "policy.yaml")
+                if case.has_policy:
+                    load_policy(case.folder / POLICY)
             except LeafgateError as error:
                 problems = list(error.problems)
             self._problems[case.name] = known = (digest, problems)
@@ -469,6 +470,7 @@ class Pages:
         is_known = kind == "read" or (case.is_read and kind in {"audit", *REMEDIES})
         if not is_known or (kind in {"repair", "scrub"} and "model" not in case.files):
             raise InvalidError("there is no such audit")
+        case.refuse_links()
         return self._to(f"/cases/{case.name}/runs/{self._line.add(case, kind).number}")
 
     def show_run(self, visit: Visit) -> Response:
