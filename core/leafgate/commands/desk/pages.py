@@ -8,6 +8,7 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -77,23 +78,28 @@ class Task:
     address: str = ""
 
 
+@cache
+def environment() -> Environment:
+    """The templates of pages, which escape every value; a missing one is an error."""
+    packages = ("leafgate.commands.desk", "leafgate.reports")
+    templates = Environment(
+        loader=ChoiceLoader([PackageLoader(package, "templates") for package in packages]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: clean(value, MAX_TEXT) if type(value) is str else value,
+    )
+    templates.filters["with_code"] = with_code
+    return templates
+
+
 class Pages:
     """Answers requests that the gate let in."""
 
     def __init__(self, desk: Desk, line: Line, given: Secrets) -> None:
         self._desk, self._line, self._secrets = desk, line, given
         self._problems: dict[str, tuple[str, list[Problem]]] = {}
-        self._templates = Environment(
-            loader=ChoiceLoader(
-                [PackageLoader("leafgate.commands.desk", "templates"), PackageLoader("leafgate.reports", "templates")]
-            ),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            finalize=lambda value: clean(value, MAX_TEXT) if type(value) is str else value,
-        )
-        self._templates.filters["with_code"] = with_code
 
     def routes(self) -> list[Route]:
         """The addresses below the run's own path."""
@@ -158,7 +164,7 @@ class Pages:
             "who": who(),
             "has_error": status == 422,
         }
-        text = self._templates.get_template(f"{template}.html.j2").render({**shared, **context})
+        text = environment().get_template(f"{template}.html.j2").render({**shared, **context})
         return HTMLResponse(text, status_code=status)
 
     def _to(self, address: str) -> Response:

@@ -50,7 +50,7 @@ class PolicyText:
         return nodes[-1].start_mark.line + 1 if len(nodes) == len(path) + 1 else None
 
     def changed(self, changes: Mapping[DocumentPath, Any]) -> PolicyText:
-        """The text with other values at these paths; `REMOVED` takes a key or an item away.
+        """The text with other values at these paths; `REMOVED` takes a key of a mapping away.
 
         A new key goes to the beginning of its section, and a new item to the end of its list.
         """
@@ -79,7 +79,8 @@ class PolicyText:
                     inner = {step: inner}
                 spans[path] = self._inserted(nodes[-1], new[-1], yaml_flow(inner))
         text = self.text
-        for start, end, written in sorted(spans.values(), reverse=True):
+        last_first = sorted(spans.values(), key=lambda span: (span[:2], span[2].startswith("\n")), reverse=True)
+        for start, end, written in last_first:
             text = f"{text[:start]}{written}{text[end:]}"
         return PolicyText(text)
 

@@ -17,7 +17,16 @@ from leafgate.api.registry import load_plugins
 from leafgate.commands.desk.cases import FACTS, POLICY, Case
 from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.commands.desk.questions import QUESTIONS
-from leafgate.commands.scaffold.policy import Draft, Files, Guess, column_line, draft_of, first_policy, is_left_out
+from leafgate.commands.scaffold.policy import (
+    MANY,
+    Draft,
+    Files,
+    Guess,
+    column_line,
+    draft_of,
+    first_policy,
+    is_left_out,
+)
 from leafgate.console.exit_codes import exit_code_of
 from leafgate.io.files import OWNER_ONLY, write_file
 from leafgate.io.json import readable
@@ -131,7 +140,7 @@ def _of_column(guess: Guess, draft: Draft) -> dict[str, Any]:
         "numeric": guess.numeric,
         "rare": guess.rare,
         "examples": dict(list(common.items())[:MOST_SHOWN]),
-        "common": list(common),
+        "common": list(common)[:MANY],
         "gaps": sorted(guess.missing),
         "unanswered": unanswered_values(guess.possible) if guess.possible else [],
         "same": [list(each) for each in same],
@@ -154,7 +163,8 @@ def _domain(guess: Guess) -> dict[str, Any]:
 def _secret_domain(guess: Guess) -> dict[str, Any]:
     """The domain of a column that is a secret: intervals of its numbers, or its values."""
     if not guess.numeric or len(guess.possible) <= MAX_SECRET_VALUES:
-        return {"values": sorted(guess.possible, key=float) if guess.numeric else list(guess.possible)}
+        values = sorted(guess.possible, key=float) if guess.numeric else list(guess.possible)
+        return {"values": values} if len(values) <= MANY else {}
     numbers = np.repeat([float(text) for text in guess.people_with], list(guess.people_with.values()))
     return number_domain(numbers, [float(text) for text in guess.possible])
 
