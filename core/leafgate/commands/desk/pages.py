@@ -26,7 +26,7 @@ from starlette.types import ASGIApp
 from leafgate.commands.desk.cases import POLICY, ROLES, Case, Desk, files_below, now, open_below, who
 from leafgate.commands.desk.jobs import LIMIT_SECONDS, Job, Line, jobs_of
 from leafgate.commands.desk.policy_text import PolicyText
-from leafgate.commands.desk.questions import QUESTIONS, Question
+from leafgate.commands.desk.questions import QUESTIONS, Asked, Question
 from leafgate.commands.desk.results import REMEDIES, TITLES, remedies_for, result_context, verdict_sentence
 from leafgate.commands.desk.server import REPORT_CSP, Gate, Secrets, message_page
 from leafgate.errors import InvalidError, LeafgateError, Problem, raising_line
@@ -92,6 +92,10 @@ def environment() -> Environment:
     )
     templates.filters["with_code"] = with_code
     return templates
+
+
+def _asked(case: Case) -> Asked:
+    return Asked(case.facts, case.policy)
 
 
 class Pages:
@@ -180,7 +184,7 @@ class Pages:
 
     def _question(self, visit: Visit, case: Case) -> Question:
         found = next((each for each in QUESTIONS if each.name == visit.part("question")), None)
-        if found is None or not case.is_read or not found.is_asked(case.facts, case.policy):
+        if found is None or not case.is_read or not found.fields(_asked(case)):
             raise HTTPException(404)
         return found
 
@@ -320,8 +324,8 @@ class Pages:
     def _question_tasks(self, case: Case) -> list[Task]:
         return [
             Task(
-                question.group,
-                question.task,
+                question.texts["group"],
+                question.texts["task"],
                 state := self._question_state(case, question),
                 "" if state == NOT_NEEDED else f"/cases/{case.name}/questions/{question.name}",
             )
@@ -329,14 +333,14 @@ class Pages:
         ]
 
     def _question_state(self, case: Case, question: Question) -> str:
-        if not question.is_asked(case.facts, case.policy):
+        if not question.fields(_asked(case)):
             return NOT_NEEDED
         answer = case.answers.get(question.name)
         if self._problems_at(case, question):
             return PROBLEM
         if answer is None:
             return TO_ANSWER
-        return FOR_REQUESTER if question.doubts(case.facts, case.policy, answer["fields"]) else DONE
+        return FOR_REQUESTER if question.doubts(_asked(case), answer["fields"]) else DONE
 
     def _policy_problems(self, case: Case) -> list[Problem]:
         """What `leafgate validate` says of the policy."""
@@ -353,7 +357,7 @@ class Pages:
         return known[1]
 
     def _problems_at(self, case: Case, question: Question) -> list[Problem]:
-        paths = question.paths(case.facts, case.policy)
+        paths = question.paths(_asked(case))
         return [
             problem
             for problem in self._policy_problems(case)
@@ -367,7 +371,7 @@ class Pages:
     ) -> Response:
         case = self._case(visit)
         question = self._question(visit, case)
-        fields = question.fields(case.facts, case.policy)
+        fields = question.fields(_asked(case))
         answer, earlier = case.answers.get(question.name), None
         if answer is None:
             earlier = self._desk.earlier_answers(case).get(question.name)
@@ -375,10 +379,10 @@ class Pages:
         rows = [(f"f{number}", one, filled.get(one.name, one.chosen)) for number, one in enumerate(fields)]
         return self._page(
             "question",
-            title=question.asks(case.facts, case.policy),
+            title=question.heading(_asked(case)),
             case=case,
             question=question,
-            found=question.found(case.facts, case.policy),
+            found=question.found(_asked(case)),
             rows=rows,
             problems=problems or {},
             messages=self._problems_at(case, question),
@@ -389,7 +393,7 @@ class Pages:
 
     def _lines(self, case: Case, question: Question) -> list[tuple[int, str]]:
         """The lines of the policy that a question is about, without values of a table, which few people may have."""
-        numbers = {case.policy.line(path) for path in question.paths(case.facts, case.policy)}
+        numbers = {case.policy.line(path) for path in question.paths(_asked(case))}
         lines = case.policy.text.splitlines()
         shown = {number: lines[number - 1].partition("  # ")[0].strip() for number in numbers if number is not None}
         return [(number, RARE_VALUES.sub(r"\1: …", line)) for number, line in sorted(shown.items())]
@@ -398,12 +402,12 @@ class Pages:
         """Save the answers, and write what follows from them into the policy."""
         case = self._case(visit)
         question = self._question(visit, case)
-        fields = question.fields(case.facts, case.policy)
+        fields = question.fields(_asked(case))
         given = {one.name: visit.text(f"f{number}") for number, one in enumerate(fields)}
         problems = {one.name: problem for one in fields if (problem := one.problem(given))}
         if problems:
             return self.show_question(visit, given, problems)
-        policy = question.answered(case.facts, case.policy, given)
+        policy = question.answered(_asked(case), given)
         answers = {**case.answers, question.name: {"fields": given, "by": who(), "at": now()}}
         target = given.get("target", "").removeprefix("column:") if question.name == "predicted" else ""
         if target in case.facts["columns"] and target != case.facts["target"]:
@@ -419,9 +423,9 @@ class Pages:
     def show_requester(self, visit: Visit) -> Response:
         case = self._case(visit)
         listed = [
-            (question.for_requester, question.doubts(case.facts, case.policy, answer["fields"]))
+            (question.texts["requester"], question.doubts(_asked(case), answer["fields"]))
             for question in QUESTIONS
-            if (answer := case.answers.get(question.name)) and question.is_asked(case.facts, case.policy)
+            if (answer := case.answers.get(question.name)) and question.fields(_asked(case))
         ]
         return self._page(
             "requester", title="Questions to the requester", case=case, listed=[each for each in listed if each[1]]

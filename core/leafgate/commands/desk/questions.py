@@ -1,23 +1,32 @@
-"""The questions that the files leave open: one table of what is asked, and of what an answer changes in the policy.
+"""The questions that the files leave open, and what an answer changes in the policy.
 
-Every question takes doubt for an answer, which never loosens what the policy asks.
+`questions.yaml` has their words. Every question takes doubt for an answer, which never loosens what the policy asks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from leafgate.commands.desk.policy_text import REMOVED, PolicyText
+from leafgate.io.yaml import parse_yaml
 from leafgate.kernel.paths import DocumentPath
 from leafgate.session.proposals import CONFIDENCE, limits_on_secret
 
 DOUBT = "doubt"
-Facts = Mapping[str, Any]
 Fields = Mapping[str, str]
 """The answers in the fields of a form by their names."""
 Changes = dict[DocumentPath, Any]
+
+
+@cache
+def texts() -> Mapping[str, Any]:
+    """The words of all questions by their names."""
+    content = files("leafgate.commands.desk").joinpath("questions.yaml").read_bytes()
+    return parse_yaml(content, "questions.yaml")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +37,19 @@ class Choice:
     words: str
     follows: str = ""
     writes: str = ""
+
+
+def choices(question: str, of: str = "choices", **named: object) -> tuple[Choice, ...]:
+    """The answers to a question as `questions.yaml` has them, with these names in place of those in braces."""
+    return tuple(
+        Choice(**{key: str(text).format_map(_Named(named)) for key, text in choice.items()})
+        for choice in texts()[question][of]
+    )
+
+
+class _Named(dict[str, object]):
+    def __missing__(self, key: str) -> str:
+        return f"{{{key}}}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,268 +86,66 @@ class Field:
         return "" if self.least <= number <= self.most else f"Write a number from {self.least:g} to {self.most:g}."
 
 
-def never(facts: Facts, policy: PolicyText) -> list[str]:
-    """Nothing to say."""
-    return []
+@dataclass(frozen=True)
+class Asked:
+    """What the files of a case are, and its policy, of which the questions ask."""
 
+    facts: Mapping[str, Any]
+    policy: PolicyText
 
-@dataclass(frozen=True, kw_only=True)
-class Question:
-    """A question to the person who decides.
+    @property
+    def columns(self) -> Mapping[str, Any]:
+        """What is known of each column of the table."""
+        found: Mapping[str, Any] = self.facts["columns"]
+        return found
 
-    Attributes:
-        name: its name in addresses and records.
-        group: the part of the task list it stands in.
-        task: its name there.
-        asks: its heading.
-        why: why it is asked.
-        fields: what is asked; none where the question does not arise.
-        changes: what the answers change in the policy.
-        found: what the files say of it.
-        paths: the keys of the policy that it is about.
-        for_requester: what the requester is asked where somebody is in doubt.
-        is_matrix: do all fields have the same answers, which are the columns of one table?
-    """
+    @property
+    def level(self) -> str:
+        """What the file holds about the people on its leaves."""
+        return str((self.facts["model"] or {"level": "counts"})["level"])
 
-    name: str
-    group: str
-    task: str
-    asks: Callable[[Facts, PolicyText], str]
-    why: str
-    fields: Callable[[Facts, PolicyText], list[Field]]
-    changes: Callable[[Facts, PolicyText, Fields], Changes]
-    found: Callable[[Facts, PolicyText], list[str]] = field(default=never)
-    paths: Callable[[Facts, PolicyText], list[DocumentPath]]
-    for_requester: str
-    is_matrix: bool = False
+    @property
+    def is_release(self) -> bool:
+        return bool(self.facts["model"]) and self.facts["model"]["kind"] == "release"
 
-    def is_asked(self, facts: Facts, policy: PolicyText) -> bool:
-        """Does the question arise?"""
-        return bool(self.fields(facts, policy))
+    def spec(self, name: str) -> dict[str, Any]:
+        """What the policy says of a column, its roles as a list."""
+        spec = self.policy.get(*column_path(name))
+        spec = {"role": spec} if isinstance(spec, str | list) else dict(spec or {})
+        role = spec.get("role", [])
+        return {**spec, "role": [role] if isinstance(role, str) else list(role)}
 
-    def answered(self, facts: Facts, policy: PolicyText, given: Fields) -> PolicyText:
-        """The policy with the lines that the answers write."""
-        return policy.changed(self.changes(facts, policy, given))
+    def with_role(self, role: str) -> list[str]:
+        """The columns that have a role."""
+        return [name for name in self.policy.get("data", "columns") or {} if role in self.spec(name)["role"]]
 
-    def doubts(self, facts: Facts, policy: PolicyText, given: Fields) -> list[str]:
-        """What was answered with doubt, in words."""
-        return [one.legend for one in self.fields(facts, policy) if given.get(one.name) == DOUBT]
+    @property
+    def target(self) -> str:
+        """The class; empty where the policy has none."""
+        return next(iter(self.with_role("class")), "")
 
+    @property
+    def judged(self) -> list[str]:
+        """The secrets and the class, as far as the table has them."""
+        names = dict.fromkeys([*self.with_role("sensitive"), self.target])
+        return [name for name in names if name in self.columns]
 
-def doubt(follows: str) -> Choice:
-    return Choice(value=DOUBT, words="I do not know", follows=follows)
-
-
-def columns(facts: Facts) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = facts["columns"]
-    return found
+    def limits(self) -> Iterator[tuple[DocumentPath, dict[str, Any]]]:
+        """The limits of the policy with their paths, and those that its builder keeps by construction."""
+        for section in (("metrics",), ("build", "require")):
+            for number, limit in enumerate(self.policy.get(*section) or []):
+                yield (*section, number), limit
 
 
 def column_path(name: str) -> DocumentPath:
     return ("data", "columns", name)
 
 
-def spec_of(policy: PolicyText, name: str) -> dict[str, Any]:
-    """What the policy says of a column, its roles as a list."""
-    spec = policy.get(*column_path(name))
-    spec = {"role": spec} if isinstance(spec, str | list) else dict(spec or {})
-    role = spec.get("role", [])
-    return {**spec, "role": [role] if isinstance(role, str) else list(role)}
-
-
-def with_role(spec: Mapping[str, Any], *roles: str) -> dict[str, Any]:
-    return {**spec, "role": roles[0] if len(roles) == 1 else list(roles)}
-
-
-def persons(policy: PolicyText) -> list[str]:
-    """The columns that number the people."""
-    return [name for name in policy.get("data", "columns") or {} if "person" in spec_of(policy, name)["role"]]
-
-
-def secrets(policy: PolicyText) -> list[str]:
-    return [name for name in policy.get("data", "columns") or {} if "sensitive" in spec_of(policy, name)["role"]]
-
-
-def target_of(policy: PolicyText) -> str | None:
-    names = policy.get("data", "columns") or {}
-    return next((name for name in names if "class" in spec_of(policy, name)["role"]), None)
-
-
-# Is each row one person?
-
-
-def _people_fields(facts: Facts, policy: PolicyText) -> list[Field]:
-    proposed, target = facts["person"], target_of(policy)
-    names = sorted((name for name in columns(facts) if name != target), key=lambda name: name != proposed)
-    looks = "Recorded with your name: the table looks otherwise." if proposed else ""
-    choices = [
-        Choice(value=f"column:{name}", words=f"No. {name} numbers the people", writes=f"{name}: {{role: person}}")
-        for name in names
-        if name == proposed or columns(facts)[name]["distinct"] < facts["rows"]
-    ]
-    return [
-        Field(
-            name="who",
-            legend="Is each row one person?",
-            choices=(
-                *choices[: 1 if proposed else 0],
-                Choice(value="yes", words="Yes. Each row is a different person", follows=looks, writes="rows: people"),
-                *choices[1 if proposed else 0 :],
-                doubt("Nothing is loosened, and the requester is asked."),
-            ),
-        )
-    ]
-
-
-def _people_changes(facts: Facts, policy: PolicyText, given: Fields) -> Changes:
-    who = given["who"]
-    person = facts["person"] if who == DOUBT else who.removeprefix("column:") if who != "yes" else None
-    changes: Changes = {("data", "rows"): "people" if who == "yes" else REMOVED}
-    for name in persons(policy):
-        if name != person:
-            changes[column_path(name)] = columns(facts)[name]["proposed"]
-    if person is not None:
-        changes[column_path(person)] = {"role": "person"}
-    return changes
-
-
-def _people_found(facts: Facts, policy: PolicyText) -> list[str]:
-    if facts["person"] is None:
-        return [f"{facts['rows']:,} rows. No column seems to number people who have several."]
-    different = columns(facts)[facts["person"]]["distinct"]
-    return [
-        f"{facts['rows']:,} rows, {different:,} different values in {facts['person']}. "
-        "A group of 30 rows can be 3 people."
-    ]
-
-
-def _people_paths(facts: Facts, policy: PolicyText) -> list[DocumentPath]:
-    return [("data", "rows"), *map(column_path, persons(policy))]
-
-
-# Can a person's secret differ between rows?
-
-
-def _varies_fields(facts: Facts, policy: PolicyText) -> list[Field]:
-    if not persons(policy) or not facts["varies"]:
-        return []
-    choices = (
-        Choice(value="yes", words="Yes, it can", writes="varies: true"),
-        Choice(value="no", words="No, it is one value for life", follows="Both readings are judged."),
-        doubt("Both readings are judged."),
-    )
-    return [
-        Field(name=name, legend=f"Can one person's {name} differ between rows?", choices=choices)
-        for name in secrets(policy)
-    ]
-
-
-def _varies_changes(facts: Facts, policy: PolicyText, given: Fields) -> Changes:
-    return {
-        (*column_path(name), "varies"): True if given.get(name) == "yes" else REMOVED
-        for name in secrets(policy)
-        if name in given
-    }
-
-
-# What is predicted, and is it secret?
-
-
-def _target_fields(facts: Facts, policy: PolicyText) -> list[Field]:
-    target = target_of(policy)
-    names = [target] if _is_release(facts) else list(columns(facts))
-    return [
-        Field(
-            name="target",
-            legend="What does the model predict?",
-            choices=(
-                *(Choice(value=f"column:{name}", words=str(name)) for name in names),
-                doubt(f"It stays {target}, as the files say or the last column is."),
-            ),
-            chosen=f"column:{target}" if facts["chosen"] or _is_release(facts) else "",
-        ),
-        Field(
-            name="hidden",
-            legend="Must nobody learn it of a person?",
-            choices=(
-                Choice(value="yes", words="Nobody may learn it", writes="role: [class, sensitive]"),
-                Choice(value="no", words="No, anybody may know it", writes="role: [class, quasi_identifier]"),
-                doubt("It is taken for a secret."),
-            ),
-        ),
-    ]
-
-
-def _target_changes(facts: Facts, policy: PolicyText, given: Fields) -> Changes:
-    target = target_of(policy)
-    if target is None:
-        return {}
-    kept = "quasi_identifier" if given["hidden"] == "no" else "sensitive"
-    return {column_path(target): with_role(spec_of(policy, target), "class", kept)}
-
-
-def _is_release(facts: Facts) -> bool:
-    return bool(facts["model"]) and facts["model"]["kind"] == "release"
-
-
-# What do outsiders know?
-
-OUTSIDERS = {
-    "known": ("Outsiders know it", "quasi_identifier"),
-    "secret": ("Secret", "sensitive"),
-    "neither": ("Neither", "private"),
-    "unused": ("Not used", "ignored"),
-    DOUBT: ("I do not know", "quasi_identifier"),
-}
-"""What a column may be to outsiders, in words, and the role that says so."""
-
-
-def _outsiders_fields(facts: Facts, policy: PolicyText) -> list[Field]:
-    declared = [name for name in policy.get("data", "columns") or {} if name in columns(facts)]
-    names = [name for name in declared if name not in {target_of(policy), *persons(policy)}]
-    choices = tuple(Choice(value=value, words=words) for value, (words, _) in OUTSIDERS.items())
-    fields = []
-    for name in names:
-        column, roles = columns(facts)[name], spec_of(policy, name)["role"]
-        needs_eye = column["left_out"] or "domain" in str(column["check"]) or not column["examples"]
-        chosen = next((key for key, (_, role) in OUTSIDERS.items() if role in roles), "unused")
-        examples = ", ".join(list(column["examples"])[:3])
-        found = examples if examples and not needs_eye else "different in nearly every row; no example shown"
-        fields.append(Field(name=name, legend=name, choices=choices, chosen="" if needs_eye else chosen, found=found))
-    return sorted(fields, key=lambda one: one.chosen != "")
-
-
-def _outsiders_changes(facts: Facts, policy: PolicyText, given: Fields) -> Changes:
-    changes: Changes = {}
-    for one in _outsiders_fields(facts, policy):
-        spec, column = spec_of(policy, one.name), columns(facts)[one.name]
-        answer = given.get(one.name, DOUBT)
-        role = OUTSIDERS[answer][1]
-        kept = {key: value for key, value in spec.items() if key != "role"}
-        needs_bins = role == "sensitive" and column["numeric"]
-        domain = column["secret_domain"] if role == "sensitive" else column["domain"]
-        domain = kept if kept.keys() & {"values", "bounds"} and not needs_bins else domain
-        if answer == "unused" or not domain:  # what is dropped as the table is read needs no domain
-            role = "identifier" if column["left_out"] or answer != "unused" else "ignored"
-            domain = {}
-        if [role] != spec["role"]:
-            changes[column_path(one.name)] = {"role": role, **domain}
-    return changes
-
-
-def _outsiders_paths(facts: Facts, policy: PolicyText) -> list[DocumentPath]:
-    return [column_path(one.name) for one in _outsiders_fields(facts, policy)]
-
-
-# Spellings
-
-
-def _spelled_alike(facts: Facts, policy: PolicyText) -> Iterator[tuple[str, str, list[str], bool]]:
-    """For each secret: a field's name, the column, the spellings, and whether they surely mean one value."""
-    for name in dict.fromkeys([*secrets(policy), *filter(None, [target_of(policy)])]):
-        for kind in ("same", "similar") if name in columns(facts) else ():
-            for number, spellings in enumerate(columns(facts)[name][kind]):
-                yield f"{name}:{kind}:{number}", name, spellings, kind == "same"
+def spec_words(spec: Mapping[str, Any], *, empty: Sequence[str] = ()) -> dict[str, Any]:
+    """What a policy says of a column, one role as a word, without these keys where they are empty."""
+    roles = spec["role"]
+    kept = {key: value for key, value in spec.items() if value or key not in empty}
+    return {**kept, "role": roles[0] if len(roles) == 1 else list(roles)}
 
 
 def visible(text: str) -> str:
@@ -337,341 +157,346 @@ def visible(text: str) -> str:
     return text.replace(" ", "\u2420") if text != text.strip() or "  " in text or not text else text
 
 
-def _spelling_fields(facts: Facts, policy: PolicyText) -> list[Field]:
-    fields = []
-    for key, name, spellings, is_same in _spelled_alike(facts, policy):
-        examples, common = columns(facts)[name]["examples"], columns(facts)[name]["common"]
-        words = [
-            f"{visible(text)} ({examples[text]:,})" if text in examples else "a spelling that few people have"
-            for text in spellings
-        ]
-        commonest = max(spellings, key=lambda text: examples.get(text, text in common))
-        choices = [
-            Choice(value=f"keep:{number}", words=f"The same; keep {visible(text)}", writes="aliases")
-            for number, text in enumerate(spellings)
-            if text in common
-        ] or [Choice(value="keep:0", words="The same", writes="aliases")]
-        if not is_same:
-            choices.append(Choice(value="different", words="Different things", writes="distinct"))
-        fields.append(
-            Field(
-                name=key,
-                legend=f"{name}: do these mean the same? {' · '.join(words)}",
-                choices=(*choices, doubt("The audit cannot pass.")),
-                chosen=f"keep:{spellings.index(commonest)}" if is_same and commonest in common else "",
-            )
-        )
-    return fields
+class Question:
+    """A question to the person who decides; those below say what is asked, found and changed."""
 
+    name: str
 
-def _spelling_changes(facts: Facts, policy: PolicyText, given: Fields) -> Changes:
-    specs = {name: spec_of(policy, name) for _, name, _, _ in _spelled_alike(facts, policy)}
-    for key, name, spellings, _ in _spelled_alike(facts, policy):
-        spec, answer = specs[name], given.get(key, DOUBT)
-        aliases = {text: value for text, value in spec.get("aliases", {}).items() if text not in spellings}
-        values = [*spec.get("values", [])]
-        values += [text for text in spellings if text not in values and text not in spec.get("no_answer", [])]
-        distinct = [each for each in spec.get("distinct", []) if set(each) != set(spellings)]
-        if answer.startswith("keep:"):
-            kept = spellings[int(answer.removeprefix("keep:"))]
-            aliases |= {text: kept for text in spellings if text != kept}
-        elif answer == "different":
-            distinct.append(list(spellings))
-        order = [*spec.get("values", []), *values]
-        spec["values"] = [value for value in dict.fromkeys(order) if value not in aliases]
-        spec |= {"aliases": aliases, "distinct": distinct}
-        specs[name] = {key: value for key, value in spec.items() if value or key not in {"aliases", "distinct"}}
-    return {column_path(name): with_role(spec, *spec["role"]) for name, spec in specs.items()}
+    @property
+    def texts(self) -> Mapping[str, Any]:
+        """Its words: `group`, `task`, `why`, what the `requester` is asked, and of a `matrix` what its rows are."""
+        found: Mapping[str, Any] = texts()[self.name]
+        return found
 
+    def heading(self, asked: Asked) -> str:
+        return str(self.texts["asks"]).format(table=asked.facts["files"]["table"]["name"], target=asked.target)
 
-def _secret_paths(facts: Facts, policy: PolicyText) -> list[DocumentPath]:
-    return [column_path(name) for name in dict.fromkeys([*secrets(policy), *filter(None, [target_of(policy)])])]
-
-
-# Gaps
-
-
-def _gaps(facts: Facts, policy: PolicyText) -> Iterator[tuple[str, str, str, bool]]:
-    """For each secret: a field's name, the column, what may be no answer, and whether it is a mark of a gap."""
-    for name in secrets(policy):
-        column = columns(facts).get(name, {})
-        for text in dict.fromkeys([*column.get("gaps", []), *column.get("unanswered", [])]):
-            yield f"{name}:{text}", name, text, text in column["gaps"]
-
-
-def _gaps_fields(facts: Facts, policy: PolicyText) -> list[Field]:
-    fields = []
-    for key, name, text, is_mark in _gaps(facts, policy):
-        shown = text or "an empty cell"
-        choices = (
-            Choice(value="refused", words="Not asked or refused", writes="no_answer"),
-            Choice(value="answer", words="It is an answer like the others", writes="values"),
-            Choice(value="unknown", words="Unknown", writes="no_answer" + (", missing" if is_mark else "")),
-            doubt("It is taken for no answer."),
-        )
-        fields.append(Field(name=key, legend=f"What does {shown} in {name} mean?", choices=choices))
-    if fields:
-        harm = (
-            Choice(value="yes", words="Yes", writes="missing_is_value: true"),
-            Choice(value="no", words="No"),
-            doubt("It is taken for a secret."),
-        )
-        legend = "Would it harm somebody if others knew that she gave no answer?"
-        fields.append(Field(name="harm", legend=legend, choices=harm))
-    return fields
-
-
-def _gaps_changes(facts: Facts, policy: PolicyText, given: Fields) -> Changes:
-    specs = {name: spec_of(policy, name) for _, name, _, _ in _gaps(facts, policy)}
-    missing = list(policy.get("data", "missing") or [])
-    for key, name, text, is_mark in _gaps(facts, policy):
-        spec, is_answer = specs[name], given.get(key) == "answer"
-        no_answer = [each for each in spec.get("no_answer", []) if each != text]
-        values = list(spec.get("values", []))
-        if is_answer:
-            values += [text] if text not in values else []
-        else:
-            no_answer.append(text)
-        if given.get(key) == "unknown" and is_mark and text not in missing:
-            missing.append(text)
-        harms = given.get("harm") != "no" or (is_answer and is_mark)
-        spec = {**spec, **({"values": values} if values else {}), "no_answer": no_answer, "missing_is_value": harms}
-        specs[name] = {
-            key: value for key, value in spec.items() if value or key not in ("no_answer", "missing_is_value")
-        }
-    changes: Changes = {column_path(name): with_role(spec, *spec["role"]) for name, spec in specs.items()}
-    return {**changes, **({("data", "missing"): missing} if missing else {})}
-
-
-# Harmless values
-
-
-def _harmless_fields(facts: Facts, policy: PolicyText) -> list[Field]:
-    target = target_of(policy)
-    if target is None or target not in secrets(policy) or target not in columns(facts):
+    def found(self, asked: Asked) -> list[str]:
+        """What the files say of it."""
         return []
-    values = spec_of(policy, target).get("values", [])
-    common = columns(facts)[target]["common"]
-    choices = (
-        Choice(value="secret", words="Must stay secret"),
-        Choice(value="harmless", words="Anybody may know it"),
-        doubt("It stays secret."),
-    )
-    offered = [value for value in values if value in common]
-    return [
-        Field(name=value, legend=visible(value), choices=choices, chosen="secret")
-        for value in offered
-        if len(values) > 1
-    ]
+
+    def fields(self, asked: Asked) -> list[Field]:
+        """What is asked; none where the question does not arise."""
+        raise NotImplementedError
+
+    def changes(self, asked: Asked, given: Fields) -> Changes:
+        """What the answers change in the policy."""
+        raise NotImplementedError
+
+    def paths(self, asked: Asked) -> list[DocumentPath]:
+        """The keys of the policy that it is about."""
+        return [column_path(name) for name in asked.judged]
+
+    def answered(self, asked: Asked, given: Fields) -> PolicyText:
+        """The policy with the lines that the answers write."""
+        return asked.policy.changed(self.changes(asked, given))
+
+    def doubts(self, asked: Asked, given: Fields) -> list[str]:
+        """What was answered with doubt, in words."""
+        return [one.legend for one in self.fields(asked) if given.get(one.name) == DOUBT]
 
 
-def _harmless_changes(facts: Facts, policy: PolicyText, given: Fields) -> Changes:
-    target = target_of(policy)
-    values = spec_of(policy, str(target)).get("values", [])
-    judged = [value for value in values if given.get(value) != "harmless"]
-    others = [name for name in secrets(policy) if name != target]
-    changes: Changes = {}
-    for section in (("metrics",), ("build", "require")):
-        for number, limit in enumerate(policy.get(*section) or []):
+class People(Question):
+    """Is each row one person?"""
+
+    name = "people"
+
+    def found(self, asked: Asked) -> list[str]:
+        person, rows = asked.facts["person"], asked.facts["rows"]
+        if person is None:
+            return [f"{rows:,} rows. No column seems to number people who have several."]
+        different = asked.columns[person]["distinct"]
+        return [f"{rows:,} rows, {different:,} different values in {person}. A group of 30 rows can be 3 people."]
+
+    def fields(self, asked: Asked) -> list[Field]:
+        proposed, offered = asked.facts["person"], list[Choice]()
+        for name, column in asked.columns.items():
+            if name == proposed or (name != asked.target and column["distinct"] < asked.facts["rows"]):
+                offered.insert(0 if name == proposed else len(offered), choices(self.name, name=name)[0])
+        _, yes, doubt = choices(self.name)
+        if proposed:
+            yes = replace(yes, follows="Recorded with your name: the table looks otherwise.")
+        first = offered[: 1 if proposed else 0]
+        ordered = (*first, yes, *offered[len(first) :], doubt)
+        return [Field(name="who", legend="Is each row one person?", choices=ordered)]
+
+    def changes(self, asked: Asked, given: Fields) -> Changes:
+        who = given["who"]
+        person = asked.facts["person"] if who == DOUBT else who.removeprefix("column:") if who != "yes" else None
+        others = {column_path(name): asked.columns[name]["proposed"] for name in asked.with_role("person")}
+        numbers = {} if person is None else {column_path(person): {"role": "person"}}
+        return {("data", "rows"): "people" if who == "yes" else REMOVED, **others, **numbers}
+
+    def paths(self, asked: Asked) -> list[DocumentPath]:
+        return [("data", "rows"), *map(column_path, asked.with_role("person"))]
+
+
+class Varies(Question):
+    """Can a person's secret differ between rows?"""
+
+    name = "varies"
+
+    def fields(self, asked: Asked) -> list[Field]:
+        names = asked.with_role("sensitive") if asked.with_role("person") and asked.facts["varies"] else []
+        legend = "Can one person's {} differ between rows?"
+        return [Field(name=name, legend=legend.format(name), choices=choices(self.name)) for name in names]
+
+    def changes(self, asked: Asked, given: Fields) -> Changes:
+        varies = {name: given[name] == "yes" for name in asked.with_role("sensitive") if name in given}
+        return {(*column_path(name), "varies"): True if yes else REMOVED for name, yes in varies.items()}
+
+
+class Predicted(Question):
+    """What is predicted, and is it a secret?"""
+
+    name = "predicted"
+
+    def found(self, asked: Asked) -> list[str]:
+        return [f"{asked.target}: {'the files say so' if asked.is_release else 'proposed; is it right?'}"]
+
+    def fields(self, asked: Asked) -> list[Field]:
+        names = [asked.target] if asked.is_release else list(asked.columns)
+        offered = [choices(self.name, "target", name=name)[0] for name in names]
+        chosen = f"column:{asked.target}" if asked.facts["chosen"] or asked.is_release else ""
+        every = (*offered, choices(self.name, "target")[1])
+        return [
+            Field(name="target", legend="What does the model predict?", choices=every, chosen=chosen),
+            Field(name="hidden", legend="Must nobody learn it of a person?", choices=choices(self.name)),
+        ]
+
+    def changes(self, asked: Asked, given: Fields) -> Changes:
+        roles = ["class", "quasi_identifier" if given["hidden"] == "no" else "sensitive"]
+        return {column_path(asked.target): {**asked.spec(asked.target), "role": roles}} if asked.target else {}
+
+
+class Outsiders(Question):
+    """What do outsiders know?"""
+
+    name = "outsiders"
+
+    def fields(self, asked: Asked) -> list[Field]:
+        passed_over = {asked.target, *asked.with_role("person")}
+        fields, offered = list[Field](), choices(self.name)
+        for name in asked.policy.get("data", "columns") or {}:
+            if name in passed_over or name not in asked.columns:
+                continue
+            column, roles = asked.columns[name], asked.spec(name)["role"]
+            needs_eye = column["left_out"] or "domain" in str(column["check"]) or not column["examples"]
+            chosen = next((one.value for one in offered if one.value in roles), "ignored")
+            examples = "" if needs_eye else ", ".join(list(column["examples"])[:3])
+            found = examples or "different in nearly every row; no example shown"
+            chosen = "" if needs_eye else chosen
+            fields.append(Field(name=name, legend=name, choices=offered, chosen=chosen, found=found))
+        return sorted(fields, key=lambda one: one.chosen != "")
+
+    def changes(self, asked: Asked, given: Fields) -> Changes:
+        changes: Changes = {}
+        for name in (one.name for one in self.fields(asked)):
+            spec, column, answer = asked.spec(name), asked.columns[name], given.get(name, DOUBT)
+            role = "quasi_identifier" if answer == DOUBT else answer
+            kept = {key: value for key, value in spec.items() if key != "role"}
+            needs_bins = role == "sensitive" and column["numeric"]
+            domain = column["secret_domain"] if role == "sensitive" else column["domain"]
+            domain = kept if kept.keys() & {"values", "bounds"} and not needs_bins else domain
+            if role == "ignored" or not domain:  # what is dropped as the table is read needs no domain
+                role = "identifier" if column["left_out"] or role != "ignored" else role
+                domain = {}
+            if [role] != spec["role"]:
+                changes[column_path(name)] = {"role": role, **domain}
+        return changes
+
+    def paths(self, asked: Asked) -> list[DocumentPath]:
+        return [column_path(one.name) for one in self.fields(asked)]
+
+
+class Spellings(Question):
+    """Do these mean the same?"""
+
+    name = "spellings"
+
+    def _alike(self, asked: Asked) -> Iterator[tuple[str, str, list[str], bool]]:
+        """A field's name, the column, the spellings, and whether they surely mean one value."""
+        for name in asked.judged:
+            for kind in ("same", "similar"):
+                for number, spellings in enumerate(asked.columns[name][kind]):
+                    yield f"{name}:{kind}:{number}", name, spellings, kind == "same"
+
+    def fields(self, asked: Asked) -> list[Field]:
+        fields = []
+        for key, name, spellings, is_same in self._alike(asked):
+            examples, common = asked.columns[name]["examples"], asked.columns[name]["common"]
+            shown = [f"{visible(each)} ({examples[each]:,})" for each in spellings if each in examples]
+            if len(shown) < len(spellings):
+                shown.append(f"{len(spellings) - len(shown)} that few people have")
+            kept = [number for number, text in enumerate(spellings) if text in common] or [0]
+            known = [visible(text) if text in common else "one of them" for text in spellings]
+            offered = [choices(self.name, number=number, text=known[number])[0] for number in kept]
+            most = max(kept, key=lambda number: examples.get(spellings[number], 0))
+            fields.append(
+                Field(
+                    name=key,
+                    legend=f"{name}: do these mean the same? {' · '.join(shown)}",
+                    choices=(*offered, *choices(self.name)[2 if is_same else 1 :]),
+                    chosen=f"keep:{most}" if is_same else "",
+                )
+            )
+        return fields
+
+    def changes(self, asked: Asked, given: Fields) -> Changes:
+        specs = {name: asked.spec(name) for _, name, _, _ in self._alike(asked)}
+        for key, name, spellings, _ in self._alike(asked):
+            spec, answer = specs[name], given.get(key, DOUBT)
+            aliases = {text: value for text, value in spec.get("aliases", {}).items() if text not in spellings}
+            distinct = [each for each in spec.get("distinct", []) if set(each) != set(spellings)]
+            if answer.startswith("keep:"):
+                kept = spellings[int(answer.removeprefix("keep:"))]
+                aliases |= {text: kept for text in spellings if text != kept}
+            elif answer == "different":
+                distinct.append(list(spellings))
+            every = [text for text in spellings if text not in spec.get("no_answer", [])]
+            values = [value for value in dict.fromkeys([*spec.get("values", []), *every]) if value not in aliases]
+            specs[name] = {**spec, "values": values, "aliases": aliases, "distinct": distinct}
+        return {column_path(name): spec_words(spec, empty=("aliases", "distinct")) for name, spec in specs.items()}
+
+
+class Gaps(Question):
+    """What do empty or special values mean?"""
+
+    name = "gaps"
+
+    def _gaps(self, asked: Asked) -> Iterator[tuple[str, str, str, bool]]:
+        """A field's name, the secret, what may be no answer of it, and whether that is a mark of a gap."""
+        for name in asked.with_role("sensitive"):
+            column = asked.columns.get(name, {"gaps": [], "unanswered": []})
+            for text in dict.fromkeys([*column["gaps"], *column["unanswered"]]):
+                yield f"{name}:{text}", name, text, text in column["gaps"]
+
+    def fields(self, asked: Asked) -> list[Field]:
+        fields = [
+            Field(name=key, legend=f"What does {text or 'an empty cell'} in {name} mean?", choices=choices(self.name))
+            for key, name, text, _ in self._gaps(asked)
+        ]
+        legend = "Would it harm somebody if others knew that she gave no answer?"
+        return [*fields, Field(name="harm", legend=legend, choices=choices(self.name, "harm"))] if fields else []
+
+    def changes(self, asked: Asked, given: Fields) -> Changes:
+        specs = {name: asked.spec(name) for _, name, _, _ in self._gaps(asked)}
+        missing = list(asked.policy.get("data", "missing") or [])
+        for key, name, text, is_mark in self._gaps(asked):
+            spec, is_answer = specs[name], given.get(key) == "answer"
+            no_answer = [each for each in spec.get("no_answer", []) if each != text] + [text] * (not is_answer)
+            values = list(spec.get("values", []))
+            values += [text] if is_answer and text not in values else []
+            missing += [text] if given.get(key) == "unknown" and is_mark and text not in missing else []
+            harms = given.get("harm") != "no" or (is_answer and is_mark)
+            specs[name] = {**spec, "values": values, "no_answer": no_answer, "missing_is_value": harms}
+        empty = ("values", "no_answer", "missing_is_value")
+        changes: Changes = {column_path(name): spec_words(spec, empty=empty) for name, spec in specs.items()}
+        return {**changes, **({("data", "missing"): missing} if missing else {})}
+
+    def paths(self, asked: Asked) -> list[DocumentPath]:
+        return [("data", "missing"), *super().paths(asked)]
+
+
+class Harmless(Question):
+    """Which answers may anybody know?"""
+
+    name = "harmless"
+
+    def fields(self, asked: Asked) -> list[Field]:
+        if asked.target not in asked.with_role("sensitive") or asked.target not in asked.columns:
+            return []
+        values, common = asked.spec(asked.target).get("values", []), asked.columns[asked.target]["common"]
+        offered = [value for value in values if value in common and len(values) > 1]
+        every = choices(self.name)
+        return [Field(name=each, legend=visible(each), choices=every, chosen="secret") for each in offered]
+
+    def changes(self, asked: Asked, given: Fields) -> Changes:
+        target, changes = asked.target, dict[DocumentPath, Any]()
+        values = asked.spec(target).get("values", [])
+        judged = [value for value in values if given.get(value) != "harmless"]
+        others = [name for name in asked.with_role("sensitive") if name != target] if judged != values else []
+        alone = {"values": judged, **({"secret": target} if others else {})} if judged != values else {}
+        for path, limit in asked.limits():
             if limit.get("use") in {"exposure", "confidence"} and limit.get("secret", target) == target:
                 kept = {key: value for key, value in limit.items() if key not in {"values", "secret"}}
-                is_partial = judged != values
-                alone = {"values": judged, **({"secret": target} if others else {})} if is_partial else {}
-                changes[(*section, number)] = {**kept, **alone}
-    listed = policy.get("metrics") or []
-    missing = [limit for name in others for limit in limits_on_secret(name)] if judged != values else []
-    added = [limit for limit in missing if limit not in listed]
-    return {**changes, **{("metrics", len(listed) + place): limit for place, limit in enumerate(added)}}
+                changes[path] = {**kept, **alone}
+        listed = asked.policy.get("metrics") or []
+        added = [limit for name in others for limit in limits_on_secret(name) if limit not in listed]
+        return {**changes, **{("metrics", len(listed) + place): limit for place, limit in enumerate(added)}}
+
+    def paths(self, asked: Asked) -> list[DocumentPath]:
+        return [path for path, _ in asked.limits()]
 
 
-# What will leave, and the limits
+class Published(Question):
+    """What will leave?"""
+
+    name = "publish"
+
+    def found(self, asked: Asked) -> list[str]:
+        return list((asked.facts["model"] or {"discloses": []})["discloses"])
+
+    def fields(self, asked: Asked) -> list[Field]:
+        return [Field(name="leaves", legend="What will leave?", choices=choices(self.name, level=asked.level))]
+
+    def changes(self, asked: Asked, given: Fields) -> Changes:
+        return {("publish", "leaves"): asked.level if given["leaves"] == DOUBT else given["leaves"]}
+
+    def paths(self, asked: Asked) -> list[DocumentPath]:
+        return [("publish",)]
 
 
-def _publish_fields(facts: Facts, policy: PolicyText) -> list[Field]:
-    level = facts["model"]["level"] if facts["model"] else "counts"
-    holds = {"labels": "predictions alone", "shares": "shares of people", "counts": "numbers of people"}.get(
-        level, level
-    )
-    return [
-        Field(
-            name="leaves",
-            legend="What will leave?",
-            choices=(
-                Choice(value="labels", words="Predictions alone", writes="leaves: labels"),
-                Choice(value="shares", words="Rounded shares of people", writes="leaves: shares"),
-                Choice(value="counts", words="Numbers of people", writes="leaves: counts"),
-                doubt(f"What the file holds: {holds}."),
-            ),
-        )
-    ]
+class Limits(Harmless):
+    """Are these limits right?"""
+
+    name = "limits"
+
+    def fields(self, asked: Asked) -> list[Field]:
+        limits = {limit.get("use"): limit for path, limit in reversed(list(asked.limits())) if path[0] == "metrics"}
+        fields = []
+        if "k_anonymity" in limits:
+            number = f"{limits['k_anonymity'].get('at_least', 10):g}"
+            legend = "Nobody stands in a group of fewer people than"
+            fields.append(Field(name="group", legend=legend, chosen=number, least=2, most=1_000_000))
+        if "confidence" in limits:
+            number = f"{100 * limits['confidence'].get('at_most', CONFIDENCE):.6g}"
+            legend = "No guess of a secret is surer than (%)"
+            fields.append(Field(name="sure", legend=legend, chosen=number, least=1, most=100))
+        if "exposure" in limits:
+            chosen, legend = str(limits["exposure"].get("insiders", 0)), "Nobody's secret is certain"
+            fields.append(Field(name="certain", legend=legend, choices=choices(self.name), chosen=chosen))
+        return fields
+
+    def changes(self, asked: Asked, given: Fields) -> Changes:
+        numbers = {
+            "k_anonymity": ("at_least", round(float(given.get("group", 10)))),
+            "confidence": ("at_most", round(float(given.get("sure", 95)) / 100, 12)),
+            "exposure": ("insiders", 0 if given.get("certain") == "0" else 1),
+        }
+        changes: Changes = {}
+        for path, limit in asked.limits():
+            if limit.get("use") in numbers and limit.get("secret", asked.target) == asked.target:
+                key, number = numbers[limit["use"]]
+                changes[(*path, key)] = number
+        group, builder = numbers["k_anonymity"][1], asked.policy.get("build") or {}
+        if builder.get("use") == "kadet" and builder.get("k", 0) < group:
+            changes["build", "k"] = group
+        return changes
+
+    def paths(self, asked: Asked) -> list[DocumentPath]:
+        return [*super().paths(asked), ("build", "k")]
 
 
-def _publish_changes(facts: Facts, policy: PolicyText, given: Fields) -> Changes:
-    level = facts["model"]["level"] if facts["model"] else "counts"
-    return {("publish", "leaves"): level if given["leaves"] == DOUBT else given["leaves"]}
-
-
-def _limit(policy: PolicyText, use: str) -> tuple[int, Mapping[str, Any]] | None:
-    found = ((number, limit) for number, limit in enumerate(policy.get("metrics") or []) if limit.get("use") == use)
-    return next(found, None)
-
-
-def _limits_fields(facts: Facts, policy: PolicyText) -> list[Field]:
-    group, sure, certain = (_limit(policy, use) for use in ("k_anonymity", "confidence", "exposure"))
-    fields = []
-    if group is not None:
-        number = f"{group[1].get('at_least', 10):g}"
-        legend = "Nobody stands in a group of fewer people than"
-        fields.append(Field(name="group", legend=legend, chosen=number, least=2, most=1_000_000))
-    if sure is not None:
-        number = f"{100 * sure[1].get('at_most', CONFIDENCE):.6g}"
-        legend = "No guess of a secret is surer than (%)"
-        fields.append(Field(name="sure", legend=legend, chosen=number, least=1, most=100))
-    if certain is not None:
-        choices = (
-            Choice(value="1", words="Not even to a member of the group", writes="insiders: 1"),
-            Choice(value="0", words="Not to an outsider", writes="insiders: 0"),
-            doubt("Not even to a member of the group."),
-        )
-        chosen = str(certain[1].get("insiders", 0))
-        fields.append(Field(name="certain", legend="Nobody's secret is certain", choices=choices, chosen=chosen))
-    return fields
-
-
-def _limits_changes(facts: Facts, policy: PolicyText, given: Fields) -> Changes:
-    changes: Changes = {}
-    places = {"k_anonymity": "at_least", "confidence": "at_most", "exposure": "insiders"}
-    numbers = {
-        "k_anonymity": round(float(given.get("group", 10))),
-        "confidence": float(given.get("sure", 95)) / 100,
-        "exposure": 0 if given.get("certain") == "0" else 1,
-    }
-    for section in (("metrics",), ("build", "require")):
-        for number, limit in enumerate(policy.get(*section) or []):
-            use = limit.get("use")
-            if use in places and ("secret" not in limit or limit["secret"] == target_of(policy)):
-                changes[(*section, number, places[use])] = numbers[use]
-    if (policy.get("build", "k") or 0) < numbers["k_anonymity"] and policy.get("build", "use") == "kadet":
-        changes["build", "k"] = numbers["k_anonymity"]
-    return changes
-
-
-def _limit_paths(facts: Facts, policy: PolicyText) -> list[DocumentPath]:
-    listed = [("metrics", number) for number in range(len(policy.get("metrics") or []))]
-    return [*listed, ("build", "k"), ("build", "require")]
-
-
-def words(text: str) -> Callable[[Facts, PolicyText], str]:
-    return lambda facts, policy: text
-
-
-ABOUT, LEAVES = "About the data", "What leaves"
 QUESTIONS: Sequence[Question] = (
-    Question(
-        name="people",
-        group=ABOUT,
-        task="Say whether each row is one person",
-        asks=lambda facts, policy: f"Is each row of {facts['files']['table']['name']} one person?",
-        why="Limits count people. If a person has several rows, a group of many rows may be one person.",
-        fields=_people_fields,
-        changes=_people_changes,
-        found=_people_found,
-        paths=_people_paths,
-        for_requester="Is each row of the table one person? If not, which column numbers the people?",
-    ),
-    Question(
-        name="varies",
-        group=ABOUT,
-        task="Say whether a person's secret can change",
-        asks=words("Can a person's secret differ between rows?"),
-        why="An infection may be there at one visit and gone at the next; a birth date may not.",
-        fields=_varies_fields,
-        changes=_varies_changes,
-        paths=_secret_paths,
-        for_requester="Can one person have different values of the secret in different rows?",
-    ),
-    Question(
-        name="predicted",
-        group=ABOUT,
-        task="Say what is predicted and what is secret",
-        asks=words("What does the model predict, and is it a secret?"),
-        why="What is predicted is what the model could disclose about people.",
-        fields=_target_fields,
-        changes=_target_changes,
-        found=lambda facts, policy: [
-            f"{target_of(policy)}: {'the files say so' if _is_release(facts) else 'proposed; is it right?'}"
-        ],
-        paths=_secret_paths,
-        for_requester="Which column does the model predict, and must nobody learn it of a person?",
-    ),
-    Question(
-        name="outsiders",
-        group=ABOUT,
-        task="Say what outsiders know",
-        asks=words("What could somebody outside know of every person?"),
-        why="Think of a neighbour, an employer, a register, the web. “Neither” only if you are sure.",
-        fields=_outsiders_fields,
-        changes=_outsiders_changes,
-        paths=_outsiders_paths,
-        for_requester="Which of these could somebody outside know of every person, and which is a secret?",
-        is_matrix=True,
-    ),
-    Question(
-        name="spellings",
-        group=ABOUT,
-        task="Compare spellings",
-        asks=words("Do these mean the same?"),
-        why="If half of the ill are written otherwise, a group in which everybody is ill looks mixed.",
-        fields=_spelling_fields,
-        changes=_spelling_changes,
-        paths=_secret_paths,
-        for_requester="Which of these spellings mean the same?",
-    ),
-    Question(
-        name="gaps",
-        group=ABOUT,
-        task="Say what gaps mean",
-        asks=words("What do empty or special values mean?"),
-        why="People without an answer hide nobody who has one.",
-        fields=_gaps_fields,
-        changes=_gaps_changes,
-        paths=lambda facts, policy: [("data", "missing"), *_secret_paths(facts, policy)],
-        for_requester="What do empty or special values of the secret mean?",
-    ),
-    Question(
-        name="harmless",
-        group=ABOUT,
-        task="Name harmless values",
-        asks=lambda facts, policy: f"Which answers of {target_of(policy)} may anybody know?",
-        why="If nearly everybody has one answer, limits on it can fail every model. Unless you say so none is.",
-        fields=_harmless_fields,
-        changes=_harmless_changes,
-        paths=_limit_paths,
-        for_requester="Of which values would it harm nobody if they were known of somebody?",
-        is_matrix=True,
-    ),
-    Question(
-        name="publish",
-        group=LEAVES,
-        task="Say what will be published",
-        asks=words("What will leave?"),
-        why="The file may hold more than that. You can take it out after the audit.",
-        fields=_publish_fields,
-        changes=_publish_changes,
-        found=lambda facts, policy: list((facts["model"] or {"discloses": []})["discloses"]),
-        paths=lambda facts, policy: [("publish",)],
-        for_requester="What is to be published: predictions alone, rounded shares, or numbers of people?",
-    ),
-    Question(
-        name="limits",
-        group=LEAVES,
-        task="Check the limits",
-        asks=words("Are these limits right?"),
-        why="These are what the audit judges by.",
-        fields=_limits_fields,
-        changes=_limits_changes,
-        paths=_limit_paths,
-        for_requester="Which limits apply?",
-    ),
+    People(),
+    Varies(),
+    Predicted(),
+    Outsiders(),
+    Spellings(),
+    Gaps(),
+    Harmless(),
+    Published(),
+    Limits(),
 )
 """The questions in the order of the task list."""

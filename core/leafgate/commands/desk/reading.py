@@ -16,7 +16,7 @@ import numpy as np
 from leafgate.api.registry import load_plugins
 from leafgate.commands.desk.cases import FACTS, POLICY, Case
 from leafgate.commands.desk.policy_text import PolicyText
-from leafgate.commands.desk.questions import QUESTIONS
+from leafgate.commands.desk.questions import QUESTIONS, Asked
 from leafgate.commands.scaffold.policy import (
     MANY,
     Draft,
@@ -60,11 +60,9 @@ def read_files(folder: Path) -> int:
         policy = PolicyText(first_policy(given, target, draft=draft).text)
         if release:
             policy = _of_release(policy, release, files["model"].name)
-        write_file(folder / FACTS, readable(facts), OWNER_ONLY)
-        case = Case(folder)
         for question in QUESTIONS:
-            if (answer := case.answers.get(question.name)) and question.is_asked(case.facts, policy):
-                policy = question.answered(case.facts, policy, answer["fields"])
+            if (answer := case.answers.get(question.name)) and question.fields(Asked(facts, policy)):
+                policy = question.answered(Asked(facts, policy), answer["fields"])
         write_file(folder / POLICY, policy.text.encode(), OWNER_ONLY)
     write_file(folder / FACTS, readable(facts), OWNER_ONLY)
     return 0

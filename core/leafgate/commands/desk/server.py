@@ -180,6 +180,7 @@ def bound_socket(port: int) -> socket:
     listening.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
     try:
         listening.bind((LOOPBACK, port))
+        listening.listen()  # before the address is printed
     except OSError:
         listening.close()
         raise
