@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import secrets
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
@@ -23,11 +25,11 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from leafgate.commands.desk.cases import POLICY, ROLES, Case, Desk, files_below, now, open_below, who
+from leafgate.commands.desk.cases import MAX_LISTED, POLICY, ROLES, Case, Desk, files_below, now, open_below, who
 from leafgate.commands.desk.jobs import LIMIT_SECONDS, Job, Line, jobs_of
 from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.commands.desk.questions import QUESTIONS, Asked, Question
-from leafgate.commands.desk.results import REMEDIES, TITLES, remedies_for, result_context, verdict_sentence
+from leafgate.commands.desk.results import IN_SHORT, REMEDIES, TITLES, remedies_for, result_context
 from leafgate.commands.desk.server import REPORT_CSP, Gate, Secrets, message_page
 from leafgate.errors import InvalidError, LeafgateError, Problem, raising_line
 from leafgate.io.text import clean
@@ -47,6 +49,7 @@ FILES = {
 """What may be chosen for a case, and what it means to choose nothing."""
 RARE_VALUES = re.compile(r"(values|aliases|no_answer|distinct): (\[[^\]]*\]|\{[^}]*\})")
 """What a line of a policy has of a table's cells."""
+CANNOT_START = "Cannot start yet"
 DONE, NOT_NEEDED, TO_ANSWER, FOR_REQUESTER, PROBLEM = "Done", "Not needed", "To answer", "For the requester", "Problem"
 
 
@@ -94,6 +97,16 @@ def environment() -> Environment:
     return templates
 
 
+@lru_cache(maxsize=256)
+def _problems(policy: Path, digest: str) -> tuple[Problem, ...]:
+    """What is wrong with a policy; `digest` is another one whenever the policy is."""
+    try:
+        load_policy(policy)
+    except LeafgateError as error:
+        return error.problems
+    return ()
+
+
 def _asked(case: Case) -> Asked:
     return Asked(case.facts, case.policy)
 
@@ -103,7 +116,6 @@ class Pages:
 
     def __init__(self, desk: Desk, line: Line, given: Secrets) -> None:
         self._desk, self._line, self._secrets = desk, line, given
-        self._problems: dict[str, tuple[str, list[Problem]]] = {}
 
     def routes(self) -> list[Route]:
         """The addresses below the run's own path."""
@@ -145,31 +157,20 @@ class Pages:
             except HTTPException:
                 raise
             except LeafgateError as error:
-                return self._page(
-                    "message", title="There is a problem", lines=list(map(str, error.problems)), status=400
-                )
+                return self._page("message", status=400, title="There is a problem", lines=map(str, error.problems))
             except Exception as error:
                 print(f"leafgate desk: {raising_line(error)}", file=sys.stderr)
                 lines = ["Your answers are saved. The terminal says where it happened."]
-                return self._page("message", title="leafgate made a mistake.", lines=lines, status=500)
+                return self._page("message", status=500, title="leafgate made a mistake.", lines=lines)
 
         return endpoint
 
-    def _page(
-        self, template: str, *, title: str, status: int = 200, case: Case | None = None, **context: Any
-    ) -> Response:
-        """A page; `title` is its heading, which stands in the title bar with the case."""
-        shared = {
-            "root": self._secrets.root,
-            "csrf": self._secrets.csrf,
-            "title": title,
-            "case": case,
-            "seen": "" if case is None else case.state_digest,
-            "who": who(),
-            "has_error": status == 422,
-        }
-        text = environment().get_template(f"{template}.html.j2").render({**shared, **context})
-        return HTMLResponse(text, status_code=status)
+    def _page(self, template: str, case: Case | None = None, status: int = 200, **context: Any) -> Response:
+        """A page, whose template has its title where none is given."""
+        seen = "" if case is None else case.state_digest
+        shared = {"root": self._secrets.root, "csrf": self._secrets.csrf, "case": case, "seen": seen, "who": who()}
+        page = environment().get_template(f"{template}.html.j2")
+        return HTMLResponse(page.render({**shared, "has_error": status == 422, **context}), status_code=status)
 
     def _to(self, address: str) -> Response:
         return RedirectResponse(f"{self._secrets.root}{address}", status_code=303)
@@ -189,11 +190,10 @@ class Pages:
         return found
 
     def _job(self, visit: Visit, case: Case) -> Job:
-        number = visit.request.path_params["run"]
-        found = next((job for job in jobs_of(case) if job.number == number), None)
-        if found is None:
+        found = [job for job in jobs_of(case) if str(job.number) == visit.part("run")]
+        if not found:
             raise HTTPException(404)
-        return found
+        return found[0]
 
     # Cases
 
@@ -201,32 +201,34 @@ class Pages:
         wanted = visit.asked("q").casefold()
         rows = []
         for case in self._desk.cases():
-            record, state = case.record, self._state(case)
-            changed = max([record.get("created", ""), *(str(each["at"]) for each in case.answers.values())])
-            if wanted in f"{case.name} {state} {record.get('by', '')}".casefold():
-                rows.append((case, state, changed[:16].replace("T", " "), record.get("by", "")))
-        return self._page("cases", title="Cases", rows=rows, query=visit.asked("q"))
+            by, state = case.record.get("by", ""), self._state(case)
+            changed = max([case.record.get("created", ""), *(str(each["at"]) for each in case.answers.values())])
+            if wanted in f"{case.name} {state} {by}".casefold():
+                rows.append((case, state, changed, by))
+        return self._page("cases", rows=rows, query=visit.asked("q"))
 
     def _state(self, case: Case) -> str:
         """The state of a case in a few words; never the words of a decision."""
         jobs = jobs_of(case)
-        if is_open := [job for job in jobs if job.is_open]:
-            return self._place(is_open[0])
+        shown = [job for job in jobs if job.is_open] or [job for job in jobs if job.kind == "audit"][-1:]
+        if shown and (shown[0].is_open or case.is_read):
+            return self._job_words(shown[0])
         if not case.is_read:
-            return "New" if not jobs or jobs[-1].state == "stopped" else "Problem: the files could not be read"
-        if to_answer := sum(task.state == TO_ANSWER for task in self._question_tasks(case)):
-            return f"{to_answer} to answer"
+            return "Problem: the files could not be read" if jobs and jobs[-1].state == "failed" else "New"
+        to_answer = sum(task.state == TO_ANSWER for task in self._question_tasks(case))
         if self._policy_problems(case):
             return "Problem: the policy is not valid"
-        audits = [job for job in jobs if job.kind == "audit"]
-        if not audits:
-            return "Ready to run"
-        late = "Out of date: " if audits[-1].is_out_of_date else ""
-        report = audits[-1].report if audits[-1].state == "done" else None
-        if report is None:
-            return "Stopped" if audits[-1].state == "stopped" else f"{late}Problem: the audit gave no result"
-        said = {"fail": "Fail", "inconclusive": "Inconclusive", "pass": "Pass, not decided"}
-        return f"{late}{said[str(report['verdict'])]}"
+        return f"{to_answer} to answer" if to_answer else "Ready to run"
+
+    def _job_words(self, job: Job) -> str:
+        """The state of a job in a few words."""
+        if job.is_open:
+            return self._place(job)
+        if job.state != "done":
+            return "Stopped" if job.state == "stopped" else "No result"
+        report = None if job.kind == "read" else job.report
+        late = "Out of date: " if job.is_out_of_date else ""
+        return "Read" if report is None else f"{late}{IN_SHORT[str(report['verdict'])]}"
 
     def _place(self, job: Job) -> str:
         if job.state == "running":
@@ -236,16 +238,10 @@ class Pages:
         return f"In line ({place})"
 
     def show_new(self, visit: Visit, problems: Mapping[str, str] | None = None) -> Response:
-        listed = list(files_below(self._desk.folder))[:500]
-        return self._page(
-            "new",
-            title="Which files do you have?",
-            files=FILES,
-            listed=listed,
-            given={name: visit.text(name) for name in ("name", *ROLES)},
-            problems=problems or {},
-            status=422 if problems else 200,
-        )
+        listed = list(islice(files_below(self._desk.folder), MAX_LISTED))
+        given = {name: visit.text(name) for name in ("name", *ROLES)}
+        status = 422 if problems else 200
+        return self._page("new", status=status, files=FILES, listed=listed, given=given, problems=problems or {})
 
     def make_case(self, visit: Visit) -> Response:
         """Copy the chosen or uploaded files into a new folder, and have them read."""
@@ -258,10 +254,8 @@ class Pages:
                     chosen[role] = upload.filename, upload.file
                 elif path:
                     try:
-                        chosen[role] = (
-                            path.rpartition("/")[2],
-                            opened.enter_context(open_below(self._desk.folder, path)),
-                        )
+                        content = opened.enter_context(open_below(self._desk.folder, path))
+                        chosen[role] = path.rpartition("/")[2], content
                     except InvalidError as error:
                         problems[role] = str(error.problems[0].message)
             if "table" not in chosen and "table" not in problems:
@@ -277,60 +271,35 @@ class Pages:
         return self._to(f"/cases/{case.name}/runs/{self._line.add(case, 'read').number}")
 
     def show_security(self, visit: Visit) -> Response:
-        return self._page(
-            "security", title="What this page defends, and what it does not", folder=self._desk.folder.name
-        )
+        return self._page("security", folder=self._desk.folder.name)
 
     # One case
 
     def show_case(self, visit: Visit) -> Response:
         case = self._case(visit)
         jobs = [(job, TITLES[job.kind], self._job_words(job)) for job in jobs_of(case)]
-        problems = self._policy_problems(case) if case.is_read else []
-        return self._page(
-            "case", title=f"Case {case.name}", case=case, tasks=self._tasks(case), jobs=jobs, problems=problems
-        )
-
-    def _job_words(self, job: Job) -> str:
-        if job.is_open:
-            return self._place(job)
-        if job.state != "done":
-            return "Stopped" if job.state == "stopped" else "No result"
-        report = None if job.kind == "read" else job.report
-        late = "Out of date: " if report is not None and job.is_out_of_date else ""
-        return "Read" if report is None else f"{late}{verdict_sentence(report)}"
+        return self._page("case", case, tasks=self._tasks(case), jobs=jobs, problems=self._policy_problems(case))
 
     def _tasks(self, case: Case) -> list[Task]:
-        at = f"/cases/{case.name}"
-        questions = self._question_tasks(case) if case.is_read else []
-        audits = [job for job in jobs_of(case) if job.kind == "audit"]
-        result = f"{at}/runs/{audits[-1].number}" if audits else ""
-        chosen = Task("Files", "Choose the model and the table", DONE if case.is_read else PROBLEM)
-        cannot = "Cannot start yet"
-        run = Task("Audit", "Check your answers and run", TO_ANSWER if case.is_read else cannot, f"{at}/check")
+        at, audits = f"/cases/{case.name}", [job for job in jobs_of(case) if job.kind == "audit"]
+        if not case.is_read:
+            return [Task("Files", "Choose the model and the table", TO_ANSWER)]
+        result = DONE if audits and audits[-1].state == "done" else TO_ANSWER if audits else CANNOT_START
         return [
-            chosen,
-            *questions,
-            Task(run.group, run.words, DONE if audits else run.state, run.address if case.is_read else ""),
-            Task(
-                "Audit",
-                "Read the result",
-                (DONE if audits[-1].state == "done" else TO_ANSWER) if audits else cannot,
-                result,
-            ),
-            Task("Audit", "Decide", cannot),
+            Task("Files", "Choose the model and the table", DONE),
+            *self._question_tasks(case),
+            Task("Audit", "Check your answers and run", DONE if audits else TO_ANSWER, f"{at}/check"),
+            Task("Audit", "Read the result", result, f"{at}/runs/{audits[-1].number}" if audits else ""),
+            Task("Audit", "Decide", CANNOT_START),
         ]
 
     def _question_tasks(self, case: Case) -> list[Task]:
-        return [
-            Task(
-                question.texts["group"],
-                question.texts["task"],
-                state := self._question_state(case, question),
-                "" if state == NOT_NEEDED else f"/cases/{case.name}/questions/{question.name}",
-            )
-            for question in QUESTIONS
-        ]
+        tasks = []
+        for question in QUESTIONS:
+            state = self._question_state(case, question)
+            address = "" if state == NOT_NEEDED else f"/cases/{case.name}/questions/{question.name}"
+            tasks.append(Task(question.texts["group"], question.texts["task"], state, address))
+        return tasks
 
     def _question_state(self, case: Case, question: Question) -> str:
         if not question.fields(_asked(case)):
@@ -342,19 +311,9 @@ class Pages:
             return TO_ANSWER
         return FOR_REQUESTER if question.doubts(_asked(case), answer["fields"]) else DONE
 
-    def _policy_problems(self, case: Case) -> list[Problem]:
+    def _policy_problems(self, case: Case) -> Sequence[Problem]:
         """What `leafgate validate` says of the policy."""
-        digest = case.state_digest
-        known = self._problems.get(case.name)
-        if known is None or known[0] != digest:
-            problems: list[Problem] = []
-            try:
-                if case.has_policy:
-                    load_policy(case.folder / POLICY)
-            except LeafgateError as error:
-                problems = list(error.problems)
-            self._problems[case.name] = known = (digest, problems)
-        return known[1]
+        return _problems(case.folder / POLICY, case.state_digest) if case.has_policy else ()
 
     def _problems_at(self, case: Case, question: Question) -> list[Problem]:
         paths = question.paths(_asked(case))
@@ -379,8 +338,9 @@ class Pages:
         rows = [(f"f{number}", one, filled.get(one.name, one.chosen)) for number, one in enumerate(fields)]
         return self._page(
             "question",
+            case,
+            422 if problems else 200,
             title=question.heading(_asked(case)),
-            case=case,
             question=question,
             found=question.found(_asked(case)),
             rows=rows,
@@ -388,7 +348,6 @@ class Pages:
             messages=self._problems_at(case, question),
             earlier=earlier,
             lines=self._lines(case, question),
-            status=422 if problems else 200,
         )
 
     def _lines(self, case: Case, question: Question) -> list[tuple[int, str]]:
@@ -427,20 +386,13 @@ class Pages:
             for question in QUESTIONS
             if (answer := case.answers.get(question.name)) and question.fields(_asked(case))
         ]
-        return self._page(
-            "requester", title="Questions to the requester", case=case, listed=[each for each in listed if each[1]]
-        )
+        return self._page("requester", case, listed=[each for each in listed if each[1]])
 
-    def show_policy(self, visit: Visit, text: str | None = None, problems: list[Problem] | None = None) -> Response:
+    def show_policy(self, visit: Visit, text: str | None = None, problems: Sequence[Problem] = ()) -> Response:
         case = self._case(visit)
-        return self._page(
-            "policy",
-            title="The policy as text",
-            case=case,
-            text=Markup(escape(case.policy.text if text is None else text)),  # noqa: S704  # it is escaped
-            problems=self._policy_problems(case) if problems is None else problems,
-            status=422 if problems else 200,
-        )
+        shown = Markup(escape(case.policy.text if text is None else text))  # noqa: S704  # it is escaped
+        found = problems or self._policy_problems(case)
+        return self._page("policy", case, 422 if problems else 200, text=shown, problems=found)
 
     def change_policy(self, visit: Visit) -> Response:
         """Save the text as it is, if it is YAML; what is wrong with it stands above it."""
@@ -449,7 +401,7 @@ class Pages:
         try:
             columns = PolicyText(text).get("data", "columns")
         except LeafgateError as error:
-            return self.show_policy(visit, text, list(error.problems))
+            return self.show_policy(visit, text, error.problems)
         if not isinstance(columns, dict):
             return self.show_policy(visit, text, [Problem("data.columns", "is missing", "declare the columns")])
         case = case.save(policy=PolicyText(text))
@@ -459,18 +411,10 @@ class Pages:
         case = self._case(visit)
         if not case.is_read:
             raise HTTPException(404)
-        rows = []
-        for task, question in zip(self._question_tasks(case), QUESTIONS, strict=True):
-            answer = case.answers.get(question.name, {})
-            rows.append((task, answer.get("by", ""), str(answer.get("at", ""))[:16].replace("T", " ")))
-        return self._page(
-            "check",
-            title="Check your answers",
-            case=case,
-            rows=rows,
-            problems=self._policy_problems(case),
-            open=[task for task, *_ in rows if task.state == TO_ANSWER],
-        )
+        pairs = zip(self._question_tasks(case), QUESTIONS, strict=True)
+        rows = [(task, case.answers.get(question.name, {"by": "", "at": ""})) for task, question in pairs]
+        to_answer = sum(task.state == TO_ANSWER for task, _ in rows)
+        return self._page("check", case, rows=rows, problems=self._policy_problems(case), to_answer=to_answer)
 
     # Runs
 
@@ -487,42 +431,23 @@ class Pages:
         case = self._case(visit)
         job = self._job(visit, case)
         if job.state == "done" and job.kind == "read":
-            facts = case.facts
-            return self._page("files", title="What the files are", case=case, job=job, facts=facts)
+            return self._page("files", case, facts=case.facts)
         if job.state == "done" and job.report is not None:
             return self._result(case, job, is_public=visit.asked("view") == "public")
-        words = {
-            "waiting": self._place(job),
-            "running": "The audit runs" if job.kind != "read" else "The files are read",
-            "stopped": "Stopped. Nothing was decided.",
-            "failed": "No result. This is not a pass.",
-            "done": "No result. This is not a pass.",
-        }[job.state]
-        return self._page(
-            "run",
-            title=words,
-            case=case,
-            job=job,
-            kind=TITLES[job.kind],
-            place=self._place(job),
-            limit=LIMIT_SECONDS // 60,
-        )
+        running = "The audit runs" if job.kind != "read" else "The files are read"
+        titles = {"waiting": self._place(job), "running": running, "stopped": "Stopped. Nothing was decided."}
+        title = titles.get(job.state, "No result. This is not a pass.")
+        about: dict[str, Any] = {"kind": TITLES[job.kind], "place": self._place(job), "limit": LIMIT_SECONDS // 60}
+        return self._page("run", case, title=title, job=job, **about)
 
     def _result(self, case: Case, job: Job, *, is_public: bool) -> Response:
         jobs = [each for each in jobs_of(case) if each.kind != "read" and each.state == "done" and each.report]
         others = [each for each in jobs if each.record["inputs"] == job.record["inputs"]]
-        context = result_context(job, others, is_public=is_public)
-        return self._page(
-            "result",
-            title=verdict_sentence(job.report or {}),
-            case=case,
-            job=job,
-            kind=TITLES[job.kind],
-            public=is_public,
-            remedies=[] if job.is_out_of_date else remedies_for(job),
-            doubts=[task for task in self._question_tasks(case) if task.state == FOR_REQUESTER],
-            **context,
-        )
+        doubts = sum(task.state == FOR_REQUESTER for task in self._question_tasks(case))
+        about: dict[str, Any] = {"kind": TITLES[job.kind], "public": is_public, "doubts": doubts}
+        remedies = [] if job.is_out_of_date else remedies_for(job)
+        shown: dict[str, Any] = result_context(job, others, is_public=is_public)
+        return self._page("result", case, job=job, remedies=remedies, **about, **shown)
 
     def show_state(self, visit: Visit) -> Response:
         """What the script of a page that waits asks for."""

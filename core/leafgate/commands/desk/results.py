@@ -13,10 +13,9 @@ from leafgate.io.json import JsonDocument, JsonObject
 from leafgate.reports.common import exposed_groups, sentence
 
 MAX_GROUPS = 20
-SAYS = {
-    "fail": "Fail: do not release this file",
-    "pass": "Pass: no limit is broken. You decide whether it may leave.",
-}
+SAYS = {"fail": "Fail: do not release this file", "pass": "Pass: no limit is broken. You decide whether it may leave."}
+IN_SHORT = {"fail": "Fail", "inconclusive": "Inconclusive", "pass": "Pass, not decided"}
+"""The verdict in a list of cases, which never looks like a decision."""
 TITLES = {
     "audit": "Given",
     "repair": "Repaired",
@@ -56,6 +55,7 @@ def result_context(job: Job, others: Sequence[Job], *, is_public: bool) -> JsonD
     state = {"fail": "failed"}.get(str(report["verdict"]), str(report["verdict"]))
     findings = findings_by_urgency(report)
     return {
+        "title": verdict_sentence(report),
         "report": report,
         "urgent": [answer.says[0] for answer in found if answer.state == state],
         "answers": found,
