@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 testclient = pytest.importorskip("starlette.testclient", reason="starlette's test client is not installed")
 
 from leafgate.commands.desk.cases import FACTS, POLICY, RECORD, Case, Desk, file_name, files_below, open_below  # noqa: E402
-from leafgate.commands.desk.jobs import Line  # noqa: E402
+from leafgate.commands.desk.jobs import Line, jobs_of  # noqa: E402
 from leafgate.commands.desk.pages import desk_app  # noqa: E402
 from leafgate.commands.desk.policy_text import PolicyText  # noqa: E402
 from leafgate.commands.desk.server import COOKIE, Secrets, bound_socket, open_browser  # noqa: E402
@@ -246,6 +247,7 @@ def a_case(owner: Attacker, folder: Path, column: str = "ill", policy: str | Non
     known |= {"unanswered": [], "same": [], "similar": [], "proposed": {"role": "quasi_identifier", "values": [SCRIPT]}}
     known |= {"check": "", "left_out": False, "domain": {}, "secret_domain": {}}
     facts = {
+        "format": "leafgate/desk-facts/1",
         "files": {"table": {"name": "people.csv", "sha256": "0"}},
         "rows": 2,
         "target": column,
@@ -331,7 +333,7 @@ def test_the_file_that_opens_the_browser_is_its_owners(tmp_path: Path, monkeypat
     open_browser(given, tmp_path)
     [page] = tmp_path.iterdir()
     assert opened == [page.as_uri()]
-    assert given.token not in opened[0]
+    assert str(given.token) not in opened[0]
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
     assert given.address in page.read_text()
 
@@ -348,3 +350,26 @@ def test_a_bomb_is_not_opened_and_no_policy_is_written(folder: Path, name: str) 
     with pytest.raises(LeafgateError):
         read_files(folder)
     assert not (folder / POLICY).exists()
+
+
+def test_a_job_that_somebody_else_wrote_runs_nothing_of_its_own(owner: Attacker, folder: Path) -> None:
+    """27: a folder of a case with jobs in it, whose file names programs, or whose output is a link to another file."""
+    a_case(owner, folder)
+    target = folder.parent / "mine"
+    target.write_text("mine")
+    for number, kind in enumerate(("leafgate.commands.desk.limited", "read", "audit"), 1):
+        run = folder / "a" / "runs" / str(number)
+        run.mkdir(parents=True)
+        steps = [{"words": ["timeit", f"open({str(folder.parent / 'ran')!r}, 'w')"], "makes": "x", "out": "y"}]
+        (run / "job.json").write_text(json.dumps({"kind": kind, "asked": "", "steps": steps, "pid": 1}))
+    (folder / "a" / "runs" / "2" / "reading.json").symlink_to(target)
+    (folder / "a" / "runs" / "3" / "public.json").symlink_to(target)
+    assert [job.number for job in owner.line.waiting()] == [2, 3]
+    owner.line.open()
+    end = time.monotonic() + 20
+    while owner.line.waiting() and time.monotonic() < end:
+        time.sleep(0.05)
+    owner.line.close()
+    assert [job.state for job in jobs_of(Case(folder / "a"))] == ["done", "failed"]
+    assert target.read_text() == "mine"
+    assert not (folder.parent / "ran").exists()

@@ -183,8 +183,8 @@ def test_the_answers_write_these_lines_and_the_report_is_the_command_lines(read_
     case = read_case.save(policy=policy)
     load_policy(case.folder / "policy.yaml")
     job = ask_job(case, "audit")
-    [audit] = [step["words"] for step in job.record["steps"] if step["words"][0] == "leafgate"]
-    assert audit[:3] == ["leafgate", "audit", "policy.yaml"]
+    [audit] = [step.words for step in job.steps if step.words[0] == "leafgate"]
+    assert audit[:3] == ("leafgate", "audit", "policy.yaml")
     assert not {"--trust", "--plugin", "--org"} & set(audit)
 
 

@@ -23,6 +23,7 @@ from leafgate.io.files import OWNER_ONLY, write_file
 from leafgate.io.json import readable
 
 POLICY, FACTS, RECORD, RUNS = "policy.yaml", "facts.json", "case.json", "runs"
+FACTS_FORMAT = "leafgate/desk-facts/1"
 OWN_NAMES = frozenset({POLICY, FACTS, RECORD, RUNS, "release.json"})
 """Names in a case's folder that no file which somebody gives may have."""
 CASE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
@@ -115,7 +116,7 @@ class Case:
 
     @property
     def is_read(self) -> bool:
-        return bool(self.facts) and self.has_policy
+        return self.facts.get("format") == FACTS_FORMAT and self.has_policy
 
     @property
     def has_policy(self) -> bool:

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,11 +19,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from leafgate.commands.desk.cases import POLICY, RUNS, Case, Desk, now, open_below, who
+from leafgate.commands.desk.cases import FACTS, POLICY, RUNS, Case, Desk, now, open_below, who
 from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.console.progress import STEPS
 from leafgate.disclosure.stored import read_report
-from leafgate.errors import LeafgateError
+from leafgate.errors import InvalidError, LeafgateError
+from leafgate.folders import NO_FOLLOW
 from leafgate.io.files import OWNER_ONLY, write_file
 from leafgate.io.json import JsonDocument, readable
 from leafgate.io.locks import lock
@@ -34,11 +34,27 @@ LIMIT_SECONDS = 30 * 60
 GRACE_SECONDS = 5.0
 """How long a job that is stopped has to end by itself."""
 POLL_SECONDS = 0.1
+MAX_SAID = 12
+"""Lines of a repair that are shown."""
 MAX_OUTPUT_BYTES = 2**24
 """The most of an output that is read."""
 JOB, LOCK, RESULTS, MEASURED = "job.json", "lock", "results", "measured.json"
 PUBLIC = "public.json"
 """The report for the public, which `leafgate audit --json` prints."""
+
+
+KINDS = frozenset({"read", "audit", "repair", "scrub", "protect"})
+REMEDIES = {"repair": "repaired.json", "scrub": "scrubbed.json", "protect": "release.json"}
+"""Kinds of jobs that make a file and audit it, and what it is called; the last is made by the audit itself."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A program of a job: a module with its arguments, the file that it makes, and the file for what it prints."""
+
+    words: tuple[str, ...]
+    makes: str
+    out: str
 
 
 @dataclass(frozen=True)
@@ -62,8 +78,12 @@ class Job:
 
     @property
     def kind(self) -> str:
-        """`read`, `audit`, `repair`, `scrub` or `protect`."""
+        """One of KINDS."""
         return str(self.record.get("kind", ""))
+
+    @property
+    def steps(self) -> list[Step]:
+        return steps_of(self.case, self.kind, self.number)
 
     @property
     def state(self) -> str:
@@ -71,7 +91,8 @@ class Job:
         if "stopped" in self.record:
             return "stopped"
         if "ended" in self.record:
-            return "done" if (self.folder / self.record["makes"]).exists() else "failed"
+            made = self.case.is_read if self.kind == "read" else self.report is not None
+            return "done" if made else "failed"
         return "running" if "started" in self.record else "waiting"
 
     @property
@@ -94,7 +115,7 @@ class Job:
         ends = [*(at for at, _ in begun[1:]), None]
         return [(words, None if end is None else end - at) for (at, words), end in zip(begun, ends, strict=False)]
 
-    @property
+    @cached_property
     def report(self) -> JsonDocument | None:
         """The auditor's report; None where there is none."""
         return self._report(f"{RESULTS}/report.json")
@@ -121,22 +142,21 @@ class Job:
     def problems(self) -> list[str]:
         """Why it failed, in lines without a cell of the table."""
         lines = list[str]()
-        for step in self.record.get("steps", ()):
-            text = self._text(str(step["out"]))
-            with suppress(ValueError, KeyError, TypeError, AttributeError):
+        for step in self.steps:
+            text = self._text(step.out)
+            try:
                 listed = json.loads(text)["problems"]
                 lines += [" ".join(filter(None, [each["message"], each["remedy"]])) for each in listed]
-                continue
-            if step["out"].endswith(".txt"):
-                lines += text.splitlines()
+            except (ValueError, KeyError, TypeError):
+                lines += text.splitlines() if step.out.endswith(".txt") else []
         lines += [line.removeprefix("leafgate: ") for line in self._text("errors").splitlines()]
         return lines or ["It ended without a result: was the memory used up?"]
 
     @property
     def said(self) -> list[str]:
-        """What a command that prints sentences has printed, up to its summary."""
-        texts = (self._text(step["out"]) for step in self.record["steps"] if step["out"].endswith(".txt"))
-        return [line.strip() for text in texts for line in text.splitlines() if line.startswith("  ")][:12]
+        """What a repair has printed of what it did."""
+        lines = self._text("repair.txt").splitlines() if self.kind == "repair" else []
+        return [line.strip() for line in lines if line.startswith("  ")][:MAX_SAID]
 
     def save(self, **record: Any) -> Job:
         write_file(self.folder / JOB, readable({**self.record, **record}), OWNER_ONLY)
@@ -162,67 +182,47 @@ def jobs_of(case: Case) -> list[Job]:
     runs = case.folder / RUNS
     if runs.is_symlink() or not runs.is_dir():
         return []
-    numbers = sorted(int(entry.name) for entry in os.scandir(runs) if entry.name.isdecimal() and entry.is_dir())
-    return [job for number in numbers if (job := Job(case, number)).record]
+    numbers = sorted(
+        int(entry.name) for entry in os.scandir(runs) if entry.name.isdecimal() and entry.is_dir(follow_symlinks=False)
+    )
+    return [job for number in numbers if (job := Job(case, number)).kind in KINDS]
 
 
 def ask_job(case: Case, kind: str) -> Job:
-    """Put a job in line.
-
-    Args:
-        case: whose job it is.
-        kind: `read`, `audit`, `repair`, `scrub` or `protect`; the last three make a file and audit that.
-    """
+    """Put a job of one of KINDS in line; a remedy gets a policy of its own."""
     runs = case.folder / RUNS
+    if runs.is_symlink():
+        raise InvalidError("is a link, and links are not followed", place=RUNS)
     runs.mkdir(mode=0o700, exist_ok=True)
     number = 1 + max((int(entry.name) for entry in os.scandir(runs) if entry.name.isdecimal()), default=0)
     job = Job(case, number)
     job.folder.mkdir(mode=0o700)
-    below = f"{RUNS}/{number}"
-    audit = [
-        "leafgate",
-        "audit",
-        POLICY,
-        "--out",
-        f"{below}/{RESULTS}",
-        "--audience",
-        "auditor",
-        "--to",
-        "html",
-        "--json",
-    ]
-    steps: list[dict[str, Any]] = [{"words": audit, "makes": f"{RESULTS}/report.json", "out": PUBLIC}]
-    if kind == "read":
-        words = ["leafgate.commands.desk.reading", "."]
-        steps = [{"words": words, "makes": "../../facts.json", "out": "reading.json"}]
-    elif kind != "audit":
-        audit[2:3] = [f"{below}/{POLICY}", "--root", "."]
-        changes, command = _remedy(case, kind, below)
+    if kind in REMEDIES:
+        changes: dict[Any, Any] = {("build", "path"): REMEDIES[kind]}
+        if kind == "protect":
+            changes = {("build",): protected_build(case.policy)}
+            changes["publish",] = {"leaves": "counts", "measure": True}
         write_file(job.folder / POLICY, case.policy.changed(changes).text.encode(), OWNER_ONLY)
-        if command:
-            steps.insert(0, {"words": command, "makes": NEW_FILES[kind], "out": f"{kind}.txt"})
-    makes = str(steps[-1]["makes"])
-    if kind != "read":
-        words = ["leafgate.commands.desk.measuring", audit[2], below]
-        steps.append({"words": words, "makes": MEASURED, "out": "measuring.json"})
-    about = {"kind": kind, "steps": steps, "makes": makes, "inputs": case.inputs_digest}
-    return job.save(format="leafgate/desk-job/1", by=who(), asked=now(), **about)
+    return job.save(format="leafgate/desk-job/1", kind=kind, by=who(), asked=now(), inputs=case.inputs_digest)
 
 
-NEW_FILES = {"repair": "repaired.json", "scrub": "scrubbed.json"}
-"""What the remedies that make a file of the given one call it."""
-
-
-def _remedy(case: Case, kind: str, below: str) -> tuple[dict[Any, Any], list[str]]:
-    """What a remedy changes in the policy, and the command that makes its file; none for a builder of the policy."""
-    if kind == "protect":
-        return {("build",): protected_build(case.policy), ("publish",): {"leaves": "counts", "measure": True}}, []
-    model, new = case.files["model"], f"{below}/{NEW_FILES[kind]}"
-    words = ["leafgate", kind, model, "--policy", POLICY, "--out", new]
-    if kind == "scrub":
-        level = "labels" if case.policy.get("publish", "leaves") == "labels" else "shares"
-        words = ["leafgate", kind, model, new, "--leaves", level, "--policy", POLICY]
-    return {("build", "path"): NEW_FILES[kind]}, words
+def steps_of(case: Case, kind: str, number: int) -> list[Step]:
+    """What a job runs, from the folder of its case: of a job's file only its kind counts, whoever wrote it."""
+    below = f"{RUNS}/{number}"
+    if kind == "read":
+        return [Step(("leafgate.commands.desk.reading", "."), f"../../{FACTS}", "reading.json")]
+    policy = [f"{below}/{POLICY}", "--root", "."] if kind in REMEDIES else [POLICY]
+    results = ["--out", f"{below}/{RESULTS}", "--audience", "auditor", "--to", "html", "--json"]
+    steps = [
+        Step(("leafgate", "audit", *policy, *results), f"{RESULTS}/report.json", PUBLIC),
+        Step(("leafgate.commands.desk.measuring", policy[0], below), MEASURED, "measuring.json"),
+    ]
+    model, new = f"./{case.files.get('model')}", f"{below}/{REMEDIES.get(kind)}"
+    level = "labels" if case.policy.get("publish", "leaves") == "labels" else "shares"
+    options = {"repair": ["--policy", POLICY, "--out", new], "scrub": [new, "--leaves", level, "--policy", POLICY]}
+    if kind in options:
+        steps.insert(0, Step(("leafgate", kind, model, *options[kind]), REMEDIES[kind], f"{kind}.txt"))
+    return steps
 
 
 def protected_build(policy: PolicyText) -> dict[str, Any]:
@@ -275,16 +275,14 @@ class Line:
     def _work(self) -> None:
         while not self._closed:
             self._wake.clear()
-            try:
-                jobs = self.waiting()
-                if jobs:
-                    self._run(jobs[0])
-            except (OSError, LeafgateError) as error:
-                print(f"leafgate desk: a job could not be run: {type(error).__name__}", file=sys.stderr)
-                jobs = []
-                time.sleep(1)
-            if not jobs:
+            if not (jobs := self.waiting()):
                 self._wake.wait()
+                continue
+            try:
+                self._run(jobs[0])
+            except (OSError, LeafgateError, ValueError) as error:
+                print(f"leafgate desk: a job could not be run: {type(error).__name__}", file=sys.stderr)
+                self._save(jobs[0], ended=now())
 
     def _save(self, job: Job, **record: Any) -> None:
         """Note how far a job is; one that was stopped meanwhile stays stopped."""
@@ -295,19 +293,20 @@ class Line:
 
     def _run(self, job: Job) -> None:
         """Do what is left of a job, which an earlier desk may have begun."""
-        if "started" not in job.record:
-            self._save(job, started=now())
-        for step in job.record["steps"]:
-            if (job.folder / step["makes"]).exists():
+        if any(path.is_symlink() for path in job.folder.iterdir()):
+            raise InvalidError("holds a link, and links are not followed", place=f"{RUNS}/{job.number}")
+        process = None
+        for step in job.steps:
+            if (job.folder / step.makes).exists():
                 continue
             with open(job.folder / LOCK, "a", opener=_owner_only) as held:
-                process = None
                 if lock(held.fileno()) is not False:  # else a process of an earlier desk is still at it
+                    begun = {} if process else {"started": now()}
                     process = _start(job, step, held.fileno())
-                    self._save(job, pid=process.pid)
+                    self._save(job, pid=process.pid, **begun)
             if not self._wait(job, process):
                 return
-            if not (job.folder / step["makes"]).exists():
+            if not (job.folder / step.makes).exists():
                 break
         self._save(job, ended=now())
 
@@ -316,7 +315,7 @@ class Line:
         while _is_held(job) or (process is not None and process.poll() is None):
             now_ = Job(job.case, job.number)
             if now_.state == "stopped" or now_.seconds > LIMIT_SECONDS:
-                _end(job, int(now_.record["pid"]), process)
+                _end(job, max(int(now_.record["pid"]), 2), process)
                 self._save(job, stopped={"by": "", "at": now(), "limit": LIMIT_SECONDS})
                 return False
             if self._closed:
@@ -326,7 +325,7 @@ class Line:
 
 
 def _owner_only(path: str, flags: int) -> int:
-    return os.open(path, flags, OWNER_ONLY)
+    return os.open(path, flags | NO_FOLLOW, OWNER_ONLY)
 
 
 def _is_held(job: Job) -> bool:
@@ -335,15 +334,15 @@ def _is_held(job: Job) -> bool:
         return lock(file.fileno()) is False
 
 
-def _start(job: Job, step: Mapping[str, Any], held: int) -> subprocess.Popen[bytes]:
+def _start(job: Job, step: Step, held: int) -> subprocess.Popen[bytes]:
     """Start a step in a process group of its own, which keeps the job's lock until all of it has ended."""
-    words = [sys.executable, "-P", "-m", "leafgate.commands.desk.limited", *step["words"]]
+    words = [sys.executable, "-P", "-m", "leafgate.commands.desk.limited", *step.words]
     environment = {**os.environ, STEPS: str(job.folder / "steps")}
     with (
-        open(job.folder / step["out"], "wb", opener=_owner_only) as out,
+        open(job.folder / step.out, "wb", opener=_owner_only) as out,
         open(job.folder / "errors", "ab", opener=_owner_only) as errors,
     ):
-        return subprocess.Popen(  # noqa: S603  # the words are of `ask_job`
+        return subprocess.Popen(  # noqa: S603  # the words are of `steps_of`
             words,
             cwd=job.case.folder,
             env=environment,

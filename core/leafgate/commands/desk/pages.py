@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup, escape
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -26,19 +26,18 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from leafgate.commands.desk.cases import MAX_LISTED, POLICY, ROLES, Case, Desk, files_below, now, open_below, who
-from leafgate.commands.desk.jobs import LIMIT_SECONDS, Job, Line, jobs_of
+from leafgate.commands.desk.jobs import LIMIT_SECONDS, REMEDIES, Job, Line, jobs_of
 from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.commands.desk.questions import QUESTIONS, Asked, Question
-from leafgate.commands.desk.results import IN_SHORT, REMEDIES, TITLES, remedies_for, result_context
+from leafgate.commands.desk.results import IN_SHORT, TITLES, remedies_for, result_context
 from leafgate.commands.desk.server import REPORT_CSP, Gate, Secrets, message_page
 from leafgate.errors import InvalidError, LeafgateError, Problem, raising_line
-from leafgate.io.text import clean
 from leafgate.policy.load import load_policy
-from leafgate.reports.html import html, with_code
+from leafgate.reports.html import environment as report_environment
+from leafgate.reports.html import html
 
 MAX_FIELDS = 10_000
 """Fields of a form: a table may have some thousands of columns."""
-MAX_TEXT = 3_000
 STATIC = {"desk.css": "text/css", "report.css": "text/css", "desk.js": "text/javascript"}
 FILES = {
     "model": ("Model", "None: build a protected tree from the table"),
@@ -83,18 +82,10 @@ class Task:
 
 @cache
 def environment() -> Environment:
-    """The templates of pages, which escape every value; a missing one is an error."""
-    packages = ("leafgate.commands.desk", "leafgate.reports")
-    templates = Environment(
-        loader=ChoiceLoader([PackageLoader(package, "templates") for package in packages]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: clean(value, MAX_TEXT) if type(value) is str else value,
-    )
-    templates.filters["with_code"] = with_code
-    return templates
+    """The templates of pages, which share parts with those of reports, and escape every value as they do."""
+    reports = report_environment()
+    loaders = [PackageLoader("leafgate.commands.desk", "templates"), PackageLoader("leafgate.reports", "templates")]
+    return reports.overlay(loader=ChoiceLoader(loaders))
 
 
 @lru_cache(maxsize=256)
@@ -157,11 +148,13 @@ class Pages:
             except HTTPException:
                 raise
             except LeafgateError as error:
-                return self._page("message", status=400, title="There is a problem", lines=map(str, error.problems))
+                lines = [*map(str, error.problems)]
+                name = request.path_params.get("case", "")
+                return self._page("message", status=400, title="There is a problem", lines=lines, name=name)
             except Exception as error:
                 print(f"leafgate desk: {raising_line(error)}", file=sys.stderr)
                 lines = ["Your answers are saved. The terminal says where it happened."]
-                return self._page("message", status=500, title="leafgate made a mistake.", lines=lines)
+                return self._page("message", status=500, title="leafgate made a mistake.", lines=lines, name="")
 
         return endpoint
 
@@ -209,6 +202,12 @@ class Pages:
 
     def _state(self, case: Case) -> str:
         """The state of a case in a few words; never the words of a decision."""
+        try:
+            return self._state_of_read(case)
+        except LeafgateError:
+            return "Problem: the policy cannot be read"
+
+    def _state_of_read(self, case: Case) -> str:
         jobs = jobs_of(case)
         shown = [job for job in jobs if job.is_open] or [job for job in jobs if job.kind == "audit"][-1:]
         if shown and (shown[0].is_open or case.is_read):

@@ -111,9 +111,9 @@ class Asked:
     def spec(self, name: str) -> dict[str, Any]:
         """What the policy says of a column, its roles as a list."""
         spec = self.policy.get(*column_path(name))
-        spec = {"role": spec} if isinstance(spec, str | list) else dict(spec or {})
+        spec = spec if isinstance(spec, dict) else {"role": spec}
         role = spec.get("role", [])
-        return {**spec, "role": [role] if isinstance(role, str) else list(role)}
+        return {**spec, "role": [role] if isinstance(role, str) else role if isinstance(role, list) else []}
 
     def with_role(self, role: str) -> list[str]:
         """The columns that have a role."""
@@ -134,7 +134,8 @@ class Asked:
         """The limits of the policy with their paths, and those that its builder keeps by construction."""
         for section in (("metrics",), ("build", "require")):
             for number, limit in enumerate(self.policy.get(*section) or []):
-                yield (*section, number), limit
+                if isinstance(limit, dict):
+                    yield (*section, number), limit
 
 
 def column_path(name: str) -> DocumentPath:
@@ -455,34 +456,32 @@ class Limits(Harmless):
     def fields(self, asked: Asked) -> list[Field]:
         limits = {limit.get("use"): limit for path, limit in reversed(list(asked.limits())) if path[0] == "metrics"}
         fields = []
-        if "k_anonymity" in limits:
-            number = f"{limits['k_anonymity'].get('at_least', 10):g}"
-            legend = "Nobody stands in a group of fewer people than"
-            fields.append(Field(name="group", legend=legend, chosen=number, least=2, most=1_000_000))
-        if "confidence" in limits:
-            number = f"{100 * limits['confidence'].get('at_most', CONFIDENCE):.6g}"
-            legend = "No guess of a secret is surer than (%)"
-            fields.append(Field(name="sure", legend=legend, chosen=number, least=1, most=100))
-        if "exposure" in limits:
-            chosen, legend = str(limits["exposure"].get("insiders", 0)), "Nobody's secret is certain"
+        if (group := limits.get("k_anonymity")) is not None:
+            legend, number = "Nobody stands in a group of fewer people than", group.get("at_least", 10)
+            fields.append(Field(name="group", legend=legend, chosen=f"{number:g}", least=2, most=1_000_000))
+        if (sure := limits.get("confidence")) is not None:
+            legend, number = "No guess of a secret is surer than (%)", 100 * sure.get("at_most", CONFIDENCE)
+            fields.append(Field(name="sure", legend=legend, chosen=f"{number:.6g}", least=1, most=100))
+        if (certain := limits.get("exposure")) is not None:
+            legend, chosen = "Nobody's secret is certain", str(certain.get("insiders", 0))
             fields.append(Field(name="certain", legend=legend, choices=choices(self.name), chosen=chosen))
         return fields
 
     def changes(self, asked: Asked, given: Fields) -> Changes:
+        group, changes = round(float(given.get("group", 10))), dict[DocumentPath, Any]()
+        sure, insiders = round(float(given.get("sure", 95)) / 100, 12), 0 if given.get("certain") == "0" else 1
         numbers = {
-            "k_anonymity": ("at_least", round(float(given.get("group", 10)))),
-            "confidence": ("at_most", round(float(given.get("sure", 95)) / 100, 12)),
-            "exposure": ("insiders", 0 if given.get("certain") == "0" else 1),
+            "k_anonymity": ("at_least", group),
+            "confidence": ("at_most", sure),
+            "exposure": ("insiders", insiders),
         }
-        changes: Changes = {}
         for path, limit in asked.limits():
             if limit.get("use") in numbers and limit.get("secret", asked.target) == asked.target:
                 key, number = numbers[limit["use"]]
                 changes[(*path, key)] = number
-        group, builder = numbers["k_anonymity"][1], asked.policy.get("build") or {}
-        if builder.get("use") == "kadet" and builder.get("k", 0) < group:
-            changes["build", "k"] = group
-        return changes
+        builder = asked.policy.get("build") or {}
+        is_kadet = builder.get("use") == "kadet"
+        return {**changes, **({("build", "k"): group} if is_kadet and builder.get("k", 0) < group else {})}
 
     def paths(self, asked: Asked) -> list[DocumentPath]:
         return [*super().paths(asked), ("build", "k")]

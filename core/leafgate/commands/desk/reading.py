@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from leafgate.api.registry import load_plugins
-from leafgate.commands.desk.cases import FACTS, POLICY, Case
+from leafgate.commands.desk.cases import FACTS, FACTS_FORMAT, POLICY, Case
 from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.commands.desk.questions import QUESTIONS, Asked
 from leafgate.commands.scaffold.policy import (
@@ -81,7 +81,7 @@ def _of_release(policy: PolicyText, release: Mapping[str, Any], name: str) -> Po
 def _facts(draft: Draft, files: Mapping[str, Path], release: Mapping[str, Any]) -> dict[str, Any]:
     """What the pages show of the files; of values that few people have, how many there are."""
     return {
-        "format": "leafgate/desk-facts/1",
+        "format": FACTS_FORMAT,
         "files": {role: {"name": file.name, "sha256": digest_of(file)} for role, file in files.items()},
         "rows": max((guess.people + guess.gaps for guess in draft.guesses), default=0),
         "target": draft.target,
@@ -103,26 +103,13 @@ def _varies(draft: Draft) -> bool:
 
 def _of_model(draft: Draft, files: Mapping[str, Path], release: Mapping[str, Any]) -> dict[str, Any] | None:
     if release:
-        level = release["publish"]["leaves"]
-        return {
-            "kind": "release",
-            "format": release["format"],
-            "producer": f"leafgate, builder {release['builder']['use']}",
-            "level": level,
-            "trees": len(release.get("trees", ())) or 1,
-            "discloses": [],
-        }
+        found = {"kind": "release", "format": release["format"], "level": release["publish"]["leaves"], "discloses": []}
+        return {**found, "producer": f"leafgate, builder {release['builder']['use']}"}
     if draft.hints is None:
         return None
     model = read_model(files["model"], load_plugins().readers)
-    return {
-        "kind": "model",
-        "format": model.format,
-        "producer": model.producer,
-        "level": model.level,
-        "trees": len(model.trees),
-        "discloses": [each.says for each in model.disclosures],
-    }
+    found = {"kind": "model", "format": model.format, "level": model.level, "producer": model.producer}
+    return {**found, "discloses": [each.says for each in model.disclosures]}
 
 
 def _of_column(guess: Guess, draft: Draft) -> dict[str, Any]:

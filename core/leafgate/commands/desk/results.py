@@ -23,7 +23,7 @@ TITLES = {
     "protect": "Built anew, protected",
     "read": "The files",
 }
-REMEDIES = {
+BUTTONS = {
     "repair": ("Try a repair", "Repair the model: the most useful one that keeps every limit. It takes minutes."),
     "scrub": ("Try it with less in the file", "Write the file anew without what it holds besides predictions."),
     "protect": ("Try a protected tree", "Build a tree from the table that keeps the limits on groups by construction."),
@@ -77,7 +77,7 @@ def remedies_for(job: Job) -> list[tuple[str, str, str]]:
     if model["kind"] == "model":
         kinds = ["scrub"] if failed == {"file_disclosure"} else ["repair", "protect"]
         kinds += ["scrub"] if "file_disclosure" in failed and "scrub" not in kinds else []
-    return [(kind, *REMEDIES[kind]) for kind in kinds]
+    return [(kind, *BUTTONS[kind]) for kind in kinds]
 
 
 def compared(jobs: Sequence[Job]) -> JsonDocument:

@@ -6,7 +6,6 @@ import secrets
 import webbrowser
 from dataclasses import dataclass, field
 from html import escape
-from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from socket import AF_INET, SO_REUSEADDR, SOCK_STREAM, SOL_SOCKET, socket
 
@@ -85,9 +84,6 @@ class Gate:
         self._app, self._secrets = app, given
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
-            return
         if scope["type"] != "http":
             return
 
@@ -153,11 +149,9 @@ class Gate:
 
 def _cookie(headers: Headers) -> str:
     """The desk's cookie, empty where there is none or more than one."""
-    given = [part for part in headers.get("cookie", "").split(";") if part.strip().startswith(f"{COOKIE}=")]
-    try:
-        return SimpleCookie(given[0])[COOKIE].value if len(given) == 1 else ""
-    except (CookieError, KeyError):
-        return ""
+    parts = (part.strip().partition("=") for part in headers.get("cookie", "").split(";"))
+    given = [value for name, _, value in parts if name == COOKIE]
+    return given[0] if len(given) == 1 else ""
 
 
 def message_page(
