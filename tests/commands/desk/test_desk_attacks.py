@@ -18,6 +18,7 @@ from leafgate.commands.desk.cases import FACTS, POLICY, RECORD, Case, Desk, file
 from leafgate.commands.desk.jobs import Line, jobs_of  # noqa: E402
 from leafgate.commands.desk.pages import desk_app  # noqa: E402
 from leafgate.commands.desk.policy_text import PolicyText  # noqa: E402
+from leafgate.commands.desk.questions import QUESTIONS, Asked  # noqa: E402
 from leafgate.commands.desk.server import COOKIE, Secrets, bound_socket, open_browser  # noqa: E402
 from leafgate.errors import InvalidError, LeafgateError  # noqa: E402
 
@@ -338,7 +339,7 @@ def test_the_file_that_opens_the_browser_is_its_owners(tmp_path: Path, monkeypat
     assert given.address in page.read_text()
 
 
-@pytest.mark.parametrize("name", ["10 GB header", "a schema of lists"])
+@pytest.mark.parametrize("name", [pytest.param("10 GB header", marks=pytest.mark.thorough), "a schema of lists"])
 def test_a_bomb_is_not_opened_and_no_policy_is_written(folder: Path, name: str) -> None:
     """26: an archive that is larger than it seems, and one that is nested too deep."""
     from hostile_skops import HOSTILE
@@ -373,3 +374,26 @@ def test_a_job_that_somebody_else_wrote_runs_nothing_of_its_own(owner: Attacker,
     assert [job.state for job in jobs_of(Case(folder / "a"))] == ["done", "failed"]
     assert target.read_text() == "mine"
     assert not (folder.parent / "ran").exists()
+
+
+def test_no_page_shows_a_value_that_few_people_have(owner: Attacker, folder: Path) -> None:
+    """28: a table whose rare values are somebody's."""
+    from leafgate.commands.desk.reading import read_files
+
+    rows = [
+        f"{number % 50},{'AB'[number % 2]},{('yes', 'no ', 'No')[number % 3]},note {number}" for number in range(300)
+    ]
+    rows += ["77,Rareward,yEs,note x", "78,B,Rareill,note y", "79,A,refused,note z", "rare-age,B,rareILL,note w"]
+    inside = folder / "b"
+    inside.mkdir()
+    (inside / "people.csv").write_text("\n".join(["age,ward,ill,note", *rows]) + "\n")
+    Case(inside).save(files={"table": "people.csv"}, target="ill", created="", by="", answers={})
+    read_files(inside)
+    case = Case(inside)
+    asked = [each.name for each in QUESTIONS if each.fields(Asked(case.facts, case.policy))]
+    assert {"spellings", "gaps", "outsiders", "harmless"} <= set(asked)
+    for path in ("", "/check", "/requester", *(f"/questions/{name}" for name in asked)):
+        page = owner.get(f"/cases/b{path}").text
+        assert [rare for rare in ("Rare", "rare-age", "rareILL", "yEs", "refused<", "note ") if rare in page] == [], (
+            path
+        )

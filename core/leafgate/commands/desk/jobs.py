@@ -288,7 +288,7 @@ class Line:
         """Note how far a job is; one that was stopped meanwhile stays stopped."""
         with self._guard:
             job = Job(job.case, job.number)
-            if "stopped" not in job.record or "stopped" in record:
+            if "stopped" not in job.record:
                 job.save(**record)
 
     def _run(self, job: Job) -> None:
@@ -316,7 +316,7 @@ class Line:
             now_ = Job(job.case, job.number)
             if now_.state == "stopped" or now_.seconds > LIMIT_SECONDS:
                 _end(job, max(int(now_.record["pid"]), 2), process)
-                self._save(job, stopped={"by": "", "at": now(), "limit": LIMIT_SECONDS})
+                self._save(job, stopped={"by": "", "at": now()})
                 return False
             if self._closed:
                 return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -32,6 +31,7 @@ from leafgate.commands.desk.questions import QUESTIONS, Asked, Question
 from leafgate.commands.desk.results import IN_SHORT, TITLES, remedies_for, result_context
 from leafgate.commands.desk.server import REPORT_CSP, Gate, Secrets, message_page
 from leafgate.errors import InvalidError, LeafgateError, Problem, raising_line
+from leafgate.io.yaml import yaml_flow
 from leafgate.policy.load import load_policy
 from leafgate.reports.html import environment as report_environment
 from leafgate.reports.html import html
@@ -46,8 +46,8 @@ FILES = {
     "control": ("People who are not in the table", "None. They test who can be recognised as being in it."),
 }
 """What may be chosen for a case, and what it means to choose nothing."""
-RARE_VALUES = re.compile(r"(values|aliases|no_answer|distinct): (\[[^\]]*\]|\{[^}]*\})")
-"""What a line of a policy has of a table's cells."""
+OF_CELLS = frozenset({"values", "aliases", "no_answer", "distinct"})
+"""Keys of a column and of a limit that list values of the table."""
 CANNOT_START = "Cannot start yet"
 DONE, NOT_NEEDED, TO_ANSWER, FOR_REQUESTER, PROBLEM = "Done", "Not needed", "To answer", "For the requester", "Problem"
 
@@ -130,10 +130,8 @@ class Pages:
             ("POST", f"{run}/stop", self.stop_run),
             ("GET", "/static/{name}", self.show_static),
         ]
-        return [
-            Route(f"{self._secrets.root}{path}", self._endpoint(answer), methods=[method])
-            for method, path, answer in listed
-        ]
+        root = self._secrets.root
+        return [Route(f"{root}{path}", self._endpoint(answer), methods=[method]) for method, path, answer in listed]
 
     def _endpoint(self, answer: Callable[[Visit], Response]) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
@@ -177,10 +175,10 @@ class Pages:
         return case
 
     def _question(self, visit: Visit, case: Case) -> Question:
-        found = next((each for each in QUESTIONS if each.name == visit.part("question")), None)
-        if found is None or not case.is_read or not found.fields(_asked(case)):
+        found = [each for each in QUESTIONS if each.name == visit.part("question")] if case.is_read else []
+        if not found or not found[0].fields(_asked(case)):
             raise HTTPException(404)
-        return found
+        return found[0]
 
     def _job(self, visit: Visit, case: Case) -> Job:
         found = [job for job in jobs_of(case) if str(job.number) == visit.part("run")]
@@ -316,11 +314,7 @@ class Pages:
 
     def _problems_at(self, case: Case, question: Question) -> list[Problem]:
         paths = question.paths(_asked(case))
-        return [
-            problem
-            for problem in self._policy_problems(case)
-            if problem.path and any(tuple(problem.path[: len(path)]) == path for path in paths)
-        ]
+        return [each for each in self._policy_problems(case) if any(each.path[: len(path)] == path for path in paths)]
 
     # Questions
 
@@ -351,10 +345,14 @@ class Pages:
 
     def _lines(self, case: Case, question: Question) -> list[tuple[int, str]]:
         """The lines of the policy that a question is about, without values of a table, which few people may have."""
-        numbers = {case.policy.line(path) for path in question.paths(_asked(case))}
-        lines = case.policy.text.splitlines()
-        shown = {number: lines[number - 1].partition("  # ")[0].strip() for number in numbers if number is not None}
-        return [(number, RARE_VALUES.sub(r"\1: …", line)) for number, line in sorted(shown.items())]
+        lines = list[tuple[int, str]]()
+        for path in question.paths(_asked(case)):
+            value, number = case.policy.get(*path), case.policy.line(path)
+            if isinstance(value, dict):
+                value = {key: "…" if key in OF_CELLS else inner for key, inner in value.items()}
+            if number is not None:
+                lines.append((number, f"{'-' if isinstance(path[-1], int) else f'{path[-1]}:'} {yaml_flow(value)}"))
+        return sorted(lines)
 
     def answer_question(self, visit: Visit) -> Response:
         """Save the answers, and write what follows from them into the policy."""

@@ -373,10 +373,13 @@ class Gaps(Question):
                 yield f"{name}:{text}", name, text, text in column["gaps"]
 
     def fields(self, asked: Asked) -> list[Field]:
-        fields = [
-            Field(name=key, legend=f"What does {text or 'an empty cell'} in {name} mean?", choices=choices(self.name))
-            for key, name, text, _ in self._gaps(asked)
-        ]
+        fields = []
+        for key, name, text, is_mark in self._gaps(asked):
+            shown = text or "an empty cell"
+            if not is_mark and text not in asked.columns[name]["common"]:
+                shown = "a value that few people have"
+            legend = f"What does {shown} in {name} mean?"
+            fields.append(Field(name=key, legend=legend, choices=choices(self.name)))
         legend = "Would it harm somebody if others knew that she gave no answer?"
         return [*fields, Field(name="harm", legend=legend, choices=choices(self.name, "harm"))] if fields else []
 
