@@ -3,7 +3,11 @@ const trouble = document.getElementById("trouble");
 if (trouble) trouble.focus();
 const box = document.querySelector("[data-state]");
 async function look() {
-  const answer = await fetch(box.dataset.state);
+  const answer = await fetch(box.dataset.state).catch(() => null);
+  if (answer === null) {
+    setTimeout(look, 3000);
+    return;
+  }
   if (!answer.ok) return;
   const now = await answer.json();
   if (!["waiting", "running"].includes(now.state)) {
