@@ -71,10 +71,7 @@ class Job:
     @cached_property
     def record(self) -> dict[str, Any]:
         """What is done, who asked for it, and when it began and ended."""
-        with suppress(LeafgateError, ValueError, OSError), open_below(self.folder, JOB) as file:
-            found = json.load(file)
-            return found if isinstance(found, dict) else {}
-        return {}
+        return self._json(JOB)
 
     @property
     def kind(self) -> str:
@@ -127,11 +124,7 @@ class Job:
     @property
     def measured(self) -> dict[str, Any]:
         """How well what was audited predicts other people, and the columns that it asks for."""
-        try:
-            found = json.loads(self._text(MEASURED))
-        except ValueError:
-            return {}
-        return found if isinstance(found, dict) else {}
+        return self._json(MEASURED)
 
     @property
     def is_out_of_date(self) -> bool:
@@ -168,6 +161,12 @@ class Job:
                 return read_report(self.folder / name)
         except LeafgateError:
             return None
+
+    def _json(self, name: str) -> dict[str, Any]:
+        with suppress(ValueError, RecursionError):
+            found = json.loads(self._text(name))
+            return found if isinstance(found, dict) else {}
+        return {}
 
     def _text(self, name: str) -> str:
         try:

@@ -28,8 +28,9 @@ from leafgate.commands.desk.cases import MAX_LISTED, POLICY, ROLES, Case, Desk, 
 from leafgate.commands.desk.jobs import LIMIT_SECONDS, REMEDIES, Job, Line, jobs_of
 from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.commands.desk.questions import QUESTIONS, Asked, Question
-from leafgate.commands.desk.results import IN_SHORT, TITLES, remedies_for, result_context
+from leafgate.commands.desk.results import remedies_for, result_context
 from leafgate.commands.desk.server import REPORT_CSP, Gate, Secrets, message_page
+from leafgate.commands.desk.words import words
 from leafgate.errors import InvalidError, LeafgateError, Problem, raising_line
 from leafgate.io.yaml import yaml_flow
 from leafgate.policy.load import load_policy
@@ -39,13 +40,6 @@ from leafgate.reports.html import html
 MAX_FIELDS = 10_000
 """Fields of a form: a table may have some thousands of columns."""
 STATIC = {"desk.css": "text/css", "report.css": "text/css", "desk.js": "text/javascript"}
-FILES = {
-    "model": ("Model", "None: build a protected tree from the table"),
-    "table": ("Table it was trained on", ""),
-    "test": ("Other people", "None. They measure how useful the model is."),
-    "control": ("People who are not in the table", "None. They test who can be recognised as being in it."),
-}
-"""What may be chosen for a case, and what it means to choose nothing."""
 OF_CELLS = frozenset({"values", "aliases", "no_answer", "distinct"})
 """Keys of a column and of a limit that list values of the table."""
 CANNOT_START = "Cannot start yet"
@@ -192,7 +186,11 @@ class Pages:
         wanted = visit.asked("q").casefold()
         rows = []
         for case in self._desk.cases():
-            by, state = case.record.get("by", ""), self._state(case)
+            by = case.record.get("by", "")
+            try:
+                state = self._state(case)
+            except LeafgateError:
+                state = "Problem: the policy cannot be read"
             changed = max([case.record.get("created", ""), *(str(each["at"]) for each in case.answers.values())])
             if wanted in f"{case.name} {state} {by}".casefold():
                 rows.append((case, state, changed, by))
@@ -200,12 +198,6 @@ class Pages:
 
     def _state(self, case: Case) -> str:
         """The state of a case in a few words; never the words of a decision."""
-        try:
-            return self._state_of_read(case)
-        except LeafgateError:
-            return "Problem: the policy cannot be read"
-
-    def _state_of_read(self, case: Case) -> str:
         jobs = jobs_of(case)
         shown = [job for job in jobs if job.is_open] or [job for job in jobs if job.kind == "audit"][-1:]
         if shown and (shown[0].is_open or case.is_read):
@@ -225,7 +217,7 @@ class Pages:
             return "Stopped" if job.state == "stopped" else "No result"
         report = None if job.kind == "read" else job.report
         late = "Out of date: " if job.is_out_of_date else ""
-        return "Read" if report is None else f"{late}{IN_SHORT[str(report['verdict'])]}"
+        return "Read" if report is None else f"{late}{words()['in_short'][report['verdict']]}"
 
     def _place(self, job: Job) -> str:
         if job.state == "running":
@@ -238,7 +230,9 @@ class Pages:
         listed = list(islice(files_below(self._desk.folder), MAX_LISTED))
         given = {name: visit.text(name) for name in ("name", *ROLES)}
         status = 422 if problems else 200
-        return self._page("new", status=status, files=FILES, listed=listed, given=given, problems=problems or {})
+        return self._page(
+            "new", status=status, files=words()["files"], listed=listed, given=given, problems=problems or {}
+        )
 
     def make_case(self, visit: Visit) -> Response:
         """Copy the chosen or uploaded files into a new folder, and have them read."""
@@ -274,7 +268,7 @@ class Pages:
 
     def show_case(self, visit: Visit) -> Response:
         case = self._case(visit)
-        jobs = [(job, TITLES[job.kind], self._job_words(job)) for job in jobs_of(case)]
+        jobs = [(job, words()["runs"][job.kind], self._job_words(job)) for job in jobs_of(case)]
         return self._page("case", case, tasks=self._tasks(case), jobs=jobs, problems=self._policy_problems(case))
 
     def _tasks(self, case: Case) -> list[Task]:
@@ -434,14 +428,18 @@ class Pages:
         running = "The audit runs" if job.kind != "read" else "The files are read"
         titles = {"waiting": self._place(job), "running": running, "stopped": "Stopped. Nothing was decided."}
         title = titles.get(job.state, "No result. This is not a pass.")
-        about: dict[str, Any] = {"kind": TITLES[job.kind], "place": self._place(job), "limit": LIMIT_SECONDS // 60}
+        about: dict[str, Any] = {
+            "kind": words()["runs"][job.kind],
+            "place": self._place(job),
+            "limit": LIMIT_SECONDS // 60,
+        }
         return self._page("run", case, title=title, job=job, **about)
 
     def _result(self, case: Case, job: Job, *, is_public: bool) -> Response:
         jobs = [each for each in jobs_of(case) if each.kind != "read" and each.state == "done" and each.report]
         others = [each for each in jobs if each.record["inputs"] == job.record["inputs"]]
         doubts = sum(task.state == FOR_REQUESTER for task in self._question_tasks(case))
-        about: dict[str, Any] = {"kind": TITLES[job.kind], "public": is_public, "doubts": doubts}
+        about: dict[str, Any] = {"kind": words()["runs"][job.kind], "public": is_public, "doubts": doubts}
         remedies = [] if job.is_out_of_date else remedies_for(job)
         shown: dict[str, Any] = result_context(job, others, is_public=is_public)
         return self._page("result", case, job=job, remedies=remedies, **about, **shown)

@@ -38,10 +38,10 @@ class PolicyText:
         """The value at a path, None where there is none."""
         value: Any = self.document
         for step in path:
-            inside = isinstance(value, list) if isinstance(step, int) else isinstance(value, dict)
-            if not inside or (step not in range(len(value)) if isinstance(step, int) else step not in value):
+            try:
+                value = value[step]
+            except (KeyError, IndexError, TypeError):
                 return None
-            value = value[step]
         return value
 
     def line(self, path: DocumentPath) -> int | None:

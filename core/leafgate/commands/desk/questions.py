@@ -1,18 +1,16 @@
 """The questions that the files leave open, and what an answer changes in the policy.
 
-`questions.yaml` has their words. Every question takes doubt for an answer, which never loosens what the policy asks.
+`words.yaml` has their words. Every question takes doubt for an answer, which never loosens what the policy asks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from leafgate.commands.desk.policy_text import REMOVED, PolicyText
-from leafgate.io.yaml import parse_yaml
+from leafgate.commands.desk.words import words
 from leafgate.kernel.paths import DocumentPath
 from leafgate.session.proposals import CONFIDENCE, limits_on_secret
 
@@ -20,13 +18,6 @@ DOUBT = "doubt"
 Fields = Mapping[str, str]
 """The answers in the fields of a form by their names."""
 Changes = dict[DocumentPath, Any]
-
-
-@cache
-def texts() -> Mapping[str, Any]:
-    """The words of all questions by their names."""
-    content = files("leafgate.commands.desk").joinpath("questions.yaml").read_bytes()
-    return parse_yaml(content, "questions.yaml")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,16 +31,13 @@ class Choice:
 
 
 def choices(question: str, of: str = "choices", **named: object) -> tuple[Choice, ...]:
-    """The answers to a question as `questions.yaml` has them, with these names in place of those in braces."""
-    return tuple(
-        Choice(**{key: str(text).format_map(_Named(named)) for key, text in choice.items()})
-        for choice in texts()[question][of]
-    )
-
-
-class _Named(dict[str, object]):
-    def __missing__(self, key: str) -> str:
-        return f"{{{key}}}"
+    """The answers to a question as `words.yaml` has them, with these names in place of those in braces."""
+    found = list[Choice]()
+    for choice in words()["questions"][question][of]:
+        for name, value in named.items():
+            choice = {key: text.replace(f"{{{name}}}", str(value)) for key, text in choice.items()}
+        found.append(Choice(**choice))
+    return tuple(found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +154,7 @@ class Question:
     @property
     def texts(self) -> Mapping[str, Any]:
         """Its words: `group`, `task`, `why`, what the `requester` is asked, and of a `matrix` what its rows are."""
-        found: Mapping[str, Any] = texts()[self.name]
+        found: Mapping[str, Any] = words()["questions"][self.name]
         return found
 
     def heading(self, asked: Asked) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leafgate.commands.desk.jobs import Job
+from leafgate.commands.desk.words import words
 from leafgate.disclosure.questions import ANSWER_STATES, answers, questions_not_examined
 from leafgate.disclosure.summary import findings_by_urgency, remedies_once
 from leafgate.disclosure.text import finding_state, number_words, release_words
@@ -13,33 +14,14 @@ from leafgate.io.json import JsonDocument, JsonObject
 from leafgate.reports.common import exposed_groups, sentence
 
 MAX_GROUPS = 20
-SAYS = {"fail": "Fail: do not release this file", "pass": "Pass: no limit is broken. You decide whether it may leave."}
-IN_SHORT = {"fail": "Fail", "inconclusive": "Inconclusive", "pass": "Pass, not decided"}
-"""The verdict in a list of cases, which never looks like a decision."""
-TITLES = {
-    "audit": "Given",
-    "repair": "Repaired",
-    "scrub": "With less in the file",
-    "protect": "Built anew, protected",
-    "read": "The files",
-}
-BUTTONS = {
-    "repair": ("Try a repair", "Repair the model: the most useful one that keeps every limit. It takes minutes."),
-    "scrub": ("Try it with less in the file", "Write the file anew without what it holds besides predictions."),
-    "protect": ("Try a protected tree", "Build a tree from the table that keeps the limits on groups by construction."),
-}
-"""What the buttons of remedies say, and what they do."""
 
 
 def verdict_sentence(report: JsonObject) -> str:
     """The verdict; what is inconclusive says that it is no pass."""
-    if report["verdict"] == "inconclusive":
-        number = sum(answer.state == "inconclusive" for answer in answers(report))
-        have = "One question has" if number == 1 else f"{number} questions have"
-        return f"Inconclusive: {have} no answer yet. This is not a pass."
-    if report["verdict"] == "pass" and report["waived"]:
-        return "Pass with broken limits that are waived. You decide whether it may leave."
-    return SAYS[str(report["verdict"])]
+    verdict = "waived" if report["verdict"] == "pass" and report["waived"] else str(report["verdict"])
+    number = sum(answer.state == "inconclusive" for answer in answers(report))
+    verdict = "one" if verdict == "inconclusive" and number == 1 else verdict
+    return str(words()["verdicts"][verdict]).format(number=number)
 
 
 def result_context(job: Job, others: Sequence[Job], *, is_public: bool) -> JsonDocument:
@@ -67,7 +49,7 @@ def result_context(job: Job, others: Sequence[Job], *, is_public: bool) -> JsonD
     }
 
 
-def remedies_for(job: Job) -> list[tuple[str, str, str]]:
+def remedies_for(job: Job) -> list[tuple[str, Mapping[str, str]]]:
     """The kinds of jobs that may help, each with its button and what it does, the first the one to try first."""
     report, model = job.report, job.case.facts.get("model")
     if report is None or report["verdict"] == "pass" or job.kind != "audit" or model is None:
@@ -77,7 +59,7 @@ def remedies_for(job: Job) -> list[tuple[str, str, str]]:
     if model["kind"] == "model":
         kinds = ["scrub"] if failed == {"file_disclosure"} else ["repair", "protect"]
         kinds += ["scrub"] if "file_disclosure" in failed and "scrub" not in kinds else []
-    return [(kind, *BUTTONS[kind]) for kind in kinds]
+    return [(kind, words()["remedies"][kind]) for kind in kinds]
 
 
 def compared(jobs: Sequence[Job]) -> JsonDocument:
@@ -93,7 +75,7 @@ def compared(jobs: Sequence[Job]) -> JsonDocument:
         ("Columns used", [", ".join(found.get("columns", ())) or "not known" for *_, found in known]),
         ("What the file holds besides", [_held(report) for _, report, _ in known]),
     ]
-    return {"jobs": [(job.number, TITLES[job.kind]) for job, *_ in known], "rows": rows}
+    return {"jobs": [(job.number, words()["runs"][job.kind]) for job, *_ in known], "rows": rows}
 
 
 def _affected(report: JsonObject) -> str:
