@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,6 +21,7 @@ from leafgate.errors import InvalidError, LeafgateError
 from leafgate.folders import NO_FOLLOW
 from leafgate.io.files import OWNER_ONLY, write_file
 from leafgate.io.json import readable
+from leafgate.kernel.options import digest_of
 
 POLICY, FACTS, RECORD, RUNS = "policy.yaml", "facts.json", "case.json", "runs"
 FACTS_FORMAT = "leafgate/desk-facts/1"
@@ -92,6 +93,12 @@ def file_name(given: str, role: str) -> str:
     """
     name = re.sub(r"[^A-Za-z0-9._-]", "_", re.split(r"[/\\]", given)[-1])[-80:].lstrip(".-")
     return f"{role}-{name}" if name in OWN_NAMES or not name else name
+
+
+@lru_cache(maxsize=256)
+def _sha256(path: Path, size: int, changed: int) -> str | None:
+    """The digest of a file, which is read again when its size or the time of its last change is another one."""
+    return digest_of(path)
 
 
 @dataclass(frozen=True)
@@ -166,7 +173,8 @@ class Case:
         for name in self.files.values():
             try:
                 status = os.stat(self.folder / name, follow_symlinks=False)
-                digest.update(f"\0{name} {status.st_size} {status.st_mtime_ns}".encode())
+                sha256 = _sha256(self.folder / name, status.st_size, status.st_mtime_ns)
+                digest.update(f"\0{name} {sha256}".encode())
             except OSError:
                 digest.update(b"\0gone")
         return digest.hexdigest()[:16]

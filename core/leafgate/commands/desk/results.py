@@ -9,7 +9,8 @@ from leafgate.commands.desk.jobs import Job
 from leafgate.commands.desk.words import words
 from leafgate.disclosure.questions import ANSWER_STATES, answers, questions_not_examined
 from leafgate.disclosure.summary import findings_by_urgency, remedies_once
-from leafgate.disclosure.text import finding_state, number_words, release_words
+from leafgate.disclosure.text import decisions, finding_state, number_words, release_words
+from leafgate.errors import InvalidError
 from leafgate.io.json import JsonDocument, JsonObject
 from leafgate.reports.common import exposed_groups, sentence
 
@@ -32,7 +33,9 @@ def result_context(job: Job, others: Sequence[Job], *, is_public: bool) -> JsonD
         others: the audit of the given file and of what was tried instead, with reports, this job among them.
         is_public: is it what the public would see?
     """
-    report = (job.public_report if is_public else job.report) or {}
+    report = job.public_report if is_public else job.report
+    if report is None:
+        raise InvalidError("this report was not written", place="result", remedy="run the audit again")
     found = sorted(answers(report), key=lambda answer: ANSWER_STATES.index(answer.state))
     state = {"fail": "failed"}.get(str(report["verdict"]), str(report["verdict"]))
     findings = findings_by_urgency(report)
@@ -41,6 +44,7 @@ def result_context(job: Job, others: Sequence[Job], *, is_public: bool) -> JsonD
         "report": report,
         "urgent": [answer.says[0] for answer in found if answer.state == state],
         "answers": found,
+        "decisions": decisions(report["notes"]),
         "not_examined": questions_not_examined(report),
         "groups": [] if is_public else list(exposed_groups(findings))[:MAX_GROUPS],
         "advice": remedies_once(report),
