@@ -72,7 +72,9 @@ class Person:
         for role, name in files.items():
             self.page.select_option(f"#{role}", name)
         self.page.get_by_role("button", name="Save and continue").click()
-        self.page.wait_for_selector("h1:has-text('What the files are'), h1:has-text('No result')", timeout=SECONDS)
+        self.page.wait_for_selector(
+            "h1:has-text('What the files are'), h1:has-text('could not be read')", timeout=SECONDS
+        )
 
     def answers(self, desk: RunningDesk, case: str, answers: Mapping[str, str]) -> list[str]:
         """Answer every question, by the words of answers to legends, and with doubt where nothing stands there.

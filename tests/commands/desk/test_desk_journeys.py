@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import shutil
 import signal
@@ -234,6 +235,18 @@ def test_a_run_is_cancelled_and_one_outlives_the_page_and_the_desk(person: Perso
         assert sorted(path.name for path in (desk.folder / "tree" / "runs").iterdir()) == ["1", "2", "3"]
     finally:
         again.stop()
+
+
+@pytest.mark.slow
+def test_a_pickle_is_refused_with_what_to_do(person: Person, desk: RunningDesk) -> None:
+    (desk.folder / "people.csv").write_bytes(people_csv(300, 1))
+    (desk.folder / "model.pkl").write_bytes(pickle.dumps({"a": [1.5]}))
+    person.opens(desk)
+    person.begins(desk, "pickle", model="model.pkl", table="people.csv")
+    words = person.page.locator("main").inner_text()
+    assert "The files could not be read" in words
+    assert "skops" in words
+    assert not (desk.folder / "pickle" / "policy.yaml").exists()
 
 
 @pytest.mark.slow

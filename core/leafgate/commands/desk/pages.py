@@ -427,7 +427,8 @@ class Pages:
             return self._result(case, job, is_public=visit.asked("view") == "public")
         running = "The audit runs" if job.kind != "read" else "The files are read"
         titles = {"waiting": self._place(job), "running": running, "stopped": "Stopped. Nothing was decided."}
-        title = titles.get(job.state, "No result. This is not a pass.")
+        failed = "No result. This is not a pass." if job.kind != "read" else "The files could not be read"
+        title = titles.get(job.state, failed)
         about: dict[str, Any] = {
             "kind": words()["runs"][job.kind],
             "place": self._place(job),
