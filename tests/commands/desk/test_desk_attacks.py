@@ -366,13 +366,19 @@ def test_a_job_that_somebody_else_wrote_runs_nothing_of_its_own(owner: Attacker,
         (run / "job.json").write_text(json.dumps({"kind": kind, "asked": "", "steps": steps, "pid": 1}))
     (folder / "a" / "runs" / "2" / "reading.json").symlink_to(target)
     (folder / "a" / "runs" / "3" / "public.json").symlink_to(target)
-    assert [job.number for job in owner.line.waiting()] == [2, 3]
+    other = folder / "c"
+    (other / "runs" / "1").mkdir(parents=True)
+    (other / "runs" / "1" / "job.json").write_text(json.dumps({"kind": "read", "asked": ""}))
+    (other / RECORD).write_text(json.dumps({"files": {"table": "../../outside.csv"}}))
+    assert [(job.case.name, job.number) for job in owner.line.waiting()] == [("a", 2), ("a", 3), ("c", 1)]
     owner.line.open()
     end = time.monotonic() + 20
     while owner.line.waiting() and time.monotonic() < end:
         time.sleep(0.05)
     owner.line.close()
     assert [job.state for job in jobs_of(Case(folder / "a"))] == ["done", "failed"]
+    assert [job.state for job in jobs_of(Case(other))] == ["failed"]
+    assert not (other / FACTS).exists()
     assert target.read_text() == "mine"
     assert not (folder.parent / "ran").exists()
 

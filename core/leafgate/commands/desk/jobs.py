@@ -292,6 +292,7 @@ class Line:
 
     def _run(self, job: Job) -> None:
         """Do what is left of a job, which an earlier desk may have begun."""
+        job.case.refuse_links()
         if any(path.is_symlink() for path in job.folder.iterdir()):
             raise InvalidError("holds a link, and links are not followed", place=f"{RUNS}/{job.number}")
         process = None
