@@ -13,7 +13,7 @@ import pytest
 from cases import more
 from command_line import leafgate, process
 from leafgate.api import report_progress
-from leafgate.console.progress import ProgressLine, StderrBesideLine, columns_of, fitted, shown_progress
+from leafgate.console.progress import STEPS, ProgressLine, StderrBesideLine, columns_of, fitted, shown_progress
 from leafgate.progress import progress_step, progress_watched_by
 from patience import SECONDS
 from session_processes import PROC, ended_in
@@ -335,3 +335,15 @@ def test_the_help_shows_flags_as_flags() -> None:
 def test_the_version_imports_no_rich() -> None:
     ended = process("--version", before=NO_RICH)
     assert (ended.code, ended.err) == (0, "")
+
+
+def test_steps_are_lines_of_the_file_that_the_environment_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(STEPS, str(tmp_path / "steps"))
+    with shown_progress(shown=False), progress_step("read"):
+        with progress_step("within"):
+            report_progress(1, 2, "parts")
+        lines = (tmp_path / "steps").read_text(encoding="utf-8").splitlines()
+    assert [line.partition(" ")[2] for line in lines] == ["read"]
+    assert float(lines[0].partition(" ")[0]) > 0

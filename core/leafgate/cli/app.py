@@ -33,6 +33,7 @@ COMMANDS = {
     "verify": "leafgate.commands.attest.command",
     "explain": "leafgate.cli.plugins",
     "demo": "leafgate.commands.demo.command",
+    "desk": "leafgate.commands.desk.command",
 }
 """The commands of the core in the help's order, and the module of each command's function, which has its name."""
 GROUPS = {

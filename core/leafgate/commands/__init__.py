@@ -4,4 +4,5 @@ convert    convert, scrub: models in other formats, and with less in them;  repa
 diff       two policies, or two reports;  sweep: one policy with many settings
 ledger     the releases that left, a module of its own
 scaffold   init, schema, plugins new;  demo: an audit that fails and one that passes
+desk       pages in the browser that lead through an audit
 """

@@ -27,6 +27,8 @@ CUT = "..."
 """Stands at the end of words that are cut."""
 MAX_SECONDS = 100
 """From here on a time is given in minutes, and from as many minutes on in hours."""
+STEPS = "LEAFGATE_STEPS"
+"""The variable of the environment that names the file to write steps to."""
 ERASE_LINE = "\r\x1b[K"
 """Goes to the beginning of the line and clears it."""
 
@@ -35,10 +37,16 @@ ERASE_LINE = "\r\x1b[K"
 def shown_progress(*, shown: bool = True) -> Iterator[None]:
     """Show on stderr how far the work within has come, if stderr is a terminal that can erase a line.
 
+    Where the environment names a file by `LEAFGATE_STEPS`, each step is a line of that file instead.
+
     Args:
         shown: False shows nothing, for `--quiet` and `--json`.
     """
     stream = sys.stderr
+    if steps := os.environ.get(STEPS):
+        with open(steps, "a", encoding="utf-8") as file, progress_watched_by(StepLines(file)):
+            yield
+        return
     if not shown or not _can_redraw(stream):
         yield
         return
@@ -48,6 +56,25 @@ def shown_progress(*, shown: bool = True) -> Iterator[None]:
             yield
         finally:
             line.close()
+
+
+class StepLines:
+    """Writes each step that begins outside of all others as a line with the time, for a program that shows them."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file, self._depth = file, 0
+
+    def begin(self, step: str) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            self._file.write(f"{time.time():.1f} {printable_line(step)}\n")
+            self._file.flush()
+
+    def end(self) -> None:
+        self._depth -= 1
+
+    def report(self, done: int, total: int, parts: str) -> None:
+        """Parts of steps are not written."""
 
 
 def _can_redraw(stream: TextIO | None) -> bool:

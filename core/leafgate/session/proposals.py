@@ -159,7 +159,7 @@ def propose(
         {"use": "k_anonymity", "at_least": k},
         {"use": "exposure", "at_most": 0, "insiders": 1, **values},
         confidence,
-        *(limit for name in (other_secrets if judged is not None else ()) for limit in _on_all_values(name)),
+        *(limit for name in (other_secrets if judged is not None else ()) for limit in limits_on_secret(name)),
         *([{"use": "file_disclosure", "at_most": 0}] if of_model else []),
         *(MEMBERSHIP_LIMITS if has_control else ()),
     ]
@@ -180,7 +180,7 @@ def propose(
     )
 
 
-def _on_all_values(name: str) -> tuple[dict[str, Any], ...]:
+def limits_on_secret(name: str) -> tuple[dict[str, Any], ...]:
     """The limits on a secret that is not the class."""
     exposure = {"use": "exposure", "name": f"exposure of {name}", "secret": name, "at_most": 0, "insiders": 1}
     return exposure, {"use": "confidence", "name": f"confidence of {name}", "secret": name, "at_most": CONFIDENCE}

@@ -175,7 +175,7 @@ class Files:
 
 
 @dataclass(frozen=True)
-class _Draft:
+class Draft:
     """The columns of a first policy, and what follows from the table and the model.
 
     Attributes:
@@ -220,7 +220,11 @@ class _Draft:
 
 
 def first_policy(
-    files: Files, target: str | None = None, builder: str = "kadet", harmless: Sequence[str] = ()
+    files: Files,
+    target: str | None = None,
+    builder: str = "kadet",
+    harmless: Sequence[str] = (),
+    draft: Draft | None = None,
 ) -> FirstPolicy:
     """YAML text: every column with a role and the domain that occurs, and one audit to start from.
 
@@ -236,11 +240,12 @@ def first_policy(
         target: the class.
         builder: what makes the release where no model is given: kadet, id3, c45 or one of `limits.PRIVATE`.
         harmless: values of the class that may be known of anybody.
+        draft: what follows from the files, where it is known already.
 
     Raises InvalidError: the table or the model cannot be read, or has no such class.
     """
     path, model = files.data, files.model
-    draft = _draft(files, target)
+    draft = draft_of(files, target) if draft is None else draft
     proposal = propose(
         _shares_of_persons(draft),
         of_model=model is not None,
@@ -280,7 +285,7 @@ def _without_checks_of_columns(text: str) -> str:
     return f"{start}  # CHECK each role and domain; so many columns leave no room to say what.\n{columns}\n\n{limits}"
 
 
-def _draft(files: Files, target: str | None) -> _Draft:
+def draft_of(files: Files, target: str | None) -> Draft:
     """What the table and the model say of the columns."""
     path = files.data
     cells, csv, source = read_undeclared_table(path, files.header, load_plugins(), files.encoding)
@@ -314,7 +319,7 @@ def _draft(files: Files, target: str | None) -> _Draft:
     kept, classes = _people_kept(cells, guesses, predicted, hints)
     guesses = _with_others(guesses, files.others.values(), csv, files.encoding)
     person, person_of = _persons(cells, guesses, predicted, classes, hints)
-    return _Draft(csv, source, guesses, predicted, target is not None, hints, kept, classes, person, person_of)
+    return Draft(csv, source, guesses, predicted, target is not None, hints, kept, classes, person, person_of)
 
 
 def _persons(
@@ -330,7 +335,7 @@ def _persons(
     for guess in guesses:
         if guess.name in codes and guess.missing:
             codes[guess.name] = np.where(cells[guess.name].isin(guess.missing), -1, codes[guess.name])
-    identifiers = frozenset(guess.name for guess in guesses if guess.name in codes and _left_out(guess, hints))
+    identifiers = frozenset(guess.name for guess in guesses if guess.name in codes and is_left_out(guess, hints))
     rows = {
         name: pd.Series(np.bincount(codes[name][codes[name] >= 0], minlength=len(each.categories)), each.categories)
         for name, each in categories.items()
@@ -343,7 +348,7 @@ def _persons(
     return person, np.arange(len(classes)) if person is None else codes[person][kept]
 
 
-def _shares_of_persons(draft: _Draft) -> SecretShares:
+def _shares_of_persons(draft: Draft) -> SecretShares:
     """The shares of the class's values among rows or, where more, among the people, some of whom may have several."""
     of_rows = _shares(draft.classes, draft.target, draft.spec)
     if draft.person is None or "bins" in draft.spec:
@@ -386,7 +391,7 @@ def _people_kept(
     none = next(guess.missing for guess in guesses if guess.name == target)
     cells = cells[~cells[target].isin(none)]
     classes = cells[target].cat.remove_unused_categories()
-    asked = [guess for guess in guesses if guess.name != target and not _left_out(guess, hints)]
+    asked = [guess for guess in guesses if guess.name != target and not is_left_out(guess, hints)]
     complete = ~pd.concat([cells[guess.name].isin(guess.missing) for guess in asked] or [classes.isin([])], axis=1).any(
         axis=1
     )
@@ -456,7 +461,7 @@ def _with_others(guesses: Sequence[Guess], files: Iterable[Path], csv: CsvOption
     return [replace(guess, others=frozenset(others[guess.name] - MISSING_MARKS - guess.missing)) for guess in guesses]
 
 
-def _lines(path: Path, draft: _Draft, others: Mapping[str, Path], most_rows: int | None = None) -> Iterator[str]:
+def _lines(path: Path, draft: Draft, others: Mapping[str, Path], most_rows: int | None = None) -> Iterator[str]:
     """The policy's first lines, up to the columns, with these files of other people, and the most rows of a person."""
     guesses, csv = draft.guesses, draft.csv
     yield f"# A first policy for {yaml_text(path.name)}, made by `leafgate init`. Check every line that says CHECK."
@@ -485,18 +490,18 @@ def _lines(path: Path, draft: _Draft, others: Mapping[str, Path], most_rows: int
     for guess in guesses:
         is_class = guess.name == draft.target
         check = _check(LAST_COLUMN) if is_class and not draft.chosen else ""
-        words = _class(guess, draft.spec) if is_class else _column(guess, draft.hints)
+        words = _class(guess, draft.spec) if is_class else column_line(guess, draft.hints)
         if guess.name == draft.person:
             words = f"{{role: person}}{_check(NUMBERS_PEOPLE)}"
         yield f"    {yaml_text(guess.name)}: {words}{check}"
 
 
-def _column(guess: Guess, hints: ModelHints | None) -> str:
+def column_line(guess: Guess, hints: ModelHints | None) -> str:
     if not guess.values:
         return "{role: ignored}          # CHECK: every cell is missing"
     as_values = hints is not None and guess.name in hints.values
     as_number = hints is not None and guess.name in hints.numbers
-    if _left_out(guess, hints):
+    if is_left_out(guess, hints):
         return f"{{role: identifier}}{_check(_why_identifier(guess))}"
     many = len(guess.values) > FEW or any("." in text for text in guess.values)
     if guess.numeric and not as_values and (many or as_number):
@@ -539,7 +544,7 @@ def _many_rare(guess: Guess) -> str:
     return f"{len(guess.values)} values, many of fewer than {guess.smallest_cell} people"
 
 
-def _left_out(guess: Guess, hints: ModelHints | None) -> bool:
+def is_left_out(guess: Guess, hints: ModelHints | None) -> bool:
     """Is it of no use: all missing, or a name or number of people that no model asks about?"""
     asked = hints is not None and guess.name in hints.values | hints.numbers
     names_people = guess.numbers_rows or (guess.is_long and not guess.numeric)

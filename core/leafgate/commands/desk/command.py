@@ -1,0 +1,67 @@
+"""The command desk: a guided page in the browser."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import typer
+
+
+def desk(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the cases are, a folder each.")],
+    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Of this computer; 0: any free one.")] = 0,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, and open no browser.")] = False,
+) -> int:
+    """Lead through an audit in the browser, from files to a verdict. Only this computer reaches the pages."""
+    from leafgate.errors import InvalidError
+
+    try:
+        import python_multipart  # noqa: F401  # Starlette asks for it when it reads a form
+        import uvicorn
+
+        from leafgate.commands.desk.pages import desk_app
+        from leafgate.commands.desk.server import Secrets, bound_socket, open_browser
+    except ImportError as error:
+        remedy = "pip install 'leafgate[desk]'"
+        raise InvalidError(f"needs the package {error.name}", place="desk", remedy=remedy) from None
+    from leafgate.commands.desk.cases import Desk
+    from leafgate.commands.desk.jobs import Line
+    from leafgate.console.output import say
+    from leafgate.io.files import make_folder
+    from leafgate.io.locks import locked_folder
+
+    if sys.platform == "win32":
+        raise InvalidError("does not run on Windows", place="desk", remedy="use WSL, or the command line")
+    make_folder(folder)
+    with locked_folder(folder) as free:
+        if not free:
+            raise InvalidError("a desk is open on this folder already", place=str(folder), remedy="use that one")
+        try:
+            listening = bound_socket(port)
+        except OSError as error:
+            raise InvalidError(str(error.strerror), place="--port", remedy="choose another, or leave it out") from None
+        shown, given = Desk(folder.resolve()), Secrets(listening.getsockname()[1])
+        line = Line(shown)
+        server = uvicorn.Server(
+            uvicorn.Config(
+                desk_app(shown, line, given),
+                access_log=False,
+                log_level="critical",
+                server_header=False,
+                lifespan="off",
+            )
+        )
+        say(f"leafgate desk: {given.address}")
+        say("Only this computer reaches it, and the address works once. Ctrl-C ends it; a running audit goes on.")
+        line.open()
+        with TemporaryDirectory(prefix="leafgate-desk-") as private:
+            if not no_browser:
+                open_browser(given, Path(private))
+            try:
+                server.run(sockets=[listening])
+            finally:
+                line.close()
+    return 0

@@ -1,0 +1,490 @@
+"""The pages of the desk, and what their forms do."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from importlib.resources import files
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader
+from markupsafe import Markup, escape
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from leafgate.commands.desk.cases import MAX_LISTED, POLICY, ROLES, Case, Desk, files_below, now, open_below, who
+from leafgate.commands.desk.jobs import LIMIT_SECONDS, REMEDIES, Job, Line, jobs_of
+from leafgate.commands.desk.policy_text import PolicyText
+from leafgate.commands.desk.questions import QUESTIONS, Asked, Question
+from leafgate.commands.desk.results import remedies_for, result_context
+from leafgate.commands.desk.server import REPORT_CSP, Gate, Secrets, message_page
+from leafgate.commands.desk.words import words
+from leafgate.errors import InvalidError, LeafgateError, Problem, raising_line
+from leafgate.io.yaml import yaml_flow
+from leafgate.policy.load import load_policy
+from leafgate.reports.html import environment as report_environment
+from leafgate.reports.html import html
+
+MAX_FIELDS = 10_000
+"""Fields of a form: a table may have some thousands of columns."""
+STATIC = {"desk.css": "text/css", "report.css": "text/css", "desk.js": "text/javascript"}
+OF_CELLS = frozenset({"values", "aliases", "no_answer", "distinct"})
+"""Keys of a column and of a limit that list values of the table."""
+CANNOT_START = "Cannot start yet"
+DONE, NOT_NEEDED, TO_ANSWER, FOR_REQUESTER, PROBLEM = "Done", "Not needed", "To answer", "For the requester", "Problem"
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A request that was let in: its path's parts, the form that it sends, and what it asks for."""
+
+    request: Request
+    form: FormData = field(default_factory=FormData)
+
+    def text(self, name: str) -> str:
+        value = self.form.get(name, "")
+        return value if isinstance(value, str) else ""
+
+    def asked(self, name: str) -> str:
+        return str(self.request.query_params.get(name, ""))
+
+    def part(self, name: str) -> str:
+        return str(self.request.path_params[name])
+
+
+@dataclass(frozen=True)
+class Task:
+    """A line of the task list."""
+
+    group: str
+    words: str
+    state: str
+    address: str = ""
+
+
+@cache
+def environment() -> Environment:
+    """The templates of pages, which share parts with those of reports, and escape every value as they do."""
+    reports = report_environment()
+    loaders = [PackageLoader("leafgate.commands.desk", "templates"), PackageLoader("leafgate.reports", "templates")]
+    return reports.overlay(loader=ChoiceLoader(loaders))
+
+
+@lru_cache(maxsize=256)
+def _problems(policy: Path, digest: str) -> tuple[Problem, ...]:
+    """What is wrong with a policy; `digest` is another one whenever the policy is."""
+    try:
+        load_policy(policy)
+    except LeafgateError as error:
+        return error.problems
+    return ()
+
+
+def _asked(case: Case) -> Asked:
+    return Asked(case.facts, case.policy)
+
+
+class Pages:
+    """Answers requests that the gate let in."""
+
+    def __init__(self, desk: Desk, line: Line, given: Secrets) -> None:
+        self._desk, self._line, self._secrets = desk, line, given
+
+    def routes(self) -> list[Route]:
+        """The addresses below the run's own path."""
+        case, run = "/cases/{case}", "/cases/{case}/runs/{run:int}"
+        listed: list[tuple[str, str, Callable[[Visit], Response]]] = [
+            ("GET", "/", self.show_cases),
+            ("GET", "/new", self.show_new),
+            ("POST", "/new", self.make_case),
+            ("GET", "/security", self.show_security),
+            ("GET", case, self.show_case),
+            ("GET", f"{case}/questions/{{question}}", self.show_question),
+            ("POST", f"{case}/questions/{{question}}", self.answer_question),
+            ("GET", f"{case}/policy", self.show_policy),
+            ("POST", f"{case}/policy", self.change_policy),
+            ("GET", f"{case}/requester", self.show_requester),
+            ("GET", f"{case}/check", self.show_check),
+            ("POST", f"{case}/jobs", self.ask_job),
+            ("GET", run, self.show_run),
+            ("GET", f"{run}/state", self.show_state),
+            ("GET", f"{run}/report", self.show_report),
+            ("POST", f"{run}/stop", self.stop_run),
+            ("GET", "/static/{name}", self.show_static),
+        ]
+        root = self._secrets.root
+        return [Route(f"{root}{path}", self._endpoint(answer), methods=[method]) for method, path, answer in listed]
+
+    def _endpoint(self, answer: Callable[[Visit], Response]) -> Callable[[Request], Awaitable[Response]]:
+        async def endpoint(request: Request) -> Response:
+            try:
+                if request.method != "POST":
+                    return await run_in_threadpool(answer, Visit(request))
+                async with request.form(max_files=len(ROLES), max_fields=MAX_FIELDS) as form:
+                    visit = Visit(request, form)
+                    if not secrets.compare_digest(visit.text("csrf").encode(), self._secrets.csrf.encode()):
+                        return message_page("This form is not of this desk. Nothing was done.", status=403)
+                    return await run_in_threadpool(answer, visit)
+            except HTTPException:
+                raise
+            except LeafgateError as error:
+                lines = [*map(str, error.problems)]
+                name = request.path_params.get("case", "")
+                return self._page("message", status=400, title="There is a problem", lines=lines, name=name)
+            except Exception as error:
+                print(f"leafgate desk: {raising_line(error)}", file=sys.stderr)
+                lines = ["Your answers are saved. The terminal says where it happened."]
+                return self._page("message", status=500, title="leafgate made a mistake.", lines=lines, name="")
+
+        return endpoint
+
+    def _page(self, template: str, case: Case | None = None, status: int = 200, **context: Any) -> Response:
+        """A page, whose template has its title where none is given."""
+        seen = "" if case is None else case.state_digest
+        shared = {"root": self._secrets.root, "csrf": self._secrets.csrf, "case": case, "seen": seen, "who": who()}
+        page = environment().get_template(f"{template}.html.j2")
+        return HTMLResponse(page.render({**shared, "has_error": status == 422, **context}), status_code=status)
+
+    def _to(self, address: str) -> Response:
+        return RedirectResponse(f"{self._secrets.root}{address}", status_code=303)
+
+    def _case(self, visit: Visit) -> Case:
+        case = self._desk.case(visit.part("case"))
+        if case is None:
+            raise HTTPException(404)
+        if visit.request.method == "POST" and visit.text("seen") != case.state_digest:
+            raise InvalidError("Changed in another window. Nothing was saved.")
+        return case
+
+    def _question(self, visit: Visit, case: Case) -> Question:
+        found = [each for each in QUESTIONS if each.name == visit.part("question")] if case.is_read else []
+        if not found or not found[0].fields(_asked(case)):
+            raise HTTPException(404)
+        return found[0]
+
+    def _job(self, visit: Visit, case: Case) -> Job:
+        found = [job for job in jobs_of(case) if str(job.number) == visit.part("run")]
+        if not found:
+            raise HTTPException(404)
+        return found[0]
+
+    # Cases
+
+    def show_cases(self, visit: Visit) -> Response:
+        wanted = visit.asked("q").casefold()
+        rows = []
+        for case in self._desk.cases():
+            by = case.record.get("by", "")
+            try:
+                state = self._state(case)
+            except LeafgateError:
+                state = "Problem: the policy cannot be read"
+            changed = max([case.record.get("created", ""), *(str(each["at"]) for each in case.answers.values())])
+            if wanted in f"{case.name} {state} {by}".casefold():
+                rows.append((case, state, changed, by))
+        return self._page("cases", rows=rows, query=visit.asked("q"))
+
+    def _state(self, case: Case) -> str:
+        """The state of a case in a few words; never the words of a decision."""
+        jobs = jobs_of(case)
+        shown = [job for job in jobs if job.is_open] or [job for job in jobs if job.kind == "audit"][-1:]
+        if shown and (shown[0].is_open or case.is_read):
+            return self._job_words(shown[0])
+        if not case.is_read:
+            return "Problem: the files could not be read" if jobs and jobs[-1].state == "failed" else "New"
+        to_answer = sum(task.state == TO_ANSWER for task in self._question_tasks(case))
+        if self._policy_problems(case):
+            return "Problem: the policy is not valid"
+        return f"{to_answer} to answer" if to_answer else "Ready to run"
+
+    def _job_words(self, job: Job) -> str:
+        """The state of a job in a few words."""
+        if job.is_open:
+            return self._place(job)
+        if job.state != "done":
+            return "Stopped" if job.state == "stopped" else "No result"
+        report = None if job.kind == "read" else job.report
+        late = "Out of date: " if job.is_out_of_date else ""
+        return "Read" if report is None else f"{late}{words()['in_short'][report['verdict']]}"
+
+    def _place(self, job: Job) -> str:
+        if job.state == "running":
+            return f"Running (step {len(job.steps_begun)})" if job.steps_begun else "Running"
+        waiting = [(each.case.name, each.number) for each in self._line.waiting()]
+        place = waiting.index((job.case.name, job.number)) + 1 if (job.case.name, job.number) in waiting else 1
+        return f"In line ({place})"
+
+    def show_new(self, visit: Visit, problems: Mapping[str, str] | None = None) -> Response:
+        listed = list(islice(files_below(self._desk.folder), MAX_LISTED))
+        given = {name: visit.text(name) for name in ("name", *ROLES)}
+        status = 422 if problems else 200
+        return self._page(
+            "new", status=status, files=words()["files"], listed=listed, given=given, problems=problems or {}
+        )
+
+    def make_case(self, visit: Visit) -> Response:
+        """Copy the chosen or uploaded files into a new folder, and have them read."""
+        with ExitStack() as opened:
+            chosen: dict[str, tuple[str, Any]] = {}
+            problems: dict[str, str] = {}
+            for role in ROLES:
+                upload, path = visit.form.get(f"{role}_file"), visit.text(role)
+                if isinstance(upload, UploadFile) and upload.filename:
+                    chosen[role] = upload.filename, upload.file
+                elif path:
+                    try:
+                        content = opened.enter_context(open_below(self._desk.folder, path))
+                        chosen[role] = path.rpartition("/")[2], content
+                    except InvalidError as error:
+                        problems[role] = str(error.problems[0].message)
+            if "table" not in chosen and "table" not in problems:
+                problems["table"] = "Choose the table, or upload it."
+            if problems:
+                return self.show_new(visit, problems)
+            try:
+                case = self._desk.new_case(visit.text("name"))
+            except InvalidError as error:
+                return self.show_new(visit, {"name": f"{error.problems[0].message}: {error.problems[0].hint}"})
+            files_ = {role: case.add_file(role, name, content) for role, (name, content) in chosen.items()}
+        case = case.save(created=now(), by=who(), files=files_, answers={})
+        return self._to(f"/cases/{case.name}/runs/{self._line.add(case, 'read').number}")
+
+    def show_security(self, visit: Visit) -> Response:
+        return self._page("security", folder=self._desk.folder.name)
+
+    # One case
+
+    def show_case(self, visit: Visit) -> Response:
+        case = self._case(visit)
+        jobs = [(job, words()["runs"][job.kind], self._job_words(job)) for job in jobs_of(case)]
+        return self._page("case", case, tasks=self._tasks(case), jobs=jobs, problems=self._policy_problems(case))
+
+    def _tasks(self, case: Case) -> list[Task]:
+        at, audits = f"/cases/{case.name}", [job for job in jobs_of(case) if job.kind == "audit"]
+        if not case.is_read:
+            return [Task("Files", "Choose the model and the table", TO_ANSWER)]
+        result = DONE if audits and audits[-1].state == "done" else TO_ANSWER if audits else CANNOT_START
+        return [
+            Task("Files", "Choose the model and the table", DONE),
+            *self._question_tasks(case),
+            Task("Audit", "Check your answers and run", DONE if audits else TO_ANSWER, f"{at}/check"),
+            Task("Audit", "Read the result", result, f"{at}/runs/{audits[-1].number}" if audits else ""),
+            Task("Audit", "Decide", CANNOT_START),
+        ]
+
+    def _question_tasks(self, case: Case) -> list[Task]:
+        tasks = []
+        for question in QUESTIONS:
+            state = self._question_state(case, question)
+            address = "" if state == NOT_NEEDED else f"/cases/{case.name}/questions/{question.name}"
+            tasks.append(Task(question.texts["group"], question.texts["task"], state, address))
+        return tasks
+
+    def _question_state(self, case: Case, question: Question) -> str:
+        if not question.fields(_asked(case)):
+            return NOT_NEEDED
+        answer = case.answers.get(question.name)
+        if self._problems_at(case, question):
+            return PROBLEM
+        if answer is None:
+            return TO_ANSWER
+        return FOR_REQUESTER if question.doubts(_asked(case), answer["fields"]) else DONE
+
+    def _policy_problems(self, case: Case) -> Sequence[Problem]:
+        """What `leafgate validate` says of the policy."""
+        return _problems(case.folder / POLICY, case.state_digest) if case.has_policy else ()
+
+    def _problems_at(self, case: Case, question: Question) -> list[Problem]:
+        paths = question.paths(_asked(case))
+        return [each for each in self._policy_problems(case) if any(each.path[: len(path)] == path for path in paths)]
+
+    # Questions
+
+    def show_question(
+        self, visit: Visit, given: Mapping[str, str] | None = None, problems: Mapping[str, str] | None = None
+    ) -> Response:
+        case = self._case(visit)
+        question = self._question(visit, case)
+        fields = question.fields(_asked(case))
+        answer, earlier = case.answers.get(question.name), None
+        if answer is None:
+            earlier = self._desk.earlier_answers(case).get(question.name)
+        filled = given if given is not None else (answer or earlier or {"fields": {}})["fields"]
+        rows = [(f"f{number}", one, filled.get(one.name, one.chosen)) for number, one in enumerate(fields)]
+        return self._page(
+            "question",
+            case,
+            422 if problems else 200,
+            title=question.heading(_asked(case)),
+            question=question,
+            found=question.found(_asked(case)),
+            rows=rows,
+            problems=problems or {},
+            messages=self._problems_at(case, question),
+            earlier=earlier,
+            lines=self._lines(case, question),
+        )
+
+    def _lines(self, case: Case, question: Question) -> list[tuple[int, str]]:
+        """The lines of the policy that a question is about, without values of a table, which few people may have."""
+        lines = list[tuple[int, str]]()
+        for path in question.paths(_asked(case)):
+            value, number = case.policy.get(*path), case.policy.line(path)
+            if isinstance(value, dict):
+                value = {key: "…" if key in OF_CELLS else inner for key, inner in value.items()}
+            if number is not None:
+                lines.append((number, f"{'-' if isinstance(path[-1], int) else f'{path[-1]}:'} {yaml_flow(value)}"))
+        return sorted(lines)
+
+    def answer_question(self, visit: Visit) -> Response:
+        """Save the answers, and write what follows from them into the policy."""
+        case = self._case(visit)
+        question = self._question(visit, case)
+        fields = question.fields(_asked(case))
+        given = {one.name: visit.text(f"f{number}") for number, one in enumerate(fields)}
+        problems = {one.name: problem for one in fields if (problem := one.problem(given))}
+        if problems:
+            return self.show_question(visit, given, problems)
+        policy = question.answered(_asked(case), given)
+        answers = {**case.answers, question.name: {"fields": given, "by": who(), "at": now()}}
+        target = given.get("target", "").removeprefix("column:") if question.name == "predicted" else ""
+        if target in case.facts["columns"] and target != case.facts["target"]:
+            case = case.save(target=target, answers={question.name: answers[question.name]})
+            case.forget_policy()
+            return self._to(f"/cases/{case.name}/runs/{self._line.add(case, 'read').number}")
+        case = case.save(policy=policy, answers=answers)
+        if self._problems_at(case, question):
+            return self._to(f"/cases/{case.name}/questions/{question.name}")
+        still = [task for task in self._question_tasks(case) if task.state == TO_ANSWER]
+        return self._to(still[0].address if still else f"/cases/{case.name}")
+
+    def show_requester(self, visit: Visit) -> Response:
+        case = self._case(visit)
+        listed = [
+            (question.texts["requester"], question.doubts(_asked(case), answer["fields"]))
+            for question in QUESTIONS
+            if (answer := case.answers.get(question.name)) and question.fields(_asked(case))
+        ]
+        return self._page("requester", case, listed=[each for each in listed if each[1]])
+
+    def show_policy(self, visit: Visit, text: str | None = None, problems: Sequence[Problem] = ()) -> Response:
+        case = self._case(visit)
+        shown = Markup(escape(case.policy.text if text is None else text))  # noqa: S704  # it is escaped
+        found = problems or self._policy_problems(case)
+        return self._page("policy", case, 422 if problems else 200, text=shown, problems=found)
+
+    def change_policy(self, visit: Visit) -> Response:
+        """Save the text as it is, if it is YAML; what is wrong with it stands above it."""
+        case = self._case(visit)
+        text = visit.text("policy").replace("\r\n", "\n")
+        try:
+            columns = PolicyText(text).get("data", "columns")
+        except LeafgateError as error:
+            return self.show_policy(visit, text, error.problems)
+        if not isinstance(columns, dict):
+            return self.show_policy(visit, text, [Problem("data.columns", "is missing", "declare the columns")])
+        case = case.save(policy=PolicyText(text))
+        return self._to(f"/cases/{case.name}/policy" if self._policy_problems(case) else f"/cases/{case.name}")
+
+    def show_check(self, visit: Visit) -> Response:
+        case = self._case(visit)
+        if not case.is_read:
+            raise HTTPException(404)
+        pairs = zip(self._question_tasks(case), QUESTIONS, strict=True)
+        rows = [(task, case.answers.get(question.name, {"by": "", "at": ""})) for task, question in pairs]
+        to_answer = sum(task.state == TO_ANSWER for task, _ in rows)
+        return self._page("check", case, rows=rows, problems=self._policy_problems(case), to_answer=to_answer)
+
+    # Runs
+
+    def ask_job(self, visit: Visit) -> Response:
+        """Put an audit, a remedy or the reading of the files in line."""
+        case, kind = self._case(visit), visit.text("kind")
+        is_known = kind == "read" or (case.is_read and kind in {"audit", *REMEDIES})
+        if not is_known or (kind in {"repair", "scrub"} and "model" not in case.files):
+            raise InvalidError("there is no such audit")
+        case.refuse_links()
+        return self._to(f"/cases/{case.name}/runs/{self._line.add(case, kind).number}")
+
+    def show_run(self, visit: Visit) -> Response:
+        case = self._case(visit)
+        job = self._job(visit, case)
+        if job.state == "done" and job.kind == "read":
+            return self._page("files", case, facts=case.facts)
+        if job.state == "done" and job.report is not None:
+            return self._result(case, job, is_public=visit.asked("view") == "public")
+        running = "The audit runs" if job.kind != "read" else "The files are read"
+        titles = {"waiting": self._place(job), "running": running, "stopped": "Stopped. Nothing was decided."}
+        failed = "No result. This is not a pass." if job.kind != "read" else "The files could not be read"
+        title = titles.get(job.state, failed)
+        about: dict[str, Any] = {
+            "kind": words()["runs"][job.kind],
+            "place": self._place(job),
+            "limit": LIMIT_SECONDS // 60,
+        }
+        return self._page("run", case, title=title, job=job, **about)
+
+    def _result(self, case: Case, job: Job, *, is_public: bool) -> Response:
+        jobs = [each for each in jobs_of(case) if each.kind != "read" and each.state == "done" and each.report]
+        others = [each for each in jobs if each.record["inputs"] == job.record["inputs"]]
+        doubts = sum(task.state == FOR_REQUESTER for task in self._question_tasks(case))
+        about: dict[str, Any] = {"kind": words()["runs"][job.kind], "public": is_public, "doubts": doubts}
+        remedies = [] if job.is_out_of_date else remedies_for(job)
+        shown: dict[str, Any] = result_context(job, others, is_public=is_public)
+        return self._page("result", case, job=job, remedies=remedies, **about, **shown)
+
+    def show_state(self, visit: Visit) -> Response:
+        """What the script of a page that waits asks for."""
+        job = self._job(visit, self._case(visit))
+        steps = [{"words": words, "seconds": seconds} for words, seconds in job.steps_begun]
+        return JSONResponse({"state": job.state, "place": self._place(job), "steps": steps, "seconds": job.seconds})
+
+    def show_report(self, visit: Visit) -> Response:
+        """The report's own page, in a sandbox."""
+        job = self._job(visit, self._case(visit))
+        report = job.public_report if visit.asked("view") == "public" else job.report
+        if report is None:
+            raise HTTPException(404)
+        return Response(html(report), media_type="text/html", headers={"content-security-policy": REPORT_CSP})
+
+    def stop_run(self, visit: Visit) -> Response:
+        case = self._case(visit)
+        job = self._job(visit, case)
+        self._line.stop(job)
+        return self._to(f"/cases/{case.name}/runs/{job.number}")
+
+    def show_static(self, visit: Visit) -> Response:
+        """The styles, among them those of reports, and the script."""
+        name = visit.part("name")
+        if name not in STATIC:
+            raise HTTPException(404)
+        if name == "report.css":
+            styles = files("leafgate.reports").joinpath("templates")
+            content = b"".join(styles.joinpath(part).read_bytes() for part in ("style.css", "marks.css"))
+        else:
+            content = files("leafgate.commands.desk").joinpath("static", name).read_bytes()
+        return Response(content, media_type=STATIC[name])
+
+
+def desk_app(desk: Desk, line: Line, given: Secrets) -> ASGIApp:
+    """The pages of a desk behind their gate."""
+    pages = Pages(desk, line, given)
+
+    async def not_found(request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 404
+        return message_page("There is no such page.", "All cases", f"{given.root}/", status=status)
+
+    app = Starlette(routes=pages.routes(), exception_handlers={HTTPException: not_found})
+    return Gate(app, given)

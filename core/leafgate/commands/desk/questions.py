@@ -1,0 +1,492 @@
+"""The questions that the files leave open, and what an answer changes in the policy.
+
+`words.yaml` has their words. Every question takes doubt for an answer, which never loosens what the policy asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from leafgate.commands.desk.policy_text import REMOVED, PolicyText
+from leafgate.commands.desk.words import words
+from leafgate.kernel.paths import DocumentPath
+from leafgate.session.proposals import CONFIDENCE, limits_on_secret
+
+DOUBT = "doubt"
+Fields = Mapping[str, str]
+"""The answers in the fields of a form by their names."""
+Changes = dict[DocumentPath, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """One answer: its value in the form, its words, what follows from it, and what it writes into the policy."""
+
+    value: str
+    words: str
+    follows: str = ""
+    writes: str = ""
+
+
+def choices(question: str, of: str = "choices", **named: object) -> tuple[Choice, ...]:
+    """The answers to a question as `words.yaml` has them, with these names in place of those in braces."""
+    found = list[Choice]()
+    for choice in words()["questions"][question][of]:
+        for name, value in named.items():
+            choice = {key: text.replace(f"{{{name}}}", str(value)) for key, text in choice.items()}
+        found.append(Choice(**choice))
+    return tuple(found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """One thing that is asked.
+
+    Attributes:
+        name: of the field in the form.
+        legend: what is asked.
+        choices: the answers; none where a number is asked for.
+        chosen: the answer that stands there before somebody answers; empty for none.
+        found: what the table says of it.
+        least: the smallest number, where one is asked for.
+        most: the largest.
+    """
+
+    name: str
+    legend: str
+    choices: tuple[Choice, ...] = ()
+    chosen: str = ""
+    found: str = ""
+    least: float = 0
+    most: float = 0
+
+    def problem(self, given: Fields) -> str:
+        """What is wrong with the answer; empty where nothing is."""
+        value = given.get(self.name, "")
+        if self.choices:
+            return "" if value in {choice.value for choice in self.choices} else "Choose an answer."
+        try:
+            number = float(value)
+        except ValueError:
+            return "Write a number."
+        return "" if self.least <= number <= self.most else f"Write a number from {self.least:g} to {self.most:g}."
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the files of a case are, and its policy, of which the questions ask."""
+
+    facts: Mapping[str, Any]
+    policy: PolicyText
+
+    @property
+    def columns(self) -> Mapping[str, Any]:
+        """What is known of each column of the table."""
+        found: Mapping[str, Any] = self.facts["columns"]
+        return found
+
+    @property
+    def level(self) -> str:
+        """What the file holds about the people on its leaves."""
+        return str((self.facts["model"] or {"level": "counts"})["level"])
+
+    @property
+    def is_release(self) -> bool:
+        return bool(self.facts["model"]) and self.facts["model"]["kind"] == "release"
+
+    def spec(self, name: str) -> dict[str, Any]:
+        """What the policy says of a column, its roles as a list."""
+        spec = self.policy.get(*column_path(name))
+        spec = spec if isinstance(spec, dict) else {"role": spec}
+        role = spec.get("role", [])
+        return {**spec, "role": [role] if isinstance(role, str) else role if isinstance(role, list) else []}
+
+    def with_role(self, role: str) -> list[str]:
+        """The columns that have a role."""
+        return [name for name in self.policy.get("data", "columns") or {} if role in self.spec(name)["role"]]
+
+    @property
+    def target(self) -> str:
+        """The class; empty where the policy has none."""
+        return next(iter(self.with_role("class")), "")
+
+    @property
+    def judged(self) -> list[str]:
+        """The secrets and the class, as far as the table has them."""
+        names = dict.fromkeys([*self.with_role("sensitive"), self.target])
+        return [name for name in names if name in self.columns]
+
+    def limits(self) -> Iterator[tuple[DocumentPath, dict[str, Any]]]:
+        """The limits of the policy with their paths, and those that its builder keeps by construction."""
+        for section in (("metrics",), ("build", "require")):
+            for number, limit in enumerate(self.policy.get(*section) or []):
+                if isinstance(limit, dict):
+                    yield (*section, number), limit
+
+
+def column_path(name: str) -> DocumentPath:
+    return ("data", "columns", name)
+
+
+def spec_words(spec: Mapping[str, Any], *, empty: Sequence[str] = ()) -> dict[str, Any]:
+    """What a policy says of a column, one role as a word, without these keys where they are empty."""
+    roles = spec["role"]
+    kept = {key: value for key, value in spec.items() if value or key not in empty}
+    return {**kept, "role": roles[0] if len(roles) == 1 else list(roles)}
+
+
+def visible(text: str) -> str:
+    """A value whose blanks can be seen.
+
+    >>> visible("yes ")
+    'yes␠'
+    """
+    return text.replace(" ", "\u2420") if text != text.strip() or "  " in text or not text else text
+
+
+class Question:
+    """A question to the person who decides; those below say what is asked, found and changed."""
+
+    name: str
+
+    @property
+    def texts(self) -> Mapping[str, Any]:
+        """Its words: `group`, `task`, `why`, what the `requester` is asked, and of a `matrix` what its rows are."""
+        found: Mapping[str, Any] = words()["questions"][self.name]
+        return found
+
+    def heading(self, asked: Asked) -> str:
+        return str(self.texts["asks"]).format(table=asked.facts["files"]["table"]["name"], target=asked.target)
+
+    def found(self, asked: Asked) -> list[str]:
+        """What the files say of it."""
+        return []
+
+    def fields(self, asked: Asked) -> list[Field]:
+        """What is asked; none where the question does not arise."""
+        raise NotImplementedError
+
+    def changes(self, asked: Asked, given: Fields) -> Changes:
+        """What the answers change in the policy."""
+        raise NotImplementedError
+
+    def paths(self, asked: Asked) -> list[DocumentPath]:
+        """The keys of the policy that it is about."""
+        return [column_path(name) for name in asked.judged]
+
+    def answered(self, asked: Asked, given: Fields) -> PolicyText:
+        """The policy with the lines that the answers write."""
+        return asked.policy.changed(self.changes(asked, given))
+
+    def doubts(self, asked: Asked, given: Fields) -> list[str]:
+        """What was answered with doubt, in words."""
+        return [one.legend for one in self.fields(asked) if given.get(one.name) == DOUBT]
+
+
+class People(Question):
+    """Is each row one person?"""
+
+    name = "people"
+
+    def found(self, asked: Asked) -> list[str]:
+        person, rows = asked.facts["person"], asked.facts["rows"]
+        if person is None:
+            return [f"{rows:,} rows. No column seems to number people who have several."]
+        different = asked.columns[person]["distinct"]
+        return [f"{rows:,} rows, {different:,} different values in {person}. A group of 30 rows can be 3 people."]
+
+    def fields(self, asked: Asked) -> list[Field]:
+        proposed, offered = asked.facts["person"], list[Choice]()
+        for name, column in asked.columns.items():
+            if name == proposed or (name != asked.target and column["distinct"] < asked.facts["rows"]):
+                offered.insert(0 if name == proposed else len(offered), choices(self.name, name=name)[0])
+        _, yes, doubt = choices(self.name)
+        if proposed:
+            yes = replace(yes, follows="Recorded with your name: the table looks otherwise.")
+        first = offered[: 1 if proposed else 0]
+        ordered = (*first, yes, *offered[len(first) :], doubt)
+        return [Field(name="who", legend="Is each row one person?", choices=ordered)]
+
+    def changes(self, asked: Asked, given: Fields) -> Changes:
+        who = given["who"]
+        person = asked.facts["person"] if who == DOUBT else who.removeprefix("column:") if who != "yes" else None
+        others = {column_path(name): asked.columns[name]["proposed"] for name in asked.with_role("person")}
+        numbers = {} if person is None else {column_path(person): {"role": "person"}}
+        return {("data", "rows"): "people" if who == "yes" else REMOVED, **others, **numbers}
+
+    def paths(self, asked: Asked) -> list[DocumentPath]:
+        return [("data", "rows"), *map(column_path, asked.with_role("person"))]
+
+
+class Varies(Question):
+    """Can a person's secret differ between rows?"""
+
+    name = "varies"
+
+    def fields(self, asked: Asked) -> list[Field]:
+        names = asked.with_role("sensitive") if asked.with_role("person") and asked.facts["varies"] else []
+        legend = "Can one person's {} differ between rows?"
+        return [Field(name=name, legend=legend.format(name), choices=choices(self.name)) for name in names]
+
+    def changes(self, asked: Asked, given: Fields) -> Changes:
+        varies = {name: given[name] == "yes" for name in asked.with_role("sensitive") if name in given}
+        return {(*column_path(name), "varies"): True if yes else REMOVED for name, yes in varies.items()}
+
+
+class Predicted(Question):
+    """What is predicted, and is it a secret?"""
+
+    name = "predicted"
+
+    def found(self, asked: Asked) -> list[str]:
+        return [f"{asked.target}: {'the files say so' if asked.is_release else 'proposed; is it right?'}"]
+
+    def fields(self, asked: Asked) -> list[Field]:
+        names = [asked.target] if asked.is_release else list(asked.columns)
+        offered = [choices(self.name, "target", name=name)[0] for name in names]
+        chosen = f"column:{asked.target}" if asked.facts["chosen"] or asked.is_release else ""
+        every = (*offered, choices(self.name, "target")[1])
+        return [
+            Field(name="target", legend="What does the model predict?", choices=every, chosen=chosen),
+            Field(name="hidden", legend="Must nobody learn it of a person?", choices=choices(self.name)),
+        ]
+
+    def changes(self, asked: Asked, given: Fields) -> Changes:
+        roles = ["class", "quasi_identifier" if given["hidden"] == "no" else "sensitive"]
+        return {column_path(asked.target): {**asked.spec(asked.target), "role": roles}} if asked.target else {}
+
+
+class Outsiders(Question):
+    """What do outsiders know?"""
+
+    name = "outsiders"
+
+    def fields(self, asked: Asked) -> list[Field]:
+        passed_over = {asked.target, *asked.with_role("person")}
+        fields, offered = list[Field](), choices(self.name)
+        for name in asked.policy.get("data", "columns") or {}:
+            if name in passed_over or name not in asked.columns:
+                continue
+            column, roles = asked.columns[name], asked.spec(name)["role"]
+            needs_eye = column["left_out"] or "domain" in str(column["check"]) or not column["examples"]
+            chosen = next((one.value for one in offered if one.value in roles), "ignored")
+            examples = "" if needs_eye else ", ".join(list(column["examples"])[:3])
+            found = examples or "different in nearly every row; no example shown"
+            chosen = "" if needs_eye else chosen
+            fields.append(Field(name=name, legend=name, choices=offered, chosen=chosen, found=found))
+        return sorted(fields, key=lambda one: one.chosen != "")
+
+    def changes(self, asked: Asked, given: Fields) -> Changes:
+        changes: Changes = {}
+        for name in (one.name for one in self.fields(asked)):
+            spec, column, answer = asked.spec(name), asked.columns[name], given.get(name, DOUBT)
+            role = "quasi_identifier" if answer == DOUBT else answer
+            kept = {key: value for key, value in spec.items() if key != "role"}
+            needs_bins = role == "sensitive" and column["numeric"]
+            domain = column["secret_domain"] if role == "sensitive" else column["domain"]
+            domain = kept if kept.keys() & {"values", "bounds"} and not needs_bins else domain
+            if role == "ignored" or not domain:  # what is dropped as the table is read needs no domain
+                role = "identifier" if column["left_out"] or role != "ignored" else role
+                domain = {}
+            if [role] != spec["role"]:
+                changes[column_path(name)] = {"role": role, **domain}
+        return changes
+
+    def paths(self, asked: Asked) -> list[DocumentPath]:
+        return [column_path(one.name) for one in self.fields(asked)]
+
+
+class Spellings(Question):
+    """Do these mean the same?"""
+
+    name = "spellings"
+
+    def _alike(self, asked: Asked) -> Iterator[tuple[str, str, list[str], bool]]:
+        """A field's name, the column, the spellings, and whether they surely mean one value."""
+        for name in asked.judged:
+            for kind in ("same", "similar"):
+                for number, spellings in enumerate(asked.columns[name][kind]):
+                    yield f"{name}:{kind}:{number}", name, spellings, kind == "same"
+
+    def fields(self, asked: Asked) -> list[Field]:
+        fields = []
+        for key, name, spellings, is_same in self._alike(asked):
+            examples, common = asked.columns[name]["examples"], asked.columns[name]["common"]
+            shown = [f"{visible(each)} ({examples[each]:,})" for each in spellings if each in examples]
+            if len(shown) < len(spellings):
+                shown.append(f"{len(spellings) - len(shown)} that few people have")
+            kept = [number for number, text in enumerate(spellings) if text in common] or [0]
+            known = [visible(text) if text in common else "one of them" for text in spellings]
+            offered = [choices(self.name, number=number, text=known[number])[0] for number in kept]
+            most = max(kept, key=lambda number: examples.get(spellings[number], 0))
+            fields.append(
+                Field(
+                    name=key,
+                    legend=f"{name}: do these mean the same? {' · '.join(shown)}",
+                    choices=(*offered, *choices(self.name)[2 if is_same else 1 :]),
+                    chosen=f"keep:{most}" if is_same else "",
+                )
+            )
+        return fields
+
+    def changes(self, asked: Asked, given: Fields) -> Changes:
+        specs = {name: asked.spec(name) for _, name, _, _ in self._alike(asked)}
+        for key, name, spellings, _ in self._alike(asked):
+            spec, answer = specs[name], given.get(key, DOUBT)
+            aliases = {text: value for text, value in spec.get("aliases", {}).items() if text not in spellings}
+            distinct = [each for each in spec.get("distinct", []) if set(each) != set(spellings)]
+            if answer.startswith("keep:"):
+                kept = spellings[int(answer.removeprefix("keep:"))]
+                aliases |= {text: kept for text in spellings if text != kept}
+            elif answer == "different":
+                distinct.append(list(spellings))
+            every = [text for text in spellings if text not in spec.get("no_answer", [])]
+            values = [value for value in dict.fromkeys([*spec.get("values", []), *every]) if value not in aliases]
+            specs[name] = {**spec, "values": values, "aliases": aliases, "distinct": distinct}
+        return {column_path(name): spec_words(spec, empty=("aliases", "distinct")) for name, spec in specs.items()}
+
+
+class Gaps(Question):
+    """What do empty or special values mean?"""
+
+    name = "gaps"
+
+    def _gaps(self, asked: Asked) -> Iterator[tuple[str, str, str, bool]]:
+        """A field's name, the secret, what may be no answer of it, and whether that is a mark of a gap."""
+        for name in asked.with_role("sensitive"):
+            column = asked.columns.get(name, {"gaps": [], "unanswered": []})
+            for text in dict.fromkeys([*column["gaps"], *column["unanswered"]]):
+                yield f"{name}:{text}", name, text, text in column["gaps"]
+
+    def fields(self, asked: Asked) -> list[Field]:
+        fields = []
+        for key, name, text, is_mark in self._gaps(asked):
+            shown = text or "an empty cell"
+            if not is_mark and text not in asked.columns[name]["common"]:
+                shown = "a value that few people have"
+            legend = f"What does {shown} in {name} mean?"
+            fields.append(Field(name=key, legend=legend, choices=choices(self.name)))
+        legend = "Would it harm somebody if others knew that she gave no answer?"
+        return [*fields, Field(name="harm", legend=legend, choices=choices(self.name, "harm"))] if fields else []
+
+    def changes(self, asked: Asked, given: Fields) -> Changes:
+        specs = {name: asked.spec(name) for _, name, _, _ in self._gaps(asked)}
+        missing = list(asked.policy.get("data", "missing") or [])
+        for key, name, text, is_mark in self._gaps(asked):
+            spec, is_answer = specs[name], given.get(key) == "answer"
+            no_answer = [each for each in spec.get("no_answer", []) if each != text] + [text] * (not is_answer)
+            values = list(spec.get("values", []))
+            values += [text] if is_answer and text not in values else []
+            missing += [text] if given.get(key) == "unknown" and is_mark and text not in missing else []
+            harms = given.get("harm") != "no" or (is_answer and is_mark)
+            specs[name] = {**spec, "values": values, "no_answer": no_answer, "missing_is_value": harms}
+        empty = ("values", "no_answer", "missing_is_value")
+        changes: Changes = {column_path(name): spec_words(spec, empty=empty) for name, spec in specs.items()}
+        return {**changes, **({("data", "missing"): missing} if missing else {})}
+
+    def paths(self, asked: Asked) -> list[DocumentPath]:
+        return [("data", "missing"), *super().paths(asked)]
+
+
+class Harmless(Question):
+    """Which answers may anybody know?"""
+
+    name = "harmless"
+
+    def fields(self, asked: Asked) -> list[Field]:
+        if asked.target not in asked.with_role("sensitive") or asked.target not in asked.columns:
+            return []
+        values, common = asked.spec(asked.target).get("values", []), asked.columns[asked.target]["common"]
+        offered = [value for value in values if value in common and len(values) > 1]
+        every = choices(self.name)
+        return [Field(name=each, legend=visible(each), choices=every, chosen="secret") for each in offered]
+
+    def changes(self, asked: Asked, given: Fields) -> Changes:
+        target, changes = asked.target, dict[DocumentPath, Any]()
+        values = asked.spec(target).get("values", [])
+        judged = [value for value in values if given.get(value) != "harmless"]
+        others = [name for name in asked.with_role("sensitive") if name != target] if judged != values else []
+        alone = {"values": judged, **({"secret": target} if others else {})} if judged != values else {}
+        for path, limit in asked.limits():
+            if limit.get("use") in {"exposure", "confidence"} and limit.get("secret", target) == target:
+                kept = {key: value for key, value in limit.items() if key not in {"values", "secret"}}
+                changes[path] = {**kept, **alone}
+        listed = asked.policy.get("metrics") or []
+        added = [limit for name in others for limit in limits_on_secret(name) if limit not in listed]
+        return {**changes, **{("metrics", len(listed) + place): limit for place, limit in enumerate(added)}}
+
+    def paths(self, asked: Asked) -> list[DocumentPath]:
+        return [path for path, _ in asked.limits()]
+
+
+class Published(Question):
+    """What will leave?"""
+
+    name = "publish"
+
+    def found(self, asked: Asked) -> list[str]:
+        return list((asked.facts["model"] or {"discloses": []})["discloses"])
+
+    def fields(self, asked: Asked) -> list[Field]:
+        return [Field(name="leaves", legend="What will leave?", choices=choices(self.name, level=asked.level))]
+
+    def changes(self, asked: Asked, given: Fields) -> Changes:
+        return {("publish", "leaves"): asked.level if given["leaves"] == DOUBT else given["leaves"]}
+
+    def paths(self, asked: Asked) -> list[DocumentPath]:
+        return [("publish",)]
+
+
+class Limits(Harmless):
+    """Are these limits right?"""
+
+    name = "limits"
+
+    def fields(self, asked: Asked) -> list[Field]:
+        limits = {limit.get("use"): limit for path, limit in reversed(list(asked.limits())) if path[0] == "metrics"}
+        fields = []
+        if (group := limits.get("k_anonymity")) is not None:
+            legend, number = "Nobody stands in a group of fewer people than", group.get("at_least", 10)
+            fields.append(Field(name="group", legend=legend, chosen=f"{number:g}", least=2, most=1_000_000))
+        if (sure := limits.get("confidence")) is not None:
+            legend, number = "No guess of a secret is surer than (%)", 100 * sure.get("at_most", CONFIDENCE)
+            fields.append(Field(name="sure", legend=legend, chosen=f"{number:.6g}", least=1, most=100))
+        if (certain := limits.get("exposure")) is not None:
+            legend, chosen = "Nobody's secret is certain", str(certain.get("insiders", 0))
+            fields.append(Field(name="certain", legend=legend, choices=choices(self.name), chosen=chosen))
+        return fields
+
+    def changes(self, asked: Asked, given: Fields) -> Changes:
+        group, changes = round(float(given.get("group", 10))), dict[DocumentPath, Any]()
+        sure, insiders = round(float(given.get("sure", 95)) / 100, 12), 0 if given.get("certain") == "0" else 1
+        numbers = {
+            "k_anonymity": ("at_least", group),
+            "confidence": ("at_most", sure),
+            "exposure": ("insiders", insiders),
+        }
+        for path, limit in asked.limits():
+            if limit.get("use") in numbers and limit.get("secret", asked.target) == asked.target:
+                key, number = numbers[limit["use"]]
+                changes[(*path, key)] = number
+        builder = asked.policy.get("build") or {}
+        is_kadet = builder.get("use") == "kadet"
+        return {**changes, **({("build", "k"): group} if is_kadet and builder.get("k", 0) < group else {})}
+
+    def paths(self, asked: Asked) -> list[DocumentPath]:
+        return [*super().paths(asked), ("build", "k")]
+
+
+QUESTIONS: Sequence[Question] = (
+    People(),
+    Varies(),
+    Predicted(),
+    Outsiders(),
+    Spellings(),
+    Gaps(),
+    Harmless(),
+    Published(),
+    Limits(),
+)
+"""The questions in the order of the task list."""

@@ -1,0 +1,107 @@
+"""What the page of a result shows of a report: every word and number is the report's own, or was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from leafgate.commands.desk.jobs import Job
+from leafgate.commands.desk.words import words
+from leafgate.disclosure.questions import ANSWER_STATES, answers, questions_not_examined
+from leafgate.disclosure.summary import findings_by_urgency, remedies_once
+from leafgate.disclosure.text import decisions, finding_state, number_words, release_words
+from leafgate.errors import InvalidError
+from leafgate.io.json import JsonDocument, JsonObject
+from leafgate.reports.common import exposed_groups, sentence
+
+MAX_GROUPS = 20
+
+
+def verdict_sentence(report: JsonObject) -> str:
+    """The verdict; what is inconclusive says that it is no pass."""
+    verdict = "waived" if report["verdict"] == "pass" and report["waived"] else str(report["verdict"])
+    number = sum(answer.state == "inconclusive" for answer in answers(report))
+    verdict = "one" if verdict == "inconclusive" and number == 1 else verdict
+    return str(words()["verdicts"][verdict]).format(number=number)
+
+
+def result_context(job: Job, others: Sequence[Job], *, is_public: bool) -> JsonDocument:
+    """What the page shows.
+
+    Args:
+        job: an audit that ended with a report.
+        others: the audit of the given file and of what was tried instead, with reports, this job among them.
+        is_public: is it what the public would see?
+    """
+    report = job.public_report if is_public else job.report
+    if report is None:
+        raise InvalidError("this report was not written", place="result", remedy="run the audit again")
+    found = sorted(answers(report), key=lambda answer: ANSWER_STATES.index(answer.state))
+    state = {"fail": "failed"}.get(str(report["verdict"]), str(report["verdict"]))
+    findings = findings_by_urgency(report)
+    return {
+        "title": verdict_sentence(report),
+        "report": report,
+        "urgent": [answer.says[0] for answer in found if answer.state == state],
+        "answers": found,
+        "decisions": decisions(report["notes"]),
+        "not_examined": questions_not_examined(report),
+        "groups": [] if is_public else list(exposed_groups(findings))[:MAX_GROUPS],
+        "advice": remedies_once(report),
+        "experts": [(finding["id"], finding_state(finding), sentence(finding)) for finding in findings],
+        "compared": [] if is_public else compared(others),
+    }
+
+
+def remedies_for(job: Job) -> list[tuple[str, Mapping[str, str]]]:
+    """The kinds of jobs that may help, each with its button and what it does, the first the one to try first."""
+    report, model = job.report, job.case.facts.get("model")
+    if report is None or report["verdict"] == "pass" or job.kind != "audit" or model is None:
+        return []
+    failed = {finding["metric"] for finding in report["findings"] if finding_state(finding) == "failed"}
+    kinds = ["protect"]
+    if model["kind"] == "model":
+        kinds = ["scrub"] if failed == {"file_disclosure"} else ["repair", "protect"]
+        kinds += ["scrub"] if "file_disclosure" in failed and "scrub" not in kinds else []
+    return [(kind, words()["remedies"][kind]) for kind in kinds]
+
+
+def compared(jobs: Sequence[Job]) -> JsonDocument:
+    """What was measured of the given file and of each other one, side by side."""
+    known = [(job, report, job.measured) for job in jobs if (report := job.report) is not None]
+    rows = [
+        ("Verdict", [str(report["verdict"]) for _, report, _ in known]),
+        ("People whom a broken limit is about", [_affected(report) for _, report, _ in known]),
+        ("People in the smallest group", [_smallest_group(report) for _, report, _ in known]),
+        ("How well it predicts others (0.5 is chance)", [_number(found.get("auc")) for *_, found in known]),
+        ("Predictions of others that are right", [_share(found.get("accuracy")) for *_, found in known]),
+        ("Size", [release_words(report["release"]) if report["release"] else "none" for _, report, _ in known]),
+        ("Columns used", [", ".join(found.get("columns", ())) or "not known" for *_, found in known]),
+        ("What the file holds besides", [_held(report) for _, report, _ in known]),
+    ]
+    return {"jobs": [(job.number, words()["runs"][job.kind]) for job, *_ in known], "rows": rows}
+
+
+def _affected(report: JsonObject) -> str:
+    affected = report.get("affected")
+    if affected is None:
+        return "0" if report["verdict"] == "pass" else "not known"
+    return number_words(affected)
+
+
+def _smallest_group(report: JsonObject) -> str:
+    found = (each["evidence"].get("smallest_group") for each in report["findings"])
+    return next((number_words(number) for number in found if number is not None), "not known")
+
+
+def _number(value: object) -> str:
+    return f"{value:.2f}" if isinstance(value, int | float) else "not measured"
+
+
+def _share(value: object) -> str:
+    return f"{100 * value:.0f} %" if isinstance(value, int | float) else "not measured"
+
+
+def _held(report: Mapping[str, Any]) -> str:
+    found = (each["evidence"].get("discloses", ()) for each in report["findings"] if each["metric"] == "published_file")
+    return "; ".join(str(each["says"]) for each in next(found, ())) or "nothing that was found"

@@ -1,0 +1,406 @@
+"""Attacks on the desk: each is refused, and nothing is written. A few need a server, the others its application."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+testclient = pytest.importorskip("starlette.testclient", reason="starlette's test client is not installed")
+
+from leafgate.commands.desk.cases import FACTS, POLICY, RECORD, Case, Desk, file_name, files_below, open_below  # noqa: E402
+from leafgate.commands.desk.jobs import Line, jobs_of  # noqa: E402
+from leafgate.commands.desk.pages import desk_app  # noqa: E402
+from leafgate.commands.desk.policy_text import PolicyText  # noqa: E402
+from leafgate.commands.desk.questions import QUESTIONS, Asked  # noqa: E402
+from leafgate.commands.desk.server import COOKIE, Secrets, bound_socket, open_browser  # noqa: E402
+from leafgate.errors import InvalidError, LeafgateError  # noqa: E402
+
+PORT = 4711
+TABLE = b"age,ill\n30,yes\n40,no\n"
+SCRIPT = "<script>alert(1)</script>"
+
+
+class Attacker:
+    """A browser, or something else, that asks a desk."""
+
+    def __init__(self, folder: Path, *, is_in: bool) -> None:
+        self.given = Secrets(PORT)
+        self.line = Line(Desk(folder))
+        app = desk_app(Desk(folder), self.line, self.given)
+        self.client = testclient.TestClient(app, base_url=self.given.origin, follow_redirects=False)
+        self.folder = folder
+        if is_in:
+            self.client.get(self.given.address)
+
+    def get(self, path: str, **options: Any) -> Any:
+        return self.client.get(f"{self.given.root}{path}", **options)
+
+    def post(self, path: str, data: Any = None, *, headers: Any = None, csrf: str | None = None, **options: Any) -> Any:
+        sent = {"csrf": self.given.csrf if csrf is None else csrf, **(data or {})}
+        own = {"origin": self.given.origin} if headers is None else headers
+        return self.client.post(f"{self.given.root}{path}", data=sent, headers=own, **options)
+
+    def seen(self, case: str) -> dict[str, str]:
+        return {"seen": Case(self.folder / case).state_digest}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    inside = tmp_path / "desk"
+    inside.mkdir()
+    (inside / "people.csv").write_bytes(TABLE)
+    (tmp_path / "outside.csv").write_bytes(b"secret,of\nsomebody,else\n")
+    return inside
+
+
+@pytest.fixture
+def owner(folder: Path) -> Attacker:
+    return Attacker(folder, is_in=True)
+
+
+@pytest.fixture
+def stranger(folder: Path) -> Attacker:
+    return Attacker(folder, is_in=False)
+
+
+@pytest.fixture
+def unchanged(folder: Path) -> Iterator[None]:
+    before = sorted((path.name, path.stat().st_mtime_ns) for path in folder.parent.rglob("*"))
+    yield
+    assert sorted((path.name, path.stat().st_mtime_ns) for path in folder.parent.rglob("*")) == before
+
+
+@pytest.mark.usefixtures("unchanged")
+class TestRefused:
+    """Attacks by requests."""
+
+    def test_1_no_token(self, stranger: Attacker) -> None:
+        assert stranger.get("/").status_code == 403
+
+    def test_2_a_guessed_token(self, stranger: Attacker) -> None:
+        assert stranger.get("/open/guessed").status_code == 403
+        assert stranger.given.token is not None
+
+    def test_3_a_token_that_was_used(self, owner: Attacker, folder: Path) -> None:
+        address = owner.given.address
+        other = testclient.TestClient(owner.client.app, base_url=owner.given.origin)
+        assert other.get(address).status_code == 403
+        assert other.get(f"{owner.given.root}/").status_code == 403
+
+    @pytest.mark.parametrize("host", ["evil.example:4711", "localhost:4711", "127.0.0.1", "127.0.0.1:80", "[::1]:4711"])
+    def test_4_another_host_as_after_rebinding(self, owner: Attacker, host: str) -> None:
+        assert owner.get("/", headers={"host": host}).status_code == 421
+
+    def test_5_another_host_does_not_use_the_token_up(self, stranger: Attacker) -> None:
+        assert stranger.client.get(stranger.given.address, headers={"host": "evil.example"}).status_code == 421
+        assert stranger.given.token is not None
+
+    @pytest.mark.parametrize(
+        "origin", [None, "null", "http://evil.example", "http://127.0.0.1:4712", "http://localhost:4711"]
+    )
+    def test_6_a_form_of_another_page(self, owner: Attacker, origin: str | None) -> None:
+        headers = {} if origin is None else {"origin": origin}
+        assert owner.post("/new", {"name": "a", "table": "people.csv"}, headers=headers).status_code == 403
+
+    def test_7_a_form_without_its_secret(self, owner: Attacker) -> None:
+        answer = owner.post("/new", {"name": "a", "table": "people.csv"}, csrf="guessed")
+        assert answer.status_code == 403
+
+    def test_8_a_page_that_another_site_asks_for(self, owner: Attacker) -> None:
+        assert owner.get("/", headers={"sec-fetch-site": "cross-site"}).status_code == 403
+        assert owner.get("/", headers={"sec-fetch-site": "same-site"}).status_code == 403
+
+    @pytest.mark.parametrize("path", ["../outside.csv", "/etc/passwd", "x/../../outside.csv", "people.csv\0.txt", "."])
+    def test_9_a_file_outside_of_the_folder(self, owner: Attacker, path: str) -> None:
+        answer = owner.post("/new", {"name": "a", "table": path})
+        assert answer.status_code == 422
+        assert "somebody" not in answer.text
+
+    @pytest.mark.parametrize("name", ["..", "../x", "a/b", "", ".hidden", "a" * 61, "a\n", SCRIPT])
+    def test_10_a_case_outside_of_the_folder(self, owner: Attacker, name: str) -> None:
+        answer = owner.post("/new", {"name": name, "table": "people.csv"})
+        assert answer.status_code == 422
+        assert SCRIPT not in answer.text
+
+    @pytest.mark.parametrize(
+        "path", ["/cases/..", "/cases/%2e%2e/runs/1", "/static/..%2f..%2fpages.py", "/static/base.html.j2"]
+    )
+    def test_11_a_path_out_of_the_folder(self, owner: Attacker, path: str) -> None:
+        assert owner.get(path).status_code in {403, 404}
+
+    def test_12_an_upload_of_2_gb_is_refused_before_it_is_read(self, owner: Attacker) -> None:
+        headers = {
+            "origin": owner.given.origin,
+            "content-length": str(2**31),
+            "content-type": "multipart/form-data; boundary=x",
+        }
+        assert owner.client.post(f"{owner.given.root}/new", content=b"x", headers=headers).status_code == 413
+
+    def test_13_a_form_that_does_not_say_how_long_it_is(self, owner: Attacker) -> None:
+        headers = {"origin": owner.given.origin, "transfer-encoding": "chunked"}
+        answer = owner.client.post(f"{owner.given.root}/new", content=iter([b"x"]), headers=headers)
+        assert answer.status_code == 411
+
+    def test_14_a_line_break_in_an_address_or_a_field(self, owner: Attacker) -> None:
+        answer = owner.post("/new", {"name": "a\r\nSet-Cookie: x=y", "table": "people.csv"})
+        assert answer.status_code == 422
+        assert "x=y" not in str(answer.headers)
+        assert owner.get("/cases/a%0d%0aset-cookie:%20x=y").status_code == 404
+
+    @pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"])
+    def test_15_another_method(self, owner: Attacker, method: str) -> None:
+        assert owner.client.request(method, f"{owner.given.root}/").status_code == 405
+
+    @pytest.mark.parametrize("cookie", ["", "x", "{cookie}; leafgate_desk={cookie}", '"{cookie}'])
+    def test_16_another_cookie_or_two(self, owner: Attacker, cookie: str) -> None:
+        sent = {"cookie": f"{COOKIE}={cookie.format(cookie=owner.given.cookie)}"}
+        owner.client.cookies.clear()
+        assert owner.get("/", headers=sent).status_code == 403
+
+    def test_17_the_path_of_another_run(self, owner: Attacker) -> None:
+        sent = {"cookie": f"{COOKIE}={owner.given.cookie}"}
+        assert owner.client.get(f"/{'0' * 32}/", headers=sent).status_code == 403
+
+
+def test_the_cookie_is_of_this_run_alone_and_no_script_reads_it(stranger: Attacker) -> None:
+    """18: another local server. Browsers send cookies to every port, but only to paths below the cookie's own."""
+    answer = stranger.client.get(stranger.given.address)
+    attributes = answer.headers["set-cookie"].lower()
+    assert {"httponly", "samesite=strict", f"path={stranger.given.root}"} <= {
+        each.strip() for each in attributes.split(";")
+    }
+    assert "domain" not in attributes
+    assert stranger.given.cookie not in answer.text
+    assert stranger.given.run != Secrets(PORT).run
+
+
+def test_every_answer_forbids_what_no_page_needs(owner: Attacker) -> None:
+    """19: framing, scripts of its own, sniffing, storing."""
+    for path in ("/", "/new", "/nowhere", "/static/desk.js"):
+        headers = owner.get(path).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["cache-control"] == "no-store"
+        assert headers["referrer-policy"] == "same-origin"
+
+
+def test_a_link_leads_nowhere(owner: Attacker, folder: Path) -> None:
+    """20: links to files and folders outside, and in place of a case and of its files."""
+    (folder / "link.csv").symlink_to(folder.parent / "outside.csv")
+    (folder / "down").symlink_to(folder.parent, target_is_directory=True)
+    (folder / "case").symlink_to(folder.parent, target_is_directory=True)
+    assert list(files_below(folder)) == ["people.csv"]
+    for path in ("link.csv", "down/outside.csv"):
+        with pytest.raises(InvalidError, match="no file of this folder"):
+            open_below(folder, path)
+        assert owner.post("/new", {"name": "a", "table": path}).status_code == 422
+    assert owner.get("/cases/case").status_code == 404
+    inside = folder / "b"
+    inside.mkdir()
+    (inside / POLICY).symlink_to(folder.parent / "outside.csv")
+    (inside / RECORD).write_text("{}")
+    assert "somebody," not in owner.get("/cases/b/policy").text
+    assert "mapping" not in owner.get("/cases/b").text
+    a_case(owner, folder).save(files={"table": "link.csv"})
+    (folder / "a" / "link.csv").symlink_to(folder.parent / "outside.csv")
+    assert owner.post("/cases/a/jobs", {**owner.seen("a"), "kind": "audit"}).status_code == 400
+    assert not (folder / "a" / "runs").exists()
+    os.mkfifo(inside / "pipe.csv")
+    assert "b/pipe.csv" not in list(files_below(folder))
+
+
+def test_a_file_is_kept_under_a_name_that_is_no_path_and_for_its_owner_alone(owner: Attacker, folder: Path) -> None:
+    """21: the name of an upload."""
+    upload = {"table_file": (f'../../{SCRIPT}".csv', TABLE, "text/html")}
+    answer = owner.post("/new", {"name": "a"}, files=upload)
+    assert answer.status_code == 303
+    [name] = [path.name for path in (folder / "a").iterdir() if path.suffix == ".csv"]
+    assert set(name) <= set("_.-abcdefghijklmnopqrstuvwxyz0123456789")
+    assert stat.S_IMODE((folder / "a" / name).stat().st_mode) == 0o600
+    assert stat.S_IMODE((folder / "a").stat().st_mode) == 0o700
+    assert SCRIPT not in owner.get("/").text + owner.get("/cases/a").text
+    assert owner.get(f"/cases/a/{name}").status_code == 404
+    assert [file_name(each, "model") for each in ("policy.yaml", "..", "", "case.json", "a/b\\c.R")] == [
+        "model-policy.yaml",
+        "model-",
+        "model-",
+        "model-case.json",
+        "c.R",
+    ]
+
+
+def a_case(owner: Attacker, folder: Path, column: str = "ill", policy: str | None = None) -> Case:
+    """A case whose files were read."""
+    inside = folder / "a"
+    inside.mkdir(exist_ok=True)
+    (inside / "people.csv").write_bytes(TABLE)
+    known = {"distinct": 2, "numeric": False, "rare": 0, "examples": {SCRIPT: 30}, "common": [SCRIPT, "no"], "gaps": []}
+    known |= {"unanswered": [], "same": [], "similar": [], "proposed": {"role": "quasi_identifier", "values": [SCRIPT]}}
+    known |= {"check": "", "left_out": False, "domain": {}, "secret_domain": {}}
+    facts = {
+        "format": "leafgate/desk-facts/1",
+        "files": {"table": {"name": "people.csv", "sha256": "0"}},
+        "rows": 2,
+        "target": column,
+        "chosen": True,
+        "person": None,
+        "varies": False,
+        "model": None,
+        "columns": {column: known, f"{SCRIPT}x": known},
+    }
+    columns = f"  columns:\n    {column!r}: {{role: [class, sensitive], values: ['{SCRIPT}', 'no']}}\n"
+    columns += f"    '{SCRIPT}x': {{role: quasi_identifier, values: ['{SCRIPT}']}}\n"
+    rest = "build: {use: kadet}\nmetrics:\n  - {use: k_anonymity, at_least: 10}\n"
+    text = policy or f"leafgate: 1\nname: a\ndata:\n  path: people.csv\n{columns}{rest}"
+    case = Case(inside).save(policy=PolicyText(text), created="", by="", files={"table": "people.csv"})
+    (inside / FACTS).write_text(json.dumps(facts))
+    return case
+
+
+def test_a_script_in_the_name_of_a_column_is_a_text(owner: Attacker, folder: Path) -> None:
+    """22: names and values of a table on every page."""
+    a_case(owner, folder, column=SCRIPT)
+    for path in (
+        "",
+        "/policy",
+        "/check",
+        "/requester",
+        *(f"/questions/{name}" for name in ("people", "predicted", "outsiders", "harmless")),
+    ):
+        answer = owner.get(f"/cases/a{path}")
+        assert answer.status_code == 200
+        assert "<script>alert" not in answer.text
+    assert "&lt;script&gt;" in owner.get("/cases/a/questions/outsiders").text
+
+
+def test_a_policy_loads_no_plugin_file(owner: Attacker, folder: Path) -> None:
+    """23: a policy that names a file with code."""
+    ran = folder.parent / "ran"
+    (folder / "evil.py").write_text(f"open({str(ran)!r}, 'w')")
+    columns = "data:\n  path: people.csv\n  columns:\n    ill: {role: [class, sensitive], values: ['yes', 'no']}\n"
+    a_case(owner, folder, policy=f"leafgate: 1\nname: a\nplugins: [../evil.py, leafgate, evil]\n{columns}")
+    assert "problem" in owner.get("/cases/a").text
+    sent = {**owner.seen("a"), "policy": Case(folder / "a").policy.text + "# more\n"}
+    assert owner.post("/cases/a/policy", sent).status_code == 303
+    assert owner.get("/cases/a/check").status_code == 200
+    assert not ran.exists()
+
+
+def test_a_change_of_another_window_is_not_overwritten(owner: Attacker, folder: Path) -> None:
+    """24: a form that was made before the policy changed."""
+    case = a_case(owner, folder)
+    before, text = owner.seen("a"), case.policy.text
+    case.save(policy=PolicyText(text + "# changed elsewhere\n"))
+    answer = owner.post("/cases/a/policy", {**before, "policy": text})
+    assert answer.status_code == 400
+    assert "Changed in another window. Nothing was saved." in answer.text
+    assert Case(folder / "a").policy.text.endswith("# changed elsewhere\n")
+
+
+def test_a_policy_that_is_no_policy_is_not_saved(owner: Attacker, folder: Path) -> None:
+    case = a_case(owner, folder)
+    for text in ("a: &x [*x]", "[" * 5000, "!!python/object/apply:os.system [id]", "data: 1", "x" * 300_000):
+        assert owner.post("/cases/a/policy", {**owner.seen("a"), "policy": text}).status_code == 422
+        assert Case(folder / "a").policy.text == case.policy.text
+
+
+def test_a_job_that_there_is_not_is_not_run(owner: Attacker, folder: Path) -> None:
+    a_case(owner, folder)
+    for kind in ("", "convert", "audit --plugin evil.py", "repair", "../read", "--trust"):
+        assert owner.post("/cases/a/jobs", {**owner.seen("a"), "kind": kind}).status_code == 400
+    assert not (folder / "a" / "runs").exists()
+
+
+def test_only_this_computer_is_listened_to() -> None:
+    with bound_socket(0) as listening:
+        assert listening.getsockname()[0] == "127.0.0.1"
+
+
+def test_the_file_that_opens_the_browser_is_its_owners(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """25: the token in a list of processes, or in a file that others read."""
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    given = Secrets(PORT)
+    open_browser(given, tmp_path)
+    [page] = tmp_path.iterdir()
+    assert opened == [page.as_uri()]
+    assert str(given.token) not in opened[0]
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600
+    assert given.address in page.read_text()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["10 GB header", "a schema of lists"])
+def test_a_bomb_is_not_opened_and_no_policy_is_written(folder: Path, name: str) -> None:
+    """26: an archive that is larger than it seems, and one that is nested too deep."""
+    from hostile_skops import HOSTILE
+
+    (folder / "model.skops").write_bytes(HOSTILE[name]())
+    Case(folder).save(files={"table": "people.csv", "model": "model.skops"})
+    from leafgate.commands.desk.reading import read_files
+
+    with pytest.raises(LeafgateError):
+        read_files(folder)
+    assert not (folder / POLICY).exists()
+
+
+def test_a_job_that_somebody_else_wrote_runs_nothing_of_its_own(owner: Attacker, folder: Path) -> None:
+    """27: a folder of a case with jobs in it, whose file names programs, or whose output is a link to another file."""
+    a_case(owner, folder)
+    target = folder.parent / "mine"
+    target.write_text("mine")
+    for number, kind in enumerate(("leafgate.commands.desk.limited", "read", "audit"), 1):
+        run = folder / "a" / "runs" / str(number)
+        run.mkdir(parents=True)
+        steps = [{"words": ["timeit", f"open({str(folder.parent / 'ran')!r}, 'w')"], "makes": "x", "out": "y"}]
+        (run / "job.json").write_text(json.dumps({"kind": kind, "asked": "", "steps": steps, "pid": 1}))
+    (folder / "a" / "runs" / "2" / "reading.json").symlink_to(target)
+    (folder / "a" / "runs" / "3" / "public.json").symlink_to(target)
+    other = folder / "c"
+    (other / "runs" / "1").mkdir(parents=True)
+    (other / "runs" / "1" / "job.json").write_text(json.dumps({"kind": "read", "asked": ""}))
+    (other / RECORD).write_text(json.dumps({"files": {"table": "../../outside.csv"}}))
+    assert [(job.case.name, job.number) for job in owner.line.waiting()] == [("a", 2), ("a", 3), ("c", 1)]
+    owner.line.open()
+    end = time.monotonic() + 20
+    while owner.line.waiting() and time.monotonic() < end:
+        time.sleep(0.05)
+    owner.line.close()
+    assert [job.state for job in jobs_of(Case(folder / "a"))] == ["done", "failed"]
+    assert [job.state for job in jobs_of(Case(other))] == ["failed"]
+    assert not (other / FACTS).exists()
+    assert target.read_text() == "mine"
+    assert not (folder.parent / "ran").exists()
+
+
+def test_no_page_shows_a_value_that_few_people_have(owner: Attacker, folder: Path) -> None:
+    """28: a table whose rare values are somebody's."""
+    from leafgate.commands.desk.reading import read_files
+
+    rows = [
+        f"{number % 50},{'AB'[number % 2]},{('yes', 'no ', 'No')[number % 3]},note {number}" for number in range(300)
+    ]
+    rows += ["77,Rareward,yEs,note x", "78,B,Rareill,note y", "79,A,refused,note z", "rare-age,B,rareILL,note w"]
+    inside = folder / "b"
+    inside.mkdir()
+    (inside / "people.csv").write_text("\n".join(["age,ward,ill,note", *rows]) + "\n")
+    Case(inside).save(files={"table": "people.csv"}, target="ill", created="", by="", answers={})
+    read_files(inside)
+    case = Case(inside)
+    asked = [each.name for each in QUESTIONS if each.fields(Asked(case.facts, case.policy))]
+    assert {"spellings", "gaps", "outsiders", "harmless"} <= set(asked)
+    for path in ("", "/check", "/requester", *(f"/questions/{name}" for name in asked)):
+        page = owner.get(f"/cases/b{path}").text
+        assert [rare for rare in ("Rare", "rare-age", "rareILL", "yEs", "refused<", "note ") if rare in page] == [], (
+            path
+        )

@@ -1,0 +1,207 @@
+"""What the desk writes into a policy: the lines of `leafgate init`, and those that the answers say, and no others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leafgate.cli import run
+from leafgate.commands.desk.cases import Case, Desk
+from leafgate.commands.desk.jobs import ask_job, protected_build
+from leafgate.commands.desk.policy_text import REMOVED, PolicyText
+from leafgate.commands.desk.questions import DOUBT, QUESTIONS, Asked, Question
+from leafgate.commands.desk.reading import read_files
+from leafgate.io.yaml import parse_yaml
+from leafgate.policy.load import load_policy
+
+FIRST = """\
+leafgate: 1
+name: "people"   # a name
+
+data:
+  path: "people.csv"
+  missing: [""]
+  columns:                    # CHECK each role
+    "age": {role: quasi_identifier, bounds: [0, 100]}          # CHECK: round bounds
+    "ill": {role: [class, sensitive], values: ["no", "yes"]}
+# written by hand
+
+build:
+  use: kadet
+  k: 10                       # CHECK: how many
+  require:                    # what the limits ask
+    - {use: exposure, insiders: 1}
+    - {use: confidence, at_most: 0.95}
+
+publish: {leaves: counts, measure: true}
+
+metrics:
+  - {use: k_anonymity, at_least: 10}
+  # CHECK: a remark
+  - {use: confidence, at_most: 0.95}   # by hand, too
+"""
+VALUES: dict[tuple[str | int, ...], list[Any]] = {
+    ("data", "rows"): ["people"],
+    ("data", "path"): ["other.csv", 'a "b".csv'],
+    ("data", "missing"): [["", "NA"], REMOVED],
+    ("data", "columns", "age"): [{"role": "private", "bounds": [0, 10]}],
+    ("data", "columns", "ill", "aliases"): [{"yes ": "yes"}],
+    ("data", "columns", "new one"): [{"role": "ignored"}],
+    ("build", "k"): [20],
+    ("build", "require", 0, "values"): [["yes"]],
+    ("publish", "leaves"): ["labels"],
+    ("metrics", 0): [{"use": "k_anonymity", "at_least": 30}],
+    ("metrics", 1, "at_most"): [0.5],
+    ("metrics", 2): [{"use": "exposure", "at_most": 0}],
+    ("report", "smallest_cell"): [5],
+}
+
+
+@st.composite
+def changes(draw: st.DrawFn) -> dict[tuple[str | int, ...], Any]:
+    paths = draw(st.lists(st.sampled_from(sorted(VALUES, key=str)), unique=True))
+    return {path: draw(st.sampled_from(VALUES[path])) for path in paths}
+
+
+@given(changes())
+def test_a_changed_text_says_what_was_changed_and_keeps_every_other_line(
+    changed: dict[tuple[str | int, ...], Any],
+) -> None:
+    new = PolicyText(FIRST).changed(changed)
+    expected = parse_yaml(FIRST.encode(), "first")
+    for path, value in changed.items():
+        inner: Any = expected
+        for step in path[:-1]:
+            inner = inner.setdefault(step, {}) if isinstance(inner, dict) else inner[step]
+        if value is REMOVED:
+            del inner[path[-1]]
+        elif isinstance(inner, list) and path[-1] == len(inner):
+            inner.append(value)
+        else:
+            inner[path[-1]] = value
+    assert new.document == expected
+    for line in ("leafgate: 1", 'name: "people"   # a name', "# written by hand", "  # CHECK: a remark"):
+        assert line in new.text.splitlines()
+    assert new.changed(changed).text == new.text
+    assert PolicyText(FIRST).changed({}).text == FIRST
+
+
+def visits(folder: Path, rows: int = 400) -> None:
+    """Visits of patients, with two spellings, gaps and words for no answer, and other people of the same kind."""
+    rng = np.random.default_rng(0)
+    for name in ("visits.csv", "others.csv"):
+        answers = rng.choice(["yes", "yes ", "no", "No", "refused"], rows, p=[0.2, 0.1, 0.5, 0.1, 0.1])
+        columns = {
+            "patient": np.arange(rows) // 4,
+            "age": rng.integers(18, 80, rows),
+            "ward": rng.choice(["A", "B", "C"], rows),
+            "note": [f"text {number}" for number in range(rows)],
+            "infection": answers,
+        }
+        pd.DataFrame(columns).to_csv(folder / name, index=False)
+
+
+@pytest.fixture(scope="module")
+def read_case(tmp_path_factory: pytest.TempPathFactory) -> Case:
+    """A case whose files the desk has read."""
+    folder = tmp_path_factory.mktemp("desk") / "visits"
+    folder.mkdir()
+    visits(folder)
+    Case(folder).save(files={"table": "visits.csv", "test": "others.csv"}, answers={})
+    assert read_files(folder) == 0
+    return Case(folder)
+
+
+def test_without_answers_it_is_the_policy_that_init_writes(read_case: Case, tmp_path: Path) -> None:
+    visits(tmp_path)
+    words = ["init", str(tmp_path / "visits.csv"), "--test", str(tmp_path / "others.csv")]
+    assert run([*words, "--out", str(tmp_path / "policy.yaml")]) == 0
+    assert read_case.policy.text == (tmp_path / "policy.yaml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
+def test_doubt_loosens_nothing(read_case: Case, tmp_path: Path, question: Question) -> None:
+    asked = Asked(read_case.facts, read_case.policy)
+    fields = question.fields(asked)
+    given_ = {one.name: DOUBT if one.choices else one.chosen for one in fields}
+    if not fields:
+        pytest.skip("the question does not arise")
+    assert all(one.problem(given_) == "" for one in fields)
+    for name, policy in (("before", asked.policy), ("after", question.answered(asked, given_))):
+        (tmp_path / f"{name}.yaml").write_text(policy.text, encoding="utf-8")
+    assert run(["diff", str(tmp_path / "before.yaml"), str(tmp_path / "after.yaml")]) == 0
+
+
+ANSWERS = {
+    "people": {"who": "column:patient"},
+    "predicted": {"target": "column:infection", "hidden": "yes"},
+    "publish": {"leaves": "labels"},
+    "limits": {"group": "12", "sure": "90", "certain": "1"},
+}
+
+
+def answered(case: Case) -> Iterator[tuple[str, PolicyText]]:
+    """The policy after each question, with what ANSWERS says, and the first answer to anything else."""
+    policy = case.policy
+    for question in QUESTIONS:
+        fields = question.fields(Asked(case.facts, policy))
+        if fields:
+            first = {one.name: one.chosen or one.choices[0].value for one in fields}
+            policy = question.answered(Asked(case.facts, policy), {**first, **ANSWERS.get(question.name, {})})
+            yield question.name, policy
+
+
+def test_the_answers_write_these_lines_and_the_report_is_the_command_lines(read_case: Case, tmp_path: Path) -> None:
+    steps = dict(answered(read_case))
+    assert {"people", "predicted", "outsiders", "spellings", "gaps", "harmless", "publish", "limits"} <= set(steps)
+    policy = steps["limits"]
+    by_hand = read_case.policy.document
+    columns = by_hand["data"]["columns"]
+    columns["infection"] |= {
+        "values": ["No", "refused", "yes"],
+        "aliases": {"yes ": "yes", "no": "No"},
+        "varies": True,
+    }
+    by_hand["publish"]["leaves"] = "labels"
+    for limit in [*by_hand["metrics"], *by_hand["build"]["require"]]:
+        if limit["use"] == "k_anonymity":
+            limit["at_least"] = 12
+        if limit["use"] == "confidence":
+            limit["at_most"] = 0.9
+    by_hand["build"]["k"] = max(12, by_hand["build"]["k"])
+    assert policy.document == by_hand
+    assert not [line for line in policy.text.splitlines() if line.startswith('    "infection"') and "CHECK" in line]
+
+    case = read_case.save(policy=policy)
+    load_policy(case.folder / "policy.yaml")
+    job = ask_job(case, "audit")
+    [audit] = [step.words for step in job.steps if step.words[0] == "leafgate"]
+    assert audit[:3] == ("leafgate", "audit", "policy.yaml")
+    assert not {"--trust", "--plugin", "--org"} & set(audit)
+
+
+def test_a_protected_tree_keeps_the_limits_of_the_policy() -> None:
+    policy = PolicyText(FIRST)
+    assert protected_build(policy) == {"use": "kadet", "k": 10, "require": [{"use": "confidence", "at_most": 0.95}]}
+
+
+def test_a_case_of_the_command_line_is_a_case_and_its_answers_are_offered_again(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        folder = tmp_path / name
+        folder.mkdir()
+        visits(folder)
+        (folder / "policy.yaml").write_text("data: {path: visits.csv}\nbuild: {use: kadet}\n")
+        facts = {"files": {"table": {"name": "visits.csv", "sha256": "same"}}}
+        (folder / "facts.json").write_text(json.dumps(facts))
+    first, second = Desk(tmp_path).cases()
+    assert first.files == {"table": "visits.csv"}
+    first.save(answers={"people": {"fields": {"who": "yes"}, "by": "m", "at": "2026-01-01"}})
+    assert Desk(tmp_path).earlier_answers(second)["people"]["case"] == "first"
