@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.api import Floats
-from leafgate.readers import LeafValueKind, ModelIR, NodeNumbers, NumberKind, TreeIR, TreeIRBuilder
+from leafgate.readers import LEAF, LeafValueKind, ModelIR, NodeNumbers, NumberKind, TreeIR, TreeIRBuilder
 from leafgate_plugins.r.features import Features
 from leafgate_plugins.r.serialisation import Kind, RObject
 from leafgate_plugins.r.vectors import Place, dimension_names, is_null, shape_of
@@ -131,6 +131,7 @@ def read(fit: RObject, features: Features, place: Place, *, gaps_are_answered: b
         numbers.append(("yval2", "rows" if is_exact else "weight", counts))
         if kind == "shares":  # `parms = list(prior = ...)` weighs the classes
             is_exact &= bool(np.allclose(values * counts.sum(axis=1, keepdims=True), counts, rtol=1e-9))
+            is_exact &= not growing.has_leaves_of_nobody
     return ModelIR(
         format="R",
         features=tuple(features.names),
@@ -312,6 +313,12 @@ class _Growing:
                 of_nodes = np.where(usual if of_file.ndim == 1 else usual[:, None], of_file[origin], 0.0)
             found.append(NodeNumbers(name, kind, of_nodes, members))
         return self.built.build(values[origin], numbers=found)
+
+    @property
+    def has_leaves_of_nobody(self) -> bool:
+        """Are there leaves, with the shares of another one, for levels that nobody at the node had in training?"""
+        leaves = [node for node, (low, _) in enumerate(self.built.children) if low == LEAF]
+        return not all(self.is_usual[node] for node in leaves)
 
     def _cells(self, feature: int, reached: Reached) -> Cells:
         levels = self.features.levels.get(self.features.names[feature])

@@ -14,6 +14,7 @@ import pytest
 from command_line import leafgate
 from installed_readers import read_foreign
 from leafgate import ReleaseError
+from leafgate.readers import LEAF
 from r_files import FOLDER, Compared, compared, files, model_in, table_in
 
 CASES = sorted(name for name in files() if re.fullmatch(r"(rpart|ranger|forest|caret)-\d+\.rds", name))
@@ -59,6 +60,8 @@ def test_shares_that_priors_weigh_are_not_called_those_of_the_people() -> None:
     for model in trees:
         (tree,) = model.trees
         (counts,) = (number.values for number in tree.numbers if number.name == "yval2")
+        if model.counted == "exact":  # for levels that nobody at a node had there are leaves, of other people's shares
+            assert (counts[tree.feature == LEAF].sum(axis=1) > 0).all()
         counts = counts[counts.sum(axis=1) > 0]
         shares = counts / counts.sum(axis=1, keepdims=True)
         apart = np.abs(tree.values[:, None] - shares[None]).max(axis=2).min(axis=1)
