@@ -168,7 +168,7 @@ def test_a_column_may_be_called_like_a_plugin(tmp_path: Path, name: str) -> None
     assert load(tmp_path, {f"data.columns.{name}": {"role": "ignored"}})
     (problem,) = problems(tmp_path, {f"data.columns.{name}": {"role": "ignored", "bonds": [1, 2]}})
     assert (problem.location, problem.hint) == (f"data.columns.{name}.bonds", "did you mean 'bounds'?")
-    (problem,) = problems(tmp_path, {f"data.columns.{name}": {"role": "privat"}})
+    problem, *_ = problems(tmp_path, {f"data.columns.{name}": {"role": "privat"}})  # pydantic 2.11 has another
     assert problem.location.startswith(f"data.columns.{name}.role")
 
 
