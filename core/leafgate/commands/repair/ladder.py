@@ -360,8 +360,12 @@ class Ladder:
             is_quick = table.person_rows is None or not self.trials
             if (not is_quick and bench.budget.is_late()) or (bench.best is not None and bench.budget.is_over()):
                 return False
-            found = self._refit(settings, rows, "distillation")
-            if found is not None and found.passes:
+            known = len(self.trials)
+            if self.model.given.classes:
+                found = self._fitted_tree(settings, rows, rows.target, settings.words)
+            else:
+                found = self._refit(settings, rows, "distillation")
+            if any(trial.passes for trial in self.trials[known:]):
                 return True
             if found is not None and not protects(found.report):
                 finer.append(own)
@@ -445,16 +449,21 @@ class Ladder:
         self._fits_by(found, partial(self._fitted_within, settings, rows, None))
         return found
 
-    def _fitted_tree(self, settings: Settings, rows: Rows, labels: Ids, words: str) -> None:
-        """A tree over the model's features with people of each class on its leaves, pruned where a limit asks it."""
+    def _fitted_tree(self, settings: Settings, rows: Rows, labels: Ids, words: str) -> Trial | None:
+        """A tree over the model's features with people of each class on its leaves, pruned where a limit asks it.
+
+        Returns:
+            The tree that was not pruned; None where there is none.
+        """
         model = fitted(settings, self.model.given, rows, self.bench.session.plugins.readers, labels)
         if model is None:
-            return
+            return None
         known, number = len(self.trials), len(model.trees[0].leaves)
         self._pruned_exactly(model, "distillation", words)
         whole = [one for one in self.trials[known:] if len(one.model.trees[0].leaves) == number]
         for found in whole:  # what was pruned further is another tree than one that is fitted on a part of the table
             self._fits_by(found, partial(self._fitted_within, settings, rows, labels))
+        return next(iter(whole), None)
 
     def _fitted_within(self, settings: Settings, rows: Rows, labels: Ids | None, number: int) -> ModelIR | None:
         """What is fitted on all but one fold."""
