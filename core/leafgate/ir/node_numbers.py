@@ -20,7 +20,7 @@ Loss = Literal["constant", "logistic", "softmax", "hinge", "bounded", "unknown"]
 """How a person's second derivative follows from the scores; `bounded`: it is 1 at most, `unknown`: not at all."""
 
 MISCOUNTED = "versions before 1.8 count some of them at other nodes than they send them to, so fit it again with 1.8"
-"""What to know of trees of scikit-learn that were fitted on missing cells; measured: half of trees by 1.7.2."""
+"""What to know of trees of scikit-learn that were fitted on missing cells."""
 
 MAX_HESSIAN: Mapping[Loss, float] = {
     **{"constant": 1.0, "logistic": 0.25, "softmax": 0.25},
