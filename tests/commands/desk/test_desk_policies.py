@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -193,15 +192,8 @@ def test_a_protected_tree_keeps_the_limits_of_the_policy() -> None:
     assert protected_build(policy) == {"use": "kadet", "k": 10, "require": [{"use": "confidence", "at_most": 0.95}]}
 
 
-def test_a_case_of_the_command_line_is_a_case_and_its_answers_are_offered_again(tmp_path: Path) -> None:
-    for name in ("first", "second"):
-        folder = tmp_path / name
-        folder.mkdir()
-        visits(folder)
-        (folder / "policy.yaml").write_text("data: {path: visits.csv}\nbuild: {use: kadet}\n")
-        facts = {"files": {"table": {"name": "visits.csv", "sha256": "same"}}}
-        (folder / "facts.json").write_text(json.dumps(facts))
-    first, second = Desk(tmp_path).cases()
+def test_a_case_of_the_command_line_is_a_case(tmp_path: Path) -> None:
+    (tmp_path / "first").mkdir()
+    (tmp_path / "first" / "policy.yaml").write_text("data: {path: visits.csv}\nbuild: {use: kadet}\n")
+    [first] = Desk(tmp_path).cases()
     assert first.files == {"table": "visits.csv"}
-    first.save(answers={"people": {"fields": {"who": "yes"}, "by": "m", "at": "2026-01-01"}})
-    assert Desk(tmp_path).earlier_answers(second)["people"]["case"] == "first"
