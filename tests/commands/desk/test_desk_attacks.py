@@ -19,7 +19,7 @@ import pytest
 testclient = pytest.importorskip("starlette.testclient", reason="starlette's test client is not installed")
 
 from leafgate.cli import run  # noqa: E402
-from leafgate.commands.desk.cases import FACTS, POLICY, RECORD, Case, Desk, file_name, files_below, open_below  # noqa: E402
+from leafgate.commands.desk.cases import FACTS, POLICY, RECORD, Answer, Case, Desk, file_name, files_below, open_below  # noqa: E402
 from leafgate.commands.desk.jobs import Job, Line, ask_job, jobs_of  # noqa: E402
 from leafgate.commands.desk.pages import desk_app  # noqa: E402
 from leafgate.commands.desk.policy_text import PolicyText  # noqa: E402
@@ -267,7 +267,7 @@ def a_case(owner: Attacker, folder: Path, column: str = "ill", policy: str | Non
     }
     columns = f"  columns:\n    {column!r}: {{role: [class, sensitive], values: ['{SCRIPT}', 'no']}}\n"
     columns += f"    '{SCRIPT}x': {{role: quasi_identifier, values: ['{SCRIPT}']}}\n"
-    rest = "build: {use: kadet}\nmetrics:\n  - {use: k_anonymity, at_least: 10}\n"
+    rest = "build: {use: kadet, k: 10}\nattacks:\n  - {use: linking}\nmetrics:\n  - {use: k_anonymity, at_least: 10}\n"
     text = policy or f"leafgate: 1\nname: a\ndata:\n  path: people.csv\n{columns}{rest}"
     case = Case(inside).save(policy=PolicyText(text), created="", by="", files={"table": "people.csv"})
     (inside / FACTS).write_text(json.dumps(facts))
@@ -516,3 +516,44 @@ def test_a_value_with_marks_of_yaml_is_masked_too(owner: Attacker, folder: Path)
         page = owner.get(f"/cases/a/questions/{name}")
         assert page.status_code == 200
         assert "rare" not in page.text.casefold()
+
+
+def test_what_would_be_lost_is_said_before(owner: Attacker, folder: Path) -> None:
+    """Another predicted column takes the policy and the other answers away, and only if it is said twice."""
+    case = a_case(owner, folder)
+    form = {"f0": f"column:{SCRIPT}x", "f1": "yes"}
+    answer = owner.post("/cases/a/questions/predicted", {**owner.seen("a"), **form})
+    assert answer.status_code == 422
+    assert "every other question is asked again" in answer.text
+    assert Case(folder / "a").policy == case.policy
+    anew = {"anew": f"{SCRIPT}x"}
+    assert owner.post("/cases/a/questions/predicted", {**owner.seen("a"), **form, **anew}).status_code == 303
+    assert not Case(folder / "a").has_policy
+
+
+def test_answers_of_another_case_are_offered_and_not_chosen(owner: Attacker, folder: Path) -> None:
+    case = a_case(owner, folder)
+    shutil.copytree(folder / "a", folder / "b")
+    fields = {"hidden": "no", "target": "doubt"}
+    case.save(answers={"predicted": Answer(fields=fields, by="m.keller", at="2026-03-03T00:00:00Z")})
+    page = owner.get("/cases/b/questions/predicted").text
+    assert "From a, 2026-03-03, m.keller. Still right?" in page
+    assert "No, anybody may know it</li>" in page
+    assert not [line for line in page.splitlines() if 'value="no" checked' in line]
+    assert "From a" not in owner.get("/cases/a/questions/predicted").text
+
+
+def test_an_invalid_policy_is_not_run_and_what_is_to_be_checked_is_not_done(owner: Attacker, folder: Path) -> None:
+    case = a_case(owner, folder)
+    assert "Run the audit" in owner.get("/cases/a/check").text
+    case.save(policy=PolicyText(case.policy.text.replace("at_least: 10", "at_least: many")))
+    assert "Run the audit" not in owner.get("/cases/a/check").text
+    assert owner.post("/cases/a/jobs", {**owner.seen("a"), "kind": "audit"}).status_code == 400
+    assert not (folder / "a" / "runs").exists()
+    case.save(policy=PolicyText(case.policy.text.replace("'no']}", "'no']}  # CHECK: alike?")))
+    pages = [owner.get("/cases/a").text]
+    assert owner.post("/cases/a/questions/spellings", {**owner.seen("a"), "checked": "yes"}).status_code == 303
+    pages += [owner.get("/cases/a").text]
+    lines = [page.partition("Compare spellings")[2].partition("</dd>")[0] for page in pages]
+    assert ["Check again" in line for line in lines] == [True, False]
+    assert "CHECK" not in Case(folder / "a").policy.text

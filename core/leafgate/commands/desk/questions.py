@@ -338,9 +338,7 @@ class Outsiders(Question):
         changes: Changes = {}
         for name in (one.name for one in self.fields(asked)):
             spec, column, answer = asked.spec(name), asked.columns[name], given.get(name, DOUBT)
-            if answer == DOUBT and "sensitive" in spec["role"]:  # doubt leaves it a secret
-                roles = {"role": ["quasi_identifier", "sensitive"]}
-                changes[column_path(name)] = {**spec, **roles}
+            if answer == DOUBT and "sensitive" in spec["role"]:
                 continue
             role = "quasi_identifier" if answer == DOUBT else answer
             of_secrets = {"varies", "no_answer", "missing_is_value"} if role != "sensitive" else set()
