@@ -20,7 +20,7 @@ testclient = pytest.importorskip("starlette.testclient", reason="starlette's tes
 
 from leafgate.cli import run  # noqa: E402
 from leafgate.commands.desk.cases import FACTS, POLICY, RECORD, Answer, Case, Desk, file_name, files_below, open_below  # noqa: E402
-from leafgate.commands.desk.jobs import Job, Line, ask_job, jobs_of  # noqa: E402
+from leafgate.commands.desk.jobs import Job, Line, ask_job, jobs_of, remedy_policy  # noqa: E402
 from leafgate.commands.desk.pages import desk_app  # noqa: E402
 from leafgate.commands.desk.policy_text import PolicyText  # noqa: E402
 from leafgate.commands.desk.questions import QUESTIONS, Asked  # noqa: E402
@@ -557,3 +557,25 @@ def test_an_invalid_policy_is_not_run_and_what_is_to_be_checked_is_not_done(owne
     lines = [page.partition("Compare spellings")[2].partition("</dd>")[0] for page in pages]
     assert ["Check again" in line for line in lines] == [True, False]
     assert "CHECK" not in Case(folder / "a").policy.text
+
+
+def test_a_result_says_what_it_does_not_say(judged: Path) -> None:
+    """How to examine what nobody examined, and what the file holds that was built."""
+    page = Attacker(judged, is_in=True).get("/cases/a/runs/1").text
+    assert "name people who are not in the table" in page
+    assert 'data-heading="Given (1)"' in page
+    assert "numbers of people on its leaves" in page
+
+
+def test_a_protected_tree_publishes_what_was_answered(owner: Attacker, folder: Path) -> None:
+    case = a_case(owner, folder)
+    case = case.save(policy=case.policy.changed({("publish",): {"leaves": "labels"}}))
+    assert remedy_policy(case, "protect").get("publish") == {"leaves": "labels", "measure": True}
+
+
+def test_an_error_keeps_its_subject(owner: Attacker, folder: Path) -> None:
+    job = ask_job(a_case(owner, folder), "audit")
+    problem = {"place": "people.csv", "message": "is a spreadsheet", "remedy": "save it as text"}
+    (job.folder / "public.json").write_text(json.dumps({"problems": [problem]}))
+    job.save(started=datetime.now(UTC), ended=datetime.now(UTC))
+    assert "people.csv: is a spreadsheet (save it as text)" in owner.get("/cases/a/runs/1").text

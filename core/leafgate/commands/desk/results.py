@@ -48,6 +48,8 @@ def result_context(job: Job, others: Sequence[Job], *, is_public: bool) -> JsonD
         "not_examined": questions_not_examined(report),
         "groups": [] if is_public else list(exposed_groups(findings))[:MAX_GROUPS],
         "advice": remedies_once(report),
+        "failed": {finding["metric"] for finding in findings if finding_state(finding) == "failed"},
+        "examine": words()["examine"],
         "experts": [(finding["id"], finding_state(finding), sentence(finding)) for finding in findings],
         "compared": [] if is_public else compared(others),
     }
@@ -104,4 +106,5 @@ def _share(value: object) -> str:
 
 def _held(report: Mapping[str, Any]) -> str:
     found = (each["evidence"].get("discloses", ()) for each in report["findings"] if each["metric"] == "published_file")
-    return "; ".join(str(each["says"]) for each in next(found, ())) or "nothing that was found"
+    held = [str(each["says"]) for each in next(found, ())]
+    return "; ".join(held) or words()["on_leaves"][report["method"]["publishes"]]
