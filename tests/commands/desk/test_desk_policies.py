@@ -214,7 +214,7 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Case:
         "hiv": np.where(rng.random(400) < 0.03, "pos", "neg"),
     }
     pd.DataFrame(columns).to_csv(folder / "clinic.csv", index=False)
-    Case(folder).save(files={"table": "clinic.csv"})
+    Case(folder).save(files={"table": "clinic.csv"}).refuse_links()
     assert read_files(folder) == 0
     return Case(folder)
 
@@ -246,6 +246,9 @@ def test_each_secret_has_limits_of_its_own_in_any_order(clinic: Case, order: tup
     assert limits_on(policy, "hiv")["exposure"]["values"] == ["pos"]
     assert limits_on(policy, "diagnosis")["confidence"]["at_most"] == 0.95
     assert limits_on(policy, "diagnosis")["exposure"]["insiders"] == 1
+    required = protected_build(policy)["require"]
+    assert {each.get("secret") for each in required} >= {"diagnosis"}
+    assert not [each for each in required if "name" in each]
     policy = answer(clinic, policy, "limits", **{"sure:diagnosis": "90"})
     assert limits_on(policy, "diagnosis")["confidence"]["at_most"] == 0.9
     assert limits_on(policy, "hiv")["confidence"]["at_most"] == 0.99

@@ -238,7 +238,7 @@ class Case:
     @property
     def policy_files(self) -> Mapping[Role, str]:
         """The names of the files that the policy names."""
-        found = {role: self.policy.get(*KEYS[role]) for role in ROLES}
+        found = {role: self.policy.get(*KEYS[role]) for role in ROLES} if self.has_policy else {}
         return {role: name for role, name in found.items() if isinstance(name, str)}
 
     @property

@@ -309,9 +309,10 @@ def protected_build(policy: PolicyText) -> dict[str, Any]:
     """A builder that keeps the policy's own limits on groups by construction."""
     limits = policy.get("metrics") or []
     groups = [limit["at_least"] for limit in limits if limit.get("use") == "k_anonymity" and "at_least" in limit]
-    exposure = [{k: v for k, v in limit.items() if k != "at_most"} for limit in limits if limit["use"] == "exposure"]
-    confidence = [limit for limit in limits if limit.get("use") == "confidence"]
-    return {"use": "kadet", "k": max([10, *groups]), "require": [*exposure, *confidence]}
+    required = {"exposure": {"name", "at_most"}, "confidence": {"name"}}
+    kept = [(required[limit["use"]], limit) for limit in limits if limit.get("use") in required]
+    require = [{key: value for key, value in limit.items() if key not in left_out} for left_out, limit in kept]
+    return {"use": "kadet", "k": max([10, *groups]), "require": require}
 
 
 class Line:

@@ -331,7 +331,9 @@ class Outsiders(Question):
             found = ", ".join(list(column.examples)[:3])
             found = found or f"{column.distinct:,} different values in {asked.facts.rows:,} rows; none that many have"
             found = f"{found}. To check: {check}" if check else found
-            fields.append(Field(name=name, legend=name, choices=offered, found=found))
+            of_file = next((one.value for one in offered if one.value in asked.spec(name)["role"]), "ignored")
+            chosen = of_file if asked.is_release else ""  # a release states its roles, and is read with no others
+            fields.append(Field(name=name, legend=name, choices=offered, chosen=chosen, found=found))
         return fields
 
     def changes(self, asked: Asked, given: Fields) -> Changes:
