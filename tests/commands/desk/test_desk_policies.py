@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from leafgate.commands.desk.jobs import ask_job, protected_build
 from leafgate.commands.desk.policy_text import REMOVED, PolicyText
 from leafgate.commands.desk.questions import DOUBT, QUESTIONS, Asked, Question
 from leafgate.commands.desk.reading import read_files
+from leafgate.commands.desk.results import remedies_for
 from leafgate.io.yaml import parse_yaml
 from leafgate.policy.load import load_policy
 
@@ -286,3 +288,14 @@ def test_what_the_policy_says_to_check_is_checked_by_somebody(clinic: Case) -> N
     assert questions["outsiders"].to_check(Asked(clinic.facts, checked)) == []
     assert checked.document == clinic.policy.document
     assert len(checked.text.splitlines()) == len(clinic.policy.text.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("failed", "offered"),
+    [(["file_disclosure"], ["scrub"]), (["file_disclosure", "confidence"], ["repair", "protect"])],
+)
+def test_less_in_the_file_is_offered_where_that_is_all_that_failed(failed: list[str], offered: list[str]) -> None:
+    findings = [{"metric": name, "passed": False} for name in failed]
+    case = SimpleNamespace(is_read=True, facts=SimpleNamespace(model=SimpleNamespace(kind="model")))
+    job: Any = SimpleNamespace(report={"verdict": "fail", "findings": findings}, kind="audit", case=case)
+    assert [kind for kind, _ in remedies_for(job)] == offered

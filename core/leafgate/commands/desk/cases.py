@@ -205,16 +205,15 @@ class Case:
         return checked(CaseRecord, self.content(RECORD), f"{self.name}/{RECORD}")
 
     @cached_property
-    def facts(self) -> Facts | None:
-        """What the files of the case are; None before they are read, or where that cannot be understood."""
-        try:
-            return checked(Facts, self.content(FACTS), FACTS)
-        except InvalidError:
-            return None
+    def facts(self) -> Facts:
+        """What the files of the case are; InvalidError before they are read."""
+        return checked(Facts, self.content(FACTS), f"{self.name}/{FACTS}")
 
     @property
     def is_read(self) -> bool:
-        return self.facts is not None and self.has_policy
+        with suppress(InvalidError):
+            return bool(self.facts) and self.has_policy
+        return False
 
     @property
     def has_policy(self) -> bool:
@@ -332,7 +331,7 @@ class Desk:
         for other in self.cases():
             with suppress(LeafgateError, KeyError):
                 answer = other.record.answers.get(question)
-                tables = [each.facts and each.facts.files["table"].sha256 for each in (case, other)]
+                tables = [each.facts.files["table"].sha256 for each in (case, other)]
                 is_same = tables[0] == tables[1] and other.name != case.name
                 found += [(other.name, answer)] if answer and is_same else []
         return max(found, key=lambda one: one[1].at, default=None)

@@ -42,8 +42,6 @@ GRACE_SECONDS = 5.0
 POLL_SECONDS = 0.1
 MAX_SAID = 12
 """Lines of a repair that are shown."""
-MAX_OUTPUT_BYTES = 2**24
-"""The most of an output that is read."""
 JOB, LOCK, RESULTS, MEASURED = "job.json", "lock", "results", "measured.json"
 PUBLIC = "public.json"
 """The report for the public, which `leafgate audit --json` prints."""
@@ -120,14 +118,13 @@ class Job:
 
         What an earlier start of the desk put in line does not run, and what it began goes on by itself.
         """
-        record = self.record
-        if record.stopped is None and record.ended is None:
-            if record.started is None:
-                return "waiting" if record.session == SESSION else "stopped"
-            if record.session == SESSION or _is_held(self):
-                return "running"
+        record, is_own = self.record, self.record.session == SESSION
         if record.stopped is not None:
             return "stopped"
+        if record.started is None and record.ended is None:
+            return "waiting" if is_own else "stopped"
+        if record.ended is None and (is_own or _is_held(self)):
+            return "running"
         made = self.case.is_read if self.kind == "read" else self.report is not None
         return "done" if made else "failed"
 
@@ -163,8 +160,11 @@ class Job:
 
     @property
     def measured(self) -> dict[str, Any]:
-        """How well what was audited predicts other people, and the columns that it asks for."""
-        return self._json(MEASURED)
+        """How well what was audited predicts other people, and the columns that it asks for; empty where unknown."""
+        with suppress(ValueError, RecursionError):
+            found = json.loads(self._text(MEASURED))
+            return found if isinstance(found, dict) else {}
+        return {}
 
     @cached_property
     def differences(self) -> list[str]:
@@ -223,18 +223,8 @@ class Job:
         except LeafgateError:
             return None
 
-    def _json(self, name: str) -> dict[str, Any]:
-        with suppress(ValueError, RecursionError):
-            found = json.loads(self._text(name))
-            return found if isinstance(found, dict) else {}
-        return {}
-
     def _text(self, name: str) -> str:
-        try:
-            with open_below(self.folder, name) as file:
-                return file.read(MAX_OUTPUT_BYTES).decode(errors="replace")
-        except LeafgateError:
-            return ""
+        return (self.case.content(f"{RUNS}/{self.number}/{name}") or b"").decode(errors="replace")
 
 
 @lru_cache(maxsize=256)

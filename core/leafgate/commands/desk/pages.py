@@ -107,8 +107,6 @@ def _problems(policy: Path, digest: str) -> tuple[Problem, ...]:
 
 
 def _asked(case: Case) -> Asked:
-    if case.facts is None:
-        raise InvalidError("the files of the case have not been read", place=case.name, remedy="read them first")
     return Asked(case.facts, case.policy)
 
 
@@ -387,10 +385,10 @@ class Pages:
             return self.show_question(visit, given, problems)
         policy = question.answered(_asked(case), given)
         if visit.text("checked"):
-            policy = policy.checked(question.to_check(Asked(_asked(case).facts, policy)))
+            policy = policy.checked(question.to_check(Asked(case.facts, policy)))
         answers = {**case.record.answers, question.name: Answer(fields=given, by=who(), at=now())}
         target = given.get("target", "").removeprefix("column:") if question.name == "predicted" else ""
-        if target in _asked(case).columns and target != _asked(case).facts.target:
+        if target in case.facts.columns and target != case.facts.target:
             if visit.text("anew") != target:
                 return self.show_question(visit, given, {"target": ANEW}, anew=target)
             case = case.save(target=target, answers={question.name: answers[question.name]})
@@ -473,7 +471,7 @@ class Pages:
 
     def show_files(self, visit: Visit) -> Response:
         case = self._case(visit)
-        return self._page("files", case, facts=_asked(case).facts)
+        return self._page("files", case, facts=case.facts)
 
     def _result(self, case: Case, job: Job, *, is_public: bool) -> Response:
         jobs = [each for each in jobs_of(case) if each.kind != "read" and each.state == "done" and each.report]

@@ -413,7 +413,8 @@ class Spellings(Question):
         return {column_path(name): spec_words(spec, empty=("aliases", "distinct")) for name, spec in specs.items()}
 
     def paths(self, asked: Asked) -> list[DocumentPath]:
-        return list(map(column_path, dict.fromkeys([*asked.judged, *(name for _, name, *_ in self._alike(asked))])))
+        alike = (name for _, name, _, _ in self._alike(asked))
+        return [column_path(name) for name in dict.fromkeys([*asked.judged, *alike])]
 
     def checks(self, asked: Asked) -> list[DocumentPath]:
         return super().paths(asked)

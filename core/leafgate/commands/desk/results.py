@@ -57,14 +57,13 @@ def result_context(job: Job, others: Sequence[Job], *, is_public: bool) -> JsonD
 
 def remedies_for(job: Job) -> list[tuple[str, Mapping[str, str]]]:
     """The kinds of jobs that may help, each with its button and what it does, the first the one to try first."""
-    report, model = job.report, job.case.facts.model if job.case.facts else None
+    report, model = job.report, job.case.facts.model if job.case.is_read else None
     if report is None or report["verdict"] == "pass" or job.kind != "audit" or model is None:
         return []
     failed = {finding["metric"] for finding in report["findings"] if finding_state(finding) == "failed"}
     kinds = ["protect"]
     if model.kind == "model":
         kinds = ["scrub"] if failed == {"file_disclosure"} else ["repair", "protect"]
-        kinds += ["scrub"] if "file_disclosure" in failed and "scrub" not in kinds else []
     return [(kind, words()["remedies"][kind]) for kind in kinds]
 
 
