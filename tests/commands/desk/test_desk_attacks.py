@@ -21,12 +21,13 @@ testclient = pytest.importorskip("starlette.testclient", reason="starlette's tes
 from leafgate.cli import run  # noqa: E402
 from leafgate.commands.desk.cases import FACTS, POLICY, RECORD, Answer, Case, Desk, file_name, files_below, open_below  # noqa: E402
 from leafgate.commands.desk.jobs import Job, Line, ask_job, jobs_of, remedy_policy  # noqa: E402
+from leafgate.commands.desk.measuring import measure  # noqa: E402
 from leafgate.commands.desk.pages import desk_app  # noqa: E402
 from leafgate.commands.desk.policy_text import PolicyText  # noqa: E402
 from leafgate.commands.desk.questions import QUESTIONS, Asked  # noqa: E402
 from leafgate.commands.desk.reading import read_files  # noqa: E402
 from leafgate.commands.desk.server import COOKIE, Secrets, bound_socket, open_browser  # noqa: E402
-from leafgate.errors import InvalidError, LeafgateError  # noqa: E402
+from leafgate.errors import InvalidError, LeafgateError, ReleaseError  # noqa: E402
 
 PORT = 4711
 TABLE = b"age,ill\n30,yes\n40,no\n"
@@ -579,3 +580,20 @@ def test_an_error_keeps_its_subject(owner: Attacker, folder: Path) -> None:
     (job.folder / "public.json").write_text(json.dumps({"problems": [problem]}))
     job.save(started=datetime.now(UTC), ended=datetime.now(UTC))
     assert "people.csv: is a spreadsheet (save it as text)" in owner.get("/cases/a/runs/1").text
+
+
+def test_a_model_whose_rendition_is_not_read_is_measured_from_its_own_file(
+    judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(path: Path, schema: object) -> None:
+        raise ReleaseError("is leafgate's own rendition of a model's file")
+
+    shutil.copytree(judged / "a", tmp_path / "a")
+    monkeypatch.chdir(tmp_path / "a")
+    found = []
+    for _ in range(2):
+        measure(Path(POLICY), Path("runs/1"))
+        found.append(Path("runs/1/measured.json").read_text())
+        monkeypatch.setattr("leafgate.commands.desk.measuring.load_release", refused)
+    assert found[0] == found[1]
+    assert "columns" in json.loads(found[0])

@@ -98,7 +98,7 @@ def file_name(given: str, role: str) -> str:
     return f"{role}-{name}" if name in OWN_NAMES or not name else name
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _sha256(path: Path, *_seen: int) -> str | None:
     """The digest of a file, which is read again whenever one of these numbers is another one."""
     return digest_of(path)
