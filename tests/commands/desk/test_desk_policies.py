@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from leafgate.commands.desk.jobs import ask_job, protected_build
 from leafgate.commands.desk.policy_text import REMOVED, PolicyText
 from leafgate.commands.desk.questions import DOUBT, QUESTIONS, Asked, Question
 from leafgate.commands.desk.reading import read_files
+from leafgate.commands.desk.results import remedies_for
 from leafgate.io.yaml import parse_yaml
 from leafgate.policy.load import load_policy
 
@@ -193,15 +194,108 @@ def test_a_protected_tree_keeps_the_limits_of_the_policy() -> None:
     assert protected_build(policy) == {"use": "kadet", "k": 10, "require": [{"use": "confidence", "at_most": 0.95}]}
 
 
-def test_a_case_of_the_command_line_is_a_case_and_its_answers_are_offered_again(tmp_path: Path) -> None:
-    for name in ("first", "second"):
-        folder = tmp_path / name
-        folder.mkdir()
-        visits(folder)
-        (folder / "policy.yaml").write_text("data: {path: visits.csv}\nbuild: {use: kadet}\n")
-        facts = {"files": {"table": {"name": "visits.csv", "sha256": "same"}}}
-        (folder / "facts.json").write_text(json.dumps(facts))
-    first, second = Desk(tmp_path).cases()
+def test_a_case_of_the_command_line_is_a_case(tmp_path: Path) -> None:
+    (tmp_path / "first").mkdir()
+    (tmp_path / "first" / "policy.yaml").write_text("data: {path: visits.csv}\nbuild: {use: kadet}\n")
+    [first] = Desk(tmp_path).cases()
     assert first.files == {"table": "visits.csv"}
-    first.save(answers={"people": {"fields": {"who": "yes"}, "by": "m", "at": "2026-01-01"}})
-    assert Desk(tmp_path).earlier_answers(second)["people"]["case"] == "first"
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> Case:
+    """A case with a rare class, a second column that may be a secret, spellings of what outsiders know, and gaps."""
+    folder = tmp_path_factory.mktemp("desk") / "clinic"
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    person = np.arange(400) // 5
+    columns = {
+        "patient": person,
+        "region": rng.choice(["North", "north", "South"], 80)[person],
+        "income": rng.choice([*map(str, range(1000, 1040)), "?"], 400),
+        "diagnosis": rng.choice(["flu", "cold", "cough"], 400),
+        "hiv": np.where(rng.random(400) < 0.03, "pos", "neg"),
+    }
+    pd.DataFrame(columns).to_csv(folder / "clinic.csv", index=False)
+    Case(folder).save(files={"table": "clinic.csv"}).refuse_links()
+    assert read_files(folder) == 0
+    return Case(folder)
+
+
+def answer(case: Case, policy: PolicyText, name: str, **said: str) -> PolicyText:
+    """The policy after one question: what is said, else what stands there, else doubt; it is always valid."""
+    [question] = [each for each in QUESTIONS if each.name == name]
+    asked = Asked(case.facts, policy)
+    given_ = {one.name: said.get(one.name, one.chosen or DOUBT) for one in question.fields(asked)}
+    assert set(said) <= set(given_)
+    assert question.problems(asked, given_) == {}
+    policy = question.answered(asked, given_)
+    (case.folder / "answered.yaml").write_text(policy.text, encoding="utf-8")
+    load_policy(case.folder / "answered.yaml")
+    return policy
+
+
+def limits_on(policy: PolicyText, secret: str) -> dict[str, Any]:
+    return {limit["use"]: limit for limit in policy.get("metrics") if limit.get("secret") == secret}
+
+
+@pytest.mark.parametrize("order", [("outsiders", "harmless"), ("harmless", "outsiders")])
+def test_each_secret_has_limits_of_its_own_in_any_order(clinic: Case, order: tuple[str, str]) -> None:
+    said = {"outsiders": {"diagnosis": "sensitive"}, "harmless": {"neg": "harmless"}}
+    policy = answer(clinic, clinic.policy, "predicted", hidden="yes")
+    policy = answer(clinic, policy, "limits", sure="99")
+    for name in order:
+        policy = answer(clinic, policy, name, **said[name])
+    assert limits_on(policy, "hiv")["exposure"]["values"] == ["pos"]
+    assert limits_on(policy, "diagnosis")["confidence"]["at_most"] == 0.95
+    assert limits_on(policy, "diagnosis")["exposure"]["insiders"] == 1
+    required = protected_build(policy)["require"]
+    assert {each.get("secret") for each in required} >= {"diagnosis"}
+    assert not [each for each in required if "name" in each]
+    policy = answer(clinic, policy, "limits", **{"sure:diagnosis": "90"})
+    assert limits_on(policy, "diagnosis")["confidence"]["at_most"] == 0.9
+    assert limits_on(policy, "hiv")["confidence"]["at_most"] == 0.99
+    policy = answer(clinic, policy, "outsiders", diagnosis="quasi_identifier")
+    assert limits_on(policy, "diagnosis") == {}
+
+
+def test_doubt_about_a_secret_leaves_it_a_secret(clinic: Case) -> None:
+    policy = answer(clinic, clinic.policy, "people", who="column:patient")
+    policy = answer(clinic, policy, "outsiders", diagnosis="sensitive")
+    policy = answer(clinic, policy, "varies", diagnosis="yes", hiv="yes")
+    doubted = answer(clinic, policy, "outsiders")
+    assert doubted.get("data", "columns", "diagnosis", "role") == "sensitive"
+    assert "varies" not in answer(clinic, policy, "outsiders", diagnosis="private").get("data", "columns", "diagnosis")
+
+
+def test_no_role_is_chosen_before_somebody_chooses_and_what_is_found_is_counted(clinic: Case) -> None:
+    questions, asked = {each.name: each for each in QUESTIONS}, Asked(clinic.facts, clinic.policy)
+    fields = {one.name: one for one in questions["outsiders"].fields(asked)}
+    assert {"region", "income", "diagnosis"} <= set(fields)
+    assert {one.chosen for one in fields.values()} == {""}
+    assert "nearly every row" not in "".join(one.found for one in fields.values())
+    assert "A group of 30 rows can be 6 people." in questions["people"].found(asked)[0]
+    assert [one.name for one in questions["spellings"].fields(asked)] == ["region:similar:0"]
+    every = dict.fromkeys(("neg", "pos"), "harmless")
+    assert questions["harmless"].problems(asked, every) != {}
+
+
+def test_what_the_policy_says_to_check_is_checked_by_somebody(clinic: Case) -> None:
+    questions, asked = {each.name: each for each in QUESTIONS}, Asked(clinic.facts, clinic.policy)
+    lines = questions["outsiders"].to_check(asked)
+    assert ("data", "columns", "income") in lines
+    assert ("data", "on_missing") in questions["gaps"].to_check(asked)
+    checked = clinic.policy.checked(lines)
+    assert questions["outsiders"].to_check(Asked(clinic.facts, checked)) == []
+    assert checked.document == clinic.policy.document
+    assert len(checked.text.splitlines()) == len(clinic.policy.text.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("failed", "offered"),
+    [(["file_disclosure"], ["scrub"]), (["file_disclosure", "confidence"], ["repair", "protect"])],
+)
+def test_less_in_the_file_is_offered_where_that_is_all_that_failed(failed: list[str], offered: list[str]) -> None:
+    findings = [{"metric": name, "passed": False} for name in failed]
+    case = SimpleNamespace(is_read=True, facts=SimpleNamespace(model=SimpleNamespace(kind="model")))
+    job: Any = SimpleNamespace(report={"verdict": "fail", "findings": findings}, kind="audit", case=case)
+    assert [kind for kind, _ in remedies_for(job)] == offered

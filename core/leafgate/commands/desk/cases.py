@@ -4,31 +4,34 @@ from __future__ import annotations
 
 import getpass
 import hashlib
-import json
 import os
 import re
 import shutil
 import stat
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal, TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
 
 from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.errors import InvalidError, LeafgateError
 from leafgate.folders import NO_FOLLOW
 from leafgate.io.files import OWNER_ONLY, write_file
 from leafgate.io.json import readable
-from leafgate.kernel.options import digest_of
+from leafgate.kernel.options import Strict, digest_of
 
 POLICY, FACTS, RECORD, RUNS = "policy.yaml", "facts.json", "case.json", "runs"
-FACTS_FORMAT = "leafgate/desk-facts/1"
 OWN_NAMES = frozenset({POLICY, FACTS, RECORD, RUNS, "release.json"})
 """Names in a case's folder that no file which somebody gives may have."""
 CASE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
-ROLES = ("model", "table", "test", "control")
+Model = TypeVar("Model", bound=BaseModel)
+Role = Literal["model", "table", "test", "control"]
+ROLES: tuple[Role, ...] = get_args(Role)
 """What a file of a case may be: the model, the people it was learned from, other people, people not in the table."""
 KEYS = {"table": ("data", "path"), "test": ("data", "test"), "control": ("data", "control"), "model": ("build", "path")}
 """Where the policy names these files."""
@@ -95,10 +98,93 @@ def file_name(given: str, role: str) -> str:
     return f"{role}-{name}" if name in OWN_NAMES or not name else name
 
 
-@lru_cache(maxsize=256)
-def _sha256(path: Path, size: int, changed: int) -> str | None:
-    """The digest of a file, which is read again when its size or the time of its last change is another one."""
+@lru_cache(maxsize=4096)
+def _sha256(path: Path, *_seen: int) -> str | None:
+    """The digest of a file, which is read again whenever one of these numbers is another one."""
     return digest_of(path)
+
+
+class Answer(Strict):
+    """What somebody answered to a question: in each field of its form, and when."""
+
+    fields: dict[str, str]
+    by: str
+    at: str
+
+
+class CaseRecord(Strict):
+    """`case.json`: who began the case, what was answered by whom, and what is not written in the policy.
+
+    Attributes:
+        files: the names of the case's files by what they are; None where the policy names them.
+        answers: by the name of the question.
+        target: the column that somebody said the model predicts.
+    """
+
+    format: Literal["leafgate/desk-case/1"] = "leafgate/desk-case/1"
+    created: str = ""
+    by: str = ""
+    files: dict[Role, str] | None = None
+    answers: dict[str, Answer] = {}  # noqa: RUF012  # a field of pydantic, which copies it
+    target: str | None = None
+
+
+class FileFacts(Strict):
+    """A file that was read."""
+
+    name: str
+    sha256: str
+
+
+class ModelFacts(Strict):
+    """What a model's file is: `kind` tells a release of leafgate from another program's model."""
+
+    kind: Literal["release", "model"]
+    format: str
+    level: str
+    producer: str
+    discloses: list[str]
+
+
+class ColumnFacts(Strict):
+    """What pages show of a column; `examples` and `common` are values that `smallest_cell` people have."""
+
+    distinct: int
+    numeric: bool
+    examples: dict[str, int]
+    common: list[str]
+    gaps: list[str]
+    unanswered: list[str]
+    same: list[list[str]]
+    similar: list[list[str]]
+    proposed: dict[str, Any]
+    left_out: bool
+    domain: dict[str, Any]
+    secret_domain: dict[str, Any]
+
+
+class Facts(Strict):
+    """`facts.json`: what the files of a case are."""
+
+    format: Literal["leafgate/desk-facts/1"]
+    files: dict[Role, FileFacts]
+    rows: int
+    most_rows: int
+    target: str
+    chosen: bool
+    person: str | None
+    varies: bool
+    model: ModelFacts | None
+    columns: dict[str, ColumnFacts]
+
+
+def checked(model: type[Model], content: bytes | None, place: str) -> Model:
+    """What a file of the desk says; InvalidError, which quotes nothing of it, where it is not as the desk writes it."""
+    try:
+        return model.model_validate_json(content or b"")
+    except ValidationError:
+        remedy = "it is not as the desk writes it: delete it, or take the folder away"
+        raise InvalidError("cannot be read", place=place, remedy=remedy) from None
 
 
 @dataclass(frozen=True)
@@ -112,18 +198,22 @@ class Case:
         return self.folder.name
 
     @cached_property
-    def record(self) -> dict[str, Any]:
-        """Who began the case, what was answered by whom, and what is not written in the policy."""
-        return self._json(RECORD) or {}
+    def record(self) -> CaseRecord:
+        """What `case.json` says, where there is one; InvalidError where it cannot be read."""
+        if not os.path.lexists(self.folder / RECORD):
+            return CaseRecord()
+        return checked(CaseRecord, self.content(RECORD), f"{self.name}/{RECORD}")
 
     @cached_property
-    def facts(self) -> dict[str, Any]:
-        """What the files of the case are; empty before they are read."""
-        return self._json(FACTS) or {}
+    def facts(self) -> Facts:
+        """What the files of the case are; InvalidError before they are read."""
+        return checked(Facts, self.content(FACTS), f"{self.name}/{FACTS}")
 
     @property
     def is_read(self) -> bool:
-        return self.facts.get("format") == FACTS_FORMAT and self.has_policy
+        with suppress(InvalidError):
+            return bool(self.facts) and self.has_policy
+        return False
 
     @property
     def has_policy(self) -> bool:
@@ -133,56 +223,42 @@ class Case:
     @cached_property
     def policy(self) -> PolicyText:
         """The policy's text, empty where there is none; PolicyError where it is not UTF-8."""
-        content = self._content(POLICY)
+        content = self.content(POLICY)
         try:
             return PolicyText((content or b"").decode())
         except UnicodeDecodeError:
             raise InvalidError("is not UTF-8 text", place=POLICY) from None
 
     @property
-    def files(self) -> dict[str, str]:
+    def files(self) -> Mapping[Role, str]:
         """The names of the case's files by what they are: those that its record or else its policy names."""
-        named = self.record.get("files")
-        if named is None:
-            found = {role: self.policy.get(*path) for role, path in KEYS.items()} if self.has_policy else {}
-            named = {role: name for role, name in found.items() if isinstance(name, str)}
-        return {role: name for role, name in named.items() if role in ROLES}
+        return self.policy_files if self.record.files is None else self.record.files
 
     @property
-    def answers(self) -> dict[str, Any]:
-        """What was answered to each question by its name: `fields`, `by` and `at`."""
-        answers: dict[str, Any] = self.record.get("answers", {})
-        return answers
-
-    @property
-    def target(self) -> str | None:
-        """The column that somebody said the model predicts."""
-        target: str | None = self.record.get("target")
-        return target
+    def policy_files(self) -> Mapping[Role, str]:
+        """The names of the files that the policy names."""
+        found = {role: self.policy.get(*KEYS[role]) for role in ROLES} if self.has_policy else {}
+        return {role: name for role, name in found.items() if isinstance(name, str)}
 
     @property
     def state_digest(self) -> str:
         """Changes whenever the policy or the record does: a form that was made before is refused then."""
-        parts = (self._content(POLICY) or b"", self._content(RECORD) or b"")
+        parts = (self.content(POLICY) or b"", self.content(RECORD) or b"")
         return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
-    @property
-    def inputs_digest(self) -> str:
-        """Changes whenever the policy or a file that it reads does: results that were made before are out of date."""
-        digest = hashlib.sha256(self._content(POLICY) or b"")
-        for name in self.files.values():
-            try:
-                status = os.stat(self.folder / name, follow_symlinks=False)
-                sha256 = _sha256(self.folder / name, status.st_size, status.st_mtime_ns)
-                digest.update(f"\0{name} {sha256}".encode())
-            except OSError:
-                digest.update(b"\0gone")
-        return digest.hexdigest()[:16]
+    def sha256(self, name: str) -> str | None:
+        """The digest of a file in the folder as it is now; None where it cannot be read."""
+        try:
+            status = os.stat(self.folder / name, follow_symlinks=False)
+        except (OSError, ValueError):
+            return None
+        seen = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)  # nobody can set the last one
+        return _sha256(self.folder / name, *seen)
 
     def save(self, *, policy: PolicyText | None = None, **record: Any) -> Case:
         """The case with another policy, and with these entries in its record."""
         if record:
-            written = {"format": "leafgate/desk-case/1", **self.record, **record}
+            written = self.record.model_copy(update=record).model_dump(exclude_none=True)
             write_file(self.folder / RECORD, readable(written), OWNER_ONLY)
         if policy is not None:
             write_file(self.folder / POLICY, policy.text.encode(), OWNER_ONLY)
@@ -190,8 +266,7 @@ class Case:
 
     def refuse_links(self) -> None:
         """InvalidError where a file of the case, or one that its policy names, is no file in its folder or below."""
-        named = (self.policy.get(*path) for path in KEYS.values()) if self.has_policy else ()
-        for name in {*self.files.values(), *(name for name in named if isinstance(name, str))}:
+        for name in {*self.files.values(), *self.policy_files.values()}:
             try:
                 open_below(self.folder, name).close()
             except InvalidError:
@@ -211,20 +286,13 @@ class Case:
             shutil.copyfileobj(content, file)
         return name
 
-    def _content(self, name: str) -> bytes | None:
+    def content(self, name: str) -> bytes | None:
+        """The bytes of a file in the folder or below; None where there is none, or a link leads to it."""
         try:
             with open_below(self.folder, name) as file:
                 return file.read(MAX_FILE_BYTES)
         except InvalidError:
             return None
-
-    def _json(self, name: str) -> dict[str, Any] | None:
-        content = self._content(name)
-        try:
-            found = None if content is None else json.loads(content)
-        except (ValueError, RecursionError):
-            return None
-        return found if isinstance(found, dict) else None
 
 
 @dataclass(frozen=True)
@@ -257,14 +325,13 @@ class Desk:
             ) from None
         return Case(self.folder / wanted)
 
-    def earlier_answers(self, case: Case) -> Mapping[str, Any]:
-        """The newest answers of other cases on the same table, each with the name of its case as `case`."""
-        table = case.facts.get("files", {}).get("table", {}).get("sha256")
-        same = [each for each in self.cases() if each.facts.get("files", {}).get("table", {}).get("sha256") == table]
-        found = (
-            (question, {**answer, "case": each.name})
-            for each in same
-            if each.name != case.name
-            for question, answer in each.answers.items()
-        )
-        return dict(sorted(found, key=lambda item: str(item[1]["at"])))
+    def earlier_answer(self, case: Case, question: str) -> tuple[str, Answer] | None:
+        """The newest answer of another case on the same table, and the name of that case; None where there is none."""
+        found = []
+        for other in self.cases():
+            with suppress(LeafgateError, KeyError):
+                answer = other.record.answers.get(question)
+                tables = [each.facts.files["table"].sha256 for each in (case, other)]
+                is_same = tables[0] == tables[1] and other.name != case.name
+                found += [(other.name, answer)] if answer and is_same else []
+        return max(found, key=lambda one: one[1].at, default=None)

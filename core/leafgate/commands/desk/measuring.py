@@ -9,16 +9,20 @@ from leafgate.algorithms.usefulness import Goal, usefulness
 from leafgate.api import InconclusiveError, columns_asked
 from leafgate.commands.desk.jobs import MEASURED
 from leafgate.console.exit_codes import exit_code_of
+from leafgate.errors import ReleaseError
 from leafgate.io.files import OWNER_ONLY, write_file
 from leafgate.io.json import readable
 from leafgate.models.load import load_release
-from leafgate.session.run import open_session
+from leafgate.session.run import build_release, open_session
 
 
 def measure(policy: Path, run: Path) -> int:
     """Write the columns that a release asks for, and its accuracy and AUC for the people of `data.test`."""
     session = open_session(policy, None, Path("."))
-    release = load_release(run / "results" / "release.json", session.table.schema).release
+    try:
+        release = load_release(run / "results" / "release.json", session.table.schema).release
+    except ReleaseError:  # of a model's file, which is read again
+        release = build_release(session.policy, session.plugins, session.table, session.tables.test).release
     asked = sorted(set().union(*map(columns_asked, release.trees)))
     found: dict[str, object] = {"columns": asked}
     goals: tuple[Goal, ...] = ("accuracy", "auc") if release.classes else ("loss",)

@@ -24,8 +24,19 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from leafgate.commands.desk.cases import MAX_LISTED, POLICY, ROLES, Case, Desk, files_below, now, open_below, who
-from leafgate.commands.desk.jobs import LIMIT_SECONDS, REMEDIES, Job, Line, jobs_of
+from leafgate.commands.desk.cases import (
+    MAX_LISTED,
+    POLICY,
+    ROLES,
+    Answer,
+    Case,
+    Desk,
+    files_below,
+    now,
+    open_below,
+    who,
+)
+from leafgate.commands.desk.jobs import LIMIT_SECONDS, Job, Kind, Line, jobs_of
 from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.commands.desk.questions import QUESTIONS, Asked, Question
 from leafgate.commands.desk.results import remedies_for, result_context
@@ -40,10 +51,13 @@ from leafgate.reports.html import html
 MAX_FIELDS = 10_000
 """Fields of a form: a table may have some thousands of columns."""
 STATIC = {"desk.css": "text/css", "report.css": "text/css", "desk.js": "text/javascript"}
-OF_CELLS = frozenset({"values", "aliases", "no_answer", "distinct"})
-"""Keys of a column and of a limit that list values of the table."""
+OF_LIMITS = frozenset({"use", "name", "secret", "at_least", "at_most", "insiders"})
+WITHOUT_CELLS = OF_LIMITS | {"role", "varies", "missing_is_value", "leaves", "measure"}
+"""Keys of a column, of a limit and of what is published that hold no value of the table."""
 CANNOT_START = "Cannot start yet"
+ANEW = "The policy is then written anew, and every other question is asked again. Save once more if you want that."
 DONE, NOT_NEEDED, TO_ANSWER, FOR_REQUESTER, PROBLEM = "Done", "Not needed", "To answer", "For the requester", "Problem"
+CHECK = "Check again"
 
 
 @dataclass(frozen=True)
@@ -111,6 +125,7 @@ class Pages:
             ("POST", "/new", self.make_case),
             ("GET", "/security", self.show_security),
             ("GET", case, self.show_case),
+            ("GET", f"{case}/files", self.show_files),
             ("GET", f"{case}/questions/{{question}}", self.show_question),
             ("POST", f"{case}/questions/{{question}}", self.answer_question),
             ("GET", f"{case}/policy", self.show_policy),
@@ -145,7 +160,7 @@ class Pages:
                 return self._page("message", status=400, title="There is a problem", lines=lines, name=name)
             except Exception as error:
                 print(f"leafgate desk: {raising_line(error)}", file=sys.stderr)
-                lines = ["Your answers are saved. The terminal says where it happened."]
+                lines = ["What you sent may not be saved; all that was saved before is. The terminal says where."]
                 return self._page("message", status=500, title="leafgate made a mistake.", lines=lines, name="")
 
         return endpoint
@@ -170,7 +185,7 @@ class Pages:
 
     def _question(self, visit: Visit, case: Case) -> Question:
         found = [each for each in QUESTIONS if each.name == visit.part("question")] if case.is_read else []
-        if not found or not found[0].fields(_asked(case)):
+        if not found or self._question_state(case, found[0]) == NOT_NEEDED:
             raise HTTPException(404)
         return found[0]
 
@@ -186,12 +201,14 @@ class Pages:
         wanted = visit.asked("q").casefold()
         rows = []
         for case in self._desk.cases():
-            by = case.record.get("by", "")
+            by = changed = ""
             try:
+                by = case.record.by
+                changed = max([case.record.created, *(each.at for each in case.record.answers.values())])
                 state = self._state(case)
-            except LeafgateError:
-                state = "Problem: the policy cannot be read"
-            changed = max([case.record.get("created", ""), *(str(each["at"]) for each in case.answers.values())])
+            except Exception as error:  # a case whose files are broken hides no other
+                place = error.problems[0].location if isinstance(error, LeafgateError) else "a file"
+                state = f"Problem: {place} cannot be read"
             if wanted in f"{case.name} {state} {by}".casefold():
                 rows.append((case, state, changed, by))
         return self._page("cases", rows=rows, query=visit.asked("q"))
@@ -203,7 +220,8 @@ class Pages:
         if shown and (shown[0].is_open or case.is_read):
             return self._job_words(shown[0])
         if not case.is_read:
-            return "Problem: the files could not be read" if jobs and jobs[-1].state == "failed" else "New"
+            is_failed = bool(jobs) and jobs[-1].kind == "read" and jobs[-1].state == "failed"
+            return "Problem: the files could not be read" if is_failed else "New"
         to_answer = sum(task.state == TO_ANSWER for task in self._question_tasks(case))
         if self._policy_problems(case):
             return "Problem: the policy is not valid"
@@ -216,7 +234,7 @@ class Pages:
         if job.state != "done":
             return "Stopped" if job.state == "stopped" else "No result"
         report = None if job.kind == "read" else job.report
-        late = "Out of date: " if job.is_out_of_date else ""
+        late = "Out of date: " if job.differences else ""
         return "Read" if report is None else f"{late}{words()['in_short'][report['verdict']]}"
 
     def _place(self, job: Job) -> str:
@@ -258,7 +276,7 @@ class Pages:
             except InvalidError as error:
                 return self.show_new(visit, {"name": f"{error.problems[0].message}: {error.problems[0].hint}"})
             files_ = {role: case.add_file(role, name, content) for role, (name, content) in chosen.items()}
-        case = case.save(created=now(), by=who(), files=files_, answers={})
+        case = case.save(created=now(), by=who(), files=files_)
         return self._to(f"/cases/{case.name}/runs/{self._line.add(case, 'read').number}")
 
     def show_security(self, visit: Visit) -> Response:
@@ -274,14 +292,14 @@ class Pages:
     def _tasks(self, case: Case) -> list[Task]:
         at, audits = f"/cases/{case.name}", [job for job in jobs_of(case) if job.kind == "audit"]
         if not case.is_read:
-            return [Task("Files", "Choose the model and the table", TO_ANSWER)]
+            return [Task("Files", "Choose the model and the table", TO_ANSWER, "/new")]
         result = DONE if audits and audits[-1].state == "done" else TO_ANSWER if audits else CANNOT_START
         return [
-            Task("Files", "Choose the model and the table", DONE),
+            Task("Files", "Choose the model and the table", DONE, f"{at}/files"),
             *self._question_tasks(case),
             Task("Audit", "Check your answers and run", DONE if audits else TO_ANSWER, f"{at}/check"),
             Task("Audit", "Read the result", result, f"{at}/runs/{audits[-1].number}" if audits else ""),
-            Task("Audit", "Decide", CANNOT_START),
+            Task("Audit", "Decide, outside of the desk", "Yours to do" if result == DONE else CANNOT_START),
         ]
 
     def _question_tasks(self, case: Case) -> list[Task]:
@@ -293,14 +311,15 @@ class Pages:
         return tasks
 
     def _question_state(self, case: Case, question: Question) -> str:
-        if not question.fields(_asked(case)):
-            return NOT_NEEDED
-        answer = case.answers.get(question.name)
+        fields, answer = question.fields(_asked(case)), case.record.answers.get(question.name)
+        to_check = CHECK if question.to_check(_asked(case)) else ""
+        if not fields:
+            return to_check or NOT_NEEDED
         if self._problems_at(case, question):
             return PROBLEM
-        if answer is None:
+        if answer is None or any(one.name not in answer.fields for one in fields):
             return TO_ANSWER
-        return FOR_REQUESTER if question.doubts(_asked(case), answer["fields"]) else DONE
+        return FOR_REQUESTER if question.doubts(_asked(case), answer.fields) else to_check or DONE
 
     def _policy_problems(self, case: Case) -> Sequence[Problem]:
         """What `leafgate validate` says of the policy."""
@@ -313,16 +332,19 @@ class Pages:
     # Questions
 
     def show_question(
-        self, visit: Visit, given: Mapping[str, str] | None = None, problems: Mapping[str, str] | None = None
+        self,
+        visit: Visit,
+        given: Mapping[str, str] | None = None,
+        problems: Mapping[str, str] | None = None,
+        anew: str = "",
     ) -> Response:
         case = self._case(visit)
         question = self._question(visit, case)
-        fields = question.fields(_asked(case))
-        answer, earlier = case.answers.get(question.name), None
-        if answer is None:
-            earlier = self._desk.earlier_answers(case).get(question.name)
-        filled = given if given is not None else (answer or earlier or {"fields": {}})["fields"]
+        fields, answer = question.fields(_asked(case)), case.record.answers.get(question.name)
+        earlier = self._desk.earlier_answer(case, question.name) if answer is None else None
+        filled = given if given is not None else answer.fields if answer else {}
         rows = [(f"f{number}", one, filled.get(one.name, one.chosen)) for number, one in enumerate(fields)]
+        said = [(one.legend, one.said(earlier[1].fields)) for one in fields] if earlier else []
         return self._page(
             "question",
             case,
@@ -333,7 +355,10 @@ class Pages:
             rows=rows,
             problems=problems or {},
             messages=self._problems_at(case, question),
+            anew=anew,
             earlier=earlier,
+            said=[each for each in said if each[1]],
+            to_check=[case.policy.line(path) for path in question.to_check(_asked(case))],
             lines=self._lines(case, question),
         )
 
@@ -343,7 +368,9 @@ class Pages:
         for path in question.paths(_asked(case)):
             value, number = case.policy.get(*path), case.policy.line(path)
             if isinstance(value, dict):
-                value = {key: "…" if key in OF_CELLS else inner for key, inner in value.items()}
+                value = {key: inner if key in WITHOUT_CELLS else "…" for key, inner in value.items()}
+            elif path == ("data", "missing"):
+                value = "…"
             if number is not None:
                 lines.append((number, f"{'-' if isinstance(path[-1], int) else f'{path[-1]}:'} {yaml_flow(value)}"))
         return sorted(lines)
@@ -354,13 +381,16 @@ class Pages:
         question = self._question(visit, case)
         fields = question.fields(_asked(case))
         given = {one.name: visit.text(f"f{number}") for number, one in enumerate(fields)}
-        problems = {one.name: problem for one in fields if (problem := one.problem(given))}
-        if problems:
+        if problems := question.problems(_asked(case), given):
             return self.show_question(visit, given, problems)
         policy = question.answered(_asked(case), given)
-        answers = {**case.answers, question.name: {"fields": given, "by": who(), "at": now()}}
+        if visit.text("checked"):
+            policy = policy.checked(question.to_check(Asked(case.facts, policy)))
+        answers = {**case.record.answers, question.name: Answer(fields=given, by=who(), at=now())}
         target = given.get("target", "").removeprefix("column:") if question.name == "predicted" else ""
-        if target in case.facts["columns"] and target != case.facts["target"]:
+        if target in case.facts.columns and target != case.facts.target:
+            if visit.text("anew") != target:
+                return self.show_question(visit, given, {"target": ANEW}, anew=target)
             case = case.save(target=target, answers={question.name: answers[question.name]})
             case.forget_policy()
             return self._to(f"/cases/{case.name}/runs/{self._line.add(case, 'read').number}")
@@ -373,9 +403,9 @@ class Pages:
     def show_requester(self, visit: Visit) -> Response:
         case = self._case(visit)
         listed = [
-            (question.texts["requester"], question.doubts(_asked(case), answer["fields"]))
+            (question.texts["requester"], question.doubts(_asked(case), answer.fields))
             for question in QUESTIONS
-            if (answer := case.answers.get(question.name)) and question.fields(_asked(case))
+            if (answer := case.record.answers.get(question.name)) and question.fields(_asked(case))
         ]
         return self._page("requester", case, listed=[each for each in listed if each[1]])
 
@@ -403,7 +433,7 @@ class Pages:
         if not case.is_read:
             raise HTTPException(404)
         pairs = zip(self._question_tasks(case), QUESTIONS, strict=True)
-        rows = [(task, case.answers.get(question.name, {"by": "", "at": ""})) for task, question in pairs]
+        rows = [(task, case.record.answers.get(question.name)) for task, question in pairs]
         to_answer = sum(task.state == TO_ANSWER for task, _ in rows)
         return self._page("check", case, rows=rows, problems=self._policy_problems(case), to_answer=to_answer)
 
@@ -411,18 +441,21 @@ class Pages:
 
     def ask_job(self, visit: Visit) -> Response:
         """Put an audit, a remedy or the reading of the files in line."""
-        case, kind = self._case(visit), visit.text("kind")
-        is_known = kind == "read" or (case.is_read and kind in {"audit", *REMEDIES})
-        if not is_known or (kind in {"repair", "scrub"} and "model" not in case.files):
+        case = self._case(visit)
+        known: list[Kind] = ["read", "audit", "protect", *(("repair", "scrub") if "model" in case.files else ())]
+        asked = [kind for kind in known[: None if case.is_read else 1] if kind == visit.text("kind")]
+        if not asked:
             raise InvalidError("there is no such audit")
+        if asked != ["read"] and (problems := self._policy_problems(case)):
+            raise InvalidError.listing(problems)
         case.refuse_links()
-        return self._to(f"/cases/{case.name}/runs/{self._line.add(case, kind).number}")
+        return self._to(f"/cases/{case.name}/runs/{self._line.add(case, asked[0]).number}")
 
     def show_run(self, visit: Visit) -> Response:
         case = self._case(visit)
         job = self._job(visit, case)
         if job.state == "done" and job.kind == "read":
-            return self._page("files", case, facts=case.facts)
+            return self.show_files(visit)
         if job.state == "done" and job.report is not None:
             return self._result(case, job, is_public=visit.asked("view") == "public")
         running = "The audit runs" if job.kind != "read" else "The files are read"
@@ -436,12 +469,16 @@ class Pages:
         }
         return self._page("run", case, title=title, job=job, **about)
 
+    def show_files(self, visit: Visit) -> Response:
+        case = self._case(visit)
+        return self._page("files", case, facts=case.facts)
+
     def _result(self, case: Case, job: Job, *, is_public: bool) -> Response:
         jobs = [each for each in jobs_of(case) if each.kind != "read" and each.state == "done" and each.report]
-        others = [each for each in jobs if each.record["inputs"] == job.record["inputs"]]
+        others = [each for each in jobs if each.number == job.number or not (each.differences or job.differences)]
         doubts = sum(task.state == FOR_REQUESTER for task in self._question_tasks(case))
         about: dict[str, Any] = {"kind": words()["runs"][job.kind], "public": is_public, "doubts": doubts}
-        remedies = [] if job.is_out_of_date else remedies_for(job)
+        remedies = [] if job.differences else remedies_for(job)
         shown: dict[str, Any] = result_context(job, others, is_public=is_public)
         return self._page("result", case, job=job, remedies=remedies, **about, **shown)
 

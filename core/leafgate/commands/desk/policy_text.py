@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 from typing import Any
 
+from leafgate.errors import InvalidError
 from leafgate.io.yaml import Kept, Node, read_yaml, yaml_flow, yaml_text
 from leafgate.kernel.paths import DocumentPath
 
 CHECKED = re.compile(r" *# CHECK[^\n]*")
 """What asks the owner to check a line: it goes when the line is answered."""
 REMOVED = object()
-"""Stands for the value of a key that is to go."""
+"""Stands for the value of a key or an item that is to go."""
 
 
 @dataclass(frozen=True)
@@ -50,14 +51,15 @@ class PolicyText:
         return nodes[-1].start_mark.line + 1 if len(nodes) == len(path) + 1 else None
 
     def changed(self, changes: Mapping[DocumentPath, Any]) -> PolicyText:
-        """The text with other values at these paths; `REMOVED` takes a key of a mapping away.
+        """The text with other values at these paths; `REMOVED` takes a key or an item away.
 
         A new key goes to the beginning of its section, and a new item to the end of its list.
         """
         document, spans = deepcopy(self.document), dict[DocumentPath, tuple[int, int, str]]()
-        changes = {path: value for path, value in changes.items() if self._differs(path, value)}
-        for path in sorted(changes, key=lambda path: [str(step).zfill(9) for step in path], reverse=True):
-            _put(document, path, changes[path])
+        ordered = sorted(changes, key=lambda path: [str(step).zfill(9) for step in path])
+        changes = {path: changes[path] for path in ordered if self._differs(path, changes[path])}
+        for path, value in changes.items():
+            _put(document, path, value)
         for path, value in changes.items():
             nodes = list(_nodes(self._kept.root, path))
             whole = len(list(takewhile(lambda node: not _is_inline(node), nodes)))
@@ -69,9 +71,11 @@ class PolicyText:
                     inner: Any = document
                     for step in unit:
                         inner = inner[step]
+                    inner = [each for each in inner if each is not REMOVED] if isinstance(inner, list) else inner
                     spans[unit] = self._inline(nodes[whole], yaml_flow(inner))
             elif len(nodes) == len(path) + 1:
-                raise ValueError(f"{path}: is written on several lines")
+                remedy = "write it on one line, or change it in the policy as text"
+                raise InvalidError("is written on several lines, and is not changed here", place=path, remedy=remedy)
             else:
                 new = path[: len(nodes)]
                 inner = value
@@ -79,8 +83,8 @@ class PolicyText:
                     inner = {step: inner}
                 spans[path] = self._inserted(nodes[-1], new[-1], yaml_flow(inner))
         text = self.text
-        last_first = sorted(spans.values(), key=lambda span: (span[:2], span[2].startswith("\n")), reverse=True)
-        for start, end, written in last_first:
+        in_order = sorted(spans.values(), key=lambda span: (span[:2], span[2].startswith("\n")))
+        for start, end, written in reversed(in_order):
             text = f"{text[:start]}{written}{text[end:]}"
         return PolicyText(text)
 
@@ -90,9 +94,24 @@ class PolicyText:
 
     def _inline(self, node: Node, written: str) -> tuple[int, int, str]:
         """The span of a value within its line, with the remark behind it that asks to check it."""
-        end = node.end_mark.index
-        remark = self.text[end:].partition("\n")[0]
-        return node.start_mark.index, end + (len(remark) if CHECKED.fullmatch(remark) else 0), written
+        remark = CHECKED.match(self.text, node.end_mark.index)
+        return node.start_mark.index, remark.end() if remark else node.end_mark.index, written
+
+    def remark(self, path: DocumentPath) -> str:
+        """What the line of a value asks to check; empty where it asks nothing."""
+        nodes = list(_nodes(self._kept.root, path))
+        found = CHECKED.match(self.text, nodes[-1].end_mark.index) if len(nodes) == len(path) + 1 else None
+        return " ".join(found[0].replace("# CHECK:", "").split()) if found else ""
+
+    def checked(self, paths: Iterable[DocumentPath]) -> PolicyText:
+        """The text without what the lines of these values ask to check."""
+        text = self
+        for path in paths:
+            if text.remark(path):
+                *_, node = _nodes(text._kept.root, path)
+                _, end, _ = text._inline(node, "")
+                text = PolicyText(f"{text.text[: node.end_mark.index]}{text.text[end:]}")
+        return text
 
     def _lines_of(self, node: Node) -> tuple[int, int, str]:
         start = self.text.rfind("\n", 0, node.start_mark.index) + 1
@@ -140,7 +159,7 @@ def _put(document: Any, path: DocumentPath, value: Any) -> None:
     for step in path[:-1]:
         document = document.setdefault(step, {}) if isinstance(document, dict) else document[step]
     last = path[-1]
-    if value is REMOVED:
+    if value is REMOVED and isinstance(document, dict):
         del document[last]
     elif isinstance(document, list) and last == len(document):
         document.append(value)

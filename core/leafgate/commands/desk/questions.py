@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from leafgate.commands.desk.cases import ColumnFacts, Facts
 from leafgate.commands.desk.policy_text import REMOVED, PolicyText
 from leafgate.commands.desk.words import words
 from leafgate.kernel.paths import DocumentPath
@@ -62,6 +63,11 @@ class Field:
     least: float = 0
     most: float = 0
 
+    def said(self, given: Fields) -> str:
+        """The answer in words; empty where none of the answers was given."""
+        value = given.get(self.name, "")
+        return next((choice.words for choice in self.choices if choice.value == value), "" if self.choices else value)
+
     def problem(self, given: Fields) -> str:
         """What is wrong with the answer; empty where nothing is."""
         value = given.get(self.name, "")
@@ -78,23 +84,22 @@ class Field:
 class Asked:
     """What the files of a case are, and its policy, of which the questions ask."""
 
-    facts: Mapping[str, Any]
+    facts: Facts
     policy: PolicyText
 
     @property
-    def columns(self) -> Mapping[str, Any]:
+    def columns(self) -> Mapping[str, ColumnFacts]:
         """What is known of each column of the table."""
-        found: Mapping[str, Any] = self.facts["columns"]
-        return found
+        return self.facts.columns
 
     @property
     def level(self) -> str:
         """What the file holds about the people on its leaves."""
-        return str((self.facts["model"] or {"level": "counts"})["level"])
+        return self.facts.model.level if self.facts.model else "counts"
 
     @property
     def is_release(self) -> bool:
-        return bool(self.facts["model"]) and self.facts["model"]["kind"] == "release"
+        return self.facts.model is not None and self.facts.model.kind == "release"
 
     def spec(self, name: str) -> dict[str, Any]:
         """What the policy says of a column, its roles as a list."""
@@ -130,6 +135,40 @@ def column_path(name: str) -> DocumentPath:
     return ("data", "columns", name)
 
 
+def limits_of_secrets(asked: Asked) -> Changes:
+    """What gives each secret its limits: the class those with values, and the others their own, as `init` has them.
+
+    A limit on all secrets that is looser than the proposed one covers the class alone. Limits on what is no secret go.
+    """
+    secrets, target, changes = asked.with_role("sensitive"), asked.target, dict[DocumentPath, Any]()
+    others, limits = [name for name in secrets if name != target], list(asked.limits())
+    for path, limit in limits:
+        is_on_class = limit.get("secret", target) == target
+        if limit.get("use") not in {"exposure", "confidence"}:
+            continue
+        if not is_on_class and limit["secret"] not in secrets:
+            changes[path] = REMOVED
+        elif is_on_class and ("values" in limit or target not in secrets):
+            kept = {key: value for key, value in limit.items() if key not in {"values", "secret"}}
+            own = {"values": limit["values"]} | ({"secret": target} if others else {}) if target in secrets else {}
+            changes[path] = {**kept, **own}
+    added = [
+        wanted
+        for name in others
+        for wanted in limits_on_secret(name)
+        if not any(path[0] == "metrics" and _covers(limit, wanted) for path, limit in limits)
+    ]
+    listed = len(asked.policy.get("metrics") or [])
+    return {**changes, **{("metrics", listed + place): limit for place, limit in enumerate(added)}}
+
+
+def _covers(limit: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Does a limit demand as much of this secret as the proposed one, or was a limit on it alone written?"""
+    if limit.get("use") != wanted["use"] or limit.get("secret", wanted["secret"]) != wanted["secret"]:
+        return False
+    return "secret" in limit or ("values" not in limit and limit.get("at_most", 1) <= wanted["at_most"])
+
+
 def spec_words(spec: Mapping[str, Any], *, empty: Sequence[str] = ()) -> dict[str, Any]:
     """What a policy says of a column, one role as a word, without these keys where they are empty."""
     roles = spec["role"]
@@ -158,7 +197,7 @@ class Question:
         return found
 
     def heading(self, asked: Asked) -> str:
-        return str(self.texts["asks"]).format(table=asked.facts["files"]["table"]["name"], target=asked.target)
+        return str(self.texts["asks"]).format(table=asked.facts.files["table"].name, target=asked.target)
 
     def found(self, asked: Asked) -> list[str]:
         """What the files say of it."""
@@ -176,9 +215,24 @@ class Question:
         """The keys of the policy that it is about."""
         return [column_path(name) for name in asked.judged]
 
+    def to_check(self, asked: Asked) -> list[DocumentPath]:
+        """The lines of the policy that it is about and that say CHECK."""
+        return [path for path in self.checks(asked) if asked.policy.remark(path)]
+
+    def checks(self, asked: Asked) -> list[DocumentPath]:
+        """The keys of the policy whose lines it asks to check."""
+        return []
+
+    def problems(self, asked: Asked, given: Fields) -> dict[str, str]:
+        """What is wrong with the answers by the names of their fields."""
+        return {one.name: problem for one in self.fields(asked) if (problem := one.problem(given))}
+
     def answered(self, asked: Asked, given: Fields) -> PolicyText:
-        """The policy with the lines that the answers write."""
-        return asked.policy.changed(self.changes(asked, given))
+        """The policy with the lines that the answers write, and with limits on every secret."""
+        if not self.fields(asked):
+            return asked.policy
+        new = Asked(asked.facts, asked.policy.changed(self.changes(asked, given)))
+        return new.policy.changed(limits_of_secrets(new))
 
     def doubts(self, asked: Asked, given: Fields) -> list[str]:
         """What was answered with doubt, in words."""
@@ -191,16 +245,18 @@ class People(Question):
     name = "people"
 
     def found(self, asked: Asked) -> list[str]:
-        person, rows = asked.facts["person"], asked.facts["rows"]
+        person, rows = asked.facts.person, asked.facts.rows
         if person is None:
             return [f"{rows:,} rows. No column seems to number people who have several."]
-        different = asked.columns[person]["distinct"]
-        return [f"{rows:,} rows, {different:,} different values in {person}. A group of 30 rows can be 3 people."]
+        different = asked.columns[person].distinct
+        people = -(-30 // asked.facts.most_rows)
+        found = f"{rows:,} rows, {different:,} different values in {person}."
+        return [f"{found} A group of 30 rows can be {people} people."]
 
     def fields(self, asked: Asked) -> list[Field]:
-        proposed, offered = asked.facts["person"], list[Choice]()
+        proposed, offered = asked.facts.person, list[Choice]()
         for name, column in asked.columns.items():
-            if name == proposed or (name != asked.target and column["distinct"] < asked.facts["rows"]):
+            if name == proposed or (name != asked.target and column.distinct < asked.facts.rows):
                 offered.insert(0 if name == proposed else len(offered), choices(self.name, name=name)[0])
         _, yes, doubt = choices(self.name)
         if proposed:
@@ -211,13 +267,15 @@ class People(Question):
 
     def changes(self, asked: Asked, given: Fields) -> Changes:
         who = given["who"]
-        person = asked.facts["person"] if who == DOUBT else who.removeprefix("column:") if who != "yes" else None
-        others = {column_path(name): asked.columns[name]["proposed"] for name in asked.with_role("person")}
+        person = asked.facts.person if who == DOUBT else who.removeprefix("column:") if who != "yes" else None
+        others = {column_path(name): asked.columns[name].proposed for name in asked.with_role("person")}
         numbers = {} if person is None else {column_path(person): {"role": "person"}}
         return {("data", "rows"): "people" if who == "yes" else REMOVED, **others, **numbers}
 
     def paths(self, asked: Asked) -> list[DocumentPath]:
         return [("data", "rows"), *map(column_path, asked.with_role("person"))]
+
+    checks = paths
 
 
 class Varies(Question):
@@ -226,7 +284,7 @@ class Varies(Question):
     name = "varies"
 
     def fields(self, asked: Asked) -> list[Field]:
-        names = asked.with_role("sensitive") if asked.with_role("person") and asked.facts["varies"] else []
+        names = asked.with_role("sensitive") if asked.with_role("person") and asked.facts.varies else []
         legend = "Can one person's {} differ between rows?"
         return [Field(name=name, legend=legend.format(name), choices=choices(self.name)) for name in names]
 
@@ -246,7 +304,7 @@ class Predicted(Question):
     def fields(self, asked: Asked) -> list[Field]:
         names = [asked.target] if asked.is_release else list(asked.columns)
         offered = [choices(self.name, "target", name=name)[0] for name in names]
-        chosen = f"column:{asked.target}" if asked.facts["chosen"] or asked.is_release else ""
+        chosen = f"column:{asked.target}" if asked.facts.chosen or asked.is_release else ""
         every = (*offered, choices(self.name, "target")[1])
         return [
             Field(name="target", legend="What does the model predict?", choices=every, chosen=chosen),
@@ -269,26 +327,29 @@ class Outsiders(Question):
         for name in asked.policy.get("data", "columns") or {}:
             if name in passed_over or name not in asked.columns:
                 continue
-            column, roles = asked.columns[name], asked.spec(name)["role"]
-            needs_eye = column["left_out"] or "domain" in str(column["check"]) or not column["examples"]
-            chosen = next((one.value for one in offered if one.value in roles), "ignored")
-            examples = "" if needs_eye else ", ".join(list(column["examples"])[:3])
-            found = examples or "different in nearly every row; no example shown"
-            chosen = "" if needs_eye else chosen
+            column, check = asked.columns[name], asked.policy.remark(column_path(name))
+            found = ", ".join(list(column.examples)[:3])
+            found = found or f"{column.distinct:,} different values in {asked.facts.rows:,} rows; none that many have"
+            found = f"{found}. To check: {check}" if check else found
+            of_file = next((one.value for one in offered if one.value in asked.spec(name)["role"]), "ignored")
+            chosen = of_file if asked.is_release else ""  # a release states its roles, and is read with no others
             fields.append(Field(name=name, legend=name, choices=offered, chosen=chosen, found=found))
-        return sorted(fields, key=lambda one: one.chosen != "")
+        return fields
 
     def changes(self, asked: Asked, given: Fields) -> Changes:
         changes: Changes = {}
         for name in (one.name for one in self.fields(asked)):
             spec, column, answer = asked.spec(name), asked.columns[name], given.get(name, DOUBT)
+            if answer == DOUBT and "sensitive" in spec["role"]:
+                continue
             role = "quasi_identifier" if answer == DOUBT else answer
-            kept = {key: value for key, value in spec.items() if key != "role"}
-            needs_bins = role == "sensitive" and column["numeric"]
-            domain = column["secret_domain"] if role == "sensitive" else column["domain"]
+            of_secrets = {"varies", "no_answer", "missing_is_value"} if role != "sensitive" else set()
+            kept = {key: value for key, value in spec.items() if key not in {"role", *of_secrets}}
+            needs_bins = role == "sensitive" and column.numeric
+            domain = column.secret_domain if role == "sensitive" else column.domain
             domain = kept if kept.keys() & {"values", "bounds"} and not needs_bins else domain
             if role == "ignored" or not domain:  # what is dropped as the table is read needs no domain
-                role = "identifier" if column["left_out"] or role != "ignored" else role
+                role = "identifier" if column.left_out or role != "ignored" else role
                 domain = {}
             if [role] != spec["role"]:
                 changes[column_path(name)] = {"role": role, **domain}
@@ -296,6 +357,8 @@ class Outsiders(Question):
 
     def paths(self, asked: Asked) -> list[DocumentPath]:
         return [column_path(one.name) for one in self.fields(asked)]
+
+    checks = paths
 
 
 class Spellings(Question):
@@ -305,15 +368,17 @@ class Spellings(Question):
 
     def _alike(self, asked: Asked) -> Iterator[tuple[str, str, list[str], bool]]:
         """A field's name, the column, the spellings, and whether they surely mean one value."""
-        for name in asked.judged:
-            for kind in ("same", "similar"):
-                for number, spellings in enumerate(asked.columns[name][kind]):
+        known = [name for name in asked.with_role("quasi_identifier") if "values" in asked.spec(name)]
+        for name in dict.fromkeys([*asked.judged, *(name for name in known if name in asked.columns)]):
+            column = asked.columns[name]
+            for kind, alike in (("same", column.same), ("similar", column.similar)):
+                for number, spellings in enumerate(alike):
                     yield f"{name}:{kind}:{number}", name, spellings, kind == "same"
 
     def fields(self, asked: Asked) -> list[Field]:
         fields = []
         for key, name, spellings, is_same in self._alike(asked):
-            examples, common = asked.columns[name]["examples"], asked.columns[name]["common"]
+            examples, common = asked.columns[name].examples, asked.columns[name].common
             shown = [f"{visible(each)} ({examples[each]:,})" for each in spellings if each in examples]
             if len(shown) < len(spellings):
                 shown.append(f"{len(spellings) - len(shown)} that few people have")
@@ -326,7 +391,7 @@ class Spellings(Question):
                     name=key,
                     legend=f"{name}: do these mean the same? {' · '.join(shown)}",
                     choices=(*offered, *choices(self.name)[2 if is_same else 1 :]),
-                    chosen=f"keep:{most}" if is_same else "",
+                    chosen=f"keep:{most}" if is_same and name in asked.judged else "",
                 )
             )
         return fields
@@ -347,6 +412,13 @@ class Spellings(Question):
             specs[name] = {**spec, "values": values, "aliases": aliases, "distinct": distinct}
         return {column_path(name): spec_words(spec, empty=("aliases", "distinct")) for name, spec in specs.items()}
 
+    def paths(self, asked: Asked) -> list[DocumentPath]:
+        alike = (name for _, name, _, _ in self._alike(asked))
+        return [column_path(name) for name in dict.fromkeys([*asked.judged, *alike])]
+
+    def checks(self, asked: Asked) -> list[DocumentPath]:
+        return super().paths(asked)
+
 
 class Gaps(Question):
     """What do empty or special values mean?"""
@@ -356,20 +428,24 @@ class Gaps(Question):
     def _gaps(self, asked: Asked) -> Iterator[tuple[str, str, str, bool]]:
         """A field's name, the secret, what may be no answer of it, and whether that is a mark of a gap."""
         for name in asked.with_role("sensitive"):
-            column = asked.columns.get(name, {"gaps": [], "unanswered": []})
-            for text in dict.fromkeys([*column["gaps"], *column["unanswered"]]):
-                yield f"{name}:{text}", name, text, text in column["gaps"]
+            column = asked.columns.get(name)
+            for text in dict.fromkeys([*column.gaps, *column.unanswered]) if column else ():
+                yield f"{name}:{text}", name, text, text in (column.gaps if column else ())
 
     def fields(self, asked: Asked) -> list[Field]:
         fields = []
         for key, name, text, is_mark in self._gaps(asked):
             shown = text or "an empty cell"
-            if not is_mark and text not in asked.columns[name]["common"]:
+            if not is_mark and text not in asked.columns[name].common:
                 shown = "a value that few people have"
             legend = f"What does {shown} in {name} mean?"
             fields.append(Field(name=key, legend=legend, choices=choices(self.name)))
         legend = "Would it harm somebody if others knew that she gave no answer?"
-        return [*fields, Field(name="harm", legend=legend, choices=choices(self.name, "harm"))] if fields else []
+        fields += [Field(name="harm", legend=legend, choices=choices(self.name, "harm"))] if fields else []
+        if asked.policy.get("data", "on_missing"):
+            legend = "What becomes of people with a gap in another column?"
+            fields.append(Field(name="others", legend=legend, choices=choices(self.name, "others")))
+        return fields
 
     def changes(self, asked: Asked, given: Fields) -> Changes:
         specs = {name: asked.spec(name) for _, name, _, _ in self._gaps(asked)}
@@ -384,10 +460,14 @@ class Gaps(Question):
             specs[name] = {**spec, "values": values, "no_answer": no_answer, "missing_is_value": harms}
         empty = ("values", "no_answer", "missing_is_value")
         changes: Changes = {column_path(name): spec_words(spec, empty=empty) for name, spec in specs.items()}
-        return {**changes, **({("data", "missing"): missing} if missing else {})}
+        changes |= {("data", "missing"): missing} if missing else {}
+        return changes | ({("data", "on_missing"): given["others"]} if given.get("others") in {"drop", "keep"} else {})
 
     def paths(self, asked: Asked) -> list[DocumentPath]:
-        return [("data", "missing"), *super().paths(asked)]
+        return [("data", "missing"), ("data", "on_missing"), *super().paths(asked)]
+
+    def checks(self, asked: Asked) -> list[DocumentPath]:
+        return [("data", "on_missing")]
 
 
 class Harmless(Question):
@@ -398,7 +478,7 @@ class Harmless(Question):
     def fields(self, asked: Asked) -> list[Field]:
         if asked.target not in asked.with_role("sensitive") or asked.target not in asked.columns:
             return []
-        values, common = asked.spec(asked.target).get("values", []), asked.columns[asked.target]["common"]
+        values, common = asked.spec(asked.target).get("values", []), asked.columns[asked.target].common
         offered = [value for value in values if value in common and len(values) > 1]
         every = choices(self.name)
         return [Field(name=each, legend=visible(each), choices=every, chosen="secret") for each in offered]
@@ -407,15 +487,17 @@ class Harmless(Question):
         target, changes = asked.target, dict[DocumentPath, Any]()
         values = asked.spec(target).get("values", [])
         judged = [value for value in values if given.get(value) != "harmless"]
-        others = [name for name in asked.with_role("sensitive") if name != target] if judged != values else []
-        alone = {"values": judged, **({"secret": target} if others else {})} if judged != values else {}
         for path, limit in asked.limits():
             if limit.get("use") in {"exposure", "confidence"} and limit.get("secret", target) == target:
                 kept = {key: value for key, value in limit.items() if key not in {"values", "secret"}}
-                changes[path] = {**kept, **alone}
-        listed = asked.policy.get("metrics") or []
-        added = [limit for name in others for limit in limits_on_secret(name) if limit not in listed]
-        return {**changes, **{("metrics", len(listed) + place): limit for place, limit in enumerate(added)}}
+                changes[path] = {**kept, **({"values": judged} if judged != values else {})}
+        return changes
+
+    def problems(self, asked: Asked, given: Fields) -> dict[str, str]:
+        values = asked.spec(asked.target).get("values", [])
+        if values and all(given.get(value) == "harmless" for value in values):
+            return {values[0]: "One must stay secret. If none is, answer that anybody may know what is predicted."}
+        return super().problems(asked, given)
 
     def paths(self, asked: Asked) -> list[DocumentPath]:
         return [path for path, _ in asked.limits()]
@@ -427,7 +509,7 @@ class Published(Question):
     name = "publish"
 
     def found(self, asked: Asked) -> list[str]:
-        return list((asked.facts["model"] or {"discloses": []})["discloses"])
+        return asked.facts.model.discloses if asked.facts.model else []
 
     def fields(self, asked: Asked) -> list[Field]:
         return [Field(name="leaves", legend="What will leave?", choices=choices(self.name, level=asked.level))]
@@ -439,10 +521,25 @@ class Published(Question):
         return [("publish",)]
 
 
-class Limits(Harmless):
+class Limits(Question):
     """Are these limits right?"""
 
     name = "limits"
+
+    def found(self, asked: Asked) -> list[str]:
+        if all(limit.get("at_most", CONFIDENCE) <= CONFIDENCE for limit in self._sure(asked).values()):
+            return []
+        why = f"only where one value of {asked.target} is so frequent that this leaves no room"
+        return [f"init proposes more than {100 * CONFIDENCE:g} % {why}."]
+
+    def _name(self, asked: Asked, limit: Mapping[str, Any]) -> str:
+        """The field that asks for a limit on confidence: one for each secret."""
+        secret = limit.get("secret", asked.target)
+        return "sure" if secret == asked.target else f"sure:{secret}"
+
+    def _sure(self, asked: Asked) -> dict[str, dict[str, Any]]:
+        limits = [limit for path, limit in asked.limits() if path[0] == "metrics" and limit.get("use") == "confidence"]
+        return {self._name(asked, limit): limit for limit in reversed(limits)}
 
     def fields(self, asked: Asked) -> list[Field]:
         limits = {limit.get("use"): limit for path, limit in reversed(list(asked.limits())) if path[0] == "metrics"}
@@ -450,9 +547,10 @@ class Limits(Harmless):
         if (group := limits.get("k_anonymity")) is not None:
             legend, number = "Nobody stands in a group of fewer people than", group.get("at_least", 10)
             fields.append(Field(name="group", legend=legend, chosen=f"{number:g}", least=2, most=1_000_000))
-        if (sure := limits.get("confidence")) is not None:
-            legend, number = "No guess of a secret is surer than (%)", 100 * sure.get("at_most", CONFIDENCE)
-            fields.append(Field(name="sure", legend=legend, chosen=f"{number:.6g}", least=1, most=100))
+        for name, limit in self._sure(asked).items():
+            secret = name.partition(":")[2] or "a secret"
+            legend, number = f"No guess of {secret} is surer than (%)", 100 * limit.get("at_most", CONFIDENCE)
+            fields.append(Field(name=name, legend=legend, chosen=f"{number:.6g}", least=1, most=100))
         if (certain := limits.get("exposure")) is not None:
             legend, chosen = "Nobody's secret is certain", str(certain.get("insiders", 0))
             fields.append(Field(name="certain", legend=legend, choices=choices(self.name), chosen=chosen))
@@ -460,22 +558,24 @@ class Limits(Harmless):
 
     def changes(self, asked: Asked, given: Fields) -> Changes:
         group, changes = round(float(given.get("group", 10))), dict[DocumentPath, Any]()
-        sure, insiders = round(float(given.get("sure", 95)) / 100, 12), 0 if given.get("certain") == "0" else 1
-        numbers = {
-            "k_anonymity": ("at_least", group),
-            "confidence": ("at_most", sure),
-            "exposure": ("insiders", insiders),
-        }
+        insiders = 0 if given.get("certain") == "0" else 1
         for path, limit in asked.limits():
-            if limit.get("use") in numbers and limit.get("secret", asked.target) == asked.target:
-                key, number = numbers[limit["use"]]
-                changes[(*path, key)] = number
+            sure = given.get(self._name(asked, limit))
+            if limit.get("use") == "k_anonymity":
+                changes[(*path, "at_least")] = group
+            elif limit.get("use") == "exposure":
+                changes[(*path, "insiders")] = insiders
+            elif limit.get("use") == "confidence" and sure is not None:
+                changes[(*path, "at_most")] = round(float(sure) / 100, 12)
         builder = asked.policy.get("build") or {}
         is_kadet = builder.get("use") == "kadet"
         return {**changes, **({("build", "k"): group} if is_kadet and builder.get("k", 0) < group else {})}
 
     def paths(self, asked: Asked) -> list[DocumentPath]:
-        return [*super().paths(asked), ("build", "k")]
+        return [*(path for path, _ in asked.limits()), ("build", "k")]
+
+    def checks(self, asked: Asked) -> list[DocumentPath]:
+        return [("build", "k")]
 
 
 QUESTIONS: Sequence[Question] = (

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from leafgate.api.registry import load_plugins
-from leafgate.commands.desk.cases import FACTS, FACTS_FORMAT, POLICY, Case
+from leafgate.commands.desk.cases import FACTS, POLICY, Case, ColumnFacts, Facts, FileFacts, ModelFacts, Role
 from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.commands.desk.questions import QUESTIONS, Asked
 from leafgate.commands.scaffold.policy import (
@@ -53,7 +53,7 @@ def read_files(folder: Path) -> int:
         release = json.loads(model.read_bytes())
         model = None
     given = Files(files["table"], model, folder, test=files.get("test"), control=files.get("control"))
-    target = case.target if not release else release["target"]
+    target = case.record.target if not release else release["target"]
     draft = draft_of(given, target)
     facts = _facts(draft, files, release)
     if not case.has_policy:
@@ -61,10 +61,10 @@ def read_files(folder: Path) -> int:
         if release:
             policy = _of_release(policy, release, files["model"].name)
         for question in QUESTIONS:
-            if (answer := case.answers.get(question.name)) and question.fields(Asked(facts, policy)):
-                policy = question.answered(Asked(facts, policy), answer["fields"])
+            if (answer := case.record.answers.get(question.name)) and question.fields(Asked(facts, policy)):
+                policy = question.answered(Asked(facts, policy), answer.fields)
         write_file(folder / POLICY, policy.text.encode(), OWNER_ONLY)
-    write_file(folder / FACTS, readable(facts), OWNER_ONLY)
+    write_file(folder / FACTS, readable(facts.model_dump()), OWNER_ONLY)
     return 0
 
 
@@ -78,19 +78,20 @@ def _of_release(policy: PolicyText, release: Mapping[str, Any], name: str) -> Po
     return policy.changed({**specs, ("publish",): level})
 
 
-def _facts(draft: Draft, files: Mapping[str, Path], release: Mapping[str, Any]) -> dict[str, Any]:
+def _facts(draft: Draft, files: Mapping[Role, Path], release: Mapping[str, Any]) -> Facts:
     """What the pages show of the files; of values that few people have, how many there are."""
-    return {
-        "format": FACTS_FORMAT,
-        "files": {role: {"name": file.name, "sha256": digest_of(file)} for role, file in files.items()},
-        "rows": max((guess.people + guess.gaps for guess in draft.guesses), default=0),
-        "target": draft.target,
-        "chosen": draft.chosen,
-        "person": draft.person,
-        "varies": draft.person is not None and _varies(draft),
-        "model": _of_model(draft, files, release),
-        "columns": {guess.name: _of_column(guess, draft) for guess in draft.guesses},
-    }
+    return Facts(
+        format="leafgate/desk-facts/1",
+        files={role: FileFacts(name=file.name, sha256=digest_of(file) or "") for role, file in files.items()},
+        rows=max((guess.people + guess.gaps for guess in draft.guesses), default=0),
+        most_rows=draft.most_rows or 1,
+        target=draft.target,
+        chosen=draft.chosen,
+        person=draft.person,
+        varies=draft.person is not None and _varies(draft),
+        model=_of_model(draft, files, release),
+        columns={guess.name: _of_column(guess, draft) for guess in draft.guesses},
+    )
 
 
 def _varies(draft: Draft) -> bool:
@@ -101,41 +102,40 @@ def _varies(draft: Draft) -> bool:
     return bool(pairs.shape[1] > len(np.unique(pairs[0])))
 
 
-def _of_model(draft: Draft, files: Mapping[str, Path], release: Mapping[str, Any]) -> dict[str, Any] | None:
+def _of_model(draft: Draft, files: Mapping[Role, Path], release: Mapping[str, Any]) -> ModelFacts | None:
     if release:
-        found = {"kind": "release", "format": release["format"], "level": release["publish"]["leaves"], "discloses": []}
-        return {**found, "producer": f"leafgate, builder {release['builder']['use']}"}
+        producer, level = f"leafgate, builder {release['builder']['use']}", release["publish"]["leaves"]
+        return ModelFacts(kind="release", format=release["format"], level=level, producer=producer, discloses=[])
     if draft.hints is None:
         return None
     model = read_model(files["model"], load_plugins().readers)
-    found = {"kind": "model", "format": model.format, "level": model.level, "producer": model.producer}
-    return {**found, "discloses": [each.says for each in model.disclosures]}
+    says = [each.says for each in model.disclosures]
+    return ModelFacts(
+        kind="model", format=model.format, level=model.level, producer=model.producer or "", discloses=says
+    )
 
 
-def _of_column(guess: Guess, draft: Draft) -> dict[str, Any]:
+def _of_column(guess: Guess, draft: Draft) -> ColumnFacts:
     """What the pages show of a column: only values that `smallest_cell` people have are examples."""
-    line = column_line(guess, draft.hints)
-    spec, _, check = line.partition("  # CHECK: ")
+    spec = parse_yaml(f"is: {column_line(guess, draft.hints)}".encode(), guess.name)["is"]
     shown = sorted(guess.people_with.items(), key=lambda item: -item[1])
     common = {text: people for text, people in shown if people >= guess.smallest_cell}
     same = spellings_of_one(guess.possible, same_form)
     similar = [each for each in spellings_of_one(guess.possible, similar_form) if len({*map(same_form, each)}) > 1]
-    return {
-        "distinct": len(guess.values),
-        "numeric": guess.numeric,
-        "rare": guess.rare,
-        "examples": dict(list(common.items())[:MOST_SHOWN]),
-        "common": list(common)[:MANY],
-        "gaps": sorted(guess.missing),
-        "unanswered": unanswered_values(guess.possible) if guess.possible else [],
-        "same": [list(each) for each in same],
-        "similar": [list(each) for each in similar],
-        "proposed": parse_yaml(f"is: {spec}".encode(), guess.name)["is"],
-        "check": check,
-        "left_out": is_left_out(guess, draft.hints),
-        "domain": _domain(guess),
-        "secret_domain": _secret_domain(guess),
-    }
+    return ColumnFacts(
+        distinct=len(guess.values),
+        numeric=guess.numeric,
+        examples=dict(list(common.items())[:MOST_SHOWN]),
+        common=list(common)[:MANY],
+        gaps=sorted(guess.missing),
+        unanswered=list(unanswered_values(guess.possible)) if guess.possible else [],
+        same=[list(each) for each in same],
+        similar=[list(each) for each in similar],
+        proposed=spec,
+        left_out=is_left_out(guess, draft.hints),
+        domain=_domain(guess),
+        secret_domain=_secret_domain(guess),
+    )
 
 
 def _domain(guess: Guess) -> dict[str, Any]:

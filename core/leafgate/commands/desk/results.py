@@ -48,6 +48,8 @@ def result_context(job: Job, others: Sequence[Job], *, is_public: bool) -> JsonD
         "not_examined": questions_not_examined(report),
         "groups": [] if is_public else list(exposed_groups(findings))[:MAX_GROUPS],
         "advice": remedies_once(report),
+        "failed": {finding["metric"] for finding in findings if finding_state(finding) == "failed"},
+        "examine": words()["examine"],
         "experts": [(finding["id"], finding_state(finding), sentence(finding)) for finding in findings],
         "compared": [] if is_public else compared(others),
     }
@@ -55,14 +57,13 @@ def result_context(job: Job, others: Sequence[Job], *, is_public: bool) -> JsonD
 
 def remedies_for(job: Job) -> list[tuple[str, Mapping[str, str]]]:
     """The kinds of jobs that may help, each with its button and what it does, the first the one to try first."""
-    report, model = job.report, job.case.facts.get("model")
+    report, model = job.report, job.case.facts.model if job.case.is_read else None
     if report is None or report["verdict"] == "pass" or job.kind != "audit" or model is None:
         return []
     failed = {finding["metric"] for finding in report["findings"] if finding_state(finding) == "failed"}
     kinds = ["protect"]
-    if model["kind"] == "model":
+    if model.kind == "model":
         kinds = ["scrub"] if failed == {"file_disclosure"} else ["repair", "protect"]
-        kinds += ["scrub"] if "file_disclosure" in failed and "scrub" not in kinds else []
     return [(kind, words()["remedies"][kind]) for kind in kinds]
 
 
@@ -104,4 +105,5 @@ def _share(value: object) -> str:
 
 def _held(report: Mapping[str, Any]) -> str:
     found = (each["evidence"].get("discloses", ()) for each in report["findings"] if each["metric"] == "published_file")
-    return "; ".join(str(each["says"]) for each in next(found, ())) or "nothing that was found"
+    held = [str(each["says"]) for each in next(found, ())]
+    return "; ".join(held) or words()["on_leaves"][report["method"]["publishes"]]

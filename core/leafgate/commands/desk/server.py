@@ -122,9 +122,12 @@ class Gate:
         if headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
             return message_page("Another page asked for this. Nothing was done.", status=403)
         is_below = scope["path"].startswith(f"{self._secrets.root}/")
-        if not is_below or not secrets.compare_digest(_cookie(headers).encode(), self._secrets.cookie.encode()):
-            text = "This page belongs to an earlier start, or its address was used. Use the address that leafgate desk "
-            return message_page(f"{text}prints.", status=403)
+        wanted = self._secrets.cookie.encode()
+        if not is_below or not any(secrets.compare_digest(given.encode(), wanted) for given in _cookies(headers)):
+            text = (
+                "This page belongs to an earlier start, or its address was used. Stop leafgate desk with Ctrl-C, start "
+            )
+            return message_page(f"{text}it again, and use the address that it prints. Nothing is lost.", status=403)
         if method == "POST":
             return self._refused_form(headers)
         return None
@@ -147,11 +150,10 @@ class Gate:
         return None
 
 
-def _cookie(headers: Headers) -> str:
-    """The desk's cookie, empty where there is none or more than one."""
+def _cookies(headers: Headers) -> list[str]:
+    """The cookies of the desk's name: a server on another port may have set one, too."""
     parts = (part.strip().partition("=") for part in headers.get("cookie", "").split(";"))
-    given = [value for name, _, value in parts if name == COOKIE]
-    return given[0] if len(given) == 1 else ""
+    return [value for name, _, value in parts if name == COOKIE]
 
 
 def message_page(

@@ -10,7 +10,7 @@ async function look() {
   }
   if (!answer.ok) return;
   const now = await answer.json();
-  if (!["waiting", "running"].includes(now.state)) {
+  if (now.state !== box.dataset.now) {
     location.reload();
     return;
   }
