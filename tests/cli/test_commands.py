@@ -203,7 +203,7 @@ def test_explain_prints_options_threat_model_formula_and_source(name: str) -> No
 def test_explain_of_a_format_says_what_it_writes() -> None:
     page = leafgate("explain", "html").out
     assert page.startswith("html: format of leafgate ")
-    assert "File: report.html, of the type text/html.\nShows, where given: sweep.svg.\n" in page
+    assert "File: report.html, of the type text/html.\n" in page
     assert "Draws the first tree of a release in notebooks.\n" in page
     assert leafgate("explain", "text").out.endswith("File: report.txt, of the type text/plain.\n")
 
