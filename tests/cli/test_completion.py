@@ -32,7 +32,7 @@ def completions(monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
     ("words", "offered"),
     [
         (("va",), ["validate"]),
-        (("d",), ["diff", "demo"]),  # the commands of plugins too
+        (("d",), ["diff", "demo", "desk"]),  # the commands of plugins too
         (("plugins", ""), ["new"]),
         (("validate", "--di"), ["--digest"]),
         (("audit", "--audience", ""), ["public", "auditor"]),
