@@ -25,7 +25,9 @@ def desk(
         from leafgate.commands.desk.pages import desk_app
         from leafgate.commands.desk.server import Secrets, bound_socket, open_browser
     except ImportError as error:
-        remedy = "pip install 'leafgate[desk]'"
+        from leafgate.lazy_loading import install_command
+
+        remedy = f"install it: {install_command('desk')}"
         raise InvalidError(f"needs the package {error.name}", place="desk", remedy=remedy) from None
     from leafgate.commands.desk.cases import Desk
     from leafgate.commands.desk.jobs import Line
