@@ -75,7 +75,7 @@ def test_a_model_without_a_writer_of_its_own_becomes_a_neutral_file() -> None:
 def test_a_file_that_numbers_the_classes_is_spoken_of_with_them(tmp_path: Path) -> None:
     lightgbm = pytest.importorskip("lightgbm")
     model = lightgbm.LGBMClassifier(n_estimators=1, min_child_samples=5, verbose=-1)
-    repair = leafgate.repair(audited(model), out=tmp_path / "new.json", fit_anew=False, effort=0.01)
+    repair = leafgate.repair(audited(model), out=tmp_path / "new.json", effort=0.01)
     assert repair.model is not None
     first, second = repair.model.classes_.tolist()
     assert f"answer: 0 is {first!r}, 1 is {second!r}; `leafgate.load_model" in repair.sentences[-1]

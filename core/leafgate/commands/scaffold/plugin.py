@@ -64,7 +64,7 @@ needs in leafgate.app."""
 CORE_COMMANDS = frozenset(
     {
         *("audit", "build", "attack", "report", "sweep", "convert", "scrub", "repair", "validate", "init", "schema"),
-        *("diff", "attest", "verify", "explain", "demo", "desk", "ledger", "plugins"),
+        *("diff", "attest", "verify", "explain", "demo", "desk", "ledger", "case", "plugins"),
     }
 )
 """The names of leafgate's own commands, which those of plugins cannot have."""
