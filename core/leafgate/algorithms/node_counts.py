@@ -98,8 +98,8 @@ REMEDY = (
     "check what the model was given: rows left out or cells filled before training, other marks of missing cells than "
     "`data.missing`; if its trees were grown on a random part of the table, or with weights, say so: `build: "
     "{trained_by: {subsample: ...}}` or `{weighted: true}`; if XGBoost was given a sparse matrix, whose absent entries "
-    "are missing to it: `build: {encoding: {FEATURE: {zero: missing}}}`; if scikit-learn was given missing cells: "
-    f"{MISCOUNTED}; and whether it was trained on this table"
+    "are missing to it: `build: {encoding: {FEATURE: {zero: missing}}}`; and whether it was trained on this table; "
+    f"{MISCOUNTED}"
 )
 
 

@@ -19,7 +19,10 @@ OF_PEOPLE: frozenset[NumberKind] = frozenset({"rows", "parts", "draws"})
 Loss = Literal["constant", "logistic", "softmax", "hinge", "bounded", "unknown"]
 """How a person's second derivative follows from the scores; `bounded`: it is 1 at most, `unknown`: not at all."""
 
-MISCOUNTED = "versions before 1.8 count some of them at other nodes than they send them to, so fit it again with 1.8"
+MISCOUNTED = (
+    "scikit-learn before 1.8 counts some people with missing cells at other nodes than it sends them to: fit the model "
+    "again with 1.8 or later"
+)
 """What to know of trees of scikit-learn that were fitted on missing cells."""
 
 MAX_HESSIAN: Mapping[Loss, float] = {

@@ -104,7 +104,7 @@ def check_model(model: ModelIR, place: str) -> ModelIR:
         _check_counts(tree, here)
         wrong = contradictory(tree, parent, here)
         if wrong is not None:
-            remedy = f"of missing cells {MISCOUNTED}" if model.producer.startswith("scikit-learn") else ""
+            remedy = MISCOUNTED if model.producer.startswith("scikit-learn") else ""
             text = "no value could take both this way and those above it"
             raise ReleaseError(text, place=f"{here}.nodes[{wrong}]", remedy=remedy)
     return model
