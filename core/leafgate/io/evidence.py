@@ -110,6 +110,8 @@ class GroupDocument(BaseModel):
     """People."""
     path: str = ""
     """The path that leads to the group, or its cells; for auditors."""
+    conditions: str = ""
+    """What all people of the group have in common, in words; for auditors."""
     true: dict[str, Count] = {}
     """How many of them have each value of the secret; for auditors."""
     possible_values: WholeNumber | None = None
