@@ -237,11 +237,11 @@ def test_a_file_is_kept_under_a_name_that_is_no_path_and_for_its_owner_alone(own
     assert stat.S_IMODE((folder / "a").stat().st_mode) == 0o700
     assert SCRIPT not in owner.get("/").text + owner.get("/cases/a").text
     assert owner.get(f"/cases/a/{name}").status_code == 404
-    assert [file_name(each, "model") for each in ("policy.yaml", "..", "", "case.json", "a/b\\c.R")] == [
+    assert [file_name(each, "model") for each in ("policy.yaml", "..", "", "answers.json", "a/b\\c.R")] == [
         "model-policy.yaml",
         "model-",
         "model-",
-        "model-case.json",
+        "model-answers.json",
         "c.R",
     ]
 
@@ -476,7 +476,7 @@ def test_a_result_is_current_only_if_it_judged_what_is_there(
     [
         ("runs/1/job.json", '{"kind":"audit"}'),
         ("runs/1/job.json", "[" * 100_000),
-        ("case.json", '{"files":3,"answers":[1]}'),
+        ("answers.json", '{"files":3,"answers":[1]}'),
         ("facts.json", '{"format":"leafgate/desk-facts/1","files":3}'),
         ("policy.yaml", "data: {columns: {}}\nmetrics: 3\n"),
     ],

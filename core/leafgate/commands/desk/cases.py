@@ -25,7 +25,7 @@ from leafgate.io.files import OWNER_ONLY, write_file
 from leafgate.io.json import readable
 from leafgate.kernel.options import Strict, digest_of
 
-POLICY, FACTS, RECORD, RUNS = "policy.yaml", "facts.json", "case.json", "runs"
+POLICY, FACTS, RECORD, RUNS = "policy.yaml", "facts.json", "answers.json", "runs"
 OWN_NAMES = frozenset({POLICY, FACTS, RECORD, RUNS, "release.json"})
 """Names in a case's folder that no file which somebody gives may have."""
 CASE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
@@ -112,8 +112,8 @@ class Answer(Strict):
     at: str
 
 
-class CaseRecord(Strict):
-    """`case.json`: who began the case, what was answered by whom, and what is not written in the policy.
+class AnswersRecord(Strict):
+    """`answers.json`: who began the case, what was answered by whom, and what is not written in the policy.
 
     Attributes:
         files: the names of the case's files by what they are; None where the policy names them.
@@ -121,7 +121,7 @@ class CaseRecord(Strict):
         target: the column that somebody said the model predicts.
     """
 
-    format: Literal["leafgate/desk-case/1"] = "leafgate/desk-case/1"
+    format: Literal["leafgate/desk-answers/1"] = "leafgate/desk-answers/1"
     created: str = ""
     by: str = ""
     files: dict[Role, str] | None = None
@@ -198,11 +198,11 @@ class Case:
         return self.folder.name
 
     @cached_property
-    def record(self) -> CaseRecord:
-        """What `case.json` says, where there is one; InvalidError where it cannot be read."""
+    def record(self) -> AnswersRecord:
+        """What `answers.json` says, where there is one; InvalidError where it cannot be read."""
         if not os.path.lexists(self.folder / RECORD):
-            return CaseRecord()
-        return checked(CaseRecord, self.content(RECORD), f"{self.name}/{RECORD}")
+            return AnswersRecord()
+        return checked(AnswersRecord, self.content(RECORD), f"{self.name}/{RECORD}")
 
     @cached_property
     def facts(self) -> Facts:

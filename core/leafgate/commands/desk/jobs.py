@@ -40,7 +40,7 @@ LIMIT_SECONDS = 30 * 60
 GRACE_SECONDS = 5.0
 """How long a job that is stopped has to end by itself."""
 POLL_SECONDS = 0.1
-MAX_SAID = 12
+MAX_REPAIR_LINES = 12
 """Lines of a repair that are shown."""
 JOB, LOCK, RESULTS, MEASURED = "job.json", "lock", "results", "measured.json"
 PUBLIC = "public.json"
@@ -206,10 +206,10 @@ class Job:
         return lines or ["It ended without a result: was the memory used up?"]
 
     @property
-    def said(self) -> list[str]:
+    def repair_lines(self) -> list[str]:
         """What a repair has printed of what it did."""
         lines = self._text("repair.txt").splitlines() if self.kind == "repair" else []
-        return [line.strip() for line in lines if line.startswith("  ")][:MAX_SAID]
+        return [line.strip() for line in lines if line.startswith("  ")][:MAX_REPAIR_LINES]
 
     def save(self, **record: Any) -> Job:
         written = self.record.model_copy(update=record).model_dump(mode="json", exclude_none=True)

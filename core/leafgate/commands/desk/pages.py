@@ -344,7 +344,7 @@ class Pages:
         earlier = self._desk.earlier_answer(case, question.name) if answer is None else None
         filled = given if given is not None else answer.fields if answer else {}
         rows = [(f"f{number}", one, filled.get(one.name, one.chosen)) for number, one in enumerate(fields)]
-        said = [(one.legend, one.said(earlier[1].fields)) for one in fields] if earlier else []
+        said = [(one.legend, one.in_words(earlier[1].fields)) for one in fields] if earlier else []
         return self._page(
             "question",
             case,

@@ -86,7 +86,7 @@ def compared(jobs: Sequence[Job]) -> JsonDocument:
 def _affected(report: JsonObject) -> str:
     affected = report.get("affected")
     if affected is None:
-        return "0" if report["verdict"] == "pass" else "not known"
+        return "0" if report["verdict"] == "pass" and not report["waived"] else "not known"
     return number_words(affected)
 
 
