@@ -10,7 +10,7 @@
 
 Each run fits the same models on the same made-up people, gives each to the tool's audit or to its attacks, and gives it
 files of the producer matrix. The outcomes are written to docs/results/producers-peers.csv in place of the tool's older
-ones, and with `page` the table to docs/measurements/producers-peers.md.
+ones, and with `page` the table to docs/explanation/which-tool.md.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from writing import put, read_rows, table, write_csv
 DOCS = Path(__file__).resolve().parents[1]
 TESTS = DOCS.parent / "tests"
 RESULTS = DOCS / "results" / "producers-peers.csv"
-PAGE = DOCS / "measurements" / "producers-peers.md"
+PAGE = DOCS / "explanation" / "which-tool.md"
 PEOPLE = 200
 TREES: dict[str, Any] = {"n_estimators": 5, "max_depth": 3, "random_state": 0}
 
