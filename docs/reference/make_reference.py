@@ -2,8 +2,7 @@
 
 policy.md comes from the models of policies; builders.md, attacks.md and metrics.md from the descriptions that `leafgate
 explain` prints; commands.md from the command line; report.md from the models of the report document and their comments,
-and from the report formats; statements.md from the model of the predicate; model-readers.md from the readers of model
-files.
+and from the report formats; statements.md from the model of the predicate.
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ from leafgate.commands.scaffold.json_schema import policy_schema
 from leafgate.console.describe import (
     format_notes,
     options_of,
-    reader_notes,
     summary_of,
 )
 from leafgate.disclosure import schema as report_schema
@@ -122,16 +120,7 @@ as digests are where they are kept back; other keys are refused.
 
 {GENERATED}
 """
-READERS = f"""# Model readers
 
-A model reader reads the trees of a model file that another program wrote, for `build: {{use: published, path: FILE}}`,
-`leafgate convert`, `scrub`, `repair` and `init --model`. The file's first bytes decide the format, not its name.
-[What a model's file discloses](model-files.md) describes each format; [Audit the file of a
-model](../how-to/audit-a-model-file.md) shows how to use them. [Plugins](plugin-readers.md) can add
-readers.
-
-{GENERATED}
-"""
 MASKED: frozenset[type[BaseModel]] = frozenset(
     {evidence_schema.FewerThan, evidence_schema.MoreThan, evidence_schema.FromTo, report_schema.Nowhere}
 )
@@ -176,7 +165,6 @@ def pages() -> dict[str, str]:
         "commands.md": _command_page,
         "report.md": _report_page,
         "statements.md": _statement_page,
-        "model-readers.md": _reader_page,
     }
     return {name: _without_blank_runs("\n".join(make(plugins))) for name, make in makers.items()}
 
@@ -316,15 +304,6 @@ def _json_type(document: Any) -> str:
     if document.get("type") == "array":
         return f"{_json_type(document.get('items', {}))}s"
     return str({"string": "text", None: "any"}.get(document.get("type"), document.get("type")))
-
-
-def _reader_page(plugins: Plugins) -> Iterator[str]:
-    yield READERS
-    for reader in plugins.readers:
-        notes = " ".join(
-            [_plain_doc(reader.read), f"Up to {reader.max_bytes / 2**20:g} MB.", *list(reader_notes(reader))[1:]]
-        )
-        yield wrapped(f"- `{reader.name}`: {notes}", "  ")
 
 
 def _plain_doc(documented: object) -> str:
