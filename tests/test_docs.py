@@ -275,3 +275,15 @@ def test_an_example_in_a_page_is_right(page: str) -> None:
 def test_the_documentation_is_short_enough_to_be_read() -> None:
     pages = [text for name, text in TEXTS.items() if name == "README.md" or name.startswith("docs/")]
     assert sum(len(text.split()) for text in pages) <= 92_000
+
+
+TERMS = """linking builder attack metric policy plugin group insider `worst` judged grid `counted` `reading`
+`published_file` `unlimited` `unattacked` imputation auxiliary power planted bootstrap AUC ROC TPR PPV MCC
+SNR witness neutral rehearsal perturbed downgrading distillation refit roll head span bin residual TRE DPIA
+SARIF DSSE in-toto equivalence limit finding verdict waiver repair scrub control"""
+"""Words that pages use, each of which the glossary explains in bold."""
+
+
+def test_the_glossary_explains_the_words_of_the_pages() -> None:
+    bold = " ".join(re.findall(r"\*\*([^*]+)\*\*", TEXTS["docs/reference/glossary.md"])).lower()
+    assert [term for term in TERMS.split() if not re.search(rf"(?<!\w){re.escape(term.lower())}(?!\w)", bold)] == []
