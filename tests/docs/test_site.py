@@ -52,7 +52,7 @@ SEARCHES = {
     "egress": "Decision sheet",
     "how many people": "Read and share reports",
     "what does inconclusive mean": "Threat model",
-    "output checker": "Decision sheet",
+    "output checker": "You were handed a model",
     "threshold rule": "Structural",
     "membership inference": "Membership",
     "k-anonymity": "k-anonymous trees",
