@@ -20,7 +20,7 @@ testclient = pytest.importorskip("starlette.testclient", reason="starlette's tes
 
 from leafgate.cli import run  # noqa: E402
 from leafgate.commands.desk.cases import FACTS, POLICY, RECORD, Answer, Case, Desk, file_name, files_below, open_below  # noqa: E402
-from leafgate.commands.desk.jobs import Job, Line, ask_job, jobs_of, remedy_policy  # noqa: E402
+from leafgate.commands.desk.jobs import Job, Line, ask_job, jobs_of  # noqa: E402
 from leafgate.commands.desk.measuring import measure  # noqa: E402
 from leafgate.commands.desk.pages import desk_app  # noqa: E402
 from leafgate.commands.desk.policy_text import PolicyText  # noqa: E402
@@ -251,12 +251,11 @@ def a_case(owner: Attacker, folder: Path, column: str = "ill", policy: str | Non
     inside = folder / "a"
     inside.mkdir(exist_ok=True)
     (inside / "people.csv").write_bytes(TABLE)
-    known = {"distinct": 2, "numeric": False, "examples": {SCRIPT: 30}, "common": [SCRIPT, "no"], "gaps": []}
+    known = {"distinct": 2, "numeric": False, "common": {SCRIPT: 30, "no": 10}, "gaps": []}
     known |= {"unanswered": [], "same": [], "similar": [], "proposed": {"role": "quasi_identifier", "values": [SCRIPT]}}
     known |= {"left_out": False, "domain": {}, "secret_domain": {}}
     facts = {
         "format": "leafgate/desk-facts/1",
-        "files": {"table": {"name": "people.csv", "sha256": "0"}},
         "rows": 2,
         "most_rows": 1,
         "target": column,
@@ -464,7 +463,7 @@ def test_a_result_is_current_only_if_it_judged_what_is_there(
     owner, folder = Attacker(tmp_path / "desk", is_in=True), tmp_path / "desk" / "a"
     first, second = jobs_of(Case(folder))
     assert (first.differences, second.differences) == ([], [POLICY])
-    assert "<td>Out of date: Pass, not decided" in owner.get("/").text
+    assert "<td>Pass, not decided" in owner.get("/").text
     assert "Out of date: this is not what was audited: policy.yaml" in owner.get("/cases/a/runs/2").text
     assert "a/runs/1/results/release.json" in owner.get("/cases/a/runs/1").text
     change(folder / file)
@@ -571,7 +570,7 @@ def test_a_result_says_what_it_does_not_say(judged: Path) -> None:
 def test_a_protected_tree_publishes_what_was_answered(owner: Attacker, folder: Path) -> None:
     case = a_case(owner, folder)
     case = case.save(policy=case.policy.changed({("publish",): {"leaves": "labels"}}))
-    assert remedy_policy(case, "protect").get("publish") == {"leaves": "labels", "measure": True}
+    assert ask_job(case, "protect").policy.get("publish") == {"leaves": "labels", "measure": True}
 
 
 def test_an_error_keeps_its_subject(owner: Attacker, folder: Path) -> None:

@@ -301,7 +301,8 @@ def test_what_the_policy_says_to_check_is_checked_by_somebody(clinic: Case) -> N
 def test_less_in_the_file_is_offered_where_that_is_all_that_failed(failed: list[str], offered: list[str]) -> None:
     findings = [{"metric": name, "passed": False} for name in failed]
     case = SimpleNamespace(is_read=True, facts=SimpleNamespace(model=SimpleNamespace(kind="model")))
-    job: Any = SimpleNamespace(report={"verdict": "fail", "findings": findings}, kind="audit", case=case)
+    report = {"verdict": "fail", "findings": findings}
+    job: Any = SimpleNamespace(report=report, kind="audit", case=case, output="model.skops")
     assert [kind for kind, _ in remedies_for(job)] == offered
 
 

@@ -7,10 +7,9 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
@@ -26,7 +25,6 @@ from starlette.types import ASGIApp
 
 from leafgate.commands.desk.cases import (
     MAX_LISTED,
-    POLICY,
     ROLES,
     Answer,
     Case,
@@ -39,12 +37,11 @@ from leafgate.commands.desk.cases import (
 from leafgate.commands.desk.jobs import LIMIT_SECONDS, Job, Kind, Line, jobs_of
 from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.commands.desk.questions import QUESTIONS, Asked, Question
-from leafgate.commands.desk.results import remedies_for, result_context
+from leafgate.commands.desk.results import is_usable, remedies_for, result_context, settings_of
 from leafgate.commands.desk.server import REPORT_CSP, Gate, Secrets, message_page
 from leafgate.commands.desk.words import words
 from leafgate.errors import InvalidError, LeafgateError, Problem, raising_line
 from leafgate.io.yaml import yaml_flow
-from leafgate.policy.load import load_policy
 from leafgate.reports.html import environment as report_environment
 from leafgate.reports.html import html
 
@@ -96,16 +93,6 @@ def environment() -> Environment:
     return reports.overlay(loader=ChoiceLoader(loaders))
 
 
-@lru_cache(maxsize=256)
-def _problems(policy: Path, digest: str) -> tuple[Problem, ...]:
-    """What is wrong with a policy; `digest` is another one whenever the policy is."""
-    try:
-        load_policy(policy)
-    except LeafgateError as error:
-        return error.problems
-    return ()
-
-
 def _asked(case: Case) -> Asked:
     return Asked(case.facts, case.policy)
 
@@ -137,6 +124,7 @@ class Pages:
             ("GET", f"{run}/state", self.show_state),
             ("GET", f"{run}/report", self.show_report),
             ("POST", f"{run}/stop", self.stop_run),
+            ("POST", f"{run}/use", self.use_file),
             ("GET", "/static/{name}", self.show_static),
         ]
         root = self._secrets.root
@@ -216,7 +204,7 @@ class Pages:
     def _state(self, case: Case) -> str:
         """The state of a case in a few words; never the words of a decision."""
         jobs = jobs_of(case)
-        shown = [job for job in jobs if job.is_open] or [job for job in jobs if job.kind == "audit"][-1:]
+        shown = [job for job in jobs if job.is_open] or self._audits(case)[-1:]
         if shown and (shown[0].is_open or case.is_read):
             return self._job_words(shown[0])
         if not case.is_read:
@@ -226,6 +214,10 @@ class Pages:
         if self._policy_problems(case):
             return "Problem: the policy is not valid"
         return f"{to_answer} to answer" if to_answer else "Ready to run"
+
+    def _audits(self, case: Case) -> list[Job]:
+        """The audits of what the case's policy asks for, those whose result is current last."""
+        return sorted(filter(lambda job: job.is_of_case, jobs_of(case)), key=lambda job: not job.differences)
 
     def _job_words(self, job: Job) -> str:
         """The state of a job in a few words."""
@@ -290,9 +282,9 @@ class Pages:
         return self._page("case", case, tasks=self._tasks(case), jobs=jobs, problems=self._policy_problems(case))
 
     def _tasks(self, case: Case) -> list[Task]:
-        at, audits = f"/cases/{case.name}", [job for job in jobs_of(case) if job.kind == "audit"]
         if not case.is_read:
             return [Task("Files", "Choose the model and the table", TO_ANSWER, "/new")]
+        at, audits = f"/cases/{case.name}", self._audits(case)
         result = DONE if audits and audits[-1].state == "done" else TO_ANSWER if audits else CANNOT_START
         return [
             Task("Files", "Choose the model and the table", DONE, f"{at}/files"),
@@ -323,7 +315,7 @@ class Pages:
 
     def _policy_problems(self, case: Case) -> Sequence[Problem]:
         """What `leafgate validate` says of the policy."""
-        return _problems(case.folder / POLICY, case.state_digest) if case.has_policy else ()
+        return case.validated().problems if case.has_policy else ()
 
     def _problems_at(self, case: Case, question: Question) -> list[Problem]:
         paths = question.paths(_asked(case))
@@ -444,12 +436,29 @@ class Pages:
         case = self._case(visit)
         known: list[Kind] = ["read", "audit", "protect", *(("repair", "scrub") if "model" in case.files else ())]
         asked = [kind for kind in known[: None if case.is_read else 1] if kind == visit.text("kind")]
-        if not asked:
+        changes = None
+        if visit.text("kind") == "set" and case.is_read:
+            settings = {str(job.number): settings_of(job) for job in jobs_of(case)}.get(visit.text("run"), [])
+            asked, changes = ["set"], dict(settings).get(visit.text("does"))
+        if not asked or (asked == ["set"] and changes is None):
             raise InvalidError("there is no such audit")
         if asked != ["read"] and (problems := self._policy_problems(case)):
             raise InvalidError.listing(problems)
         case.refuse_links()
-        return self._to(f"/cases/{case.name}/runs/{self._line.add(case, asked[0]).number}")
+        return self._to(f"/cases/{case.name}/runs/{self._line.add(case, asked[0], changes).number}")
+
+    def use_file(self, visit: Visit) -> Response:
+        """Make what a remedy came to the case's file, and note who did so; the given file stays where it is."""
+        case = self._case(visit)
+        job = self._job(visit, case)
+        if not is_usable(job):
+            raise InvalidError("only what passed, and is current, can be used in place of the given file")
+        policy = job.policy
+        if policy.get("build", "path"):
+            policy = policy.changed({("build", "path"): job.output})
+        used = Answer(fields={"path": job.output}, by=who(), at=now())
+        case = case.save(policy=policy, answers={**case.record.answers, "file": used})
+        return self._to(f"/cases/{case.name}")
 
     def show_run(self, visit: Visit) -> Response:
         case = self._case(visit)

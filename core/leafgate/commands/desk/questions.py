@@ -197,7 +197,7 @@ class Question:
         return found
 
     def heading(self, asked: Asked) -> str:
-        return str(self.texts["asks"]).format(table=asked.facts.files["table"].name, target=asked.target)
+        return str(self.texts["asks"]).format(table=asked.policy.get("data", "path"), target=asked.target)
 
     def found(self, asked: Asked) -> list[str]:
         """What the files say of it."""
@@ -216,12 +216,9 @@ class Question:
         return [column_path(name) for name in asked.judged]
 
     def to_check(self, asked: Asked) -> list[DocumentPath]:
-        """The lines of the policy that it is about and that say CHECK."""
-        return [path for path in self.checks(asked) if asked.policy.remark(path)]
-
-    def checks(self, asked: Asked) -> list[DocumentPath]:
-        """The keys of the policy whose lines it asks to check."""
-        return []
+        """The lines of the policy that say CHECK, and that it is the last question to be about."""
+        later = {path for other in QUESTIONS[QUESTIONS.index(self) + 1 :] for path in other.paths(asked)}
+        return [path for path in self.paths(asked) if path not in later and asked.policy.remark(path)]
 
     def problems(self, asked: Asked, given: Fields) -> dict[str, str]:
         """What is wrong with the answers by the names of their fields."""
@@ -275,8 +272,6 @@ class People(Question):
     def paths(self, asked: Asked) -> list[DocumentPath]:
         return [("data", "rows"), *map(column_path, asked.with_role("person"))]
 
-    checks = paths
-
 
 class Varies(Question):
     """Can a person's secret differ between rows?"""
@@ -328,7 +323,7 @@ class Outsiders(Question):
             if name in passed_over or name not in asked.columns:
                 continue
             column, check = asked.columns[name], asked.policy.remark(column_path(name))
-            found = ", ".join(list(column.examples)[:3])
+            found = ", ".join(list(column.common)[:3])
             found = found or f"{column.distinct:,} different values in {asked.facts.rows:,} rows; none that many have"
             found = f"{found}. To check: {check}" if check else found
             of_file = next((one.value for one in offered if one.value in asked.spec(name)["role"]), "ignored")
@@ -358,8 +353,6 @@ class Outsiders(Question):
     def paths(self, asked: Asked) -> list[DocumentPath]:
         return [column_path(one.name) for one in self.fields(asked)]
 
-    checks = paths
-
 
 class Spellings(Question):
     """Do these mean the same?"""
@@ -378,14 +371,14 @@ class Spellings(Question):
     def fields(self, asked: Asked) -> list[Field]:
         fields = []
         for key, name, spellings, is_same in self._alike(asked):
-            examples, common = asked.columns[name].examples, asked.columns[name].common
-            shown = [f"{visible(each)} ({examples[each]:,})" for each in spellings if each in examples]
+            common = asked.columns[name].common
+            shown = [f"{visible(each)} ({common[each]:,})" for each in spellings if each in common]
             if len(shown) < len(spellings):
                 shown.append(f"{len(spellings) - len(shown)} that few people have")
             kept = [number for number, text in enumerate(spellings) if text in common] or [0]
             known = [visible(text) if text in common else "one of them" for text in spellings]
             offered = [choices(self.name, number=number, text=known[number])[0] for number in kept]
-            most = max(kept, key=lambda number: examples.get(spellings[number], 0))
+            most = max(kept, key=lambda number: common.get(spellings[number], 0))
             fields.append(
                 Field(
                     name=key,
@@ -415,9 +408,6 @@ class Spellings(Question):
     def paths(self, asked: Asked) -> list[DocumentPath]:
         alike = (name for _, name, _, _ in self._alike(asked))
         return [column_path(name) for name in dict.fromkeys([*asked.judged, *alike])]
-
-    def checks(self, asked: Asked) -> list[DocumentPath]:
-        return super().paths(asked)
 
 
 class Gaps(Question):
@@ -464,10 +454,8 @@ class Gaps(Question):
         return changes | ({("data", "on_missing"): given["others"]} if given.get("others") in {"drop", "keep"} else {})
 
     def paths(self, asked: Asked) -> list[DocumentPath]:
-        return [("data", "missing"), ("data", "on_missing"), *super().paths(asked)]
-
-    def checks(self, asked: Asked) -> list[DocumentPath]:
-        return [("data", "on_missing")]
+        of_gaps = dict.fromkeys(name for _, name, _, _ in self._gaps(asked))
+        return [("data", "missing"), ("data", "on_missing"), *map(column_path, of_gaps)]
 
 
 class Harmless(Question):
@@ -573,9 +561,6 @@ class Limits(Question):
 
     def paths(self, asked: Asked) -> list[DocumentPath]:
         return [*(path for path, _ in asked.limits()), ("build", "k")]
-
-    def checks(self, asked: Asked) -> list[DocumentPath]:
-        return [("build", "k")]
 
 
 QUESTIONS: Sequence[Question] = (
