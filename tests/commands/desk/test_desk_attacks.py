@@ -11,6 +11,7 @@ import stat
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ import pytest
 testclient = pytest.importorskip("starlette.testclient", reason="starlette's test client is not installed")
 
 from leafgate.cli import run  # noqa: E402
+from leafgate.commands.demo.audits import policy_text  # noqa: E402
+from leafgate.commands.demo.people import people_csv  # noqa: E402
 from leafgate.commands.desk.cases import FACTS, POLICY, RECORD, Answer, Case, Desk, file_name, files_below, open_below  # noqa: E402
 from leafgate.commands.desk.jobs import Job, Line, ask_job, jobs_of  # noqa: E402
 from leafgate.commands.desk.measuring import measure  # noqa: E402
@@ -26,6 +29,7 @@ from leafgate.commands.desk.pages import desk_app  # noqa: E402
 from leafgate.commands.desk.policy_text import PolicyText  # noqa: E402
 from leafgate.commands.desk.questions import QUESTIONS, Asked  # noqa: E402
 from leafgate.commands.desk.reading import read_files  # noqa: E402
+from leafgate.commands.desk.results import settings_of  # noqa: E402
 from leafgate.commands.desk.server import COOKIE, Secrets, bound_socket, open_browser  # noqa: E402
 from leafgate.errors import InvalidError, LeafgateError, ReleaseError  # noqa: E402
 
@@ -408,9 +412,9 @@ def test_no_page_shows_a_value_that_few_people_have(owner: Attacker, folder: Pat
         )
 
 
-def audited(case: Case) -> Job:
+def audited(case: Case, job: Job | None = None) -> Job:
     """An audit of a case as the desk runs it, but in this process."""
-    job = ask_job(case, "audit")
+    job = job or ask_job(case, "audit")
     with contextlib.chdir(case.folder), contextlib.redirect_stdout(io.StringIO()) as printed:
         assert run([*job.steps[0].words[1:]]) in {0, 1, 3}
     (job.folder / "public.json").write_text(printed.getvalue())
@@ -596,3 +600,38 @@ def test_a_model_whose_rendition_is_not_read_is_measured_from_its_own_file(
         monkeypatch.setattr("leafgate.commands.desk.measuring.load_release", refused)
     assert found[0] == found[1]
     assert "columns" in json.loads(found[0])
+
+
+@pytest.mark.thorough
+def test_what_a_report_advises_to_set_is_tried_and_becomes_what_the_case_is_about(
+    owner: Attacker, folder: Path
+) -> None:
+    """Of a tree that is built from the table the policy below the run is changed, then its own if somebody says so."""
+    inside = folder / "built"
+    inside.mkdir()
+    (inside / "people.csv").write_bytes(people_csv(300, 1))
+    (inside / "test.csv").write_bytes(people_csv(300, 2))
+    (inside / POLICY).write_text(policy_text("unprotected"))
+    read_files(inside)
+    given = audited(Case(inside))
+    before = Case(inside).policy.text
+    page = owner.get("/cases/built/runs/1").text
+    advised = [does for does, _ in settings_of(given)]
+    assert advised
+    assert all(escape(does.split("`")[0]) in page for does in advised)
+    asked = {"kind": "set", "run": "1", "does": advised[0]}
+    for forged in ({"does": "Set `metrics`"}, {"run": "2"}, {"run": ""}):
+        assert owner.post("/cases/built/jobs", {**owner.seen("built"), **asked, **forged}).status_code == 400
+    assert owner.post("/cases/built/jobs", {**owner.seen("built"), **asked}).status_code == 303
+    tried = audited(Case(inside), jobs_of(Case(inside))[1])
+    assert Case(inside).policy.text == before
+    assert tried.report is not None
+    assert (tried.report["verdict"], tried.differences, tried.is_of_case) == ("pass", [], False)
+    assert "Use what is built otherwise" in owner.get("/cases/built/runs/1").text
+    assert "Fail" in owner.get("/").text
+    assert owner.post("/cases/built/runs/1/use", owner.seen("built")).status_code == 400
+    assert owner.post("/cases/built/runs/2/use", owner.seen("built")).status_code == 303
+    assert Case(inside).policy.text == (tried.folder / POLICY).read_text()
+    assert "Pass, not decided" in owner.get("/").text
+    assert "Use another file than the given one" in owner.get("/cases/built/check").text
+    assert [job.is_of_case and not job.differences for job in jobs_of(Case(inside))] == [False, True]
