@@ -11,8 +11,9 @@ import stat
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from html import escape
+from html import escape, unescape
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -41,10 +42,10 @@ SCRIPT = "<script>alert(1)</script>"
 class Attacker:
     """A browser, or something else, that asks a desk."""
 
-    def __init__(self, folder: Path, *, is_in: bool) -> None:
+    def __init__(self, folder: Path, *, is_in: bool, org: tuple[Path, ...] = ()) -> None:
         self.given = Secrets(PORT)
-        self.line = Line(Desk(folder))
-        app = desk_app(Desk(folder), self.line, self.given)
+        self.line = Line(Desk(folder, org))
+        app = desk_app(Desk(folder, org), self.line, self.given)
         self.client = testclient.TestClient(app, base_url=self.given.origin, follow_redirects=False)
         self.folder = folder
         if is_in:
@@ -474,6 +475,41 @@ def test_a_result_is_current_only_if_it_judged_what_is_there(
     assert jobs_of(Case(folder))[0].differences == different
 
 
+def test_a_report_without_a_digest_is_current_only_if_the_job_began_with_these_files(
+    judged: Path, tmp_path: Path
+) -> None:
+    """Where differential privacy is claimed, a report may have a keyed digest of its table alone."""
+    shutil.copytree(judged / "a", tmp_path / "a")
+    case = Case(tmp_path / "a")
+    report = tmp_path / "a" / "runs" / "1" / "results" / "report.json"
+    stated = json.loads(report.read_text())
+    del stated["data"]["sha256"]
+    report.write_text(json.dumps(stated))
+    assert jobs_of(case)[0].differences == ["people.csv"]
+    jobs_of(case)[0].save(files=case.digests())
+    assert jobs_of(case)[0].differences == []
+    same_size_and_time(tmp_path / "a" / "people.csv")
+    assert jobs_of(case)[0].differences == ["people.csv"]
+
+
+def test_what_an_organisation_sets_is_shown_and_not_loosened(judged: Path, tmp_path: Path) -> None:
+    shutil.copytree(judged, tmp_path / "desk")
+    limits = "metrics:\n  - {use: k_anonymity, at_least: 20}\n"
+    others = "data: {unlisted: {step: 1}}\nreport: {smallest_cell: 5}\n"
+    (tmp_path / "org.yaml").write_text(f"leafgate: 1\nname: org\n{limits}{others}")
+    owner = Attacker(tmp_path / "desk", is_in=True, org=(tmp_path / "org.yaml",))
+    page = owner.get("/cases/a/questions/limits").text
+    assert "at_least: 20}: set by org.yaml, line 4; may be tightened." in unescape(page)
+    assert "metrics" in page.partition("There is a problem")[2].partition("</ul>")[0]
+    assert "Problem" in owner.get("/").text
+    assert owner.post("/cases/a/jobs", {**owner.seen("a"), "kind": "audit"}).status_code == 400
+    case = Desk(tmp_path / "desk", (tmp_path / "org.yaml",)).cases()[0]
+    case.save(policy=PolicyText(case.policy.text.replace("at_least: 5", "at_least: 20")))
+    assert "There is a problem" not in owner.get("/cases/a/questions/limits").text
+    words = ask_job(case, "audit").steps[0].words
+    assert words[words.index("--org") + 1] == str(tmp_path / "org.yaml")
+
+
 @pytest.mark.parametrize(
     ("file", "content"),
     [
@@ -574,7 +610,10 @@ def test_a_result_says_what_it_does_not_say(judged: Path) -> None:
 def test_a_protected_tree_publishes_what_was_answered(owner: Attacker, folder: Path) -> None:
     case = a_case(owner, folder)
     case = case.save(policy=case.policy.changed({("publish",): {"leaves": "labels"}}))
-    assert ask_job(case, "protect").policy.get("publish") == {"leaves": "labels", "measure": True}
+    case.save(policy=case.policy.changed({("build",): {"use": "published", "path": "model.json"}}))
+    job: Any = SimpleNamespace(report={"findings": []}, kind="audit", case=Case(folder / "a"), output="model.json")
+    [(_, changes)] = settings_of(job)
+    assert ask_job(job.case, "set", changes).policy.get("publish") == {"leaves": "labels", "measure": True}
 
 
 def test_an_error_keeps_its_subject(owner: Attacker, folder: Path) -> None:
@@ -627,7 +666,7 @@ def test_what_a_report_advises_to_set_is_tried_and_becomes_what_the_case_is_abou
     assert Case(inside).policy.text == before
     assert tried.report is not None
     assert (tried.report["verdict"], tried.differences, tried.is_of_case) == ("pass", [], False)
-    assert "Use what is built otherwise" in owner.get("/cases/built/runs/1").text
+    assert "Use what was built anew" in owner.get("/cases/built/runs/1").text
     assert "Fail" in owner.get("/").text
     assert owner.post("/cases/built/runs/1/use", owner.seen("built")).status_code == 400
     assert owner.post("/cases/built/runs/2/use", owner.seen("built")).status_code == 303

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 
 from leafgate.cli import run
 from leafgate.commands.desk.cases import Case, Desk
-from leafgate.commands.desk.jobs import Job, Line, ask_job, protected_build
+from leafgate.commands.desk.jobs import Job, Line, ask_job
 from leafgate.commands.desk.policy_text import REMOVED, PolicyText
 from leafgate.commands.desk.questions import DOUBT, QUESTIONS, Asked, Question
 from leafgate.commands.desk.reading import read_files
-from leafgate.commands.desk.results import remedies_for
+from leafgate.commands.desk.results import protected_build, remedies_for
 from leafgate.io.yaml import parse_yaml
 from leafgate.policy.load import load_policy
 
@@ -296,11 +296,12 @@ def test_what_the_policy_says_to_check_is_checked_by_somebody(clinic: Case) -> N
 
 @pytest.mark.parametrize(
     ("failed", "offered"),
-    [(["file_disclosure"], ["scrub"]), (["file_disclosure", "confidence"], ["repair", "protect"])],
+    [(["file_disclosure"], ["scrub"]), (["file_disclosure", "confidence"], ["repair", "set"])],
 )
 def test_less_in_the_file_is_offered_where_that_is_all_that_failed(failed: list[str], offered: list[str]) -> None:
     findings = [{"metric": name, "passed": False} for name in failed]
-    case = SimpleNamespace(is_read=True, facts=SimpleNamespace(model=SimpleNamespace(kind="model")))
+    facts = SimpleNamespace(model=SimpleNamespace(kind="model"))
+    case = SimpleNamespace(is_read=True, facts=facts, policy=PolicyText(FIRST))
     report = {"verdict": "fail", "findings": findings}
     job: Any = SimpleNamespace(report=report, kind="audit", case=case, output="model.skops")
     assert [kind for kind, _ in remedies_for(job)] == offered

@@ -258,6 +258,11 @@ class Case:
         found = {role: self.sha256(name) for role, name in self.files.items()}
         return {role: digest for role, digest in found.items() if digest is not None}
 
+    @property
+    def problems(self) -> Sequence[Problem]:
+        """What is wrong with its policy, if there is one."""
+        return self.validated().problems if self.has_policy else ()
+
     def validated(self, policy: str = POLICY) -> Validated:
         """What `leafgate validate` says of a policy in the folder."""
         named = {*files_below(self.folder), *self.files.values(), policy}

@@ -51,10 +51,10 @@ IDENTITY = ("sha256", "waivers_sha256")
 NUMBER = re.compile("[1-9][0-9]{0,5}")
 SESSION = secrets.token_hex(16)
 """This start of the desk: what waits runs only if this start put it in line."""
-Kind = Literal["read", "audit", "repair", "scrub", "protect", "set"]
+Kind = Literal["read", "audit", "repair", "scrub", "set"]
 BUILT = f"{RESULTS}/release.json"
-REMEDIES = {"repair": "repaired.json", "scrub": "scrubbed.json", "protect": BUILT, "set": BUILT}
-"""Kinds of jobs that make a file and audit it, and what it is called; the audit itself makes the last two."""
+REMEDIES = {"repair": "repaired.json", "scrub": "scrubbed.json", "set": BUILT}
+"""Kinds of jobs that make a file and audit it, and what it is called; the audit itself builds the last one."""
 CHANGED = "^(build|publish)([.][a-z_]+)?$"
 """The keys of a policy that a remedy may change: what is built and published, and never a limit or a column."""
 
@@ -286,30 +286,10 @@ def ask_job(case: Case, kind: Kind, changes: Mapping[str, Any] | None = None) ->
     job = Job(case, number)
     job.folder.mkdir(mode=0o700)
     record = JobRecord(kind=kind, by=who(), asked=datetime.now(UTC), session=SESSION, seen=case.state_digest)
-    job = job.save(record, changes=remedy_changes(case, kind) if changes is None else changes)
+    job = job.save(record, changes=changes or ({"build.path": REMEDIES[kind]} if kind in REMEDIES else {}))
     if kind in REMEDIES:
         write_file(job.folder / POLICY, job.policy.text.encode(), OWNER_ONLY)
     return job
-
-
-def remedy_changes(case: Case, kind: Kind) -> Mapping[str, Any]:
-    """What the policy by which a remedy is audited says in place of the case's: another file, or how one is built."""
-    if kind in {"repair", "scrub"}:
-        return {"build.path": REMEDIES[kind]}
-    if kind != "protect":
-        return {}
-    leaves = case.policy.get("publish", "leaves") or "counts"
-    return {"build": protected_build(case.policy), "publish": {"leaves": leaves, "measure": True}}
-
-
-def protected_build(policy: PolicyText) -> dict[str, Any]:
-    """A builder that keeps the policy's own limits on groups by construction."""
-    limits = policy.get("metrics") or []
-    groups = [limit["at_least"] for limit in limits if limit.get("use") == "k_anonymity" and "at_least" in limit]
-    required = {"exposure": {"name", "at_most"}, "confidence": {"name"}}
-    kept = [(required[limit["use"]], limit) for limit in limits if limit.get("use") in required]
-    require = [{key: value for key, value in limit.items() if key not in left_out} for left_out, limit in kept]
-    return {"use": "kadet", "k": max([10, *groups]), "require": require}
 
 
 class Line:

@@ -25,6 +25,7 @@ from starlette.types import ASGIApp
 
 from leafgate.commands.desk.cases import (
     MAX_LISTED,
+    POLICY,
     ROLES,
     Answer,
     Case,
@@ -42,6 +43,8 @@ from leafgate.commands.desk.server import REPORT_CSP, Gate, Secrets, message_pag
 from leafgate.commands.desk.words import words
 from leafgate.errors import InvalidError, LeafgateError, Problem, raising_line
 from leafgate.io.yaml import yaml_flow
+from leafgate.kernel.paths import parse_path
+from leafgate.policy.sources import load_extends_chain
 from leafgate.reports.html import environment as report_environment
 from leafgate.reports.html import html
 
@@ -91,6 +94,13 @@ def environment() -> Environment:
     reports = report_environment()
     loaders = [PackageLoader("leafgate.commands.desk", "templates"), PackageLoader("leafgate.reports", "templates")]
     return reports.overlay(loader=ChoiceLoader(loaders))
+
+
+def _without_cells(value: Any) -> Any:
+    """A value of the policy without values of the table, which few people may have."""
+    if not isinstance(value, dict):
+        return value
+    return {key: inner if key in WITHOUT_CELLS else "…" for key, inner in value.items()}
 
 
 def _asked(case: Case) -> Asked:
@@ -204,15 +214,16 @@ class Pages:
     def _state(self, case: Case) -> str:
         """The state of a case in a few words; never the words of a decision."""
         jobs = jobs_of(case)
-        shown = [job for job in jobs if job.is_open] or self._audits(case)[-1:]
-        if shown and (shown[0].is_open or case.is_read):
-            return self._job_words(shown[0])
+        if waiting := [job for job in jobs if job.is_open]:
+            return self._job_words(waiting[0])
         if not case.is_read:
             is_failed = bool(jobs) and jobs[-1].kind == "read" and jobs[-1].state == "failed"
             return "Problem: the files could not be read" if is_failed else "New"
-        to_answer = sum(task.state == TO_ANSWER for task in self._question_tasks(case))
-        if self._policy_problems(case):
+        if case.problems:
             return "Problem: the policy is not valid"
+        if audits := self._audits(case):
+            return self._job_words(audits[-1])
+        to_answer = sum(task.state == TO_ANSWER for task in self._question_tasks(case))
         return f"{to_answer} to answer" if to_answer else "Ready to run"
 
     def _audits(self, case: Case) -> list[Job]:
@@ -279,7 +290,7 @@ class Pages:
     def show_case(self, visit: Visit) -> Response:
         case = self._case(visit)
         jobs = [(job, words()["runs"][job.kind], self._job_words(job)) for job in jobs_of(case)]
-        return self._page("case", case, tasks=self._tasks(case), jobs=jobs, problems=self._policy_problems(case))
+        return self._page("case", case, tasks=self._tasks(case), jobs=jobs, problems=case.problems)
 
     def _tasks(self, case: Case) -> list[Task]:
         if not case.is_read:
@@ -313,13 +324,10 @@ class Pages:
             return TO_ANSWER
         return FOR_REQUESTER if question.doubts(_asked(case), answer.fields) else to_check or DONE
 
-    def _policy_problems(self, case: Case) -> Sequence[Problem]:
-        """What `leafgate validate` says of the policy."""
-        return case.validated().problems if case.has_policy else ()
-
     def _problems_at(self, case: Case, question: Question) -> list[Problem]:
+        problems = [(each, each.path or parse_path(each.location, case.policy.document)) for each in case.problems]
         paths = question.paths(_asked(case))
-        return [each for each in self._policy_problems(case) if any(each.path[: len(path)] == path for path in paths)]
+        return [each for each, place in problems if any(place[: len(path)] == path for path in paths)]
 
     # Questions
 
@@ -343,7 +351,7 @@ class Pages:
             422 if problems else 200,
             title=question.heading(_asked(case)),
             question=question,
-            found=question.found(_asked(case)),
+            found=[*question.found(_asked(case)), *self._set_by_others(case, question)],
             rows=rows,
             problems=problems or {},
             messages=self._problems_at(case, question),
@@ -355,17 +363,26 @@ class Pages:
         )
 
     def _lines(self, case: Case, question: Question) -> list[tuple[int, str]]:
-        """The lines of the policy that a question is about, without values of a table, which few people may have."""
+        """The lines of the policy that a question is about, without values of a table."""
         lines = list[tuple[int, str]]()
         for path in question.paths(_asked(case)):
             value, number = case.policy.get(*path), case.policy.line(path)
-            if isinstance(value, dict):
-                value = {key: inner if key in WITHOUT_CELLS else "…" for key, inner in value.items()}
-            elif path == ("data", "missing"):
-                value = "…"
+            value = "…" if path == ("data", "missing") else _without_cells(value)
             if number is not None:
                 lines.append((number, f"{'-' if isinstance(path[-1], int) else f'{path[-1]}:'} {yaml_flow(value)}"))
         return sorted(lines)
+
+    def _set_by_others(self, case: Case, question: Question) -> list[str]:
+        """The limits of the policies that this one must keep to."""
+        if question.name != "limits" or not (case.org or case.policy.get("extends")):
+            return []
+        *others, _ = load_extends_chain(case.folder / POLICY, case.org).policies
+        return [
+            f"{yaml_flow(_without_cells(limit))}: set by {other.file}, line {line.number}; may be tightened."
+            for other in others
+            for number, limit in enumerate(other.document.get("metrics", ()))
+            if (line := other.lines.get(("metrics", number)))
+        ]
 
     def answer_question(self, visit: Visit) -> Response:
         """Save the answers, and write what follows from them into the policy."""
@@ -404,7 +421,7 @@ class Pages:
     def show_policy(self, visit: Visit, text: str | None = None, problems: Sequence[Problem] = ()) -> Response:
         case = self._case(visit)
         shown = Markup(escape(case.policy.text if text is None else text))  # noqa: S704  # it is escaped
-        found = problems or self._policy_problems(case)
+        found = problems or case.problems
         return self._page("policy", case, 422 if problems else 200, text=shown, problems=found)
 
     def change_policy(self, visit: Visit) -> Response:
@@ -418,7 +435,7 @@ class Pages:
         if not isinstance(columns, dict):
             return self.show_policy(visit, text, [Problem("data.columns", "is missing", "declare the columns")])
         case = case.save(policy=PolicyText(text))
-        return self._to(f"/cases/{case.name}/policy" if self._policy_problems(case) else f"/cases/{case.name}")
+        return self._to(f"/cases/{case.name}/policy" if case.problems else f"/cases/{case.name}")
 
     def show_check(self, visit: Visit) -> Response:
         case = self._case(visit)
@@ -427,22 +444,21 @@ class Pages:
         pairs = zip(self._question_tasks(case), QUESTIONS, strict=True)
         rows = [(task, case.record.answers.get(question.name)) for task, question in pairs]
         to_answer = sum(task.state == TO_ANSWER for task, _ in rows)
-        return self._page("check", case, rows=rows, problems=self._policy_problems(case), to_answer=to_answer)
+        return self._page("check", case, rows=rows, problems=case.problems, to_answer=to_answer)
 
     # Runs
 
     def ask_job(self, visit: Visit) -> Response:
         """Put an audit, a remedy or the reading of the files in line."""
         case = self._case(visit)
-        known: list[Kind] = ["read", "audit", "protect", *(("repair", "scrub") if "model" in case.files else ())]
-        asked = [kind for kind in known[: None if case.is_read else 1] if kind == visit.text("kind")]
-        changes = None
-        if visit.text("kind") == "set" and case.is_read:
-            settings = {str(job.number): settings_of(job) for job in jobs_of(case)}.get(visit.text("run"), [])
-            asked, changes = ["set"], dict(settings).get(visit.text("does"))
-        if not asked or (asked == ["set"] and changes is None):
+        jobs = [job for job in jobs_of(case) if str(job.number) == visit.text("run")]
+        changes = dict(settings_of(jobs[0])).get(visit.text("does")) if jobs else None
+        known: list[Kind] = ["read", *(("audit",) if case.is_read else ()), *(("set",) if changes else ())]
+        known += ["repair", "scrub"] if case.is_read and "model" in case.files else []
+        asked = [kind for kind in known if kind == visit.text("kind")]
+        if not asked:
             raise InvalidError("there is no such audit")
-        if asked != ["read"] and (problems := self._policy_problems(case)):
+        if asked != ["read"] and (problems := case.problems):
             raise InvalidError.listing(problems)
         case.refuse_links()
         return self._to(f"/cases/{case.name}/runs/{self._line.add(case, asked[0], changes).number}")

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leafgate.commands.desk.jobs import BUILT, CHANGED, REMEDIES, Job
+from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.commands.desk.words import words
 from leafgate.disclosure.questions import ANSWER_STATES, answers, questions_not_examined
 from leafgate.disclosure.summary import findings_by_urgency, remedies_once
@@ -64,25 +65,36 @@ def remedies_for(job: Job) -> Sequence[tuple[str, Mapping[str, str]]]:
     model = job.case.facts.model if job.case.is_read else None
     if report is None or report["verdict"] == "pass":
         return []
-    options = [("set", {**known["set"], "does": does}) for does, _ in settings_of(job)]
-    if job.kind != "audit" or model is None:
-        return options
     failed = {finding["metric"] for finding in report["findings"] if finding_state(finding) == "failed"}
-    kinds = ["protect"]
-    if model.kind == "model":
-        kinds = ["scrub"] if failed == {"file_disclosure"} else ["repair", "protect"]
-    return [(kind, known[kind]) for kind in kinds] + options
+    kinds = ["scrub"] if failed == {"file_disclosure"} else ["repair"]
+    offered = kinds if job.kind == "audit" and model is not None and model.kind == "model" else []
+    settings = [("set", {**known["set"], "does": does}) for does, _ in settings_of(job) if offered != ["scrub"]]
+    return [(kind, known[kind]) for kind in offered] + settings
 
 
 def settings_of(job: Job) -> Sequence[tuple[str, Mapping[str, Any]]]:
-    """What the report of something that was built advises to set of how it is built, with the changes of the policy."""
-    report = job.report
-    if report is None or not job.output.endswith(BUILT):
+    """How something may be built anew, with the changes of the policy: as its report advises, or in place of a file."""
+    report, policy = job.report, job.case.policy
+    if report is None:
         return []
+    if not job.output.endswith(BUILT):
+        built = {"leaves": policy.get("publish", "leaves") or "counts", "measure": True}
+        protected = {"build": protected_build(policy), "publish": built}
+        return [(words()["remedies"]["set"]["does"], protected)] if job.kind == "audit" else []
     remedies = [each for finding in findings_by_urgency(report) for each in finding.get("remedies", ())]
     advised = [each for each in remedies if each["action"] == "set" and re.match(CHANGED, each.get("place", ""))]
     found = {each["text"]: {**job.record.changes, each["place"]: each["value"]} for each in advised if "value" in each}
     return list(found.items())[:MAX_SETTINGS]
+
+
+def protected_build(policy: PolicyText) -> dict[str, Any]:
+    """A builder that keeps the policy's own limits on groups by construction."""
+    limits = policy.get("metrics") or []
+    groups = [limit["at_least"] for limit in limits if limit.get("use") == "k_anonymity" and "at_least" in limit]
+    required = {"exposure": {"name", "at_most"}, "confidence": {"name"}}
+    kept = [(required[limit["use"]], limit) for limit in limits if limit.get("use") in required]
+    require = [{key: value for key, value in limit.items() if key not in left_out} for left_out, limit in kept]
+    return {"use": "kadet", "k": max([10, *groups]), "require": require}
 
 
 def compared(jobs: Sequence[Job]) -> JsonDocument:
