@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import shutil
 import time
 from collections.abc import Iterator
@@ -236,6 +237,27 @@ def answer(case: Case, policy: PolicyText, name: str, **said: str) -> PolicyText
     (case.folder / "answered.yaml").write_text(policy.text, encoding="utf-8")
     load_policy(case.folder / "answered.yaml")
     return policy
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("column", ["ill", "diagnosis"])
+def test_whatever_a_gap_means_the_policy_is_valid(tmp_path: Path, column: str) -> None:
+    """Of the class and of another secret, in which cells are empty and some people refused."""
+    (tmp_path / "gaps").mkdir()
+    case = Case(tmp_path / "gaps")
+    cells = ["yes", "no", "no", "", "refused"] * 60
+    table = pd.DataFrame({"age": np.arange(300) % 50 + 20, "diagnosis": cells, "ill": ["yes", "no", "no"] * 100})
+    table[column] = cells
+    table.to_csv(case.folder / "people.csv", index=False)
+    case.save(files={"table": "people.csv"})
+    assert read_files(case.folder) == 0
+    case = Case(case.folder)
+    policy = answer(case, case.policy, "outsiders", diagnosis="sensitive")
+    [gaps] = [each for each in QUESTIONS if each.name == "gaps"]
+    asked = [each for each in gaps.fields(Asked(case.facts, policy)) if each.choices]
+    assert {f"{column}:", f"{column}:refused", "harm"} <= {one.name for one in asked}
+    for chosen in itertools.product(*([choice.value for choice in one.choices] for one in asked[:3])):
+        answer(case, policy, "gaps", **{one.name: value for one, value in zip(asked[:3], chosen, strict=True)})
 
 
 def limits_on(policy: PolicyText, secret: str) -> dict[str, Any]:

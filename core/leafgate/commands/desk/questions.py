@@ -254,7 +254,8 @@ class People(Question):
         proposed, offered = asked.facts.person, list[Choice]()
         for name, column in asked.columns.items():
             if name == proposed or (name != asked.target and column.distinct < asked.facts.rows):
-                offered.insert(0 if name == proposed else len(offered), choices(self.name, name=name)[0])
+                choice = choices(self.name, name=name, distinct=f"{column.distinct:,}")[0]
+                offered.insert(0 if name == proposed else len(offered), choice)
         _, yes, doubt = choices(self.name)
         if proposed:
             yes = replace(yes, follows="Recorded with your name: the table looks otherwise.")
@@ -430,8 +431,9 @@ class Gaps(Question):
                 shown = "a value that few people have"
             legend = f"What does {shown} in {name} mean?"
             fields.append(Field(name=key, legend=legend, choices=choices(self.name)))
-        legend = "Would it harm somebody if others knew that she gave no answer?"
-        fields += [Field(name="harm", legend=legend, choices=choices(self.name, "harm"))] if fields else []
+        if any(_may_be_secret(asked.spec(name), text) for _, name, text, _ in self._gaps(asked)):
+            legend = "Would it harm somebody if others knew that she gave no answer?"
+            fields.append(Field(name="harm", legend=legend, choices=choices(self.name, "harm")))
         if asked.policy.get("data", "on_missing"):
             legend = "What becomes of people with a gap in another column?"
             fields.append(Field(name="others", legend=legend, choices=choices(self.name, "others")))
@@ -446,8 +448,9 @@ class Gaps(Question):
             values = list(spec.get("values", []))
             values += [text] if is_answer and text not in values else []
             missing += [text] if given.get(key) == "unknown" and is_mark and text not in missing else []
-            harms = given.get("harm") != "no" or (is_answer and is_mark)
-            specs[name] = {**spec, "values": values, "no_answer": no_answer, "missing_is_value": harms}
+            new = {**spec, "values": values, "no_answer": no_answer}
+            harms = given.get("harm") != "no" and any(_may_be_secret(new, each) for each in no_answer)
+            specs[name] = {**new, "missing_is_value": harms}
         empty = ("values", "no_answer", "missing_is_value")
         changes: Changes = {column_path(name): spec_words(spec, empty=empty) for name, spec in specs.items()}
         changes |= {("data", "missing"): missing} if missing else {}
@@ -456,6 +459,11 @@ class Gaps(Question):
     def paths(self, asked: Asked) -> list[DocumentPath]:
         of_gaps = dict.fromkeys(name for _, name, _, _ in self._gaps(asked))
         return [("data", "missing"), ("data", "on_missing"), *map(column_path, of_gaps)]
+
+
+def _may_be_secret(spec: Mapping[str, Any], no_answer: str) -> bool:
+    """Is there somebody in a release who gave no answer? People without a class are left out, unless it is a value."""
+    return "class" not in spec["role"] or no_answer in spec.get("values", ())
 
 
 class Harmless(Question):
