@@ -280,7 +280,9 @@ class Varies(Question):
     name = "varies"
 
     def fields(self, asked: Asked) -> list[Field]:
-        names = asked.with_role("sensitive") if asked.with_role("person") and asked.facts.varies else []
+        persons = asked.with_role("person")
+        may_vary = bool(persons) and (asked.facts.varies or persons != [asked.facts.person])
+        names = asked.with_role("sensitive") if may_vary else []
         legend = "Can one person's {} differ between rows?"
         return [Field(name=name, legend=legend.format(name), choices=choices(self.name)) for name in names]
 
@@ -308,8 +310,11 @@ class Predicted(Question):
         ]
 
     def changes(self, asked: Asked, given: Fields) -> Changes:
-        roles = ["class", "quasi_identifier" if given["hidden"] == "no" else "sensitive"]
-        return {column_path(asked.target): {**asked.spec(asked.target), "role": roles}} if asked.target else {}
+        roles, of_secrets = ["class", "sensitive"], set[str]()
+        if given["hidden"] == "no":
+            roles, of_secrets = ["class", "quasi_identifier"], {"varies", "missing_is_value"}
+        spec = {key: value for key, value in asked.spec(asked.target).items() if key not in of_secrets}
+        return {column_path(asked.target): {**spec, "role": roles}} if asked.target else {}
 
 
 class Outsiders(Question):
@@ -378,13 +383,14 @@ class Spellings(Question):
                 shown.append(f"{len(spellings) - len(shown)} that few people have")
             kept = [number for number, text in enumerate(spellings) if text in common] or [0]
             known = [visible(text) if text in common else "one of them" for text in spellings]
-            offered = [choices(self.name, number=number, text=known[number])[0] for number in kept]
+            of = "choices" if name in asked.judged else "known"
+            offered = [choices(self.name, of, number=number, text=known[number])[0] for number in kept]
             most = max(kept, key=lambda number: common.get(spellings[number], 0))
             fields.append(
                 Field(
                     name=key,
                     legend=f"{name}: do these mean the same? {' · '.join(shown)}",
-                    choices=(*offered, *choices(self.name)[2 if is_same else 1 :]),
+                    choices=(*offered, *choices(self.name, of)[2 if is_same else 1 :]),
                     chosen=f"keep:{most}" if is_same and name in asked.judged else "",
                 )
             )
@@ -399,7 +405,7 @@ class Spellings(Question):
             if answer.startswith("keep:"):
                 kept = spellings[int(answer.removeprefix("keep:"))]
                 aliases |= {text: kept for text in spellings if text != kept}
-            elif answer == "different":
+            elif answer == "different" and name in asked.judged:  # else they are different values anyway
                 distinct.append(list(spellings))
             every = [text for text in spellings if text not in spec.get("no_answer", [])]
             values = [value for value in dict.fromkeys([*spec.get("values", []), *every]) if value not in aliases]
