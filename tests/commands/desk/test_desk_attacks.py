@@ -515,6 +515,7 @@ def test_what_an_organisation_sets_is_shown_and_not_loosened(judged: Path, tmp_p
     [
         ("runs/1/job.json", '{"kind":"audit"}'),
         ("runs/1/job.json", "[" * 100_000),
+        ("runs/1/job.json", '{"kind":"set","by":"x","asked":"2026-01-01T00:00:00Z","changes":{"metrics":[]}}'),
         ("answers.json", '{"files":3,"answers":[1]}'),
         ("facts.json", '{"format":"leafgate/desk-facts/1","files":3}'),
         ("policy.yaml", "data: {columns: {}}\nmetrics: 3\n"),

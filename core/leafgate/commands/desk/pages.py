@@ -234,7 +234,8 @@ class Pages:
 
     def _audits(self, case: Case) -> list[Job]:
         """The audits of what the case's policy asks for, those whose result is current last."""
-        return sorted(filter(lambda job: job.is_of_case, jobs_of(case)), key=lambda job: not job.differences)
+        audits = [job for job in jobs_of(case) if job.is_of_case]
+        return sorted(audits, key=lambda job: job.report is not None and not job.differences)
 
     def _job_words(self, job: Job) -> str:
         """The state of a job in a few words."""
