@@ -222,11 +222,11 @@ class Pages:
         jobs = jobs_of(case)
         if waiting := [job for job in jobs if job.is_open]:
             return self._job_words(waiting[0])
+        if case.problems:
+            return "Problem: the policy is not valid"
         if not case.is_read:
             is_failed = bool(jobs) and jobs[-1].kind == "read" and jobs[-1].state == "failed"
             return "Problem: the files could not be read" if is_failed else "New"
-        if case.problems:
-            return "Problem: the policy is not valid"
         if audits := self._audits(case):
             return self._job_words(audits[-1])
         to_answer = sum(task.state == TO_ANSWER for task in self._question_tasks(case))
