@@ -618,7 +618,7 @@ def test_a_result_says_what_it_does_not_say(judged: Path) -> None:
     """How to examine what nobody examined, and what the file holds that was built."""
     page = Attacker(judged, is_in=True).get("/cases/a/runs/1").text
     assert "name people who are not in the table" in page
-    assert 'data-heading="Given (1)"' in page
+    assert 'data-heading="Built (1)"' in page
     assert "numbers of people on its leaves" in page
 
 

@@ -38,7 +38,7 @@ from leafgate.commands.desk.cases import (
 from leafgate.commands.desk.jobs import LIMIT_SECONDS, Job, Kind, Line, jobs_of
 from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.commands.desk.questions import QUESTIONS, Asked, Question
-from leafgate.commands.desk.results import is_usable, remedies_for, result_context, settings_of
+from leafgate.commands.desk.results import is_usable, job_title, remedies_for, result_context, settings_of
 from leafgate.commands.desk.server import REPORT_CSP, Gate, Secrets, message_page
 from leafgate.commands.desk.words import words
 from leafgate.errors import InvalidError, LeafgateError, Problem, raising_line
@@ -296,7 +296,7 @@ class Pages:
 
     def show_case(self, visit: Visit) -> Response:
         case = self._case(visit)
-        jobs = [(job, words()["runs"][job.kind], self._job_words(job)) for job in jobs_of(case)]
+        jobs = [(job, job_title(job), self._job_words(job)) for job in jobs_of(case)]
         return self._page("case", case, tasks=self._tasks(case), jobs=jobs, problems=case.problems)
 
     def _tasks(self, case: Case) -> list[Task]:
@@ -495,7 +495,7 @@ class Pages:
         failed = "No result. This is not a pass." if job.kind != "read" else "The files could not be read"
         title = titles.get(job.state, failed)
         about: dict[str, Any] = {
-            "kind": words()["runs"][job.kind],
+            "kind": job_title(job),
             "place": self._place(job),
             "limit": LIMIT_SECONDS // 60,
         }
@@ -509,7 +509,7 @@ class Pages:
         jobs = [each for each in jobs_of(case) if each.kind != "read" and each.state == "done" and each.report]
         others = [each for each in jobs if each.number == job.number or not (each.differences or job.differences)]
         doubts = sum(task.state == FOR_REQUESTER for task in self._question_tasks(case))
-        about: dict[str, Any] = {"kind": words()["runs"][job.kind], "public": is_public, "doubts": doubts}
+        about: dict[str, Any] = {"kind": job_title(job), "public": is_public, "doubts": doubts}
         remedies = [] if job.differences else remedies_for(job)
         shown: dict[str, Any] = result_context(job, others, is_public=is_public)
         return self._page("result", case, job=job, remedies=remedies, **about, **shown)
