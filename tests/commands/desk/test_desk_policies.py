@@ -357,7 +357,7 @@ def test_the_policy_and_the_reports_are_the_command_lines_byte_by_byte(tmp_path:
     table.assign(diagnosis=diagnosis)[:400].to_csv(folders[0] / "people.csv", index=False)
     table.assign(diagnosis=diagnosis)[400:].to_csv(folders[0] / "others.csv", index=False)
     pytest.importorskip("skops.io").dump(model, folders[0] / "model.skops")
-    shutil.copytree(*folders)
+    shutil.copytree(folders[0], folders[1])
     case, hand = Case(folders[0]), folders[1]
     case.save(files={"table": "people.csv", "test": "others.csv", "model": "model.skops"})
     line = Line(Desk(case.folder.parent))
