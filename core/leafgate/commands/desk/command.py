@@ -9,11 +9,14 @@ from typing import Annotated
 
 import typer
 
+from leafgate.console.options import Org
+
 
 def desk(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the cases are, a folder each.")],
     port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Of this computer; 0: any free one.")] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, and open no browser.")] = False,
+    org: Org = None,
 ) -> int:
     """Lead through an audit in the browser, from files to a verdict. Only this computer reaches the pages."""
     from leafgate.errors import InvalidError
@@ -45,7 +48,8 @@ def desk(
             listening = bound_socket(port)
         except OSError as error:
             raise InvalidError(str(error.strerror), place="--port", remedy="choose another, or leave it out") from None
-        shown, given = Desk(folder.resolve()), Secrets(listening.getsockname()[1])
+        shown = Desk(folder.resolve(), tuple(path.resolve() for path in org or ()))
+        given = Secrets(listening.getsockname()[1])
         line = Line(shown)
         server = uvicorn.Server(
             uvicorn.Config(
