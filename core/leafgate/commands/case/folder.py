@@ -146,6 +146,7 @@ def decide(
     request: Request | None = None,
     ledger: Path | None = None,
     ledger_key: bytes | None = None,
+    is_written: bool = True,
 ) -> Case:
     """Add a signed decision to the case in a folder; the release of an approved case is added to the ledger first.
 
@@ -159,6 +160,7 @@ def decide(
         request: what is asked for; with the first decision.
         ledger: the ledger of releases that left.
         ledger_key: its key.
+        is_written: False sees whether it is possible, and writes nothing.
 
     Returns:
         The case with the decision.
@@ -185,6 +187,8 @@ def decide(
             raise InvalidError("; ".join(state.decisions[-1].void), place=f"--{choice}", remedy=NEEDED)
         if choice == "approve" and state.name != "waiting":
             _refuse_missing_ledger(case, ledger, ledger_key)
+        if not is_written:
+            return replace(case, record=record, state=state)
         if state.name == "approved" and ledger is not None and ledger_key is not None:
             _add_to_ledger(case, ledger, ledger_key)
         path = folder / CASE

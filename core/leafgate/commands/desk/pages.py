@@ -36,6 +36,18 @@ from leafgate.commands.desk.cases import (
     open_below,
     who,
 )
+from leafgate.commands.desk.decisions import (
+    CHANGED,
+    FACTS,
+    Decided,
+    Decider,
+    DecisionForm,
+    OpenQuestion,
+    decided_about,
+    has_decisions,
+    last_decided,
+    open_questions,
+)
 from leafgate.commands.desk.jobs import LIMIT_SECONDS, Job, Kind, Line, jobs_of
 from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.commands.desk.questions import QUESTIONS, Asked, Question
@@ -110,11 +122,16 @@ def _asked(case: Case) -> Asked:
     return Asked(case.facts, case.policy)
 
 
+def _at(job: Job) -> str:
+    """The address of what a job came to."""
+    return f"/cases/{job.case.name}/runs/{job.number}"
+
+
 class Pages:
     """Answers requests that the gate let in."""
 
-    def __init__(self, desk: Desk, line: Line, given: Secrets) -> None:
-        self._desk, self._line, self._secrets = desk, line, given
+    def __init__(self, desk: Desk, line: Line, given: Secrets, decider: Decider | None = None) -> None:
+        self._desk, self._line, self._secrets, self._decider = desk, line, given, decider
 
     def routes(self) -> list[Route]:
         """The addresses below the run's own path."""
@@ -137,6 +154,8 @@ class Pages:
             ("GET", f"{run}/state", self.show_state),
             ("GET", f"{run}/report", self.show_report),
             ("POST", f"{run}/stop", self.stop_run),
+            ("GET", f"{run}/decision", self.show_decision),
+            ("POST", f"{run}/decision", self.decide),
             ("GET", "/static/{name}", self.show_static),
         ]
         root = self._secrets.root
@@ -168,7 +187,9 @@ class Pages:
     def _page(self, template: str, case: Case | None = None, status: int = 200, **context: Any) -> Response:
         """A page, whose template has its title where none is given."""
         seen = "" if case is None else case.state_digest
+        last = None if case is None else last_decided(jobs_of(case))
         shared = {"root": self._secrets.root, "csrf": self._secrets.csrf, "case": case, "seen": seen, "who": who()}
+        context["void"] = last if last is not None and last.void else None
         page = environment().get_template(f"{template}.html.j2")
         return HTMLResponse(page.render({**shared, "has_error": status == 422, **context}), status_code=status)
 
@@ -216,6 +237,8 @@ class Pages:
     def _state(self, case: Case) -> str:
         """The state of a case in a few words; never the words of a decision."""
         jobs = jobs_of(case)
+        if (last := last_decided(jobs)) and not any(job.is_open for job in jobs):
+            return self._job_words(last.job)
         shown = [job for job in jobs if job.is_open] or [job for job in jobs if job.kind == "audit"][-1:]
         if shown and (shown[0].is_open or case.is_read):
             return self._job_words(shown[0])
@@ -231,6 +254,8 @@ class Pages:
         """The state of a job in a few words."""
         if job.is_open:
             return self._place(job)
+        if has_decisions(job) and (found := decided_about(job)):
+            return str(words()["decided"][found.state])
         if job.state != "done":
             return "Stopped" if job.state == "stopped" else "No result"
         report = None if job.kind == "read" else job.report
@@ -299,8 +324,20 @@ class Pages:
             *self._question_tasks(case),
             Task("Audit", "Check your answers and run", DONE if audits else TO_ANSWER, f"{at}/check"),
             Task("Audit", "Read the result", result, f"{at}/runs/{audits[-1].number}" if audits else ""),
-            Task("Audit", "Decide, outside of the desk", "Yours to do" if result == DONE else CANNOT_START),
+            self._decision_task(case),
         ]
+
+    def _decision_task(self, case: Case) -> Task:
+        """The task to decide about what was decided about last, else the last current pass, else the last audit."""
+        jobs = jobs_of(case)
+        if last := last_decided(jobs):
+            return Task("Audit", "Decide", words()["decided"][last.state], f"{_at(last.job)}/decision")
+        known = [(job, job.report) for job in jobs if job.kind != "read" and job.state == "done" and job.report]
+        passed = [job for job, report in known if report["verdict"] == "pass" and not job.differences]
+        chosen = [*(job for job, _ in known if job.kind == "audit"), *passed][-1:]
+        return Task(
+            "Audit", "Decide", "Yours to do" if chosen else CANNOT_START, *(f"{_at(job)}/decision" for job in chosen)
+        )
 
     def _question_tasks(self, case: Case) -> list[Task]:
         tasks = []
@@ -400,14 +437,18 @@ class Pages:
         still = [task for task in self._question_tasks(case) if task.state == TO_ANSWER]
         return self._to(still[0].address if still else f"/cases/{case.name}")
 
-    def show_requester(self, visit: Visit) -> Response:
-        case = self._case(visit)
+    def _doubts(self, case: Case) -> list[tuple[str, str, Sequence[str]]]:
+        """The questions for the requester, by name, and what each is about."""
         listed = [
-            (question.texts["requester"], question.doubts(_asked(case), answer.fields))
+            (question.name, question.texts["requester"], question.doubts(_asked(case), answer.fields))
             for question in QUESTIONS
             if (answer := case.record.answers.get(question.name)) and question.fields(_asked(case))
         ]
-        return self._page("requester", case, listed=[each for each in listed if each[1]])
+        return [each for each in listed if each[2]]
+
+    def show_requester(self, visit: Visit) -> Response:
+        case = self._case(visit)
+        return self._page("requester", case, listed=[(asks, about) for _, asks, about in self._doubts(case)])
 
     def show_policy(self, visit: Visit, text: str | None = None, problems: Sequence[Problem] = ()) -> Response:
         case = self._case(visit)
@@ -502,6 +543,41 @@ class Pages:
         self._line.stop(job)
         return self._to(f"/cases/{case.name}/runs/{job.number}")
 
+    # Decisions
+
+    def _decided(self, visit: Visit, case: Case) -> tuple[Decided, list[OpenQuestion]]:
+        found = decided_about(self._job(visit, case))
+        if found is None:
+            raise HTTPException(404)
+        return found, open_questions(found, self._doubts(case) if case.is_read else [])
+
+    def show_decision(self, visit: Visit, problems: Mapping[str, str] | None = None) -> Response:
+        """What was decided, and the form to decide; a record that cannot be read has a state alone."""
+        case = self._case(visit)
+        found, questions = self._decided(visit, case)
+        about: dict[str, Any] = {"found": found, "questions": questions, "decider": self._decider, "facts": FACTS}
+        about |= {"given": visit.form, "problems": problems or {}, "words": words()}
+        title = "Decide about " + (found.file["name"] if found.case else "a file")
+        return self._page("decide", case, 422 if problems else 200, title=title, **about)
+
+    def decide(self, visit: Visit) -> Response:
+        """Check a decision, and record it when it is sent a second time, to be signed."""
+        case = self._case(visit)
+        found, questions = self._decided(visit, case)
+        is_signed = visit.text("do") == "sign"
+        form = DecisionForm(questions, {key: visit.text(key).replace("\r\n", "\n") for key in visit.form})
+        if self._decider is None or found.case is None or found.job.differences:
+            raise InvalidError("cannot be decided about here: read what its page says", place=_at(found.job))
+        if visit.text("about") != found.seen:
+            return self.show_decision(visit, {"": CHANGED})
+        if visit.text("do") == "change":
+            return self.show_decision(visit)
+        if problems := form.problems(found, self._decider, is_signed=is_signed):
+            return self.show_decision(visit, problems)
+        if is_signed:
+            return self._to(f"{_at(found.job)}/decision")
+        return self._page("sign", case, found=found, form=form, words=words())
+
     def show_static(self, visit: Visit) -> Response:
         """The styles, among them those of reports, and the script."""
         name = visit.part("name")
@@ -515,9 +591,9 @@ class Pages:
         return Response(content, media_type=STATIC[name])
 
 
-def desk_app(desk: Desk, line: Line, given: Secrets) -> ASGIApp:
-    """The pages of a desk behind their gate."""
-    pages = Pages(desk, line, given)
+def desk_app(desk: Desk, line: Line, given: Secrets, decider: Decider | None = None) -> ASGIApp:
+    """The pages of a desk behind their gate; without a decider nobody decides there."""
+    pages = Pages(desk, line, given, decider)
 
     async def not_found(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 404

@@ -1,0 +1,211 @@
+"""Decisions about what a job audited: the case beside its report, and the form by which somebody decides.
+
+What a decision may be, and what becomes of it, is of `leafgate.commands.case`; here is how pages ask for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import get_args
+
+from leafgate.commands.attest.keys import Signer
+from leafgate.commands.case.folder import Case, decide, open_case, request_for
+from leafgate.commands.case.record import CASE, Choice, Request, StateName
+from leafgate.commands.desk.cases import POLICY, RUNS
+from leafgate.commands.desk.jobs import REMEDIES, RESULTS, Job
+from leafgate.commands.desk.words import words
+from leafgate.errors import InvalidError, LeafgateError, Problem
+from leafgate.io.json import JsonDocument, JsonObject, canonical
+from leafgate.reports.sheet import PLACE, SheetFacts, read_facts
+
+FACTS = ("requester", "author", "project", "recipients", "conditions")
+"""What the first decision asks of the request; a file of facts may have more."""
+CHOICES: Mapping[str, Choice] = {choice: choice for choice in get_args(Choice)}
+QUESTION = re.compile(r"questions\[(\d+)\]")
+CHANGED = "The files or the decisions changed after this page was made. Nothing was recorded. Look at them again."
+
+
+@dataclass(frozen=True)
+class Decider:
+    """Who decides at a desk: her key, and the ledger to which approved releases are added."""
+
+    signer: Signer
+    ledger: Path | None = None
+    ledger_key: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What was decided about the result of a job, as its files are now.
+
+    Attributes:
+        job: the job.
+        case: the case beside its report; None where it cannot be read.
+        problems: why it cannot be read.
+    """
+
+    job: Job
+    case: Case | None
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def state(self) -> StateName:
+        """The state of the case; void where it cannot be read."""
+        return "void" if self.case is None else self.case.state.name
+
+    @property
+    def at(self) -> datetime:
+        """When the last decision was made; now, where it cannot be read."""
+        decisions = () if self.case is None else self.case.record.decisions
+        return datetime.fromisoformat(decisions[-1].at) if decisions else datetime.now(UTC)
+
+    @property
+    def void(self) -> list[str]:
+        """Why decisions about it are void, each with both digests."""
+        if self.case is None:
+            return [str(problem).replace(f"{self.job.folder}/", "") for problem in self.problems]
+        judged = self.case.state.decisions
+        return list(dict.fromkeys(f"{each.decision.by}: {why}" for each in judged for why in each.void))
+
+    @property
+    def seen(self) -> str:
+        """Changes whenever the files do, or somebody decides: what is signed is what the page showed."""
+        if self.case is None:
+            return ""
+        subject = canonical({**self.case.subject.digests, "verdict": self.case.subject.verdict})
+        return hashlib.sha256(subject + self.case.record.content).hexdigest()
+
+    @property
+    def file(self) -> JsonDocument:
+        """The file that would leave: its name, size and digest, and whether it is the one that was audited."""
+        if self.case is None:
+            raise InvalidError("cannot be read", place=CASE)
+        release = self.case.report["release"]
+        part = "file" if "file" in release else "release"
+        path = self.job.case.folder / self.job.output
+        audited = (release["file"] if part == "file" else release)["sha256"]
+        return {
+            "name": path.name,
+            "path": f"{self.job.case.name}/{self.job.output}",
+            "size": path.stat().st_size if path.is_file() else 0,
+            "sha256": audited,
+            "is_audited": self.case.subject.digests[part] == audited,
+        }
+
+
+def has_decisions(job: Job) -> bool:
+    """Is there a file of decisions beside the report of a job?"""
+    return os.path.lexists(job.folder / RESULTS / CASE)
+
+
+def decided_about(job: Job) -> Decided | None:
+    """What was decided about the result of a job; None where there is nothing to decide about."""
+    report = job.report if job.kind != "read" and job.state == "done" else None
+    is_decided = has_decisions(job)
+    if not is_decided and (report is None or report["release"] is None):
+        return None
+    try:
+        if is_decided and job.case.content(f"{RUNS}/{job.number}/{RESULTS}/{CASE}") is None:
+            raise InvalidError("is no file in the folder of the case: links are not followed", place=CASE)
+        return Decided(job, open_case(job.folder / RESULTS, _request(job)))
+    except LeafgateError as error:
+        return Decided(job, None, error.problems)
+
+
+def last_decided(jobs: Sequence[Job]) -> Decided | None:
+    """The result that was decided about last; None where nobody decided, or where an audit was asked for since."""
+    found = [each for job in jobs if has_decisions(job) and (each := decided_about(job))]
+    last = max(found, key=lambda each: each.at, default=None)
+    is_over = last is not None and any(job.kind == "audit" and job.record.asked > last.at for job in jobs)
+    return None if is_over else last
+
+
+def _request(job: Job, facts: SheetFacts | None = None) -> Request:
+    """The request by the paths of the desk, whatever the file of the case says."""
+    if job.kind in REMEDIES:
+        return request_for(job.folder / RESULTS, job.folder / POLICY, root=job.case.folder, facts=facts)
+    return request_for(job.folder / RESULTS, job.case.folder / POLICY, facts=facts)
+
+
+@dataclass(frozen=True)
+class OpenQuestion:
+    """A question that nobody examined, or that waits for the requester, and what it is about."""
+
+    key: str
+    name: str
+    asks: str
+    about: tuple[str, ...] = ()
+
+
+def open_questions(found: Decided, doubts: Sequence[tuple[str, str, Sequence[str]]]) -> list[OpenQuestion]:
+    """All questions that whoever decides speaks to; `doubts` has those of the desk, by name."""
+    not_examined = {} if found.case is None else found.case.subject.not_examined
+    listed = [*((name, asks, ()) for name, asks in not_examined.items()), *doubts]
+    return [OpenQuestion(f"q{at}", name, asks, (*about,)) for at, (name, asks, about) in enumerate(listed)]
+
+
+@dataclass(frozen=True)
+class DecisionForm:
+    """What somebody wrote into the form of a decision."""
+
+    questions: Sequence[OpenQuestion]
+    given: Mapping[str, str]
+
+    @property
+    def answers(self) -> list[tuple[OpenQuestion, JsonObject]]:
+        """What is said about the questions, as a case has it."""
+        said = [(one, self.given.get(one.key, ""), self.given.get(f"{one.key}-why", "")) for one in self.questions]
+        return [
+            (one, {"question": one.name, "acceptable": choice == "yes", "because": why})
+            for one, choice, why in said
+            if choice in {"yes", "no"}
+        ]
+
+    def problems(self, found: Decided, decider: Decider, *, is_signed: bool) -> dict[str, str]:
+        """Record the decision where `is_signed`, else see whether that is possible; by field what hinders it."""
+        if hindrances := dict(self._gaps()):
+            return hindrances
+        facts = {name: text for name in FACTS if (text := self.given.get(name, "").strip())}
+        try:
+            decide(
+                found.job.folder / RESULTS,
+                CHOICES[self.given["decision"]],
+                reason=self.given["reason"],
+                by=self.given["by"],
+                signer=decider.signer,
+                questions=[answer for _, answer in self.answers],
+                request=_request(found.job, read_facts(canonical(facts)) if facts else None),
+                ledger=decider.ledger,
+                ledger_key=decider.ledger_key,
+                is_written=is_signed,
+            )
+        except LeafgateError as error:
+            return {self._field(each.location): str(Problem("", each.message, each.hint)) for each in error.problems}
+        return {}
+
+    def _gaps(self) -> Iterator[tuple[str, str]]:
+        """The fields in which something is missing."""
+        for one in self.questions:
+            choice, why = self.given.get(one.key, ""), self.given.get(f"{one.key}-why", "").strip()
+            if choice and not why:
+                yield f"{one.key}-why", words()["decide"]["why"]
+            elif not choice and (why or self.given.get("decision") == "approve"):
+                yield one.key, words()["decide"]["acceptable"]
+        for name in ("decision", "reason", "by"):
+            if not self.given.get(name, "").strip() or (
+                name == "decision" and self.given[name] not in get_args(Choice)
+            ):
+                yield name, words()["decide"][name]
+
+    def _field(self, location: str) -> str:
+        """The field that a problem is about; none where it is about the files."""
+        if number := QUESTION.match(location):
+            return f"{self.answers[int(number[1])][0].key}-why"
+        name = location.removeprefix(f"{PLACE}: ").removeprefix("--")
+        return name if name in {"by", "reason", "decision", *FACTS} else ""
