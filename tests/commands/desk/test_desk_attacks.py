@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 import shutil
@@ -18,7 +16,7 @@ import pytest
 
 testclient = pytest.importorskip("starlette.testclient", reason="starlette's test client is not installed")
 
-from leafgate.cli import run  # noqa: E402
+from desk_visits import audited  # noqa: E402
 from leafgate.commands.desk.cases import FACTS, POLICY, RECORD, Answer, Case, Desk, file_name, files_below, open_below  # noqa: E402
 from leafgate.commands.desk.jobs import Job, Line, ask_job, jobs_of, remedy_policy  # noqa: E402
 from leafgate.commands.desk.measuring import measure  # noqa: E402
@@ -407,15 +405,6 @@ def test_no_page_shows_a_value_that_few_people_have(owner: Attacker, folder: Pat
         assert [rare for rare in ("Rare", "rare-age", "rareILL", "yEs", "refused<", "note ") if rare in page] == [], (
             path
         )
-
-
-def audited(case: Case) -> Job:
-    """An audit of a case as the desk runs it, but in this process."""
-    job = ask_job(case, "audit")
-    with contextlib.chdir(case.folder), contextlib.redirect_stdout(io.StringIO()) as printed:
-        assert run([*job.steps[0].words[1:]]) in {0, 1, 3}
-    (job.folder / "public.json").write_text(printed.getvalue())
-    return job.save(started=datetime.now(UTC), ended=datetime.now(UTC))
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Decisions about what a job audited: the case beside its report, and the form by which somebody decides.
+"""Decisions about what a job audited: the case beside its public report, and the form by which somebody decides.
 
 What a decision may be, and what becomes of it, is of `leafgate.commands.case`; here is how pages ask for it.
 """
@@ -18,7 +18,7 @@ from leafgate.commands.attest.keys import Signer
 from leafgate.commands.case.folder import Case, decide, open_case, request_for
 from leafgate.commands.case.record import CASE, Choice, Request, StateName
 from leafgate.commands.desk.cases import POLICY, RUNS
-from leafgate.commands.desk.jobs import REMEDIES, RESULTS, Job
+from leafgate.commands.desk.jobs import PUBLIC, REMEDIES, Job
 from leafgate.commands.desk.words import words
 from leafgate.errors import InvalidError, LeafgateError, Problem
 from leafgate.io.json import JsonDocument, JsonObject, canonical
@@ -101,19 +101,19 @@ class Decided:
 
 def has_decisions(job: Job) -> bool:
     """Is there a file of decisions beside the report of a job?"""
-    return os.path.lexists(job.folder / RESULTS / CASE)
+    return os.path.lexists(job.folder / CASE)
 
 
 def decided_about(job: Job) -> Decided | None:
     """What was decided about the result of a job; None where there is nothing to decide about."""
-    report = job.report if job.kind != "read" and job.state == "done" else None
+    report = job.public_report if job.kind != "read" and job.state == "done" else None
     is_decided = has_decisions(job)
     if not is_decided and (report is None or report["release"] is None):
         return None
     try:
-        if is_decided and job.case.content(f"{RUNS}/{job.number}/{RESULTS}/{CASE}") is None:
+        if is_decided and job.case.content(f"{RUNS}/{job.number}/{CASE}") is None:
             raise InvalidError("is no file in the folder of the case: links are not followed", place=CASE)
-        return Decided(job, open_case(job.folder / RESULTS, _request(job)))
+        return Decided(job, open_case(job.folder / PUBLIC, _request(job)))
     except LeafgateError as error:
         return Decided(job, None, error.problems)
 
@@ -122,15 +122,15 @@ def last_decided(jobs: Sequence[Job]) -> Decided | None:
     """The result that was decided about last; None where nobody decided, or where an audit was asked for since."""
     found = [each for job in jobs if has_decisions(job) and (each := decided_about(job))]
     last = max(found, key=lambda each: each.at, default=None)
-    is_over = last is not None and any(job.kind == "audit" and job.record.asked > last.at for job in jobs)
-    return None if is_over else last
+    newer = [job for job in jobs if last and job.number > last.job.number and job.kind == "audit"]
+    return None if last and any(job.record.asked > last.at for job in newer) else last
 
 
 def _request(job: Job, facts: SheetFacts | None = None) -> Request:
     """The request by the paths of the desk, whatever the file of the case says."""
     if job.kind in REMEDIES:
-        return request_for(job.folder / RESULTS, job.folder / POLICY, root=job.case.folder, facts=facts)
-    return request_for(job.folder / RESULTS, job.case.folder / POLICY, facts=facts)
+        return request_for(job.folder / PUBLIC, job.folder / POLICY, root=job.case.folder, facts=facts)
+    return request_for(job.folder / PUBLIC, job.case.folder / POLICY, facts=facts)
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class DecisionForm:
         facts = {name: text for name in FACTS if (text := self.given.get(name, "").strip())}
         try:
             decide(
-                found.job.folder / RESULTS,
+                found.job.folder / PUBLIC,
                 CHOICES[self.given["decision"]],
                 reason=self.given["reason"],
                 by=self.given["by"],
