@@ -16,44 +16,19 @@ import pytest
 
 testclient = pytest.importorskip("starlette.testclient", reason="starlette's test client is not installed")
 
+from desk_client import PORT, Attacker  # noqa: E402
 from desk_visits import audited  # noqa: E402
-from leafgate.commands.desk.cases import FACTS, POLICY, RECORD, Answer, Case, Desk, file_name, files_below, open_below  # noqa: E402
-from leafgate.commands.desk.jobs import Job, Line, ask_job, jobs_of, remedy_policy  # noqa: E402
+from leafgate.commands.desk.cases import FACTS, POLICY, RECORD, Answer, Case, file_name, files_below, open_below  # noqa: E402
+from leafgate.commands.desk.jobs import Job, ask_job, jobs_of, remedy_policy  # noqa: E402
 from leafgate.commands.desk.measuring import measure  # noqa: E402
-from leafgate.commands.desk.pages import desk_app  # noqa: E402
 from leafgate.commands.desk.policy_text import PolicyText  # noqa: E402
 from leafgate.commands.desk.questions import QUESTIONS, Asked  # noqa: E402
 from leafgate.commands.desk.reading import read_files  # noqa: E402
 from leafgate.commands.desk.server import COOKIE, Secrets, bound_socket, open_browser  # noqa: E402
 from leafgate.errors import InvalidError, LeafgateError, ReleaseError  # noqa: E402
 
-PORT = 4711
 TABLE = b"age,ill\n30,yes\n40,no\n"
 SCRIPT = "<script>alert(1)</script>"
-
-
-class Attacker:
-    """A browser, or something else, that asks a desk."""
-
-    def __init__(self, folder: Path, *, is_in: bool) -> None:
-        self.given = Secrets(PORT)
-        self.line = Line(Desk(folder))
-        app = desk_app(Desk(folder), self.line, self.given)
-        self.client = testclient.TestClient(app, base_url=self.given.origin, follow_redirects=False)
-        self.folder = folder
-        if is_in:
-            self.client.get(self.given.address)
-
-    def get(self, path: str, **options: Any) -> Any:
-        return self.client.get(f"{self.given.root}{path}", **options)
-
-    def post(self, path: str, data: Any = None, *, headers: Any = None, csrf: str | None = None, **options: Any) -> Any:
-        sent = {"csrf": self.given.csrf if csrf is None else csrf, **(data or {})}
-        own = {"origin": self.given.origin} if headers is None else headers
-        return self.client.post(f"{self.given.root}{path}", data=sent, headers=own, **options)
-
-    def seen(self, case: str) -> dict[str, str]:
-        return {"seen": Case(self.folder / case).state_digest}
 
 
 @pytest.fixture

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +21,12 @@ from cryptography.hazmat.primitives.serialization import (
 from attested import private_pem, write_keys
 from command_line import leafgate
 from decided_cases import is_approved
+from desk_client import Attacker
 from desk_visits import Person, RunningDesk, audited, violations
+from leafgate.commands.attest.keys import signer_of
 from leafgate.commands.desk import command
 from leafgate.commands.desk.cases import Case
+from leafgate.commands.desk.decisions import Decider
 from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.commands.desk.reading import read_files
 
@@ -192,6 +197,90 @@ def test_the_passphrase_of_a_key_is_asked_for_in_the_terminal(tmp_path: Path, mo
     path = tmp_path / "key.pem"
     path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"open")))
     asked: list[str] = []
-    monkeypatch.setattr(command, "getpass", lambda text: asked.append(text) or "open")
-    public = command._decider(path, None, None).signer.public
-    assert (asked, len(public)) == ([f"Passphrase of {path}: "], 64)
+
+    def answer(text: str) -> str:
+        asked.append(text)
+        return "open"
+
+    monkeypatch.setattr(command, "getpass", answer)
+    signer = command._decider(path, None, None).signer
+    assert signer is not None
+    assert signer.public == signer_of(private_pem()).public
+    assert asked == [f"Passphrase of {path}: "]
+
+
+class Checker:
+    """Somebody who decides by forms that she sends without a browser."""
+
+    def __init__(self, folder: Path, seed: int | None, **ledger: Any) -> None:
+        signer = None if seed is None else signer_of(private_pem(seed))
+        self.desk = Attacker(folder, is_in=True, decider=Decider(signer, **ledger))
+
+    def decide(self, by: str, choice: str = "approve", **fields: str) -> Any:
+        """Sign a decision, by a form in which everything is said."""
+        page = self.desk.get(DECISION).text
+        given = {"by": by, "decision": choice, "reason": f"The words of {by}", "do": "sign"}
+        for key in re.findall(r'<fieldset class="field" id="(q\d+)"', page):
+            given |= {key: "yes", f"{key}-why": "12 people at most"}
+        about = re.findall(r'name="about" value="(\w+)"', page)
+        return self.desk.post(DECISION, {**self.desk.seen("a"), "about": "".join(about), **given, **fields})
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "desk"))
+
+
+def test_nobody_decides_without_a_key_or_about_what_she_did_not_see(folder: Path) -> None:
+    keyless, first = Checker(folder, None), Checker(folder, 1)
+    assert "start it with your key" in keyless.desk.get(DECISION).text
+    about = re.findall(r'name="about" value="(\w+)"', first.desk.get(DECISION).text)[0]
+    assert keyless.decide("M. Keller", about=about).status_code == 422
+    report = folder / RUN / "public.json"
+    report.write_text(report.read_text().replace('"waived": 0', '"waived":  0'))
+    refused = first.decide("M. Keller", about=about)
+    assert (refused.status_code, "Nothing was recorded" in refused.text) == (422, True)
+    assert not (folder / RUN / "case.json").exists()
+
+
+def test_what_failed_is_not_offered_for_approval_and_is_not_approved(folder: Path) -> None:
+    text = Case(folder / "a").policy.text
+    Case(folder / "a").save(policy=PolicyText(text.replace("at_least: 5", "at_least: 500")))
+    shutil.rmtree(folder / RUN)
+    audited(Case(folder / "a"))
+    checker = Checker(folder, 1)
+    page = checker.desk.get(DECISION).text
+    assert "Not possible to approve: the audit did not pass." in page
+    assert 'value="approve"' not in page
+    refused = checker.decide("M. Keller")
+    assert (refused.status_code, "it approves, and the verdict is fail" in refused.text) == (422, True)
+    assert checker.decide("M. Keller", "reject").status_code == 303
+
+
+def test_the_overview_has_neither_hidden_decisions_nor_words_and_the_ledger_what_left(
+    folder: Path, tmp_path: Path
+) -> None:
+    ledger, key = tmp_path / "ledger.jsonl", tmp_path / "ledger.key"
+    key.write_bytes(bytes(range(32)))
+    assert leafgate("ledger", "new", ledger, "--key", key).code == 0
+    given = {"ledger": ledger, "ledger_key": key.read_bytes()}
+    first, second = Checker(folder, 1, **given), Checker(folder, 2, **given)
+    assert "Nothing." in first.desk.get("/ledger").text
+    assert first.decide("M. Keller", requester="R. Requester").status_code == 303
+    opened = f"open,a,Waiting for a second person,{datetime.now(UTC).date()}\r\n"
+    assert first.desk.get("/overview?as=csv").text == f"part,name,detail,value\r\n{opened}"
+    assert second.decide("S. Other", "changes").status_code == 303
+    rows = second.desk.get("/overview?as=csv").text
+    month = datetime.now(UTC).strftime("%Y-%m")
+    assert f"decisions,{month},approve,1\r\ndecisions,{month},changes,1\r\n" in rows
+    assert "reasons,changes,membership: acceptable,1\r\n" in rows
+    page = second.desk.get("/overview").text
+    assert all(word not in rows + page for word in ("words of", "Keller", "12 people"))
+    assert "R. Requester" in second.desk.get("/cases/a/runs/1/sheet").text
+    assert "SATRE" in second.desk.get("/cases/a/runs/1/sheet?mapping=satre").text
+    (folder / RUN / "case.json").unlink()
+    assert first.decide("M. Keller").status_code == 303
+    assert second.decide("S. Other").status_code == 303
+    left = second.desk.get("/ledger").text
+    assert "<h2>desk/a/people.csv</h2>" in left
+    assert "Together with what left before it: No limit of the policy is about it." in left

@@ -50,7 +50,7 @@ def desk(
         raise InvalidError("does not run on Windows", place="desk", remedy="use WSL, or the command line")
     if (ledger is None) != (ledger_key is None):
         raise InvalidError("is missing", place="--ledger" if ledger is None else "--ledger-key", remedy="name both")
-    decider = None if key is None else _decider(key, ledger, ledger_key)
+    decider = _decider(key, ledger, ledger_key)
     make_folder(folder)
     with locked_folder(folder) as free:
         if not free:
@@ -83,14 +83,16 @@ def desk(
     return 0
 
 
-def _decider(key: Path, ledger: Path | None, ledger_key: Path | None) -> Decider:
+def _decider(key: Path | None, ledger: Path | None, ledger_key: Path | None) -> Decider:
     """Who decides; the passphrase of an encrypted key is asked for in the terminal, and nowhere else."""
     from leafgate.commands.attest.keys import key_of_file, signer_of
     from leafgate.commands.desk.decisions import Decider
     from leafgate.errors import LedgerError
     from leafgate.io.files import read_key
 
+    secret = None if ledger_key is None else read_key(ledger_key, LedgerError, str(ledger_key))
+    if key is None:
+        return Decider(None, ledger, secret)
     content = key_of_file(key)
     passphrase = getpass(f"Passphrase of {key}: ").encode() if b"ENCRYPTED" in content else None
-    secret = None if ledger_key is None else read_key(ledger_key, LedgerError, str(ledger_key))
     return Decider(signer_of(content, passphrase), ledger, secret)

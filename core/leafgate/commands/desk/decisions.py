@@ -28,14 +28,13 @@ FACTS = ("requester", "author", "project", "recipients", "conditions")
 """What the first decision asks of the request; a file of facts may have more."""
 CHOICES: Mapping[str, Choice] = {choice: choice for choice in get_args(Choice)}
 QUESTION = re.compile(r"questions\[(\d+)\]")
-CHANGED = "The files or the decisions changed after this page was made. Nothing was recorded. Look at them again."
 
 
 @dataclass(frozen=True)
 class Decider:
-    """Who decides at a desk: her key, and the ledger to which approved releases are added."""
+    """Who decides at a desk, nobody without a key, and the ledger to which approved releases are added."""
 
-    signer: Signer
+    signer: Signer | None = None
     ledger: Path | None = None
     ledger_key: bytes | None = None
 
@@ -169,8 +168,8 @@ class DecisionForm:
 
     def problems(self, found: Decided, decider: Decider, *, is_signed: bool) -> dict[str, str]:
         """Record the decision where `is_signed`, else see whether that is possible; by field what hinders it."""
-        if hindrances := dict(self._gaps()):
-            return hindrances
+        if (hindrances := dict(self._gaps())) or decider.signer is None:
+            return hindrances or {"": words()["decide"]["key"]}
         facts = {name: text for name in FACTS if (text := self.given.get(name, "").strip())}
         try:
             decide(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -37,7 +37,6 @@ from leafgate.commands.desk.cases import (
     who,
 )
 from leafgate.commands.desk.decisions import (
-    CHANGED,
     FACTS,
     Decided,
     Decider,
@@ -49,16 +48,20 @@ from leafgate.commands.desk.decisions import (
     open_questions,
 )
 from leafgate.commands.desk.jobs import LIMIT_SECONDS, Job, Kind, Line, jobs_of
+from leafgate.commands.desk.overview import HEADINGS, histories, overview, overview_csv
 from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.commands.desk.questions import QUESTIONS, Asked, Question
 from leafgate.commands.desk.results import remedies_for, result_context
 from leafgate.commands.desk.server import REPORT_CSP, Gate, Secrets, message_page
 from leafgate.commands.desk.words import words
 from leafgate.errors import InvalidError, LeafgateError, Problem, raising_line
+from leafgate.io.json import readable
 from leafgate.io.yaml import yaml_flow
 from leafgate.policy.load import load_policy
 from leafgate.reports.html import environment as report_environment
 from leafgate.reports.html import html
+from leafgate.reports.mapping import bundled_frameworks, mapping
+from leafgate.reports.sheet import sheet
 
 MAX_FIELDS = 10_000
 """Fields of a form: a table may have some thousands of columns."""
@@ -70,6 +73,7 @@ CANNOT_START = "Cannot start yet"
 ANEW = "The policy is then written anew, and every other question is asked again. Save once more if you want that."
 DONE, NOT_NEEDED, TO_ANSWER, FOR_REQUESTER, PROBLEM = "Done", "Not needed", "To answer", "For the requester", "Problem"
 CHECK = "Check again"
+NOBODY = Decider()
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,7 @@ def _at(job: Job) -> str:
 class Pages:
     """Answers requests that the gate let in."""
 
-    def __init__(self, desk: Desk, line: Line, given: Secrets, decider: Decider | None = None) -> None:
+    def __init__(self, desk: Desk, line: Line, given: Secrets, decider: Decider = NOBODY) -> None:
         self._desk, self._line, self._secrets, self._decider = desk, line, given, decider
 
     def routes(self) -> list[Route]:
@@ -141,6 +145,8 @@ class Pages:
             ("GET", "/new", self.show_new),
             ("POST", "/new", self.make_case),
             ("GET", "/security", self.show_security),
+            ("GET", "/overview", self.show_overview),
+            ("GET", "/ledger", self.show_ledger),
             ("GET", case, self.show_case),
             ("GET", f"{case}/files", self.show_files),
             ("GET", f"{case}/questions/{{question}}", self.show_question),
@@ -156,6 +162,7 @@ class Pages:
             ("POST", f"{run}/stop", self.stop_run),
             ("GET", f"{run}/decision", self.show_decision),
             ("POST", f"{run}/decision", self.decide),
+            ("GET", f"{run}/sheet", self.show_sheet),
             ("GET", "/static/{name}", self.show_static),
         ]
         root = self._secrets.root
@@ -220,7 +227,11 @@ class Pages:
 
     def show_cases(self, visit: Visit) -> Response:
         wanted = visit.asked("q").casefold()
-        rows = []
+        rows = [row for row in self._listed() if wanted in f"{row[0].name} {row[1]} {row[3]}".casefold()]
+        return self._page("cases", rows=rows, query=visit.asked("q"))
+
+    def _listed(self) -> Iterator[tuple[Case, str, str, str]]:
+        """Every case with its state in words, when it was changed, and who began it."""
         for case in self._desk.cases():
             by = changed = ""
             try:
@@ -230,9 +241,7 @@ class Pages:
             except Exception as error:  # a case whose files are broken hides no other
                 place = error.problems[0].location if isinstance(error, LeafgateError) else "a file"
                 state = f"Problem: {place} cannot be read"
-            if wanted in f"{case.name} {state} {by}".casefold():
-                rows.append((case, state, changed, by))
-        return self._page("cases", rows=rows, query=visit.asked("q"))
+            yield case, state, changed, by
 
     def _state(self, case: Case) -> str:
         """The state of a case in a few words; never the words of a decision."""
@@ -306,6 +315,17 @@ class Pages:
 
     def show_security(self, visit: Visit) -> Response:
         return self._page("security", folder=self._desk.folder.name)
+
+    def show_overview(self, visit: Visit) -> Response:
+        """What a service sees of all cases that can be read, as a page or as a table in a file."""
+        rows = overview((case, state) for case, state, *_ in self._listed() if not state.startswith(PROBLEM))
+        if visit.asked("as") == "csv":
+            return Response(overview_csv(rows), media_type="text/csv")
+        return self._page("overview", rows=rows, headings=HEADINGS)
+
+    def show_ledger(self, visit: Visit) -> Response:
+        tables, verified = histories(self._decider, self._desk.cases())
+        return self._page("ledger", tables=tables, verified=verified)
 
     # One case
 
@@ -556,7 +576,7 @@ class Pages:
         case = self._case(visit)
         found, questions = self._decided(visit, case)
         about: dict[str, Any] = {"found": found, "questions": questions, "decider": self._decider, "facts": FACTS}
-        about |= {"given": visit.form, "problems": problems or {}, "words": words()}
+        about |= {"given": visit.form, "problems": problems or {}, "words": words(), "frameworks": bundled_frameworks()}
         title = "Decide about " + (found.file["name"] if found.case else "a file")
         return self._page("decide", case, 422 if problems else 200, title=title, **about)
 
@@ -566,10 +586,10 @@ class Pages:
         found, questions = self._decided(visit, case)
         is_signed = visit.text("do") == "sign"
         form = DecisionForm(questions, {key: visit.text(key).replace("\r\n", "\n") for key in visit.form})
-        if self._decider is None or found.case is None or found.job.differences:
+        if found.case is None or found.job.differences:
             raise InvalidError("cannot be decided about here: read what its page says", place=_at(found.job))
         if visit.text("about") != found.seen:
-            return self.show_decision(visit, {"": CHANGED})
+            return self.show_decision(visit, {"": words()["decide"]["changed"]})
         if visit.text("do") == "change":
             return self.show_decision(visit)
         if problems := form.problems(found, self._decider, is_signed=is_signed):
@@ -577,6 +597,17 @@ class Pages:
         if is_signed:
             return self._to(f"{_at(found.job)}/decision")
         return self._page("sign", case, found=found, form=form, words=words())
+
+    def show_sheet(self, visit: Visit) -> Response:
+        """The decision sheet to print, or what the report answers to the clauses of a framework."""
+        found, _ = self._decided(visit, self._case(visit))
+        if found.case is None:
+            raise HTTPException(404)
+        if visit.asked("mapping") in bundled_frameworks():
+            return Response(mapping(found.case.report, visit.asked("mapping")), media_type="text/plain")
+        facts = found.case.record.request.facts.model_dump(mode="json", exclude_none=True)
+        content = sheet(found.case.report, readable(facts))
+        return Response(content, media_type="text/html", headers={"content-security-policy": REPORT_CSP})
 
     def show_static(self, visit: Visit) -> Response:
         """The styles, among them those of reports, and the script."""
@@ -591,8 +622,8 @@ class Pages:
         return Response(content, media_type=STATIC[name])
 
 
-def desk_app(desk: Desk, line: Line, given: Secrets, decider: Decider | None = None) -> ASGIApp:
-    """The pages of a desk behind their gate; without a decider nobody decides there."""
+def desk_app(desk: Desk, line: Line, given: Secrets, decider: Decider = NOBODY) -> ASGIApp:
+    """The pages of a desk behind their gate; without a key nobody decides there."""
     pages = Pages(desk, line, given, decider)
 
     async def not_found(request: Request, error: Exception) -> Response:
