@@ -24,8 +24,6 @@ from leafgate.errors import InvalidError, LeafgateError, Problem
 from leafgate.io.json import JsonDocument, JsonObject, canonical
 from leafgate.reports.sheet import PLACE, SheetFacts, read_facts
 
-FACTS = ("requester", "author", "project", "recipients", "conditions")
-"""What the first decision asks of the request; a file of facts may have more."""
 CHOICES: Mapping[str, Choice] = {choice: choice for choice in get_args(Choice)}
 QUESTION = re.compile(r"questions\[(\d+)\]")
 
@@ -82,7 +80,7 @@ class Decided:
 
     @property
     def file(self) -> JsonDocument:
-        """The file that would leave: its name, size and digest, and whether it is the one that was audited."""
+        """The file that would leave: its name, its size, and its digest as it was audited and as it is now."""
         if self.case is None:
             raise InvalidError("cannot be read", place=CASE)
         release = self.case.report["release"]
@@ -94,7 +92,7 @@ class Decided:
             "path": f"{self.job.case.name}/{self.job.output}",
             "size": path.stat().st_size if path.is_file() else 0,
             "sha256": audited,
-            "is_audited": self.case.subject.digests[part] == audited,
+            "now": self.case.subject.digests[part],
         }
 
 
@@ -110,8 +108,9 @@ def decided_about(job: Job) -> Decided | None:
     if not is_decided and (report is None or report["release"] is None):
         return None
     try:
-        if is_decided and job.case.content(f"{RUNS}/{job.number}/{CASE}") is None:
-            raise InvalidError("is no file in the folder of the case: links are not followed", place=CASE)
+        for name in (PUBLIC, CASE) if is_decided else ():
+            if job.case.content(f"{RUNS}/{job.number}/{name}") is None:
+                raise InvalidError("is no file in the folder of the case: links are not followed", place=name)
         return Decided(job, open_case(job.folder / PUBLIC, _request(job)))
     except LeafgateError as error:
         return Decided(job, None, error.problems)
@@ -170,7 +169,7 @@ class DecisionForm:
         """Record the decision where `is_signed`, else see whether that is possible; by field what hinders it."""
         if (hindrances := dict(self._gaps())) or decider.signer is None:
             return hindrances or {"": words()["decide"]["key"]}
-        facts = {name: text for name in FACTS if (text := self.given.get(name, "").strip())}
+        facts = {name: text for name in words()["decide"]["facts"] if (text := self.given.get(name, "").strip())}
         try:
             decide(
                 found.job.folder / PUBLIC,
@@ -185,7 +184,12 @@ class DecisionForm:
                 is_written=is_signed,
             )
         except LeafgateError as error:
-            return {self._field(each.location): str(Problem("", each.message, each.hint)) for each in error.problems}
+            problems = dict[str, str]()
+            for each in error.problems:
+                field = self._field(each.location)
+                words_ = str(Problem("", each.message, each.hint)) if field else str(each)
+                problems[field] = f"{problems[field]}; {words_}" if field in problems else words_
+            return problems
         return {}
 
     def _gaps(self) -> Iterator[tuple[str, str]]:
@@ -207,4 +211,4 @@ class DecisionForm:
         if number := QUESTION.match(location):
             return f"{self.answers[int(number[1])][0].key}-why"
         name = location.removeprefix(f"{PLACE}: ").removeprefix("--")
-        return name if name in {"by", "reason", "decision", *FACTS} else ""
+        return name if name in {"by", "reason", "decision", *words()["decide"]["facts"]} else ""

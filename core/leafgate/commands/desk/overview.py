@@ -20,12 +20,6 @@ from leafgate.disclosure.questions import answers
 from leafgate.io.ledger import read_ledger
 
 CLOSED = {"approved", "changes", "rejected"}
-HEADINGS = {
-    "open": ("Open cases, the oldest first", "Case", "State", "Since"),
-    "decisions": ("Decisions by month", "Month", "Decision", "Number"),
-    "reasons": ("Reasons", "Decision", "What was said of a question that nobody examined", "Number"),
-}
-"""The parts of the overview, each with the heading of its table and of its columns."""
 TOGETHER = "several_outputs"
 KNOWN = {question.name for question in OF_REPORTS} | {question.name for question in QUESTIONS}
 Row = tuple[str, str, str, str]

@@ -37,7 +37,6 @@ from leafgate.commands.desk.cases import (
     who,
 )
 from leafgate.commands.desk.decisions import (
-    FACTS,
     Decided,
     Decider,
     DecisionForm,
@@ -48,7 +47,7 @@ from leafgate.commands.desk.decisions import (
     open_questions,
 )
 from leafgate.commands.desk.jobs import LIMIT_SECONDS, Job, Kind, Line, jobs_of
-from leafgate.commands.desk.overview import HEADINGS, histories, overview, overview_csv
+from leafgate.commands.desk.overview import histories, overview, overview_csv
 from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.commands.desk.questions import QUESTIONS, Asked, Question
 from leafgate.commands.desk.results import remedies_for, result_context
@@ -321,7 +320,7 @@ class Pages:
         rows = overview((case, state) for case, state, *_ in self._listed() if not state.startswith(PROBLEM))
         if visit.asked("as") == "csv":
             return Response(overview_csv(rows), media_type="text/csv")
-        return self._page("overview", rows=rows, headings=HEADINGS)
+        return self._page("overview", rows=rows, headings=words()["overview"])
 
     def show_ledger(self, visit: Visit) -> Response:
         tables, verified = histories(self._decider, self._desk.cases())
@@ -575,7 +574,7 @@ class Pages:
         """What was decided, and the form to decide; a record that cannot be read has a state alone."""
         case = self._case(visit)
         found, questions = self._decided(visit, case)
-        about: dict[str, Any] = {"found": found, "questions": questions, "decider": self._decider, "facts": FACTS}
+        about: dict[str, Any] = {"found": found, "questions": questions, "decider": self._decider}
         about |= {"given": visit.form, "problems": problems or {}, "words": words(), "frameworks": bundled_frameworks()}
         title = "Decide about " + (found.file["name"] if found.case else "a file")
         return self._page("decide", case, 422 if problems else 200, title=title, **about)
