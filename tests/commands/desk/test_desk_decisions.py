@@ -29,6 +29,7 @@ from leafgate.commands.desk.cases import Case
 from leafgate.commands.desk.decisions import Decider
 from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.commands.desk.reading import read_files
+from leafgate.errors import InvalidError
 
 EVERY_PAGE = ["", "/check", "/policy", "/requester", "/questions/people", "/runs/1", "/runs/1/decision"]
 DECISION = "/cases/a/runs/1/decision"
@@ -207,6 +208,8 @@ def test_the_passphrase_of_a_key_is_asked_for_in_the_terminal(tmp_path: Path, mo
     assert signer is not None
     assert signer.public == signer_of(private_pem()).public
     assert asked == [f"Passphrase of {path}: "]
+    with pytest.raises(InvalidError, match="cannot be decrypted with this passphrase"):
+        signer_of(path.read_bytes(), b"another")
 
 
 class Checker:
@@ -241,6 +244,9 @@ def test_nobody_decides_without_a_key_or_about_what_she_did_not_see(folder: Path
     refused = first.decide("M. Keller", about=about)
     assert (refused.status_code, "Nothing was recorded" in refused.text) == (422, True)
     assert not (folder / RUN / "case.json").exists()
+    (folder / RUN / "case.json").symlink_to(folder / "a" / "policy.yaml")
+    assert "links are not followed" in first.desk.get(DECISION).text
+    assert first.decide("M. Keller", about=about).status_code == 400
 
 
 def test_what_failed_is_not_offered_for_approval_and_is_not_approved(folder: Path) -> None:

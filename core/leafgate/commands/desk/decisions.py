@@ -9,7 +9,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
@@ -184,12 +184,8 @@ class DecisionForm:
                 is_written=is_signed,
             )
         except LeafgateError as error:
-            problems = dict[str, str]()
-            for each in error.problems:
-                field = self._field(each.location)
-                words_ = str(Problem("", each.message, each.hint)) if field else str(each)
-                problems[field] = f"{problems[field]}; {words_}" if field in problems else words_
-            return problems
+            found_at = [(self._field(each.location), each) for each in reversed(error.problems)]
+            return {field: str(replace(each, location="") if field else each) for field, each in found_at}
         return {}
 
     def _gaps(self) -> Iterator[tuple[str, str]]:
@@ -200,11 +196,11 @@ class DecisionForm:
                 yield f"{one.key}-why", words()["decide"]["why"]
             elif not choice and (why or self.given.get("decision") == "approve"):
                 yield one.key, words()["decide"]["acceptable"]
-        for name in ("decision", "reason", "by"):
-            if not self.given.get(name, "").strip() or (
-                name == "decision" and self.given[name] not in get_args(Choice)
-            ):
-                yield name, words()["decide"][name]
+        if self.given.get("decision") not in CHOICES:
+            yield "decision", words()["decide"]["decision"]
+        yield from (
+            (name, words()["decide"][name]) for name in ("reason", "by") if not self.given.get(name, "").strip()
+        )
 
     def _field(self, location: str) -> str:
         """The field that a problem is about; none where it is about the files."""

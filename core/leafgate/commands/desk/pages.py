@@ -353,10 +353,9 @@ class Pages:
             return Task("Audit", "Decide", words()["decided"][last.state], f"{_at(last.job)}/decision")
         known = [(job, job.report) for job in jobs if job.kind != "read" and job.state == "done" and job.report]
         passed = [job for job, report in known if report["verdict"] == "pass" and not job.differences]
-        chosen = [*(job for job, _ in known if job.kind == "audit"), *passed][-1:]
-        return Task(
-            "Audit", "Decide", "Yours to do" if chosen else CANNOT_START, *(f"{_at(job)}/decision" for job in chosen)
-        )
+        chosen = [*(job for job, _ in known if job.kind == "audit"), *passed]
+        address = f"{_at(chosen[-1])}/decision" if chosen else ""
+        return Task("Audit", "Decide", "Yours to do" if chosen else CANNOT_START, address)
 
     def _question_tasks(self, case: Case) -> list[Task]:
         tasks = []
