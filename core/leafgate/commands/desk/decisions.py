@@ -116,12 +116,14 @@ def decided_about(job: Job) -> Decided | None:
         return Decided(job, None, error.problems)
 
 
-def last_decided(jobs: Sequence[Job]) -> Decided | None:
-    """The result that was decided about last; None where nobody decided, or where an audit was asked for since."""
+def decided_in(jobs: Sequence[Job]) -> list[Decided]:
+    """The results that were decided about, the last one last, without those after which an audit was asked for."""
     found = [each for job in jobs if has_decisions(job) and (each := decided_about(job))]
-    last = max(found, key=lambda each: each.at, default=None)
-    newer = [job for job in jobs if last and job.number > last.job.number and job.kind == "audit"]
-    return None if last and any(job.record.asked > last.at for job in newer) else last
+    audits = [job for job in jobs if job.kind == "audit"]
+    over = [
+        each for each in found if any(job.number > each.job.number and job.record.asked > each.at for job in audits)
+    ]
+    return sorted((each for each in found if each not in over), key=lambda each: each.at)
 
 
 def _request(job: Job, facts: SheetFacts | None = None) -> Request:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from leafgate.commands.desk.cases import RUNS, Case
-from leafgate.commands.desk.decisions import Decider, decided_about, has_decisions, last_decided
+from leafgate.commands.desk.decisions import Decider, decided_about, decided_in, has_decisions
 from leafgate.commands.desk.jobs import PUBLIC, Job, jobs_of
 from leafgate.commands.desk.questions import QUESTIONS
 from leafgate.commands.ledger import coverage, line_words
@@ -31,8 +31,7 @@ def overview(cases: Iterable[tuple[Case, str]]) -> list[Row]:
     opened, counts = list[Row](), Counter[tuple[str, str, str]]()
     for case, words in cases:
         jobs = jobs_of(case)
-        last = last_decided(jobs)
-        if last is None or last.state not in CLOSED:
+        if not any(found.state in CLOSED for found in decided_in(jobs)[-1:]):
             since = case.record.created or (jobs[0].record.asked.isoformat() if jobs else "")
             opened.append(("open", case.name, words, since[:10]))
         for found in filter(None, (decided_about(job) for job in jobs if has_decisions(job))):

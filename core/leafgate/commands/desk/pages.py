@@ -42,8 +42,8 @@ from leafgate.commands.desk.decisions import (
     DecisionForm,
     OpenQuestion,
     decided_about,
+    decided_in,
     has_decisions,
-    last_decided,
     open_questions,
 )
 from leafgate.commands.desk.jobs import LIMIT_SECONDS, Job, Kind, Line, jobs_of
@@ -193,9 +193,8 @@ class Pages:
     def _page(self, template: str, case: Case | None = None, status: int = 200, **context: Any) -> Response:
         """A page, whose template has its title where none is given."""
         seen = "" if case is None else case.state_digest
-        last = None if case is None else last_decided(jobs_of(case))
         shared = {"root": self._secrets.root, "csrf": self._secrets.csrf, "case": case, "seen": seen, "who": who()}
-        context["void"] = last if last is not None and last.void else None
+        context["void"] = [] if case is None else [found for found in decided_in(jobs_of(case)) if found.void]
         page = environment().get_template(f"{template}.html.j2")
         return HTMLResponse(page.render({**shared, "has_error": status == 422, **context}), status_code=status)
 
@@ -245,8 +244,8 @@ class Pages:
     def _state(self, case: Case) -> str:
         """The state of a case in a few words; never the words of a decision."""
         jobs = jobs_of(case)
-        if (last := last_decided(jobs)) and not any(job.is_open for job in jobs):
-            return self._job_words(last.job)
+        if (decided := decided_in(jobs)) and not any(job.is_open for job in jobs):
+            return self._job_words(decided[-1].job)
         shown = [job for job in jobs if job.is_open] or [job for job in jobs if job.kind == "audit"][-1:]
         if shown and (shown[0].is_open or case.is_read):
             return self._job_words(shown[0])
@@ -349,8 +348,8 @@ class Pages:
     def _decision_task(self, case: Case) -> Task:
         """The task to decide about what was decided about last, else the last current pass, else the last audit."""
         jobs = jobs_of(case)
-        if last := last_decided(jobs):
-            return Task("Audit", "Decide", words()["decided"][last.state], f"{_at(last.job)}/decision")
+        if decided := decided_in(jobs):
+            return Task("Audit", "Decide", words()["decided"][decided[-1].state], f"{_at(decided[-1].job)}/decision")
         known = [(job, job.report) for job in jobs if job.kind != "read" and job.state == "done" and job.report]
         passed = [job for job, report in known if report["verdict"] == "pass" and not job.differences]
         chosen = [*(job for job, _ in known if job.kind == "audit"), *passed]
