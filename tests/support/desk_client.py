@@ -21,10 +21,12 @@ PORT = 4711
 class Attacker:
     """A browser, or something else, that asks a desk."""
 
-    def __init__(self, folder: Path, *, is_in: bool, decider: Decider | None = None) -> None:
+    def __init__(
+        self, folder: Path, *, is_in: bool, org: tuple[Path, ...] = (), decider: Decider | None = None
+    ) -> None:
         self.given = Secrets(PORT)
-        self.line = Line(Desk(folder))
-        app = desk_app(Desk(folder), self.line, self.given, decider or Decider())
+        self.line = Line(Desk(folder, org))
+        app = desk_app(Desk(folder, org), self.line, self.given, decider or Decider())
         self.client = testclient.TestClient(app, base_url=self.given.origin, follow_redirects=False)
         self.folder = folder
         if is_in:

@@ -9,7 +9,9 @@ import stat
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from html import escape, unescape
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,12 +20,15 @@ testclient = pytest.importorskip("starlette.testclient", reason="starlette's tes
 
 from desk_client import PORT, Attacker  # noqa: E402
 from desk_visits import audited  # noqa: E402
-from leafgate.commands.desk.cases import FACTS, POLICY, RECORD, Answer, Case, file_name, files_below, open_below  # noqa: E402
-from leafgate.commands.desk.jobs import Job, ask_job, jobs_of, remedy_policy  # noqa: E402
+from leafgate.commands.demo.audits import policy_text  # noqa: E402
+from leafgate.commands.demo.people import people_csv  # noqa: E402
+from leafgate.commands.desk.cases import FACTS, POLICY, RECORD, Answer, Case, Desk, file_name, files_below, open_below  # noqa: E402
+from leafgate.commands.desk.jobs import Job, ask_job, jobs_of  # noqa: E402
 from leafgate.commands.desk.measuring import measure  # noqa: E402
 from leafgate.commands.desk.policy_text import PolicyText  # noqa: E402
 from leafgate.commands.desk.questions import QUESTIONS, Asked  # noqa: E402
 from leafgate.commands.desk.reading import read_files  # noqa: E402
+from leafgate.commands.desk.results import settings_of  # noqa: E402
 from leafgate.commands.desk.server import COOKIE, Secrets, bound_socket, open_browser  # noqa: E402
 from leafgate.errors import InvalidError, LeafgateError, ReleaseError  # noqa: E402
 
@@ -224,12 +229,11 @@ def a_case(owner: Attacker, folder: Path, column: str = "ill", policy: str | Non
     inside = folder / "a"
     inside.mkdir(exist_ok=True)
     (inside / "people.csv").write_bytes(TABLE)
-    known = {"distinct": 2, "numeric": False, "examples": {SCRIPT: 30}, "common": [SCRIPT, "no"], "gaps": []}
+    known = {"distinct": 2, "numeric": False, "common": {SCRIPT: 30, "no": 10}, "gaps": []}
     known |= {"unanswered": [], "same": [], "similar": [], "proposed": {"role": "quasi_identifier", "values": [SCRIPT]}}
     known |= {"left_out": False, "domain": {}, "secret_domain": {}}
     facts = {
         "format": "leafgate/desk-facts/1",
-        "files": {"table": {"name": "people.csv", "sha256": "0"}},
         "rows": 2,
         "most_rows": 1,
         "target": column,
@@ -428,11 +432,46 @@ def test_a_result_is_current_only_if_it_judged_what_is_there(
     owner, folder = Attacker(tmp_path / "desk", is_in=True), tmp_path / "desk" / "a"
     first, second = jobs_of(Case(folder))
     assert (first.differences, second.differences) == ([], [POLICY])
-    assert "<td>Out of date: Pass, not decided" in owner.get("/").text
+    assert "<td>Pass, not decided" in owner.get("/").text
     assert "Out of date: this is not what was audited: policy.yaml" in owner.get("/cases/a/runs/2").text
     assert "a/runs/1/results/release.json" in owner.get("/cases/a/runs/1").text
     change(folder / file)
     assert jobs_of(Case(folder))[0].differences == different
+
+
+def test_a_report_without_a_digest_is_current_only_if_the_job_began_with_these_files(
+    judged: Path, tmp_path: Path
+) -> None:
+    """Where differential privacy is claimed, a report may have a keyed digest of its table alone."""
+    shutil.copytree(judged / "a", tmp_path / "a")
+    case = Case(tmp_path / "a")
+    report = tmp_path / "a" / "runs" / "1" / "results" / "report.json"
+    stated = json.loads(report.read_text())
+    del stated["data"]["sha256"]
+    report.write_text(json.dumps(stated))
+    assert jobs_of(case)[0].differences == ["people.csv"]
+    jobs_of(case)[0].save(files=case.digests())
+    assert jobs_of(case)[0].differences == []
+    same_size_and_time(tmp_path / "a" / "people.csv")
+    assert jobs_of(case)[0].differences == ["people.csv"]
+
+
+def test_what_an_organisation_sets_is_shown_and_not_loosened(judged: Path, tmp_path: Path) -> None:
+    shutil.copytree(judged, tmp_path / "desk")
+    limits = "metrics:\n  - {use: k_anonymity, at_least: 20}\n"
+    others = "data: {unlisted: {step: 1}}\nreport: {smallest_cell: 5}\n"
+    (tmp_path / "org.yaml").write_text(f"leafgate: 1\nname: org\n{limits}{others}")
+    owner = Attacker(tmp_path / "desk", is_in=True, org=(tmp_path / "org.yaml",))
+    page = owner.get("/cases/a/questions/limits").text
+    assert "at_least: 20}: set by org.yaml, line 4; may be tightened." in unescape(page)
+    assert "metrics" in page.partition("There is a problem")[2].partition("</ul>")[0]
+    assert "Problem" in owner.get("/").text
+    assert owner.post("/cases/a/jobs", {**owner.seen("a"), "kind": "audit"}).status_code == 400
+    case = Desk(tmp_path / "desk", (tmp_path / "org.yaml",)).cases()[0]
+    case.save(policy=PolicyText(case.policy.text.replace("at_least: 5", "at_least: 20")))
+    assert "There is a problem" not in owner.get("/cases/a/questions/limits").text
+    words = ask_job(case, "audit").steps[0].words
+    assert words[words.index("--org") + 1] == str(tmp_path / "org.yaml")
 
 
 @pytest.mark.parametrize(
@@ -535,7 +574,10 @@ def test_a_result_says_what_it_does_not_say(judged: Path) -> None:
 def test_a_protected_tree_publishes_what_was_answered(owner: Attacker, folder: Path) -> None:
     case = a_case(owner, folder)
     case = case.save(policy=case.policy.changed({("publish",): {"leaves": "labels"}}))
-    assert remedy_policy(case, "protect").get("publish") == {"leaves": "labels", "measure": True}
+    case.save(policy=case.policy.changed({("build",): {"use": "published", "path": "model.json"}}))
+    job: Any = SimpleNamespace(report={"findings": []}, kind="audit", case=Case(folder / "a"), output="model.json")
+    [(_, changes)] = settings_of(job)
+    assert ask_job(job.case, "set", changes).policy.get("publish") == {"leaves": "labels", "measure": True}
 
 
 def test_an_error_keeps_its_subject(owner: Attacker, folder: Path) -> None:
@@ -561,3 +603,38 @@ def test_a_model_whose_rendition_is_not_read_is_measured_from_its_own_file(
         monkeypatch.setattr("leafgate.commands.desk.measuring.load_release", refused)
     assert found[0] == found[1]
     assert "columns" in json.loads(found[0])
+
+
+@pytest.mark.thorough
+def test_what_a_report_advises_to_set_is_tried_and_becomes_what_the_case_is_about(
+    owner: Attacker, folder: Path
+) -> None:
+    """Of a tree that is built from the table the policy below the run is changed, then its own if somebody says so."""
+    inside = folder / "built"
+    inside.mkdir()
+    (inside / "people.csv").write_bytes(people_csv(300, 1))
+    (inside / "test.csv").write_bytes(people_csv(300, 2))
+    (inside / POLICY).write_text(policy_text("unprotected"))
+    read_files(inside)
+    given = audited(Case(inside))
+    before = Case(inside).policy.text
+    page = owner.get("/cases/built/runs/1").text
+    advised = [does for does, _ in settings_of(given)]
+    assert advised
+    assert all(escape(does.split("`")[0]) in page for does in advised)
+    asked = {"kind": "set", "run": "1", "does": advised[0]}
+    for forged in ({"does": "Set `metrics`"}, {"run": "2"}, {"run": ""}):
+        assert owner.post("/cases/built/jobs", {**owner.seen("built"), **asked, **forged}).status_code == 400
+    assert owner.post("/cases/built/jobs", {**owner.seen("built"), **asked}).status_code == 303
+    tried = audited(Case(inside), jobs_of(Case(inside))[1])
+    assert Case(inside).policy.text == before
+    assert tried.report is not None
+    assert (tried.report["verdict"], tried.differences, tried.is_of_case) == ("pass", [], False)
+    assert "Use what was built anew" in owner.get("/cases/built/runs/1").text
+    assert "Fail" in owner.get("/").text
+    assert owner.post("/cases/built/runs/1/use", owner.seen("built")).status_code == 400
+    assert owner.post("/cases/built/runs/2/use", owner.seen("built")).status_code == 303
+    assert Case(inside).policy.text == (tried.folder / POLICY).read_text()
+    assert "Pass, not decided" in owner.get("/").text
+    assert "Use another file than the given one" in owner.get("/cases/built/check").text
+    assert [job.is_of_case and not job.differences for job in jobs_of(Case(inside))] == [False, True]

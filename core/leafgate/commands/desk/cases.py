@@ -8,9 +8,9 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -19,11 +19,12 @@ from typing import IO, Any, Literal, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from leafgate.commands.desk.policy_text import PolicyText
-from leafgate.errors import InvalidError, LeafgateError
+from leafgate.errors import InvalidError, LeafgateError, Problem
 from leafgate.folders import NO_FOLLOW
 from leafgate.io.files import OWNER_ONLY, write_file
 from leafgate.io.json import readable
 from leafgate.kernel.options import Strict, digest_of
+from leafgate.policy.load import load_policy
 
 POLICY, FACTS, RECORD, RUNS = "policy.yaml", "facts.json", "answers.json", "runs"
 OWN_NAMES = frozenset({POLICY, FACTS, RECORD, RUNS, "release.json"})
@@ -104,6 +105,23 @@ def _sha256(path: Path, *_seen: int) -> str | None:
     return digest_of(path)
 
 
+@dataclass(frozen=True)
+class Validated:
+    """What is wrong with a policy, and by what digests reports name it and its waivers if nothing is."""
+
+    problems: Sequence[Problem] = ()
+    identity: Mapping[str, str] = field(default_factory=dict)
+
+
+@lru_cache(maxsize=256)
+def _validated(folder: Path, policy: str, org: Sequence[Path], _seen: tuple[str | None, ...]) -> Validated:
+    """The same for the same files."""
+    try:
+        return Validated(identity=load_policy(folder / policy, folder, org).policy.identity)
+    except LeafgateError as error:
+        return Validated(error.problems)
+
+
 class Answer(Strict):
     """What somebody answered to a question: in each field of its form, and when."""
 
@@ -116,24 +134,17 @@ class AnswersRecord(Strict):
     """`answers.json`: who began the case, what was answered by whom, and what is not written in the policy.
 
     Attributes:
-        files: the names of the case's files by what they are; None where the policy names them.
-        answers: by the name of the question.
+        files: the names of the files that were given, by what they are; the policy may name others.
+        answers: by the name of the question; `file` says which file was taken in place of the given one.
         target: the column that somebody said the model predicts.
     """
 
     format: Literal["leafgate/desk-answers/1"] = "leafgate/desk-answers/1"
     created: str = ""
     by: str = ""
-    files: dict[Role, str] | None = None
-    answers: dict[str, Answer] = {}  # noqa: RUF012  # a field of pydantic, which copies it
+    files: dict[Role, str] = {}  # noqa: RUF012  # a field of pydantic, which copies it
+    answers: dict[str, Answer] = {}  # noqa: RUF012
     target: str | None = None
-
-
-class FileFacts(Strict):
-    """A file that was read."""
-
-    name: str
-    sha256: str
 
 
 class ModelFacts(Strict):
@@ -147,12 +158,11 @@ class ModelFacts(Strict):
 
 
 class ColumnFacts(Strict):
-    """What pages show of a column; `examples` and `common` are values that `smallest_cell` people have."""
+    """What pages show of a column; `common` are values that `smallest_cell` people have, with the number of these."""
 
     distinct: int
     numeric: bool
-    examples: dict[str, int]
-    common: list[str]
+    common: dict[str, int]
     gaps: list[str]
     unanswered: list[str]
     same: list[list[str]]
@@ -167,7 +177,6 @@ class Facts(Strict):
     """`facts.json`: what the files of a case are."""
 
     format: Literal["leafgate/desk-facts/1"]
-    files: dict[Role, FileFacts]
     rows: int
     most_rows: int
     target: str
@@ -189,9 +198,13 @@ def checked(model: type[Model], content: bytes | None, place: str) -> Model:
 
 @dataclass(frozen=True)
 class Case:
-    """What the folder of a case holds; read anew for each request, so that nothing else has to be kept."""
+    """What the folder of a case holds; read anew for each request, so that nothing else has to be kept.
+
+    `org` are policies that its own must complete or tighten.
+    """
 
     folder: Path
+    org: tuple[Path, ...] = ()
 
     @property
     def name(self) -> str:
@@ -231,14 +244,31 @@ class Case:
 
     @property
     def files(self) -> Mapping[Role, str]:
-        """The names of the case's files by what they are: those that its record or else its policy names."""
-        return self.policy_files if self.record.files is None else self.record.files
+        """The names of the case's files by what they are: those that its policy names, else those that were given."""
+        return {**self.record.files, **self.policy_files}
 
     @property
     def policy_files(self) -> Mapping[Role, str]:
         """The names of the files that the policy names."""
         found = {role: self.policy.get(*KEYS[role]) for role in ROLES} if self.has_policy else {}
         return {role: name for role, name in found.items() if isinstance(name, str)}
+
+    def digests(self) -> dict[Role, str]:
+        """The digests of these files as they are now."""
+        found = {role: self.sha256(name) for role, name in self.files.items()}
+        return {role: digest for role, digest in found.items() if digest is not None}
+
+    @property
+    def problems(self) -> Sequence[Problem]:
+        """What is wrong with its policy, if there is one."""
+        return self.validated().problems if self.has_policy else ()
+
+    def validated(self, policy: str = POLICY) -> Validated:
+        """What `leafgate validate` says of a policy in the folder."""
+        named = {*files_below(self.folder), *self.files.values(), policy}
+        seen = tuple(self.sha256(name) for name in sorted(named))
+        of_elsewhere = self.org or self.policy.get("extends")
+        return (_validated.__wrapped__ if of_elsewhere else _validated)(self.folder, policy, self.org, seen)
 
     @property
     def state_digest(self) -> str:
@@ -262,11 +292,11 @@ class Case:
             write_file(self.folder / RECORD, readable(written), OWNER_ONLY)
         if policy is not None:
             write_file(self.folder / POLICY, policy.text.encode(), OWNER_ONLY)
-        return Case(self.folder)
+        return Case(self.folder, self.org)
 
     def refuse_links(self) -> None:
         """InvalidError where a file of the case, or one that its policy names, is no file in its folder or below."""
-        for name in {*self.files.values(), *self.policy_files.values()}:
+        for name in {*self.record.files.values(), *self.policy_files.values()}:
             try:
                 open_below(self.folder, name).close()
             except InvalidError:
@@ -297,14 +327,15 @@ class Case:
 
 @dataclass(frozen=True)
 class Desk:
-    """The folder that the desk shows."""
+    """The folder that the desk shows, and the policies that those of its cases must complete or tighten."""
 
     folder: Path
+    org: tuple[Path, ...] = ()
 
     def cases(self) -> list[Case]:
         """All cases by name: folders with a record or a policy, which no link leads to."""
         entries = (entry for entry in os.scandir(self.folder) if entry.is_dir(follow_symlinks=False))
-        cases = (Case(self.folder / entry.name) for entry in entries if CASE_NAME.fullmatch(entry.name))
+        cases = (Case(self.folder / entry.name, self.org) for entry in entries if CASE_NAME.fullmatch(entry.name))
         found = (case for case in cases if case.has_policy or (case.folder / RECORD).is_file())
         return sorted(found, key=lambda case: case.name)
 
@@ -323,7 +354,7 @@ class Desk:
             raise InvalidError(
                 "there is a folder of this name already", place="name", remedy="choose another"
             ) from None
-        return Case(self.folder / wanted)
+        return Case(self.folder / wanted, self.org)
 
     def earlier_answer(self, case: Case, question: str) -> tuple[str, Answer] | None:
         """The newest answer of another case on the same table, and the name of that case; None where there is none."""
@@ -331,7 +362,7 @@ class Desk:
         for other in self.cases():
             with suppress(LeafgateError, KeyError):
                 answer = other.record.answers.get(question)
-                tables = [each.facts.files["table"].sha256 for each in (case, other)]
+                tables = [each.digests()["table"] for each in (case, other)]
                 is_same = tables[0] == tables[1] and other.name != case.name
                 found += [(other.name, answer)] if answer and is_same else []
         return max(found, key=lambda one: one[1].at, default=None)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from leafgate.console.options import Org
+
 if TYPE_CHECKING:
     from leafgate.commands.desk.decisions import Decider
 
@@ -18,6 +20,7 @@ def desk(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the cases are, a folder each.")],
     port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Of this computer; 0: any free one.")] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, and open no browser.")] = False,
+    org: Org = None,
     key: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The private key, in PEM, of whoever decides at this desk.")
     ] = None,
@@ -59,7 +62,8 @@ def desk(
             listening = bound_socket(port)
         except OSError as error:
             raise InvalidError(str(error.strerror), place="--port", remedy="choose another, or leave it out") from None
-        shown, given = Desk(folder.resolve()), Secrets(listening.getsockname()[1])
+        shown = Desk(folder.resolve(), tuple(path.resolve() for path in org or ()))
+        given = Secrets(listening.getsockname()[1])
         line = Line(shown, ledger, ledger_key)
         server = uvicorn.Server(
             uvicorn.Config(

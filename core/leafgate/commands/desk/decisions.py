@@ -17,7 +17,7 @@ from typing import get_args
 from leafgate.commands.attest.keys import Signer
 from leafgate.commands.case.folder import Case, decide, open_case, request_for
 from leafgate.commands.case.record import CASE, Choice, Request, StateName
-from leafgate.commands.desk.cases import POLICY, RUNS
+from leafgate.commands.desk.cases import RUNS
 from leafgate.commands.desk.jobs import PUBLIC, REMEDIES, Job
 from leafgate.commands.desk.words import words
 from leafgate.errors import InvalidError, LeafgateError, Problem
@@ -119,7 +119,7 @@ def decided_about(job: Job) -> Decided | None:
 def decided_in(jobs: Sequence[Job]) -> list[Decided]:
     """The results that were decided about, the last one last, without those after which an audit was asked for."""
     found = [each for job in jobs if has_decisions(job) and (each := decided_about(job))]
-    audits = [job for job in jobs if job.kind == "audit"]
+    audits = [job for job in jobs if job.is_of_case]
     over = [
         each for each in found if any(job.number > each.job.number and job.record.asked > each.at for job in audits)
     ]
@@ -128,9 +128,8 @@ def decided_in(jobs: Sequence[Job]) -> list[Decided]:
 
 def _request(job: Job, facts: SheetFacts | None = None) -> Request:
     """The request by the paths of the desk, whatever the file of the case says."""
-    if job.kind in REMEDIES:
-        return request_for(job.folder / PUBLIC, job.folder / POLICY, root=job.case.folder, facts=facts)
-    return request_for(job.folder / PUBLIC, job.case.folder / POLICY, facts=facts)
+    policy, root = job.case.folder / job.policy_file, job.case.folder if job.kind in REMEDIES else None
+    return request_for(job.folder / PUBLIC, policy, job.case.org, root, facts)
 
 
 @dataclass(frozen=True)

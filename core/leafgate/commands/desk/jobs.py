@@ -14,16 +14,17 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, Field
 
-from leafgate.commands.desk.cases import FACTS, POLICY, RUNS, Case, Desk, Role, checked, files_below, open_below, who
+from leafgate.commands.desk.cases import FACTS, POLICY, RUNS, Case, Desk, Role, checked, open_below, who
 from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.console.progress import STEPS
 from leafgate.disclosure.stored import read_report
@@ -33,7 +34,6 @@ from leafgate.io.files import OWNER_ONLY, write_file
 from leafgate.io.json import JsonDocument, readable
 from leafgate.io.locks import lock
 from leafgate.kernel.options import Strict
-from leafgate.policy.load import load_policy
 
 LIMIT_SECONDS = 30 * 60
 """How long a job may take."""
@@ -45,26 +45,28 @@ MAX_REPAIR_LINES = 12
 JOB, LOCK, RESULTS, MEASURED = "job.json", "lock", "results", "measured.json"
 PUBLIC = "public.json"
 """The report for the public, which `leafgate audit --json` prints."""
-
+IDENTITY = ("sha256", "waivers_sha256")
+"""The keys by which reports name a policy and its waivers."""
 
 NUMBER = re.compile("[1-9][0-9]{0,5}")
 SESSION = secrets.token_hex(16)
 """This start of the desk: what waits runs only if this start put it in line."""
-Kind = Literal["read", "audit", "repair", "scrub", "protect"]
+Kind = Literal["read", "audit", "repair", "scrub", "set"]
 BUILT = f"{RESULTS}/release.json"
-REMEDIES = {"repair": "repaired.json", "scrub": "scrubbed.json", "protect": BUILT}
-"""Kinds of jobs that make a file and audit it, and what it is called; the last is made by the audit itself."""
-
-
-class Stopped(Strict):
-    """By whom a job was stopped, by nobody where its time was over, and when."""
-
-    by: str
-    at: AwareDatetime
+REMEDIES = {"repair": "repaired.json", "scrub": "scrubbed.json", "set": BUILT}
+"""Kinds of jobs that make a file and audit it, and what it is called; the audit itself builds the last one."""
+CHANGED = "^(build|publish)([.][a-z_]+)?$"
+"""The keys of a policy that a remedy may change: what is built and published, and never a limit or a column."""
 
 
 class JobRecord(Strict):
-    """`job.json`: what is done, who asked for it in which start of the desk, and when it began and ended."""
+    """`job.json`: what is done, who asked for it in which start of the desk, and when it began and ended.
+
+    Attributes:
+        changes: what the policy of a remedy says in place of the case's, by its keys.
+        files: the digests that the files of the policy had when it began.
+        stopped: by whom it was stopped; empty where its time was over.
+    """
 
     format: Literal["leafgate/desk-job/1"] = "leafgate/desk-job/1"
     kind: Kind
@@ -72,10 +74,12 @@ class JobRecord(Strict):
     asked: AwareDatetime
     session: str = ""
     seen: str = ""
+    changes: dict[Annotated[str, Field(pattern=CHANGED)], Any] = {}  # noqa: RUF012  # pydantic copies it
+    files: dict[Role, str] = {}  # noqa: RUF012
     pid: int = 2
     started: AwareDatetime | None = None
     ended: AwareDatetime | None = None
-    stopped: Stopped | None = None
+    stopped: str | None = None
 
 
 @dataclass(frozen=True)
@@ -109,8 +113,42 @@ class Job:
         return self.record.kind
 
     @property
+    def policy_file(self) -> str:
+        """The policy by which it judges, from the folder of the case; a remedy has one of its own."""
+        return f"{RUNS}/{self.number}/{POLICY}" if self.kind in REMEDIES else POLICY
+
+    @property
+    def policy(self) -> PolicyText:
+        """The policy by which it is to judge: that of the case as it is now, with the changes of a remedy."""
+        policy = self.case.policy
+        for key, value in self.record.changes.items():
+            policy = policy.changed({tuple(key.split(".")): value})
+        return policy
+
+    @property
+    def is_of_case(self) -> bool:
+        """Does it judge what the case's policy asks for? A remedy does once its file is the one of the case."""
+        return self.kind != "read" and self.case.validated(self.policy_file) == self.case.validated()
+
+    @property
     def steps(self) -> list[Step]:
-        return steps_of(self.case, self.kind, self.number)
+        """What it runs, from the folder of its case: of a job's file only its kind counts, whoever wrote it."""
+        below, case, kind = f"{RUNS}/{self.number}", self.case, self.kind
+        if kind == "read":
+            return [Step(("leafgate.commands.desk.reading", "."), f"../../{FACTS}", "reading.json")]
+        root = ["--root", "."] if kind in REMEDIES else []
+        policy = [self.policy_file, *root, *(word for path in case.org for word in ("--org", str(path)))]
+        results = ["--out", f"{below}/{RESULTS}", "--audience", "auditor", "--to", "html", "--json"]
+        steps = [
+            Step(("leafgate", "audit", *policy, *results), f"{RESULTS}/report.json", PUBLIC),
+            Step(("leafgate.commands.desk.measuring", policy[0], below), MEASURED, "measuring.json"),
+        ]
+        model, new = f"./{case.files.get('model')}", f"{below}/{REMEDIES.get(kind)}"
+        level = "labels" if case.policy.get("publish", "leaves") == "labels" else "shares"
+        options = {"repair": ["--policy", POLICY, "--out", new], "scrub": [new, "--leaves", level, "--policy", POLICY]}
+        if kind in options:
+            steps.insert(0, Step(("leafgate", kind, model, *options[kind]), REMEDIES[kind], f"{kind}.txt"))
+        return steps
 
     @property
     def state(self) -> str:
@@ -138,8 +176,7 @@ class Job:
         record = self.record
         if record.started is None:
             return 0.0
-        end = record.ended or (record.stopped.at if record.stopped else datetime.now(UTC))
-        return (end - record.started).total_seconds()
+        return ((record.ended or datetime.now(UTC)) - record.started).total_seconds()
 
     @property
     def steps_begun(self) -> list[tuple[str, float | None]]:
@@ -168,22 +205,23 @@ class Job:
 
     @cached_property
     def differences(self) -> list[str]:
-        """What of the case is not what its report says was judged, by name; a result without any is current."""
+        """What of the case is not what its report says was judged, by name; a result without any is current.
+
+        What the report has no digest of, since it may disclose people, is compared with the digest when the job began.
+        """
         report, case = self.report, self.case
         if report is None:
             return []
-        path = self.folder / POLICY if self.kind in REMEDIES else case.folder / POLICY
         data, release = report["data"], report["release"] or {}
-        model = (release.get("file") or release).get("sha256")
-        judged = {"table": data.get("sha256"), **data.get("files", {}), "model": model}
+        known = {"table": data.get("sha256"), **data.get("files", {})}
+        known["model"] = (release.get("file") or release).get("sha256")
+        judged = {**self.record.files, **{role: digest for role, digest in known.items() if digest}}
         files: dict[Role, str] = {**case.policy_files, "model": self.output}
-        found = [name for role, name in files.items() if judged.get(role) != case.sha256(name)]
-        is_same = self.kind not in REMEDIES or self._text(POLICY) == remedy_policy(case, self.kind).text
-        seen = tuple(map(case.sha256, files_below(case.folder)))
-        identify = _identity.__wrapped__ if case.policy.get("extends") else _identity  # which may be anywhere
-        identity = identify(path, case.folder, case.policy, seen)
-        stated = (report["policy"]["sha256"], report["policy"].get("waivers_sha256"))
-        return [*found, *([] if is_same and stated == identity else [POLICY])]
+        found = [name for role, name in files.items() if judged.get(role, "") != case.sha256(name)]
+        is_same = self.kind not in REMEDIES or self._text(POLICY) == self.policy.text
+        identity = case.validated(self.policy_file).identity
+        is_stated = bool(identity) and all(report["policy"].get(key) == identity.get(key) for key in IDENTITY)
+        return [*found, *([] if is_same and is_stated else [POLICY])]
 
     @property
     def output(self) -> str:
@@ -211,8 +249,8 @@ class Job:
         lines = self._text("repair.txt").splitlines() if self.kind == "repair" else []
         return [line.strip() for line in lines if line.startswith("  ")][:MAX_REPAIR_LINES]
 
-    def save(self, **record: Any) -> Job:
-        written = self.record.model_copy(update=record).model_dump(mode="json", exclude_none=True)
+    def save(self, before: JobRecord | None = None, **record: Any) -> Job:
+        written = (before or self.record).model_copy(update=record).model_dump(mode="json", exclude_none=True)
         write_file(self.folder / JOB, readable(written), OWNER_ONLY)
         return Job(self.case, self.number)
 
@@ -227,18 +265,6 @@ class Job:
         return (self.case.content(f"{RUNS}/{self.number}/{name}") or b"").decode(errors="replace")
 
 
-@lru_cache(maxsize=256)
-def _identity(
-    path: Path, root: Path, _policy: PolicyText, _seen: tuple[str | None, ...]
-) -> tuple[str | None, str | None]:
-    """The digests by which reports name a policy and its waivers; the same for the same text and files of the case."""
-    try:
-        stated = load_policy(path, root).policy.identity
-    except LeafgateError:
-        return None, None
-    return stated["sha256"], stated.get("waivers_sha256")
-
-
 def jobs_of(case: Case) -> list[Job]:
     """The jobs of a case, the first first."""
     runs = case.folder / RUNS
@@ -250,8 +276,8 @@ def jobs_of(case: Case) -> list[Job]:
     return [job for job in jobs if os.path.lexists(job.folder / JOB) and job.record]
 
 
-def ask_job(case: Case, kind: Kind) -> Job:
-    """Put a job in line; a remedy gets a policy of its own."""
+def ask_job(case: Case, kind: Kind, changes: Mapping[str, Any] | None = None) -> Job:
+    """Put a job in line; a remedy gets a policy of its own, with these changes."""
     runs = case.folder / RUNS
     if runs.is_symlink():
         raise InvalidError("is a link, and links are not followed", place=RUNS)
@@ -259,50 +285,11 @@ def ask_job(case: Case, kind: Kind) -> Job:
     number = 1 + max((int(name) for name in os.listdir(runs) if NUMBER.fullmatch(name)), default=0)
     job = Job(case, number)
     job.folder.mkdir(mode=0o700)
-    if kind in REMEDIES:
-        write_file(job.folder / POLICY, remedy_policy(case, kind).text.encode(), OWNER_ONLY)
     record = JobRecord(kind=kind, by=who(), asked=datetime.now(UTC), session=SESSION, seen=case.state_digest)
-    write_file(job.folder / JOB, readable(record.model_dump(mode="json", exclude_none=True)), OWNER_ONLY)
+    job = job.save(record, changes=changes or ({"build.path": REMEDIES[kind]} if kind in REMEDIES else {}))
+    if kind in REMEDIES:
+        write_file(job.folder / POLICY, job.policy.text.encode(), OWNER_ONLY)
     return job
-
-
-def remedy_policy(case: Case, kind: Kind) -> PolicyText:
-    """The policy by which what a remedy made is audited: that of the case, but for the file."""
-    if kind != "protect":
-        return case.policy.changed({("build", "path"): REMEDIES[kind]})
-    leaves = case.policy.get("publish", "leaves") or "counts"
-    return case.policy.changed(
-        {("build",): protected_build(case.policy), ("publish",): {"leaves": leaves, "measure": True}}
-    )
-
-
-def steps_of(case: Case, kind: Kind, number: int) -> list[Step]:
-    """What a job runs, from the folder of its case: of a job's file only its kind counts, whoever wrote it."""
-    below = f"{RUNS}/{number}"
-    if kind == "read":
-        return [Step(("leafgate.commands.desk.reading", "."), f"../../{FACTS}", "reading.json")]
-    policy = [f"{below}/{POLICY}", "--root", "."] if kind in REMEDIES else [POLICY]
-    results = ["--out", f"{below}/{RESULTS}", "--audience", "auditor", "--to", "html", "--json"]
-    steps = [
-        Step(("leafgate", "audit", *policy, *results), f"{RESULTS}/report.json", PUBLIC),
-        Step(("leafgate.commands.desk.measuring", policy[0], below), MEASURED, "measuring.json"),
-    ]
-    model, new = f"./{case.files.get('model')}", f"{below}/{REMEDIES.get(kind)}"
-    level = "labels" if case.policy.get("publish", "leaves") == "labels" else "shares"
-    options = {"repair": ["--policy", POLICY, "--out", new], "scrub": [new, "--leaves", level, "--policy", POLICY]}
-    if kind in options:
-        steps.insert(0, Step(("leafgate", kind, model, *options[kind]), REMEDIES[kind], f"{kind}.txt"))
-    return steps
-
-
-def protected_build(policy: PolicyText) -> dict[str, Any]:
-    """A builder that keeps the policy's own limits on groups by construction."""
-    limits = policy.get("metrics") or []
-    groups = [limit["at_least"] for limit in limits if limit.get("use") == "k_anonymity" and "at_least" in limit]
-    required = {"exposure": {"name", "at_most"}, "confidence": {"name"}}
-    kept = [(required[limit["use"]], limit) for limit in limits if limit.get("use") in required]
-    require = [{key: value for key, value in limit.items() if key not in left_out} for left_out, limit in kept]
-    return {"use": "kadet", "k": max([10, *groups]), "require": require}
 
 
 class Line:
@@ -325,12 +312,12 @@ class Line:
         self._wake.set()
         self._thread.join(GRACE_SECONDS)
 
-    def add(self, case: Case, kind: Kind) -> Job:
+    def add(self, case: Case, kind: Kind, changes: Mapping[str, Any] | None = None) -> Job:
         """Put a job in line; where the same one waits or runs already, that one."""
         with self._guard:
             jobs = (job for job in jobs_of(case) if job.kind == kind and job.record.seen == case.state_digest)
-            same = [job for job in jobs if job.is_open]
-            job = same[0] if same else ask_job(case, kind)
+            same = [job for job in jobs if job.is_open and changes in (None, job.record.changes)]
+            job = same[0] if same else ask_job(case, kind, changes)
         self._wake.set()
         return job
 
@@ -339,7 +326,7 @@ class Line:
         with self._guard:
             job = Job(job.case, job.number)
             if job.is_open:
-                job.save(stopped=Stopped(by=who(), at=datetime.now(UTC)))
+                job.save(stopped=who(), ended=datetime.now(UTC))
 
     def waiting(self) -> list[Job]:
         """What runs, and then what waits, in the order in which it was asked for."""
@@ -382,7 +369,7 @@ class Line:
                 continue
             with open(job.folder / LOCK, "a", opener=_owner_only) as held:
                 if lock(held.fileno()) is not False:  # else a process of an earlier desk is still at it
-                    begun = {} if process else {"started": datetime.now(UTC)}
+                    begun = {} if process else {"started": datetime.now(UTC), "files": job.case.digests()}
                     more = self._ledger if step.words[:2] == ("leafgate", "audit") else ()
                     process = _start(job, replace(step, words=(*step.words, *more)), held.fileno())
                     self._save(job, pid=process.pid, **begun)
@@ -398,7 +385,7 @@ class Line:
             now_ = Job(job.case, job.number)
             if now_.state == "stopped" or now_.seconds > LIMIT_SECONDS:
                 _end(job, max(now_.record.pid, 2), process)
-                self._save(job, stopped=Stopped(by="", at=datetime.now(UTC)))
+                self._save(job, stopped="", ended=datetime.now(UTC))
                 return False
             if self._closed:
                 return False
@@ -425,7 +412,7 @@ def _start(job: Job, step: Step, held: int) -> subprocess.Popen[bytes]:
         open(job.folder / step.out, "wb", opener=_owner_only) as out,
         open(job.folder / "errors", "ab", opener=_owner_only) as errors,
     ):
-        return subprocess.Popen(  # noqa: S603  # the words are of `steps_of`
+        return subprocess.Popen(  # noqa: S603  # the words are of `Job.steps`
             words,
             cwd=job.case.folder,
             env=environment,

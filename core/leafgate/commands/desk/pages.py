@@ -7,10 +7,9 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
@@ -50,13 +49,14 @@ from leafgate.commands.desk.jobs import LIMIT_SECONDS, Job, Kind, Line, jobs_of
 from leafgate.commands.desk.overview import histories, overview, overview_csv
 from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.commands.desk.questions import QUESTIONS, Asked, Question
-from leafgate.commands.desk.results import remedies_for, result_context
+from leafgate.commands.desk.results import is_usable, remedies_for, result_context, settings_of
 from leafgate.commands.desk.server import REPORT_CSP, Gate, Secrets, message_page
 from leafgate.commands.desk.words import words
 from leafgate.errors import InvalidError, LeafgateError, Problem, raising_line
 from leafgate.io.json import readable
 from leafgate.io.yaml import yaml_flow
-from leafgate.policy.load import load_policy
+from leafgate.kernel.paths import parse_path
+from leafgate.policy.sources import load_extends_chain
 from leafgate.reports.html import environment as report_environment
 from leafgate.reports.html import html
 from leafgate.reports.mapping import bundled_frameworks, mapping
@@ -111,14 +111,11 @@ def environment() -> Environment:
     return reports.overlay(loader=ChoiceLoader(loaders))
 
 
-@lru_cache(maxsize=256)
-def _problems(policy: Path, digest: str) -> tuple[Problem, ...]:
-    """What is wrong with a policy; `digest` is another one whenever the policy is."""
-    try:
-        load_policy(policy)
-    except LeafgateError as error:
-        return error.problems
-    return ()
+def _without_cells(value: Any) -> Any:
+    """A value of the policy without values of the table, which few people may have."""
+    if not isinstance(value, dict):
+        return value
+    return {key: inner if key in WITHOUT_CELLS else "…" for key, inner in value.items()}
 
 
 def _asked(case: Case) -> Asked:
@@ -159,6 +156,7 @@ class Pages:
             ("GET", f"{run}/state", self.show_state),
             ("GET", f"{run}/report", self.show_report),
             ("POST", f"{run}/stop", self.stop_run),
+            ("POST", f"{run}/use", self.use_file),
             ("GET", f"{run}/decision", self.show_decision),
             ("POST", f"{run}/decision", self.decide),
             ("GET", f"{run}/sheet", self.show_sheet),
@@ -244,18 +242,23 @@ class Pages:
     def _state(self, case: Case) -> str:
         """The state of a case in a few words; never the words of a decision."""
         jobs = jobs_of(case)
-        if (decided := decided_in(jobs)) and not any(job.is_open for job in jobs):
+        if waiting := [job for job in jobs if job.is_open]:
+            return self._job_words(waiting[0])
+        if decided := decided_in(jobs):
             return self._job_words(decided[-1].job)
-        shown = [job for job in jobs if job.is_open] or [job for job in jobs if job.kind == "audit"][-1:]
-        if shown and (shown[0].is_open or case.is_read):
-            return self._job_words(shown[0])
         if not case.is_read:
             is_failed = bool(jobs) and jobs[-1].kind == "read" and jobs[-1].state == "failed"
             return "Problem: the files could not be read" if is_failed else "New"
-        to_answer = sum(task.state == TO_ANSWER for task in self._question_tasks(case))
-        if self._policy_problems(case):
+        if case.problems:
             return "Problem: the policy is not valid"
+        if audits := self._audits(case):
+            return self._job_words(audits[-1])
+        to_answer = sum(task.state == TO_ANSWER for task in self._question_tasks(case))
         return f"{to_answer} to answer" if to_answer else "Ready to run"
+
+    def _audits(self, case: Case) -> list[Job]:
+        """The audits of what the case's policy asks for, those whose result is current last."""
+        return sorted(filter(lambda job: job.is_of_case, jobs_of(case)), key=lambda job: not job.differences)
 
     def _job_words(self, job: Job) -> str:
         """The state of a job in a few words."""
@@ -330,31 +333,23 @@ class Pages:
     def show_case(self, visit: Visit) -> Response:
         case = self._case(visit)
         jobs = [(job, words()["runs"][job.kind], self._job_words(job)) for job in jobs_of(case)]
-        return self._page("case", case, tasks=self._tasks(case), jobs=jobs, problems=self._policy_problems(case))
+        return self._page("case", case, tasks=self._tasks(case), jobs=jobs, problems=case.problems)
 
     def _tasks(self, case: Case) -> list[Task]:
-        at, audits = f"/cases/{case.name}", [job for job in jobs_of(case) if job.kind == "audit"]
         if not case.is_read:
             return [Task("Files", "Choose the model and the table", TO_ANSWER, "/new")]
+        at, audits = f"/cases/{case.name}", self._audits(case)
         result = DONE if audits and audits[-1].state == "done" else TO_ANSWER if audits else CANNOT_START
+        decided = decided_in(jobs_of(case))
+        to_decide = [found.job for found in decided] or (audits if result == DONE else [])
+        state = words()["decided"][decided[-1].state] if decided else "Yours to do" if to_decide else CANNOT_START
         return [
             Task("Files", "Choose the model and the table", DONE, f"{at}/files"),
             *self._question_tasks(case),
             Task("Audit", "Check your answers and run", DONE if audits else TO_ANSWER, f"{at}/check"),
             Task("Audit", "Read the result", result, f"{at}/runs/{audits[-1].number}" if audits else ""),
-            self._decision_task(case),
+            Task("Audit", "Decide", state, f"{_at(to_decide[-1])}/decision" if to_decide else ""),
         ]
-
-    def _decision_task(self, case: Case) -> Task:
-        """The task to decide about what was decided about last, else the last current pass, else the last audit."""
-        jobs = jobs_of(case)
-        if decided := decided_in(jobs):
-            return Task("Audit", "Decide", words()["decided"][decided[-1].state], f"{_at(decided[-1].job)}/decision")
-        known = [(job, job.report) for job in jobs if job.kind != "read" and job.state == "done" and job.report]
-        passed = [job for job, report in known if report["verdict"] == "pass" and not job.differences]
-        chosen = [*(job for job, _ in known if job.kind == "audit"), *passed]
-        address = f"{_at(chosen[-1])}/decision" if chosen else ""
-        return Task("Audit", "Decide", "Yours to do" if chosen else CANNOT_START, address)
 
     def _question_tasks(self, case: Case) -> list[Task]:
         tasks = []
@@ -375,13 +370,10 @@ class Pages:
             return TO_ANSWER
         return FOR_REQUESTER if question.doubts(_asked(case), answer.fields) else to_check or DONE
 
-    def _policy_problems(self, case: Case) -> Sequence[Problem]:
-        """What `leafgate validate` says of the policy."""
-        return _problems(case.folder / POLICY, case.state_digest) if case.has_policy else ()
-
     def _problems_at(self, case: Case, question: Question) -> list[Problem]:
+        problems = [(each, each.path or parse_path(each.location, case.policy.document)) for each in case.problems]
         paths = question.paths(_asked(case))
-        return [each for each in self._policy_problems(case) if any(each.path[: len(path)] == path for path in paths)]
+        return [each for each, place in problems if any(place[: len(path)] == path for path in paths)]
 
     # Questions
 
@@ -405,7 +397,7 @@ class Pages:
             422 if problems else 200,
             title=question.heading(_asked(case)),
             question=question,
-            found=question.found(_asked(case)),
+            found=[*question.found(_asked(case)), *self._set_by_others(case, question)],
             rows=rows,
             problems=problems or {},
             messages=self._problems_at(case, question),
@@ -417,17 +409,26 @@ class Pages:
         )
 
     def _lines(self, case: Case, question: Question) -> list[tuple[int, str]]:
-        """The lines of the policy that a question is about, without values of a table, which few people may have."""
+        """The lines of the policy that a question is about, without values of a table."""
         lines = list[tuple[int, str]]()
         for path in question.paths(_asked(case)):
             value, number = case.policy.get(*path), case.policy.line(path)
-            if isinstance(value, dict):
-                value = {key: inner if key in WITHOUT_CELLS else "…" for key, inner in value.items()}
-            elif path == ("data", "missing"):
-                value = "…"
+            value = "…" if path == ("data", "missing") else _without_cells(value)
             if number is not None:
                 lines.append((number, f"{'-' if isinstance(path[-1], int) else f'{path[-1]}:'} {yaml_flow(value)}"))
         return sorted(lines)
+
+    def _set_by_others(self, case: Case, question: Question) -> list[str]:
+        """The limits of the policies that this one must keep to."""
+        if question.name != "limits" or not (case.org or case.policy.get("extends")):
+            return []
+        *others, _ = load_extends_chain(case.folder / POLICY, case.org).policies
+        return [
+            f"{yaml_flow(_without_cells(limit))}: set by {other.file}, line {line.number}; may be tightened."
+            for other in others
+            for number, limit in enumerate(other.document.get("metrics", ()))
+            if (line := other.lines.get(("metrics", number)))
+        ]
 
     def answer_question(self, visit: Visit) -> Response:
         """Save the answers, and write what follows from them into the policy."""
@@ -470,7 +471,7 @@ class Pages:
     def show_policy(self, visit: Visit, text: str | None = None, problems: Sequence[Problem] = ()) -> Response:
         case = self._case(visit)
         shown = Markup(escape(case.policy.text if text is None else text))  # noqa: S704  # it is escaped
-        found = problems or self._policy_problems(case)
+        found = problems or case.problems
         return self._page("policy", case, 422 if problems else 200, text=shown, problems=found)
 
     def change_policy(self, visit: Visit) -> Response:
@@ -484,7 +485,7 @@ class Pages:
         if not isinstance(columns, dict):
             return self.show_policy(visit, text, [Problem("data.columns", "is missing", "declare the columns")])
         case = case.save(policy=PolicyText(text))
-        return self._to(f"/cases/{case.name}/policy" if self._policy_problems(case) else f"/cases/{case.name}")
+        return self._to(f"/cases/{case.name}/policy" if case.problems else f"/cases/{case.name}")
 
     def show_check(self, visit: Visit) -> Response:
         case = self._case(visit)
@@ -493,21 +494,37 @@ class Pages:
         pairs = zip(self._question_tasks(case), QUESTIONS, strict=True)
         rows = [(task, case.record.answers.get(question.name)) for task, question in pairs]
         to_answer = sum(task.state == TO_ANSWER for task, _ in rows)
-        return self._page("check", case, rows=rows, problems=self._policy_problems(case), to_answer=to_answer)
+        return self._page("check", case, rows=rows, problems=case.problems, to_answer=to_answer)
 
     # Runs
 
     def ask_job(self, visit: Visit) -> Response:
         """Put an audit, a remedy or the reading of the files in line."""
         case = self._case(visit)
-        known: list[Kind] = ["read", "audit", "protect", *(("repair", "scrub") if "model" in case.files else ())]
-        asked = [kind for kind in known[: None if case.is_read else 1] if kind == visit.text("kind")]
+        jobs = [job for job in jobs_of(case) if str(job.number) == visit.text("run")]
+        changes = dict(settings_of(jobs[0])).get(visit.text("does")) if jobs else None
+        known: list[Kind] = ["read", *(("audit",) if case.is_read else ()), *(("set",) if changes else ())]
+        known += ["repair", "scrub"] if case.is_read and "model" in case.files else []
+        asked = [kind for kind in known if kind == visit.text("kind")]
         if not asked:
             raise InvalidError("there is no such audit")
-        if asked != ["read"] and (problems := self._policy_problems(case)):
+        if asked != ["read"] and (problems := case.problems):
             raise InvalidError.listing(problems)
         case.refuse_links()
-        return self._to(f"/cases/{case.name}/runs/{self._line.add(case, asked[0]).number}")
+        return self._to(f"/cases/{case.name}/runs/{self._line.add(case, asked[0], changes).number}")
+
+    def use_file(self, visit: Visit) -> Response:
+        """Make what a remedy came to the case's file, and note who did so; the given file stays where it is."""
+        case = self._case(visit)
+        job = self._job(visit, case)
+        if not is_usable(job):
+            raise InvalidError("only what passed, and is current, can be used in place of the given file")
+        policy = job.policy
+        if policy.get("build", "path"):
+            policy = policy.changed({("build", "path"): job.output})
+        used = Answer(fields={"path": job.output}, by=who(), at=now())
+        case = case.save(policy=policy, answers={**case.record.answers, "file": used})
+        return self._to(f"/cases/{case.name}")
 
     def show_run(self, visit: Visit) -> Response:
         case = self._case(visit)

@@ -10,7 +10,6 @@ from functools import cached_property
 from itertools import takewhile
 from typing import Any
 
-from leafgate.errors import InvalidError
 from leafgate.io.yaml import Kept, Node, read_yaml, yaml_flow, yaml_text
 from leafgate.kernel.paths import DocumentPath
 
@@ -62,26 +61,20 @@ class PolicyText:
             _put(document, path, value)
         for path, value in changes.items():
             nodes = list(_nodes(self._kept.root, path))
-            whole = len(list(takewhile(lambda node: not _is_inline(node), nodes)))
-            if whole < len(nodes):
-                unit = path[:whole]
-                if unit == path and value is REMOVED:
-                    spans[unit] = self._lines_of(nodes[-1])
-                else:
-                    inner: Any = document
-                    for step in unit:
-                        inner = inner[step]
-                    inner = [each for each in inner if each is not REMOVED] if isinstance(inner, list) else inner
-                    spans[unit] = self._inline(nodes[whole], yaml_flow(inner))
-            elif len(nodes) == len(path) + 1:
-                remedy = "write it on one line, or change it in the policy as text"
-                raise InvalidError("is written on several lines, and is not changed here", place=path, remedy=remedy)
+            unit = path[: len(list(takewhile(lambda node: not _is_inline(node), nodes)))]
+            if unit == path and value is REMOVED:
+                spans[unit] = self._lines_of(nodes[-1])
+            elif len(unit) < len(nodes):
+                inner: Any = document
+                for step in unit:
+                    inner = inner[step]
+                inner = [each for each in inner if each is not REMOVED] if isinstance(inner, list) else inner
+                spans[unit] = self._inline(nodes[len(unit)], yaml_flow(inner))
             else:
-                new = path[: len(nodes)]
                 inner = value
                 for step in reversed(path[len(nodes) :]):
                     inner = {step: inner}
-                spans[path] = self._inserted(nodes[-1], new[-1], yaml_flow(inner))
+                spans[path] = self._inserted(nodes[-1], path[len(nodes) - 1], yaml_flow(inner))
         text = self.text
         in_order = sorted(spans.values(), key=lambda span: (span[:2], span[2].startswith("\n")))
         for start, end, written in reversed(in_order):
@@ -94,8 +87,15 @@ class PolicyText:
 
     def _inline(self, node: Node, written: str) -> tuple[int, int, str]:
         """The span of a value within its line, with the remark behind it that asks to check it."""
-        remark = CHECKED.match(self.text, node.end_mark.index)
-        return node.start_mark.index, remark.end() if remark else node.end_mark.index, written
+        end = self._end(node)
+        remark = CHECKED.match(self.text, end)
+        return node.start_mark.index, remark.end() if remark else end, written
+
+    def _end(self, node: Node) -> int:
+        """Where the text of a value ends; a block is said to end only where something else begins."""
+        while not _is_inline(node) and node.value:
+            node = node.value[-1][1] if node.id == "mapping" else node.value[-1]
+        return len(self.text[: node.end_mark.index].rstrip())
 
     def remark(self, path: DocumentPath) -> str:
         """What the line of a value asks to check; empty where it asks nothing."""
@@ -115,7 +115,7 @@ class PolicyText:
 
     def _lines_of(self, node: Node) -> tuple[int, int, str]:
         start = self.text.rfind("\n", 0, node.start_mark.index) + 1
-        return start, self._next_line(node.end_mark.index), ""
+        return start, self._next_line(self._end(node)), ""
 
     def _next_line(self, place: int) -> int:
         end = self.text.find("\n", place)
@@ -125,7 +125,7 @@ class PolicyText:
         """The span of a new line of a mapping, of a list, or of the policy itself, whose sections go to its end."""
         column = " " * node.start_mark.column
         if isinstance(step, int):
-            place = self._next_line(node.value[-1].end_mark.index)
+            place = self._next_line(self._end(node))
             return place, place, f"{column}- {written}\n"
         key = step if step.isidentifier() else yaml_text(step)
         if node is self._kept.root:

@@ -197,7 +197,7 @@ class Question:
         return found
 
     def heading(self, asked: Asked) -> str:
-        return str(self.texts["asks"]).format(table=asked.facts.files["table"].name, target=asked.target)
+        return str(self.texts["asks"]).format(table=asked.policy.get("data", "path"), target=asked.target)
 
     def found(self, asked: Asked) -> list[str]:
         """What the files say of it."""
@@ -216,12 +216,9 @@ class Question:
         return [column_path(name) for name in asked.judged]
 
     def to_check(self, asked: Asked) -> list[DocumentPath]:
-        """The lines of the policy that it is about and that say CHECK."""
-        return [path for path in self.checks(asked) if asked.policy.remark(path)]
-
-    def checks(self, asked: Asked) -> list[DocumentPath]:
-        """The keys of the policy whose lines it asks to check."""
-        return []
+        """The lines of the policy that say CHECK, and that it is the last question to be about."""
+        later = {path for other in QUESTIONS[QUESTIONS.index(self) + 1 :] for path in other.paths(asked)}
+        return [path for path in self.paths(asked) if path not in later and asked.policy.remark(path)]
 
     def problems(self, asked: Asked, given: Fields) -> dict[str, str]:
         """What is wrong with the answers by the names of their fields."""
@@ -257,7 +254,8 @@ class People(Question):
         proposed, offered = asked.facts.person, list[Choice]()
         for name, column in asked.columns.items():
             if name == proposed or (name != asked.target and column.distinct < asked.facts.rows):
-                offered.insert(0 if name == proposed else len(offered), choices(self.name, name=name)[0])
+                choice = choices(self.name, name=name, distinct=f"{column.distinct:,}")[0]
+                offered.insert(0 if name == proposed else len(offered), choice)
         _, yes, doubt = choices(self.name)
         if proposed:
             yes = replace(yes, follows="Recorded with your name: the table looks otherwise.")
@@ -275,8 +273,6 @@ class People(Question):
     def paths(self, asked: Asked) -> list[DocumentPath]:
         return [("data", "rows"), *map(column_path, asked.with_role("person"))]
 
-    checks = paths
-
 
 class Varies(Question):
     """Can a person's secret differ between rows?"""
@@ -284,7 +280,9 @@ class Varies(Question):
     name = "varies"
 
     def fields(self, asked: Asked) -> list[Field]:
-        names = asked.with_role("sensitive") if asked.with_role("person") and asked.facts.varies else []
+        persons = asked.with_role("person")
+        may_vary = bool(persons) and (asked.facts.varies or persons != [asked.facts.person])
+        names = asked.with_role("sensitive") if may_vary else []
         legend = "Can one person's {} differ between rows?"
         return [Field(name=name, legend=legend.format(name), choices=choices(self.name)) for name in names]
 
@@ -312,8 +310,11 @@ class Predicted(Question):
         ]
 
     def changes(self, asked: Asked, given: Fields) -> Changes:
-        roles = ["class", "quasi_identifier" if given["hidden"] == "no" else "sensitive"]
-        return {column_path(asked.target): {**asked.spec(asked.target), "role": roles}} if asked.target else {}
+        roles, of_secrets = ["class", "sensitive"], set[str]()
+        if given["hidden"] == "no":
+            roles, of_secrets = ["class", "quasi_identifier"], {"varies", "missing_is_value"}
+        spec = {key: value for key, value in asked.spec(asked.target).items() if key not in of_secrets}
+        return {column_path(asked.target): {**spec, "role": roles}} if asked.target else {}
 
 
 class Outsiders(Question):
@@ -328,7 +329,7 @@ class Outsiders(Question):
             if name in passed_over or name not in asked.columns:
                 continue
             column, check = asked.columns[name], asked.policy.remark(column_path(name))
-            found = ", ".join(list(column.examples)[:3])
+            found = ", ".join(list(column.common)[:3])
             found = found or f"{column.distinct:,} different values in {asked.facts.rows:,} rows; none that many have"
             found = f"{found}. To check: {check}" if check else found
             of_file = next((one.value for one in offered if one.value in asked.spec(name)["role"]), "ignored")
@@ -358,8 +359,6 @@ class Outsiders(Question):
     def paths(self, asked: Asked) -> list[DocumentPath]:
         return [column_path(one.name) for one in self.fields(asked)]
 
-    checks = paths
-
 
 class Spellings(Question):
     """Do these mean the same?"""
@@ -378,19 +377,20 @@ class Spellings(Question):
     def fields(self, asked: Asked) -> list[Field]:
         fields = []
         for key, name, spellings, is_same in self._alike(asked):
-            examples, common = asked.columns[name].examples, asked.columns[name].common
-            shown = [f"{visible(each)} ({examples[each]:,})" for each in spellings if each in examples]
+            common = asked.columns[name].common
+            shown = [f"{visible(each)} ({common[each]:,})" for each in spellings if each in common]
             if len(shown) < len(spellings):
                 shown.append(f"{len(spellings) - len(shown)} that few people have")
             kept = [number for number, text in enumerate(spellings) if text in common] or [0]
             known = [visible(text) if text in common else "one of them" for text in spellings]
-            offered = [choices(self.name, number=number, text=known[number])[0] for number in kept]
-            most = max(kept, key=lambda number: examples.get(spellings[number], 0))
+            of = "choices" if name in asked.judged else "known"
+            offered = [choices(self.name, of, number=number, text=known[number])[0] for number in kept]
+            most = max(kept, key=lambda number: common.get(spellings[number], 0))
             fields.append(
                 Field(
                     name=key,
                     legend=f"{name}: do these mean the same? {' · '.join(shown)}",
-                    choices=(*offered, *choices(self.name)[2 if is_same else 1 :]),
+                    choices=(*offered, *choices(self.name, of)[2 if is_same else 1 :]),
                     chosen=f"keep:{most}" if is_same and name in asked.judged else "",
                 )
             )
@@ -405,7 +405,7 @@ class Spellings(Question):
             if answer.startswith("keep:"):
                 kept = spellings[int(answer.removeprefix("keep:"))]
                 aliases |= {text: kept for text in spellings if text != kept}
-            elif answer == "different":
+            elif answer == "different" and name in asked.judged:  # else they are different values anyway
                 distinct.append(list(spellings))
             every = [text for text in spellings if text not in spec.get("no_answer", [])]
             values = [value for value in dict.fromkeys([*spec.get("values", []), *every]) if value not in aliases]
@@ -415,9 +415,6 @@ class Spellings(Question):
     def paths(self, asked: Asked) -> list[DocumentPath]:
         alike = (name for _, name, _, _ in self._alike(asked))
         return [column_path(name) for name in dict.fromkeys([*asked.judged, *alike])]
-
-    def checks(self, asked: Asked) -> list[DocumentPath]:
-        return super().paths(asked)
 
 
 class Gaps(Question):
@@ -440,8 +437,9 @@ class Gaps(Question):
                 shown = "a value that few people have"
             legend = f"What does {shown} in {name} mean?"
             fields.append(Field(name=key, legend=legend, choices=choices(self.name)))
-        legend = "Would it harm somebody if others knew that she gave no answer?"
-        fields += [Field(name="harm", legend=legend, choices=choices(self.name, "harm"))] if fields else []
+        if any(_may_be_secret(asked.spec(name), text) for _, name, text, _ in self._gaps(asked)):
+            legend = "Would it harm somebody if others knew that she gave no answer?"
+            fields.append(Field(name="harm", legend=legend, choices=choices(self.name, "harm")))
         if asked.policy.get("data", "on_missing"):
             legend = "What becomes of people with a gap in another column?"
             fields.append(Field(name="others", legend=legend, choices=choices(self.name, "others")))
@@ -456,18 +454,22 @@ class Gaps(Question):
             values = list(spec.get("values", []))
             values += [text] if is_answer and text not in values else []
             missing += [text] if given.get(key) == "unknown" and is_mark and text not in missing else []
-            harms = given.get("harm") != "no" or (is_answer and is_mark)
-            specs[name] = {**spec, "values": values, "no_answer": no_answer, "missing_is_value": harms}
+            new = {**spec, "values": values, "no_answer": no_answer}
+            harms = given.get("harm") != "no" and any(_may_be_secret(new, each) for each in no_answer)
+            specs[name] = {**new, "missing_is_value": harms}
         empty = ("values", "no_answer", "missing_is_value")
         changes: Changes = {column_path(name): spec_words(spec, empty=empty) for name, spec in specs.items()}
         changes |= {("data", "missing"): missing} if missing else {}
         return changes | ({("data", "on_missing"): given["others"]} if given.get("others") in {"drop", "keep"} else {})
 
     def paths(self, asked: Asked) -> list[DocumentPath]:
-        return [("data", "missing"), ("data", "on_missing"), *super().paths(asked)]
+        of_gaps = dict.fromkeys(name for _, name, _, _ in self._gaps(asked))
+        return [("data", "missing"), ("data", "on_missing"), *map(column_path, of_gaps)]
 
-    def checks(self, asked: Asked) -> list[DocumentPath]:
-        return [("data", "on_missing")]
+
+def _may_be_secret(spec: Mapping[str, Any], no_answer: str) -> bool:
+    """Is there somebody in a release who gave no answer? People without a class are left out, unless it is a value."""
+    return "class" not in spec["role"] or no_answer in spec.get("values", ())
 
 
 class Harmless(Question):
@@ -573,9 +575,6 @@ class Limits(Question):
 
     def paths(self, asked: Asked) -> list[DocumentPath]:
         return [*(path for path, _ in asked.limits()), ("build", "k")]
-
-    def checks(self, asked: Asked) -> list[DocumentPath]:
-        return [("build", "k")]
 
 
 QUESTIONS: Sequence[Question] = (

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from leafgate.api.registry import load_plugins
-from leafgate.commands.desk.cases import FACTS, POLICY, Case, ColumnFacts, Facts, FileFacts, ModelFacts, Role
+from leafgate.commands.desk.cases import FACTS, POLICY, Case, ColumnFacts, Facts, ModelFacts, Role
 from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.commands.desk.questions import QUESTIONS, Asked
 from leafgate.commands.scaffold.policy import (
@@ -31,7 +31,6 @@ from leafgate.console.exit_codes import exit_code_of
 from leafgate.io.files import OWNER_ONLY, write_file
 from leafgate.io.json import readable
 from leafgate.io.yaml import parse_yaml
-from leafgate.kernel.options import digest_of
 from leafgate.kernel.paths import DocumentPath
 from leafgate.kernel.spelling import same_form, similar_form, spellings_of_one
 from leafgate.models.reader import read_model
@@ -39,9 +38,6 @@ from leafgate.session.answers import unanswered_values
 from leafgate.session.domains import bounds_domain, list_domain, number_domain
 from leafgate.session.draft import MAX_SECRET_VALUES
 from leafgate.session.results import is_release_file
-
-MOST_SHOWN = 12
-"""So many values of a column are kept as examples."""
 
 
 def read_files(folder: Path) -> int:
@@ -82,7 +78,6 @@ def _facts(draft: Draft, files: Mapping[Role, Path], release: Mapping[str, Any])
     """What the pages show of the files; of values that few people have, how many there are."""
     return Facts(
         format="leafgate/desk-facts/1",
-        files={role: FileFacts(name=file.name, sha256=digest_of(file) or "") for role, file in files.items()},
         rows=max((guess.people + guess.gaps for guess in draft.guesses), default=0),
         most_rows=draft.most_rows or 1,
         target=draft.target,
@@ -116,7 +111,7 @@ def _of_model(draft: Draft, files: Mapping[Role, Path], release: Mapping[str, An
 
 
 def _of_column(guess: Guess, draft: Draft) -> ColumnFacts:
-    """What the pages show of a column: only values that `smallest_cell` people have are examples."""
+    """What the pages show of a column."""
     spec = parse_yaml(f"is: {column_line(guess, draft.hints)}".encode(), guess.name)["is"]
     shown = sorted(guess.people_with.items(), key=lambda item: -item[1])
     common = {text: people for text, people in shown if people >= guess.smallest_cell}
@@ -125,8 +120,7 @@ def _of_column(guess: Guess, draft: Draft) -> ColumnFacts:
     return ColumnFacts(
         distinct=len(guess.values),
         numeric=guess.numeric,
-        examples=dict(list(common.items())[:MOST_SHOWN]),
-        common=list(common)[:MANY],
+        common=dict(list(common.items())[:MANY]),
         gaps=sorted(guess.missing),
         unanswered=list(unanswered_values(guess.possible)) if guess.possible else [],
         same=[list(each) for each in same],

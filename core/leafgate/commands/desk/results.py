@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from leafgate.commands.desk.jobs import Job
+from leafgate.commands.desk.jobs import BUILT, CHANGED, REMEDIES, Job
+from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.commands.desk.words import words
 from leafgate.disclosure.questions import ANSWER_STATES, answers, questions_not_examined
 from leafgate.disclosure.summary import findings_by_urgency, remedies_once
@@ -15,6 +17,8 @@ from leafgate.io.json import JsonDocument, JsonObject
 from leafgate.reports.common import exposed_groups, sentence
 
 MAX_GROUPS = 20
+MAX_SETTINGS = 4
+"""Settings of a builder that are offered."""
 
 
 def verdict_sentence(report: JsonObject) -> str:
@@ -55,16 +59,42 @@ def result_context(job: Job, others: Sequence[Job], *, is_public: bool) -> JsonD
     }
 
 
-def remedies_for(job: Job) -> list[tuple[str, Mapping[str, str]]]:
+def remedies_for(job: Job) -> Sequence[tuple[str, Mapping[str, str]]]:
     """The kinds of jobs that may help, each with its button and what it does, the first the one to try first."""
-    report, model = job.report, job.case.facts.model if job.case.is_read else None
-    if report is None or report["verdict"] == "pass" or job.kind != "audit" or model is None:
+    report, known = job.report, words()["remedies"]
+    model = job.case.facts.model if job.case.is_read else None
+    if report is None or report["verdict"] == "pass":
         return []
     failed = {finding["metric"] for finding in report["findings"] if finding_state(finding) == "failed"}
-    kinds = ["protect"]
-    if model.kind == "model":
-        kinds = ["scrub"] if failed == {"file_disclosure"} else ["repair", "protect"]
-    return [(kind, words()["remedies"][kind]) for kind in kinds]
+    kinds = ["scrub"] if failed == {"file_disclosure"} else ["repair"]
+    offered = kinds if job.kind == "audit" and model is not None and model.kind == "model" else []
+    settings = [("set", {**known["set"], "does": does}) for does, _ in settings_of(job) if offered != ["scrub"]]
+    return [(kind, known[kind]) for kind in offered] + settings
+
+
+def settings_of(job: Job) -> Sequence[tuple[str, Mapping[str, Any]]]:
+    """How something may be built anew, with the changes of the policy: as its report advises, or in place of a file."""
+    report, policy = job.report, job.case.policy
+    if report is None:
+        return []
+    if not job.output.endswith(BUILT):
+        built = {"leaves": policy.get("publish", "leaves") or "counts", "measure": True}
+        protected = {"build": protected_build(policy), "publish": built}
+        return [(words()["remedies"]["set"]["does"], protected)] if job.kind == "audit" else []
+    remedies = [each for finding in findings_by_urgency(report) for each in finding.get("remedies", ())]
+    advised = [each for each in remedies if each["action"] == "set" and re.match(CHANGED, each.get("place", ""))]
+    found = {each["text"]: {**job.record.changes, each["place"]: each["value"]} for each in advised if "value" in each}
+    return list(found.items())[:MAX_SETTINGS]
+
+
+def protected_build(policy: PolicyText) -> dict[str, Any]:
+    """A builder that keeps the policy's own limits on groups by construction."""
+    limits = policy.get("metrics") or []
+    groups = [limit["at_least"] for limit in limits if limit.get("use") == "k_anonymity" and "at_least" in limit]
+    required = {"exposure": {"name", "at_most"}, "confidence": {"name"}}
+    kept = [(required[limit["use"]], limit) for limit in limits if limit.get("use") in required]
+    require = [{key: value for key, value in limit.items() if key not in left_out} for left_out, limit in kept]
+    return {"use": "kadet", "k": max([10, *groups]), "require": require}
 
 
 def compared(jobs: Sequence[Job]) -> JsonDocument:
@@ -80,7 +110,15 @@ def compared(jobs: Sequence[Job]) -> JsonDocument:
         ("Columns used", [", ".join(found.get("columns", ())) or "not known" for *_, found in known]),
         ("What the file holds besides", [_held(report) for _, report, _ in known]),
     ]
-    return {"jobs": [(job.number, words()["runs"][job.kind]) for job, *_ in known], "rows": rows}
+    uses = [words()["remedies"][job.kind]["use"] if is_usable(job) and not job.is_of_case else "" for job, *_ in known]
+    heads = [(job.number, words()["runs"][job.kind]) for job, *_ in known]
+    return {"jobs": heads, "rows": rows, "usable": uses if any(uses) else []}
+
+
+def is_usable(job: Job) -> bool:
+    """Did a remedy come to something that passed as it is now, and may take the place of the given file?"""
+    report = job.report
+    return job.kind in REMEDIES and report is not None and report["verdict"] == "pass" and not job.differences
 
 
 def _affected(report: JsonObject) -> str:

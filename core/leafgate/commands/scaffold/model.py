@@ -97,8 +97,11 @@ class ClassCodes:
 
 
 def codes_of_classes(hints: ModelHints, values: Sequence[str]) -> ClassCodes | None:
-    """The numbers of a class whose values have other names than the model's classes; None where they have not."""
-    unlike_classes = bool(hints.classes) and set(values) != set(hints.classes)
+    """The numbers of a class whose values have other names than the model's classes; None where they have not.
+
+    Values that the model has no class for, such as other spellings, make no other names of those that it has.
+    """
+    unlike_classes = bool(hints.classes) and not set(hints.classes) <= set(values)
     return ClassCodes.in_order(values, hints.classes) if unlike_classes else None
 
 

@@ -24,3 +24,18 @@ async function look() {
   setTimeout(look, 1000);
 }
 if (box) setTimeout(look, 500);
+const matrix = document.querySelector(".matrix tbody");
+if (matrix && matrix.rows.length > 30) {
+  const label = document.createElement("label");
+  const filter = document.createElement("input");
+  filter.type = "search";
+  label.append("Show rows with ", filter);
+  filter.addEventListener("input", () => {
+    const wanted = filter.value.toLowerCase();
+    for (const row of matrix.rows) row.hidden = !row.cells[0].textContent.toLowerCase().includes(wanted);
+  });
+  filter.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") event.preventDefault();
+  });
+  matrix.closest(".scroll").before(label);
+}
