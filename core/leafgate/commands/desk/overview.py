@@ -17,6 +17,7 @@ from leafgate.commands.desk.questions import QUESTIONS
 from leafgate.commands.ledger import coverage, line_words
 from leafgate.disclosure.questions import QUESTIONS as OF_REPORTS
 from leafgate.disclosure.questions import answers
+from leafgate.errors import LeafgateError
 from leafgate.io.ledger import read_ledger
 
 CLOSED = {"approved", "changes", "rejected"}
@@ -30,9 +31,12 @@ def overview(cases: Iterable[tuple[Case, str]]) -> list[Row]:
     """The rows of all parts, for cases with their states in words; a decision that is hidden is not counted."""
     opened, counts = list[Row](), Counter[tuple[str, str, str]]()
     for case, words in cases:
-        jobs = jobs_of(case)
+        try:
+            jobs, since = jobs_of(case), case.record.created
+        except LeafgateError:  # whatever is wrong with a case, it is open
+            jobs, since = [], ""
         if not any(found.state in CLOSED for found in decided_in(jobs)[-1:]):
-            since = case.record.created or (jobs[0].record.asked.isoformat() if jobs else "")
+            since = since or (jobs[0].record.asked.isoformat() if jobs else "")
             opened.append(("open", case.name, words, since[:10]))
         for found in filter(None, (decided_about(job) for job in jobs if has_decisions(job))):
             for each in () if found.case is None else found.case.state.decisions:

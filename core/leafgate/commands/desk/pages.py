@@ -318,8 +318,8 @@ class Pages:
         return self._page("security", folder=self._desk.folder.name)
 
     def show_overview(self, visit: Visit) -> Response:
-        """What a service sees of all cases that can be read, as a page or as a table in a file."""
-        rows = overview((case, state) for case, state, *_ in self._listed() if not state.startswith(PROBLEM))
+        """What a service sees of all cases, as a page or as a table in a file."""
+        rows = overview((case, state) for case, state, *_ in self._listed())
         if visit.asked("as") == "csv":
             return Response(overview_csv(rows), media_type="text/csv")
         return self._page("overview", rows=rows, headings=words()["overview"])
