@@ -247,7 +247,7 @@ def a_case(owner: Attacker, folder: Path, column: str = "ill", policy: str | Non
     columns += f"    '{SCRIPT}x': {{role: quasi_identifier, values: ['{SCRIPT}']}}\n"
     rest = "build: {use: kadet, k: 10}\nattacks:\n  - {use: linking}\nmetrics:\n  - {use: k_anonymity, at_least: 10}\n"
     text = policy or f"leafgate: 1\nname: a\ndata:\n  path: people.csv\n{columns}{rest}"
-    case = Case(inside).save(policy=PolicyText(text), created="", by="", files={"table": "people.csv"})
+    case = Case(inside).save(policy=PolicyText(text), files={"table": "people.csv"})
     (inside / FACTS).write_text(json.dumps(facts))
     return case
 
@@ -374,7 +374,7 @@ def test_no_page_shows_a_value_that_few_people_have(owner: Attacker, folder: Pat
     inside = folder / "b"
     inside.mkdir()
     (inside / "people.csv").write_text("\n".join(["age,ward,ill,note", *rows]) + "\n")
-    Case(inside).save(files={"table": "people.csv"}, target="ill", created="", by="", answers={})
+    Case(inside).save(files={"table": "people.csv"}, target="ill", answers={})
     read_files(inside)
     case = Case(inside)
     asked = [each.name for each in QUESTIONS if each.fields(Asked(case.facts, case.policy))]
@@ -479,6 +479,7 @@ def test_what_an_organisation_sets_is_shown_and_not_loosened(judged: Path, tmp_p
     [
         ("runs/1/job.json", '{"kind":"audit"}'),
         ("runs/1/job.json", "[" * 100_000),
+        ("runs/1/job.json", '{"kind":"set","by":"x","asked":"2026-01-01T00:00:00Z","changes":{"metrics":[]}}'),
         ("answers.json", '{"files":3,"answers":[1]}'),
         ("facts.json", '{"format":"leafgate/desk-facts/1","files":3}'),
         ("policy.yaml", "data: {columns: {}}\nmetrics: 3\n"),

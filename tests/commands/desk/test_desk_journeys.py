@@ -136,6 +136,11 @@ def test_a_pipeline_comes_to_a_verdict_and_a_repaired_pass(person: Person, desk:
     person.page.get_by_role("button", name="Try a repair").click()
     assert person.reads().startswith("Pass")
     assert (desk.folder / "pipeline" / "runs" / "3" / "repaired.json").is_file()
+    person.page.get_by_role("button", name="Use the repaired file").click()
+    person.page.wait_for_selector("h1:has-text('Case pipeline')")
+    assert '"runs/3/repaired.json"' in (desk.folder / "pipeline" / "policy.yaml").read_text(encoding="utf-8")
+    person.page.goto(f"{desk.root}/")
+    assert "Pass, not decided" in person.page.locator("main").inner_text()
 
 
 @pytest.mark.slow

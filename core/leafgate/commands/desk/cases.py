@@ -131,7 +131,7 @@ class Answer(Strict):
 
 
 class AnswersRecord(Strict):
-    """`answers.json`: who began the case, what was answered by whom, and what is not written in the policy.
+    """`answers.json`: what was answered by whom, and what is not written in the policy.
 
     Attributes:
         files: the names of the files that were given, by what they are; the policy may name others.
@@ -140,8 +140,6 @@ class AnswersRecord(Strict):
     """
 
     format: Literal["leafgate/desk-answers/1"] = "leafgate/desk-answers/1"
-    created: str = ""
-    by: str = ""
     files: dict[Role, str] = {}  # noqa: RUF012  # a field of pydantic, which copies it
     answers: dict[str, Answer] = {}  # noqa: RUF012
     target: str | None = None

@@ -128,7 +128,8 @@ class Job:
     @property
     def is_of_case(self) -> bool:
         """Does it judge what the case's policy asks for? A remedy does once its file is the one of the case."""
-        return self.kind != "read" and self.case.validated(self.policy_file) == self.case.validated()
+        is_same = self.kind in REMEDIES and self.case.validated(self.policy_file) == self.case.validated()
+        return is_same or self.kind == "audit"
 
     @property
     def steps(self) -> list[Step]:

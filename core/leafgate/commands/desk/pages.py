@@ -64,7 +64,12 @@ from leafgate.reports.sheet import sheet
 
 MAX_FIELDS = 10_000
 """Fields of a form: a table may have some thousands of columns."""
-STATIC = {"desk.css": "text/css", "report.css": "text/css", "desk.js": "text/javascript"}
+STATIC = {
+    "desk.css": ("text/css", "commands/desk/static/desk.css"),
+    "desk.js": ("text/javascript", "commands/desk/static/desk.js"),
+    "report.css": ("text/css", "reports/templates/style.css", "reports/templates/marks.css"),
+}
+"""The type and the parts of what pages load."""
 OF_LIMITS = frozenset({"use", "name", "secret", "at_least", "at_most", "insiders"})
 WITHOUT_CELLS = OF_LIMITS | {"role", "varies", "missing_is_value", "leaves", "measure"}
 """Keys of a column, of a limit and of what is published that hold no value of the table."""
@@ -231,8 +236,9 @@ class Pages:
         for case in self._desk.cases():
             by = changed = ""
             try:
-                by = case.record.by
-                changed = max([case.record.created, *(each.at for each in case.record.answers.values())])
+                asked = [(job.record.asked.isoformat(), job.record.by) for job in jobs_of(case)]
+                answered = [(each.at, each.by) for each in case.record.answers.values()]
+                changed, by = max([*asked, *answered], default=("", ""))
                 state = self._state(case)
             except Exception as error:  # a case whose files are broken hides no other
                 place = error.problems[0].location if isinstance(error, LeafgateError) else "a file"
@@ -258,7 +264,8 @@ class Pages:
 
     def _audits(self, case: Case) -> list[Job]:
         """The audits of what the case's policy asks for, those whose result is current last."""
-        return sorted(filter(lambda job: job.is_of_case, jobs_of(case)), key=lambda job: not job.differences)
+        audits = [job for job in jobs_of(case) if job.is_of_case]
+        return sorted(audits, key=lambda job: job.report is not None and not job.differences)
 
     def _job_words(self, job: Job) -> str:
         """The state of a job in a few words."""
@@ -311,7 +318,7 @@ class Pages:
             except InvalidError as error:
                 return self.show_new(visit, {"name": f"{error.problems[0].message}: {error.problems[0].hint}"})
             files_ = {role: case.add_file(role, name, content) for role, (name, content) in chosen.items()}
-        case = case.save(created=now(), by=who(), files=files_)
+        case = case.save(files=files_)
         return self._to(f"/cases/{case.name}/runs/{self._line.add(case, 'read').number}")
 
     def show_security(self, visit: Visit) -> Response:
@@ -625,15 +632,10 @@ class Pages:
 
     def show_static(self, visit: Visit) -> Response:
         """The styles, among them those of reports, and the script."""
-        name = visit.part("name")
-        if name not in STATIC:
+        if visit.part("name") not in STATIC:
             raise HTTPException(404)
-        if name == "report.css":
-            styles = files("leafgate.reports").joinpath("templates")
-            content = b"".join(styles.joinpath(part).read_bytes() for part in ("style.css", "marks.css"))
-        else:
-            content = files("leafgate.commands.desk").joinpath("static", name).read_bytes()
-        return Response(content, media_type=STATIC[name])
+        kind, *parts = STATIC[visit.part("name")]
+        return Response(b"".join(files("leafgate").joinpath(part).read_bytes() for part in parts), media_type=kind)
 
 
 def desk_app(desk: Desk, line: Line, given: Secrets, decider: Decider = NOBODY) -> ASGIApp:

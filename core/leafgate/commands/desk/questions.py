@@ -251,17 +251,15 @@ class People(Question):
         return [f"{found} A group of 30 rows can be {people} people."]
 
     def fields(self, asked: Asked) -> list[Field]:
-        proposed, offered = asked.facts.person, list[Choice]()
-        for name, column in asked.columns.items():
-            if name == proposed or (name != asked.target and column.distinct < asked.facts.rows):
-                choice = choices(self.name, name=name, distinct=f"{column.distinct:,}")[0]
-                offered.insert(0 if name == proposed else len(offered), choice)
+        proposed, different = asked.facts.person, {name: column.distinct for name, column in asked.columns.items()}
+        several = [name for name, number in different.items() if name != asked.target and number < asked.facts.rows]
+        names = dict.fromkeys([proposed, *several] if proposed else several)
+        offered = [choices(self.name, name=name, distinct=f"{different[name]:,}")[0] for name in names]
         _, yes, doubt = choices(self.name)
         if proposed:
             yes = replace(yes, follows="Recorded with your name: the table looks otherwise.")
-        first = offered[: 1 if proposed else 0]
-        ordered = (*first, yes, *offered[len(first) :], doubt)
-        return [Field(name="who", legend="Is each row one person?", choices=ordered)]
+        offered.insert(1 if proposed else 0, yes)
+        return [Field(name="who", legend="Is each row one person?", choices=(*offered, doubt))]
 
     def changes(self, asked: Asked, given: Fields) -> Changes:
         who = given["who"]

@@ -104,8 +104,8 @@ def compared(jobs: Sequence[Job]) -> JsonDocument:
         ("Verdict", [str(report["verdict"]) for _, report, _ in known]),
         ("People whom a broken limit is about", [_affected(report) for _, report, _ in known]),
         ("People in the smallest group", [_smallest_group(report) for _, report, _ in known]),
-        ("How well it predicts others (0.5 is chance)", [_number(found.get("auc")) for *_, found in known]),
-        ("Predictions of others that are right", [_share(found.get("accuracy")) for *_, found in known]),
+        ("How well it predicts others (0.5 is chance)", [_measured(found.get("auc"), "{:.2f}") for *_, found in known]),
+        ("Predictions of others that are right", [_measured(found.get("accuracy"), "{:.0%}") for *_, found in known]),
         ("Size", [release_words(report["release"]) if report["release"] else "none" for _, report, _ in known]),
         ("Columns used", [", ".join(found.get("columns", ())) or "not known" for *_, found in known]),
         ("What the file holds besides", [_held(report) for _, report, _ in known]),
@@ -133,12 +133,8 @@ def _smallest_group(report: JsonObject) -> str:
     return next((number_words(number) for number in found if number is not None), "not known")
 
 
-def _number(value: object) -> str:
-    return f"{value:.2f}" if isinstance(value, int | float) else "not measured"
-
-
-def _share(value: object) -> str:
-    return f"{100 * value:.0f} %" if isinstance(value, int | float) else "not measured"
+def _measured(value: object, form: str) -> str:
+    return form.format(value) if isinstance(value, int | float) else "not measured: the case names no other people"
 
 
 def _held(report: Mapping[str, Any]) -> str:
