@@ -290,5 +290,5 @@ def test_the_overview_has_neither_hidden_decisions_nor_words_and_the_ledger_what
     left = second.desk.get("/ledger").text
     assert "<h2>desk/a/people.csv</h2>" in left
     assert "Together with what left before it: No limit of the policy is about it." in left
-    (folder / "a" / "answers.json").write_text("{")
-    assert "open,a,Problem: a/answers.json cannot be read,\r\n" in second.desk.get("/overview?as=csv").text
+    (folder / RUN / "job.json").write_text("{")
+    assert "open,a,Problem: a/runs/1/job.json cannot be read," in second.desk.get("/overview?as=csv").text

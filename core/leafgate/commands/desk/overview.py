@@ -32,12 +32,11 @@ def overview(cases: Iterable[tuple[Case, str]]) -> list[Row]:
     opened, counts = list[Row](), Counter[tuple[str, str, str]]()
     for case, words in cases:
         try:
-            jobs, since = jobs_of(case), case.record.created
+            jobs = jobs_of(case)
         except LeafgateError:  # whatever is wrong with a case, it is open
-            jobs, since = [], ""
+            jobs = []
         if not any(found.state in CLOSED for found in decided_in(jobs)[-1:]):
-            since = since or (jobs[0].record.asked.isoformat() if jobs else "")
-            opened.append(("open", case.name, words, since[:10]))
+            opened.append(("open", case.name, words, str(jobs[0].record.asked.date()) if jobs else ""))
         for found in filter(None, (decided_about(job) for job in jobs if has_decisions(job))):
             for each in () if found.case is None else found.case.state.decisions:
                 if each.is_hidden:
