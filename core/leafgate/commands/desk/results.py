@@ -134,7 +134,7 @@ def _smallest_group(report: JsonObject) -> str:
 
 
 def _measured(value: object, form: str) -> str:
-    return form.format(value) if isinstance(value, int | float) else "not measured: the case names no other people"
+    return form.format(value) if isinstance(value, int | float) else "not measured"
 
 
 def _held(report: Mapping[str, Any]) -> str:
