@@ -24,6 +24,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from leafgate.commands.desk import decisions
 from leafgate.commands.desk.cases import (
     MAX_LISTED,
     POLICY,
@@ -35,16 +36,6 @@ from leafgate.commands.desk.cases import (
     now,
     open_below,
     who,
-)
-from leafgate.commands.desk.decisions import (
-    Decided,
-    Decider,
-    DecisionForm,
-    OpenQuestion,
-    decided_about,
-    decided_in,
-    has_decisions,
-    open_questions,
 )
 from leafgate.commands.desk.jobs import LIMIT_SECONDS, Job, Kind, Line, jobs_of
 from leafgate.commands.desk.overview import histories, overview, overview_csv
@@ -72,7 +63,7 @@ CANNOT_START = "Cannot start yet"
 ANEW = "The policy is then written anew, and every other question is asked again. Save once more if you want that."
 DONE, NOT_NEEDED, TO_ANSWER, FOR_REQUESTER, PROBLEM = "Done", "Not needed", "To answer", "For the requester", "Problem"
 CHECK = "Check again"
-NOBODY = Decider()
+NOBODY = decisions.Decider()
 
 
 @dataclass(frozen=True)
@@ -133,7 +124,7 @@ def _at(job: Job) -> str:
 class Pages:
     """Answers requests that the gate let in."""
 
-    def __init__(self, desk: Desk, line: Line, given: Secrets, decider: Decider = NOBODY) -> None:
+    def __init__(self, desk: Desk, line: Line, given: Secrets, decider: decisions.Decider = NOBODY) -> None:
         self._desk, self._line, self._secrets, self._decider = desk, line, given, decider
 
     def routes(self) -> list[Route]:
@@ -194,7 +185,7 @@ class Pages:
         """A page, whose template has its title where none is given."""
         seen = "" if case is None else case.state_digest
         shared = {"root": self._secrets.root, "csrf": self._secrets.csrf, "case": case, "seen": seen, "who": who()}
-        context["void"] = [] if case is None else [found for found in decided_in(jobs_of(case)) if found.void]
+        context["void"] = [] if case is None else [found for found in decisions.decided_in(jobs_of(case)) if found.void]
         page = environment().get_template(f"{template}.html.j2")
         return HTMLResponse(page.render({**shared, "has_error": status == 422, **context}), status_code=status)
 
@@ -244,7 +235,7 @@ class Pages:
     def _state(self, case: Case) -> str:
         """The state of a case in a few words; never the words of a decision."""
         jobs = jobs_of(case)
-        if (decided := decided_in(jobs)) and not any(job.is_open for job in jobs):
+        if (decided := decisions.decided_in(jobs)) and not any(job.is_open for job in jobs):
             return self._job_words(decided[-1].job)
         shown = [job for job in jobs if job.is_open] or [job for job in jobs if job.kind == "audit"][-1:]
         if shown and (shown[0].is_open or case.is_read):
@@ -261,7 +252,7 @@ class Pages:
         """The state of a job in a few words."""
         if job.is_open:
             return self._place(job)
-        if has_decisions(job) and (found := decided_about(job)):
+        if decisions.has_decisions(job) and (found := decisions.decided_about(job)):
             return str(words()["decided"][found.state])
         if job.state != "done":
             return "Stopped" if job.state == "stopped" else "No result"
@@ -348,7 +339,7 @@ class Pages:
     def _decision_task(self, case: Case) -> Task:
         """The task to decide about what was decided about last, else the last current pass, else the last audit."""
         jobs = jobs_of(case)
-        if decided := decided_in(jobs):
+        if decided := decisions.decided_in(jobs):
             return Task("Audit", "Decide", words()["decided"][decided[-1].state], f"{_at(decided[-1].job)}/decision")
         known = [(job, job.report) for job in jobs if job.kind != "read" and job.state == "done" and job.report]
         passed = [job for job, report in known if report["verdict"] == "pass" and not job.differences]
@@ -562,11 +553,11 @@ class Pages:
 
     # Decisions
 
-    def _decided(self, visit: Visit, case: Case) -> tuple[Decided, list[OpenQuestion]]:
-        found = decided_about(self._job(visit, case))
+    def _decided(self, visit: Visit, case: Case) -> tuple[decisions.Decided, list[decisions.OpenQuestion]]:
+        found = decisions.decided_about(self._job(visit, case))
         if found is None:
             raise HTTPException(404)
-        return found, open_questions(found, self._doubts(case) if case.is_read else [])
+        return found, decisions.open_questions(found, self._doubts(case) if case.is_read else [])
 
     def show_decision(self, visit: Visit, problems: Mapping[str, str] | None = None) -> Response:
         """What was decided, and the form to decide; a record that cannot be read has a state alone."""
@@ -582,7 +573,7 @@ class Pages:
         case = self._case(visit)
         found, questions = self._decided(visit, case)
         is_signed = visit.text("do") == "sign"
-        form = DecisionForm(questions, {key: visit.text(key).replace("\r\n", "\n") for key in visit.form})
+        form = decisions.DecisionForm(questions, {key: visit.text(key).replace("\r\n", "\n") for key in visit.form})
         if found.case is None or found.job.differences:
             raise InvalidError("cannot be decided about here: read what its page says", place=_at(found.job))
         if visit.text("about") != found.seen:
@@ -619,7 +610,7 @@ class Pages:
         return Response(content, media_type=STATIC[name])
 
 
-def desk_app(desk: Desk, line: Line, given: Secrets, decider: Decider = NOBODY) -> ASGIApp:
+def desk_app(desk: Desk, line: Line, given: Secrets, decider: decisions.Decider = NOBODY) -> ASGIApp:
     """The pages of a desk behind their gate; without a key nobody decides there."""
     pages = Pages(desk, line, given, decider)
 
