@@ -299,6 +299,20 @@ def test_a_policy_that_is_no_policy_is_not_saved(owner: Attacker, folder: Path) 
         assert Case(folder / "a").policy.text == case.policy.text
 
 
+def test_a_policy_that_was_broken_elsewhere_can_be_mended(owner: Attacker, folder: Path) -> None:
+    case = a_case(owner, folder)
+    before = case.policy.text
+    for text in ("a: [", "leafgate: 1\ndata: {columns: 3}\n", "leafgate: 1\nbuild: []\n"):
+        (case.folder / POLICY).write_text(text)
+        page = owner.get("/cases/a/policy")
+        assert page.status_code == 200
+        assert "The policy has" in page.text
+        assert escape(text.splitlines()[0]) in page.text
+        assert "Problem" in owner.get("/").text
+        assert owner.get("/cases/a").status_code == 200
+    assert owner.post("/cases/a/policy", {**owner.seen("a"), "policy": before}).status_code == 303
+
+
 def test_a_job_that_there_is_not_is_not_run(owner: Attacker, folder: Path) -> None:
     a_case(owner, folder)
     for kind in ("", "convert", "audit --plugin evil.py", "repair", "../read", "--trust"):
@@ -568,7 +582,7 @@ def test_a_result_says_what_it_does_not_say(judged: Path) -> None:
     """How to examine what nobody examined, and what the file holds that was built."""
     page = Attacker(judged, is_in=True).get("/cases/a/runs/1").text
     assert "name people who are not in the table" in page
-    assert 'data-heading="Given (1)"' in page
+    assert 'data-heading="Built (1)"' in page
     assert "numbers of people on its leaves" in page
 
 

@@ -222,8 +222,9 @@ class Case:
 
     @property
     def is_read(self) -> bool:
-        with suppress(InvalidError):
-            return bool(self.facts) and self.has_policy
+        """Is it known what its files are, and has its policy columns that can be asked about?"""
+        with suppress(LeafgateError):
+            return bool(self.facts) and self.has_policy and isinstance(self.policy.get("data", "columns"), dict)
         return False
 
     @property
@@ -263,9 +264,12 @@ class Case:
 
     def validated(self, policy: str = POLICY) -> Validated:
         """What `leafgate validate` says of a policy in the folder."""
+        try:
+            of_elsewhere = self.org or self.policy.get("extends")
+        except LeafgateError as error:
+            return Validated(error.problems)
         named = {*files_below(self.folder), *self.files.values(), policy}
         seen = tuple(self.sha256(name) for name in sorted(named))
-        of_elsewhere = self.org or self.policy.get("extends")
         return (_validated.__wrapped__ if of_elsewhere else _validated)(self.folder, policy, self.org, seen)
 
     @property

@@ -21,12 +21,8 @@ def desk(
     port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Of this computer; 0: any free one.")] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, and open no browser.")] = False,
     org: Org = None,
-    key: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The private key, in PEM, of whoever decides at this desk.")
-    ] = None,
-    ledger: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The ledger of audits, to which approved releases are added.")
-    ] = None,
+    key: Annotated[Path | None, typer.Option(metavar="FILE", help="The private key of whoever decides here.")] = None,
+    ledger: Annotated[Path | None, typer.Option(metavar="FILE", help="The ledger of approved releases.")] = None,
     ledger_key: Annotated[Path | None, typer.Option(metavar="FILE", help="The file with its secret key.")] = None,
 ) -> int:
     """Lead through an audit in the browser, to a verdict and a decision. Only this computer reaches the pages."""

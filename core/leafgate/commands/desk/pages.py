@@ -23,6 +23,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from leafgate.commands.desk import decisions
 from leafgate.commands.desk.cases import (
     MAX_LISTED,
     POLICY,
@@ -35,21 +36,11 @@ from leafgate.commands.desk.cases import (
     open_below,
     who,
 )
-from leafgate.commands.desk.decisions import (
-    Decided,
-    Decider,
-    DecisionForm,
-    OpenQuestion,
-    decided_about,
-    decided_in,
-    has_decisions,
-    open_questions,
-)
 from leafgate.commands.desk.jobs import LIMIT_SECONDS, Job, Kind, Line, jobs_of
 from leafgate.commands.desk.overview import histories, overview, overview_csv
 from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.commands.desk.questions import QUESTIONS, Asked, Question
-from leafgate.commands.desk.results import is_usable, remedies_for, result_context, settings_of
+from leafgate.commands.desk.results import is_usable, job_title, remedies_for, result_context, settings_of
 from leafgate.commands.desk.server import REPORT_CSP, Gate, Secrets, message_page
 from leafgate.commands.desk.words import words
 from leafgate.errors import InvalidError, LeafgateError, Problem, raising_line
@@ -77,7 +68,7 @@ CANNOT_START = "Cannot start yet"
 ANEW = "The policy is then written anew, and every other question is asked again. Save once more if you want that."
 DONE, NOT_NEEDED, TO_ANSWER, FOR_REQUESTER, PROBLEM = "Done", "Not needed", "To answer", "For the requester", "Problem"
 CHECK = "Check again"
-NOBODY = Decider()
+NOBODY = decisions.Decider()
 
 
 @dataclass(frozen=True)
@@ -135,7 +126,7 @@ def _at(job: Job) -> str:
 class Pages:
     """Answers requests that the gate let in."""
 
-    def __init__(self, desk: Desk, line: Line, given: Secrets, decider: Decider = NOBODY) -> None:
+    def __init__(self, desk: Desk, line: Line, given: Secrets, decider: decisions.Decider = NOBODY) -> None:
         self._desk, self._line, self._secrets, self._decider = desk, line, given, decider
 
     def routes(self) -> list[Route]:
@@ -197,7 +188,7 @@ class Pages:
         """A page, whose template has its title where none is given."""
         seen = "" if case is None else case.state_digest
         shared = {"root": self._secrets.root, "csrf": self._secrets.csrf, "case": case, "seen": seen, "who": who()}
-        context["void"] = [] if case is None else [found for found in decided_in(jobs_of(case)) if found.void]
+        context["void"] = [] if case is None else [found for found in decisions.decided_in(jobs_of(case)) if found.void]
         page = environment().get_template(f"{template}.html.j2")
         return HTMLResponse(page.render({**shared, "has_error": status == 422, **context}), status_code=status)
 
@@ -250,13 +241,13 @@ class Pages:
         jobs = jobs_of(case)
         if waiting := [job for job in jobs if job.is_open]:
             return self._job_words(waiting[0])
-        if decided := decided_in(jobs):
+        if decided := decisions.decided_in(jobs):
             return self._job_words(decided[-1].job)
+        if case.problems:
+            return "Problem: the policy is not valid"
         if not case.is_read:
             is_failed = bool(jobs) and jobs[-1].kind == "read" and jobs[-1].state == "failed"
             return "Problem: the files could not be read" if is_failed else "New"
-        if case.problems:
-            return "Problem: the policy is not valid"
         if audits := self._audits(case):
             return self._job_words(audits[-1])
         to_answer = sum(task.state == TO_ANSWER for task in self._question_tasks(case))
@@ -271,7 +262,7 @@ class Pages:
         """The state of a job in a few words."""
         if job.is_open:
             return self._place(job)
-        if has_decisions(job) and (found := decided_about(job)):
+        if decisions.has_decisions(job) and (found := decisions.decided_about(job)):
             return str(words()["decided"][found.state])
         if job.state != "done":
             return "Stopped" if job.state == "stopped" else "No result"
@@ -339,7 +330,7 @@ class Pages:
 
     def show_case(self, visit: Visit) -> Response:
         case = self._case(visit)
-        jobs = [(job, words()["runs"][job.kind], self._job_words(job)) for job in jobs_of(case)]
+        jobs = [(job, job_title(job), self._job_words(job)) for job in jobs_of(case)]
         return self._page("case", case, tasks=self._tasks(case), jobs=jobs, problems=case.problems)
 
     def _tasks(self, case: Case) -> list[Task]:
@@ -347,7 +338,7 @@ class Pages:
             return [Task("Files", "Choose the model and the table", TO_ANSWER, "/new")]
         at, audits = f"/cases/{case.name}", self._audits(case)
         result = DONE if audits and audits[-1].state == "done" else TO_ANSWER if audits else CANNOT_START
-        decided = decided_in(jobs_of(case))
+        decided = decisions.decided_in(jobs_of(case))
         to_decide = [found.job for found in decided] or (audits if result == DONE else [])
         state = words()["decided"][decided[-1].state] if decided else "Yours to do" if to_decide else CANNOT_START
         return [
@@ -545,7 +536,7 @@ class Pages:
         failed = "No result. This is not a pass." if job.kind != "read" else "The files could not be read"
         title = titles.get(job.state, failed)
         about: dict[str, Any] = {
-            "kind": words()["runs"][job.kind],
+            "kind": job_title(job),
             "place": self._place(job),
             "limit": LIMIT_SECONDS // 60,
         }
@@ -559,7 +550,7 @@ class Pages:
         jobs = [each for each in jobs_of(case) if each.kind != "read" and each.state == "done" and each.report]
         others = [each for each in jobs if each.number == job.number or not (each.differences or job.differences)]
         doubts = sum(task.state == FOR_REQUESTER for task in self._question_tasks(case))
-        about: dict[str, Any] = {"kind": words()["runs"][job.kind], "public": is_public, "doubts": doubts}
+        about: dict[str, Any] = {"kind": job_title(job), "public": is_public, "doubts": doubts}
         remedies = [] if job.differences else remedies_for(job)
         shown: dict[str, Any] = result_context(job, others, is_public=is_public)
         return self._page("result", case, job=job, remedies=remedies, **about, **shown)
@@ -586,11 +577,11 @@ class Pages:
 
     # Decisions
 
-    def _decided(self, visit: Visit, case: Case) -> tuple[Decided, list[OpenQuestion]]:
-        found = decided_about(self._job(visit, case))
+    def _decided(self, visit: Visit, case: Case) -> tuple[decisions.Decided, list[decisions.OpenQuestion]]:
+        found = decisions.decided_about(self._job(visit, case))
         if found is None:
             raise HTTPException(404)
-        return found, open_questions(found, self._doubts(case) if case.is_read else [])
+        return found, decisions.open_questions(found, self._doubts(case) if case.is_read else [])
 
     def show_decision(self, visit: Visit, problems: Mapping[str, str] | None = None) -> Response:
         """What was decided, and the form to decide; a record that cannot be read has a state alone."""
@@ -606,7 +597,7 @@ class Pages:
         case = self._case(visit)
         found, questions = self._decided(visit, case)
         is_signed = visit.text("do") == "sign"
-        form = DecisionForm(questions, {key: visit.text(key).replace("\r\n", "\n") for key in visit.form})
+        form = decisions.DecisionForm(questions, {key: visit.text(key).replace("\r\n", "\n") for key in visit.form})
         if found.case is None or found.job.differences:
             raise InvalidError("cannot be decided about here: read what its page says", place=_at(found.job))
         if visit.text("about") != found.seen:
@@ -638,7 +629,7 @@ class Pages:
         return Response(b"".join(files("leafgate").joinpath(part).read_bytes() for part in parts), media_type=kind)
 
 
-def desk_app(desk: Desk, line: Line, given: Secrets, decider: Decider = NOBODY) -> ASGIApp:
+def desk_app(desk: Desk, line: Line, given: Secrets, decider: decisions.Decider = NOBODY) -> ASGIApp:
     """The pages of a desk behind their gate; without a key nobody decides there."""
     pages = Pages(desk, line, given, decider)
 

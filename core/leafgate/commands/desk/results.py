@@ -29,6 +29,14 @@ def verdict_sentence(report: JsonObject) -> str:
     return str(words()["verdicts"][verdict]).format(number=number)
 
 
+def job_title(job: Job) -> str:
+    """What is audited, in a word or two: nothing was given where the policy builds from the table."""
+    report = job.report if job.kind == "audit" else None
+    given = job.output if report is None else (report["release"] or {}).get("file")
+    is_built = job.kind == "audit" and (not given or str(given).endswith(BUILT))
+    return str(words()["runs"]["built" if is_built else job.kind])
+
+
 def result_context(job: Job, others: Sequence[Job], *, is_public: bool) -> JsonDocument:
     """What the page shows.
 
@@ -111,7 +119,7 @@ def compared(jobs: Sequence[Job]) -> JsonDocument:
         ("What the file holds besides", [_held(report) for _, report, _ in known]),
     ]
     uses = [words()["remedies"][job.kind]["use"] if is_usable(job) and not job.is_of_case else "" for job, *_ in known]
-    heads = [(job.number, words()["runs"][job.kind]) for job, *_ in known]
+    heads = [(job.number, job_title(job)) for job, *_ in known]
     return {"jobs": heads, "rows": rows, "usable": uses if any(uses) else []}
 
 
@@ -134,7 +142,7 @@ def _smallest_group(report: JsonObject) -> str:
 
 
 def _measured(value: object, form: str) -> str:
-    return form.format(value) if isinstance(value, int | float) else "not measured"
+    return form.format(value).replace("%", " %") if isinstance(value, int | float) else "not measured"
 
 
 def _held(report: Mapping[str, Any]) -> str:
