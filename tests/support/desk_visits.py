@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from leafgate.cli import run
+from leafgate.commands.desk.cases import Case
+from leafgate.commands.desk.jobs import Job, ask_job
 
 CHROMIUM = os.environ.get("LEAFGATE_CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -26,11 +34,13 @@ class RunningDesk:
 
     folder: Path
     port: int = 0
+    options: Sequence[str] = ()
     address: str = field(init=False, default="")
     process: subprocess.Popen[str] = field(init=False)
 
     def __post_init__(self) -> None:
         words = [sys.executable, "-m", "leafgate", "desk", str(self.folder), "--no-browser", "--port", str(self.port)]
+        words += self.options
         self.process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         first = self.process.stdout.readline()
@@ -124,3 +134,19 @@ class Person:
         """Wait for a result and read its heading."""
         self.page.wait_for_selector(".verdict h1, h1:has-text('No result'), h1:has-text('Stopped')", timeout=SECONDS)
         return str(self.page.locator("h1").inner_text()).strip()
+
+
+def violations(page: Any) -> list[tuple[str, str, str]]:
+    """What hinders people who cannot see a page, or use no mouse."""
+    axe = import_module("axe_playwright_python.sync_playwright").Axe()
+    found = axe.run(page, options={"iframes": False}).response["violations"]
+    return [(page.url, each["id"], each["nodes"][0]["html"][:200]) for each in found]
+
+
+def audited(case: Case, job: Job | None = None) -> Job:
+    """An audit of a case as the desk runs it, but in this process."""
+    job = job or ask_job(case, "audit")
+    with contextlib.chdir(case.folder), contextlib.redirect_stdout(io.StringIO()) as printed:
+        assert run([*job.steps[0].words[1:]]) in {0, 1, 3}
+    (job.folder / "public.json").write_text(printed.getvalue())
+    return job.save(started=datetime.now(UTC), ended=datetime.now(UTC))

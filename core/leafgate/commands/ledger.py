@@ -117,7 +117,7 @@ def show(ledger: LedgerPath, key: OptionalKey = None, as_json: JsonOutput = Fals
         print_document(readable(document))
         return 0
     for line in found.lines:
-        say(_line_words(line))
+        say(line_words(line))
     unverified = [] if key else ["Whether the owner wrote these lines cannot be seen without --key."]
     _print_head(ledger, found.head, unverified, as_json=False)
     return 0
@@ -141,7 +141,7 @@ def verify(
     if known == 0 and found.lines and key is None and not found.is_begun:
         problem = "is the head of an empty ledger, with which every ledger begins"
         raise InvalidError(problem, place="--head", remedy="give a later head, or --key")
-    _print_head(ledger, found.head, _coverage(len(found.lines), known, has_key=key is not None), as_json=as_json)
+    _print_head(ledger, found.head, coverage(len(found.lines), known, has_key=key is not None), as_json=as_json)
     return 0
 
 
@@ -451,7 +451,7 @@ def _number_of(ledger: Ledger, expected: LedgerHead, place: str) -> int:
     raise LedgerError(message, place=where, remedy="put back a copy of the ledger that has this line")
 
 
-def _coverage(lines: int, known: int | None, *, has_key: bool) -> list[str]:
+def coverage(lines: int, known: int | None, *, has_key: bool) -> list[str]:
     """What was verified, and what cannot be."""
     if known is None:
         return [f"No line was changed, removed, inserted or moved. {NO_HEAD}"]
@@ -465,7 +465,7 @@ def _coverage(lines: int, known: int | None, *, has_key: bool) -> list[str]:
     )
 
 
-def _line_words(line: LedgerLine) -> str:
+def line_words(line: LedgerLine) -> str:
     """A line of a ledger in a line of text."""
     waived = f" ({line.waived} waived)" if line.waived else ""
     claims = ", ".join(f"{name} {canonical(value).decode()}" for name, value in line.claims.items())

@@ -155,7 +155,7 @@ def command(report: JsonObject) -> str:
     return " ".join([*words, "--out results", *(["--audience auditor"] if report["audience"] == "auditor" else [])])
 
 
-OPTIONS = frozenset({"--root", "--org", "--test", "--no-remedies"})
+OPTIONS = frozenset({"--root", "--org", "--test", "--no-remedies", "--ledger", "--ledger-key", "--roll-key"})
 
 
 def reproduction_note(report: JsonObject) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import random
@@ -11,10 +10,9 @@ from dataclasses import replace
 from typing import Any, cast
 
 import pytest
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from attested import private_pem
+from decided_cases import is_approved, sha256
 from leafgate.commands.attest.keys import signer_of
 from leafgate.commands.case.record import (
     STATES,
@@ -34,10 +32,6 @@ QUESTIONS = ("membership", "usefulness")
 PEOPLE = ("M. Keller", "S. Other")
 
 
-def sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
 def subject(files: Mapping[str, bytes], **changes: Any) -> Subject:
     """What a case is about, where its files have this content."""
     digests: dict[str, str | None] = {name: sha256(content) for name, content in files.items()}
@@ -54,7 +48,7 @@ def decided(*choices: str, names: tuple[str, ...] = PEOPLE, keys: tuple[int, ...
                 "decision": choice,
                 "reason": f"The reason of {name}",
                 "by": name,
-                "about": {part: sha256(content) for part, content in FILES.items()},
+                "about": digests(FILES),
                 "questions": [{"question": each, "acceptable": True, "because": "few people"} for each in QUESTIONS],
             },
             signer_of(private_pem(key)),
@@ -62,34 +56,8 @@ def decided(*choices: str, names: tuple[str, ...] = PEOPLE, keys: tuple[int, ...
     return record
 
 
-def is_approved(case: bytes, files: Mapping[str, bytes]) -> bool:
-    """A second implementation, which knows only hashes and signatures: do two people approve these files?"""
-    content = json.loads(case)
-    if content["format"] != "leafgate/case/1":
-        return False
-    before, keys, names = content["request"], set(), set()
-    for decision in content["decisions"]:
-        unsigned = {key: entry for key, entry in decision.items() if key != "signature"}
-        signature = bytes.fromhex(decision["signature"])
-        try:
-            key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(decision["key"]))
-            key.verify(signature, b"leafgate/case/1\n" + canonical(unsigned))
-        except (InvalidSignature, ValueError):
-            return False
-        if signature.hex() != decision["signature"]:
-            return False  # `fromhex` skips blanks, and reads capital letters
-        if decision["previous"] != sha256(canonical(before)) or decision["decision"] != "approve":
-            return False
-        if decision["about"] != {name: sha256(each) for name, each in files.items()}:
-            return False
-        keys.add(decision["key"])
-        names.add(decision["by"].casefold().strip())
-        before = decision
-    return min(len(keys), len(names)) >= 2
-
-
-def canonical(document: object) -> bytes:
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+def digests(files: Mapping[str, bytes]) -> dict[str, str]:
+    return {name: sha256(content) for name, content in files.items()}
 
 
 Edit = Callable[[random.Random, bytes, dict[str, bytes]], tuple[bytes, dict[str, bytes]]]
@@ -155,13 +123,13 @@ def state_name(case: bytes, files: Mapping[str, bytes]) -> str:
 def test_no_edit_of_the_files_of_a_case_stays_approved(edits: int) -> None:
     rng, case = random.Random(edits), decided("approve", "approve").content
     assert state_name(case, FILES) == "approved"
-    assert is_approved(case, FILES)
+    assert is_approved(case, digests(FILES))
     for _ in range(edits):
         edited, files = rng.choice(EDITS)(rng, case, FILES)
         if (edited, files) != (case, FILES):
             assert state_name(edited, files) != "approved", edited
             try:
-                stays = is_approved(edited, files)
+                stays = is_approved(edited, digests(files))
             except (ValueError, KeyError, TypeError, AttributeError):
                 continue
             assert not stays or json.loads(edited) == json.loads(case), edited  # white space alone was changed
@@ -172,7 +140,7 @@ def test_where_two_decisions_disagree_the_stricter_counts(choices: tuple[str, st
     record = decided(*choices)
     strictest = max(choices, key=[*STRICTNESS].index)  # type: ignore[arg-type]
     assert state_of(record, subject(FILES)).name == STATES[strictest]  # type: ignore[index]
-    assert (STATES[strictest] == "approved") == is_approved(record.content, FILES)  # type: ignore[index]
+    assert (STATES[strictest] == "approved") == is_approved(record.content, digests(FILES))  # type: ignore[index]
 
 
 @pytest.mark.parametrize("verdict", ["fail", "inconclusive"])

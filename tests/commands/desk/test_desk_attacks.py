@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 import shutil
@@ -20,13 +18,13 @@ import pytest
 
 testclient = pytest.importorskip("starlette.testclient", reason="starlette's test client is not installed")
 
-from leafgate.cli import run  # noqa: E402
+from desk_client import PORT, Attacker  # noqa: E402
+from desk_visits import audited  # noqa: E402
 from leafgate.commands.demo.audits import policy_text  # noqa: E402
 from leafgate.commands.demo.people import people_csv  # noqa: E402
 from leafgate.commands.desk.cases import FACTS, POLICY, RECORD, Answer, Case, Desk, file_name, files_below, open_below  # noqa: E402
-from leafgate.commands.desk.jobs import Job, Line, ask_job, jobs_of  # noqa: E402
+from leafgate.commands.desk.jobs import Job, ask_job, jobs_of  # noqa: E402
 from leafgate.commands.desk.measuring import measure  # noqa: E402
-from leafgate.commands.desk.pages import desk_app  # noqa: E402
 from leafgate.commands.desk.policy_text import PolicyText  # noqa: E402
 from leafgate.commands.desk.questions import QUESTIONS, Asked  # noqa: E402
 from leafgate.commands.desk.reading import read_files  # noqa: E402
@@ -34,33 +32,8 @@ from leafgate.commands.desk.results import settings_of  # noqa: E402
 from leafgate.commands.desk.server import COOKIE, Secrets, bound_socket, open_browser  # noqa: E402
 from leafgate.errors import InvalidError, LeafgateError, ReleaseError  # noqa: E402
 
-PORT = 4711
 TABLE = b"age,ill\n30,yes\n40,no\n"
 SCRIPT = "<script>alert(1)</script>"
-
-
-class Attacker:
-    """A browser, or something else, that asks a desk."""
-
-    def __init__(self, folder: Path, *, is_in: bool, org: tuple[Path, ...] = ()) -> None:
-        self.given = Secrets(PORT)
-        self.line = Line(Desk(folder, org))
-        app = desk_app(Desk(folder, org), self.line, self.given)
-        self.client = testclient.TestClient(app, base_url=self.given.origin, follow_redirects=False)
-        self.folder = folder
-        if is_in:
-            self.client.get(self.given.address)
-
-    def get(self, path: str, **options: Any) -> Any:
-        return self.client.get(f"{self.given.root}{path}", **options)
-
-    def post(self, path: str, data: Any = None, *, headers: Any = None, csrf: str | None = None, **options: Any) -> Any:
-        sent = {"csrf": self.given.csrf if csrf is None else csrf, **(data or {})}
-        own = {"origin": self.given.origin} if headers is None else headers
-        return self.client.post(f"{self.given.root}{path}", data=sent, headers=own, **options)
-
-    def seen(self, case: str) -> dict[str, str]:
-        return {"seen": Case(self.folder / case).state_digest}
 
 
 @pytest.fixture
@@ -425,15 +398,6 @@ def test_no_page_shows_a_value_that_few_people_have(owner: Attacker, folder: Pat
         assert [rare for rare in ("Rare", "rare-age", "rareILL", "yEs", "refused<", "note ") if rare in page] == [], (
             path
         )
-
-
-def audited(case: Case, job: Job | None = None) -> Job:
-    """An audit of a case as the desk runs it, but in this process."""
-    job = job or ask_job(case, "audit")
-    with contextlib.chdir(case.folder), contextlib.redirect_stdout(io.StringIO()) as printed:
-        assert run([*job.steps[0].words[1:]]) in {0, 1, 3}
-    (job.folder / "public.json").write_text(printed.getvalue())
-    return job.save(started=datetime.now(UTC), ended=datetime.now(UTC))
 
 
 @pytest.fixture(scope="module")

@@ -15,42 +15,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from desk_visits import CHROMIUM, Person, RunningDesk
+from desk_visits import Person, RunningDesk, violations
 from leafgate.cli import run
 from leafgate.commands.demo.audits import policy_text
 from leafgate.commands.demo.people import people_csv
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: set LEAFGATE_CHROMIUM")
 KNOWN = {
     "Is each row one person": "Yes",
     "Must nobody learn it": "Nobody may learn it",
     "What will leave": "Numbers of people",
     "name": "Not used",
 }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture
-def person(browser: Any) -> Iterator[Person]:
-    context = browser.new_context(viewport={"width": 1300, "height": 900})
-    page = context.new_page()
-    page.set_default_timeout(30_000)
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(f"{page.url}: {message.text}"))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    yield Person(page)
-    context.close()
-    refused = ("400", "403", "422", "ERR_CONNECTION_REFUSED")
-    assert [each for each in complaints if not any(code in each for code in refused)] == []
 
 
 @pytest.fixture
@@ -69,12 +44,6 @@ def demo_files(folder: Path) -> None:
     (folder / "test.csv").write_bytes(people_csv(1000, 2))
     (folder / "unprotected.yaml").write_text(policy_text("unprotected"), encoding="utf-8")
     assert run(["build", str(folder / "unprotected.yaml"), "--out", str(folder / "tree.json")]) == 0
-
-
-def violations(page: Any) -> list[tuple[str, str, str]]:
-    """What hinders people who cannot see a page, or use no mouse."""
-    found = axe.Axe().run(page, options={"iframes": False}).response["violations"]
-    return [(page.url, each["id"], each["nodes"][0]["html"][:200]) for each in found]
 
 
 @pytest.mark.thorough

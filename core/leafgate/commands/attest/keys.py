@@ -156,6 +156,8 @@ def _private(content: bytes, passphrase: bytes | None = None) -> Any:
         remedy = "decrypt it for this command alone: --key <(openssl pkey -in private.pem)"
         raise InvalidError("is encrypted", place="key", remedy=remedy) from None
     except (ValueError, _cryptography("exceptions").UnsupportedAlgorithm):
+        if passphrase is not None:
+            raise InvalidError("cannot be decrypted with this passphrase", place="key", remedy="try again") from None
         raise InvalidError("is no private key that can be read", place="key", remedy=MAKE_KEY) from None
 
 

@@ -70,6 +70,12 @@ def report_path(given: Path) -> Path:
     return given / REPORT if given.is_dir() else given
 
 
+def release_path(folder: Path) -> Path:
+    """The release of a report in a folder: beside it, or in `results`, where the desk has it."""
+    beside, below = folder / RELEASE, folder / "results" / RELEASE
+    return below if below.exists() and not beside.exists() else beside
+
+
 def request_for(
     given: Path, policy: Path, org: Sequence[Path] = (), root: Path | None = None, facts: SheetFacts | None = None
 ) -> Request:
@@ -125,7 +131,7 @@ def open_case(given: Path, request: Request | None = None, trusted: Collection[s
     named = request or record.request
     org, root = tuple(folder / each for each in named.org), None if named.root is None else folder / named.root
     expected = ExpectedRun(policy=str(folder / named.policy), org=org, root=root)
-    policy, digests = _digests(expected, folder / RELEASE, report)
+    policy, digests = _digests(expected, release_path(folder), report)
     subject = Subject(
         digests={**digests, "report": content_digest(content)},
         verdict=report["verdict"],
@@ -146,6 +152,7 @@ def decide(
     request: Request | None = None,
     ledger: Path | None = None,
     ledger_key: bytes | None = None,
+    is_written: bool = True,
 ) -> Case:
     """Add a signed decision to the case in a folder; the release of an approved case is added to the ledger first.
 
@@ -159,6 +166,7 @@ def decide(
         request: what is asked for; with the first decision.
         ledger: the ledger of releases that left.
         ledger_key: its key.
+        is_written: False sees whether it is possible, and writes nothing.
 
     Returns:
         The case with the decision.
@@ -185,6 +193,8 @@ def decide(
             raise InvalidError("; ".join(state.decisions[-1].void), place=f"--{choice}", remedy=NEEDED)
         if choice == "approve" and state.name != "waiting":
             _refuse_missing_ledger(case, ledger, ledger_key)
+        if not is_written:
+            return replace(case, record=record, state=state)
         if state.name == "approved" and ledger is not None and ledger_key is not None:
             _add_to_ledger(case, ledger, ledger_key)
         path = folder / CASE
@@ -239,7 +249,8 @@ def _add_to_ledger(case: Case, ledger: Path, key: bytes) -> None:
     lines, head = read_ledger(ledger, key).lines if ledger.exists() else (), audited_head(case.report_path)
     is_given = TABLE in case.report["policy"].get("given_files", ())
     table = None if case.policy is None or is_given else named_files(case.policy).get(TABLE)
-    file = _audited_file(case.policy) if "file" in case.report["release"] else None
+    is_of_file = "file" in case.report["release"]
+    file = _audited_file(case.policy) if is_of_file else release_path(case.report_path.parent)
     left = LeftRelease(ledger, case.report_path, file, table, key).line(utc_today())
     stated = {name: left[name] for name in ("release", "report")}
     if any({**line.model_dump(include={*stated}, exclude_none=True)} == stated for line in lines):

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
+from getpass import getpass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from leafgate.console.options import Org
+
+if TYPE_CHECKING:
+    from leafgate.commands.desk.decisions import Decider
 
 
 def desk(
@@ -17,8 +21,11 @@ def desk(
     port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Of this computer; 0: any free one.")] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, and open no browser.")] = False,
     org: Org = None,
+    key: Annotated[Path | None, typer.Option(metavar="FILE", help="The private key of whoever decides here.")] = None,
+    ledger: Annotated[Path | None, typer.Option(metavar="FILE", help="The ledger of approved releases.")] = None,
+    ledger_key: Annotated[Path | None, typer.Option(metavar="FILE", help="The file with its secret key.")] = None,
 ) -> int:
-    """Lead through an audit in the browser, from files to a verdict. Only this computer reaches the pages."""
+    """Lead through an audit in the browser, to a verdict and a decision. Only this computer reaches the pages."""
     from leafgate.errors import InvalidError
 
     try:
@@ -40,6 +47,9 @@ def desk(
 
     if sys.platform == "win32":
         raise InvalidError("does not run on Windows", place="desk", remedy="use WSL, or the command line")
+    if (ledger is None) != (ledger_key is None):
+        raise InvalidError("is missing", place="--ledger" if ledger is None else "--ledger-key", remedy="name both")
+    decider = _decider(key, ledger, ledger_key)
     make_folder(folder)
     with locked_folder(folder) as free:
         if not free:
@@ -50,10 +60,10 @@ def desk(
             raise InvalidError(str(error.strerror), place="--port", remedy="choose another, or leave it out") from None
         shown = Desk(folder.resolve(), tuple(path.resolve() for path in org or ()))
         given = Secrets(listening.getsockname()[1])
-        line = Line(shown)
+        line = Line(shown, ledger, ledger_key)
         server = uvicorn.Server(
             uvicorn.Config(
-                desk_app(shown, line, given),
+                desk_app(shown, line, given, decider),
                 access_log=False,
                 log_level="critical",
                 server_header=False,
@@ -71,3 +81,18 @@ def desk(
             finally:
                 line.close()
     return 0
+
+
+def _decider(key: Path | None, ledger: Path | None, ledger_key: Path | None) -> Decider:
+    """Who decides; the passphrase of an encrypted key is asked for in the terminal, and nowhere else."""
+    from leafgate.commands.attest.keys import key_of_file, signer_of
+    from leafgate.commands.desk.decisions import Decider
+    from leafgate.errors import LedgerError
+    from leafgate.io.files import read_key
+
+    secret = None if ledger_key is None else read_key(ledger_key, LedgerError, str(ledger_key))
+    if key is None:
+        return Decider(None, ledger, secret)
+    content = key_of_file(key)
+    passphrase = getpass(f"Passphrase of {key}: ").encode() if b"ENCRYPTED" in content else None
+    return Decider(signer_of(content, passphrase), ledger, secret)

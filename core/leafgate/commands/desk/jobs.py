@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -296,8 +296,10 @@ def ask_job(case: Case, kind: Kind, changes: Mapping[str, Any] | None = None) ->
 class Line:
     """The line in which jobs wait: one runs at a time, in a thread of this object."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, ledger: Path | None = None, ledger_key: Path | None = None) -> None:
         self._desk, self._guard = desk, threading.Lock()
+        named = {"--ledger": ledger, "--ledger-key": ledger_key}
+        self._ledger = [word for name, path in named.items() if path for word in (name, str(path.absolute()))]
         self._wake, self._closed = threading.Event(), False
         self._thread = threading.Thread(target=self._work, name="jobs", daemon=True)
 
@@ -369,7 +371,8 @@ class Line:
             with open(job.folder / LOCK, "a", opener=_owner_only) as held:
                 if lock(held.fileno()) is not False:  # else a process of an earlier desk is still at it
                     begun = {} if process else {"started": datetime.now(UTC), "files": job.case.digests()}
-                    process = _start(job, step, held.fileno())
+                    more = self._ledger if step.words[:2] == ("leafgate", "audit") else ()
+                    process = _start(job, replace(step, words=(*step.words, *more)), held.fileno())
                     self._save(job, pid=process.pid, **begun)
             if not self._wait(job, process):
                 return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache
@@ -23,6 +23,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from leafgate.commands.desk import decisions
 from leafgate.commands.desk.cases import (
     MAX_LISTED,
     POLICY,
@@ -36,17 +37,21 @@ from leafgate.commands.desk.cases import (
     who,
 )
 from leafgate.commands.desk.jobs import LIMIT_SECONDS, Job, Kind, Line, jobs_of
+from leafgate.commands.desk.overview import histories, overview, overview_csv
 from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.commands.desk.questions import QUESTIONS, Asked, Question
 from leafgate.commands.desk.results import is_usable, job_title, remedies_for, result_context, settings_of
 from leafgate.commands.desk.server import REPORT_CSP, Gate, Secrets, message_page
 from leafgate.commands.desk.words import words
 from leafgate.errors import InvalidError, LeafgateError, Problem, raising_line
+from leafgate.io.json import readable
 from leafgate.io.yaml import yaml_flow
 from leafgate.kernel.paths import parse_path
 from leafgate.policy.sources import load_extends_chain
 from leafgate.reports.html import environment as report_environment
 from leafgate.reports.html import html
+from leafgate.reports.mapping import bundled_frameworks, mapping
+from leafgate.reports.sheet import sheet
 
 MAX_FIELDS = 10_000
 """Fields of a form: a table may have some thousands of columns."""
@@ -63,6 +68,7 @@ CANNOT_START = "Cannot start yet"
 ANEW = "The policy is then written anew, and every other question is asked again. Save once more if you want that."
 DONE, NOT_NEEDED, TO_ANSWER, FOR_REQUESTER, PROBLEM = "Done", "Not needed", "To answer", "For the requester", "Problem"
 CHECK = "Check again"
+NOBODY = decisions.Decider()
 
 
 @dataclass(frozen=True)
@@ -112,11 +118,16 @@ def _asked(case: Case) -> Asked:
     return Asked(case.facts, case.policy)
 
 
+def _at(job: Job) -> str:
+    """The address of what a job came to."""
+    return f"/cases/{job.case.name}/runs/{job.number}"
+
+
 class Pages:
     """Answers requests that the gate let in."""
 
-    def __init__(self, desk: Desk, line: Line, given: Secrets) -> None:
-        self._desk, self._line, self._secrets = desk, line, given
+    def __init__(self, desk: Desk, line: Line, given: Secrets, decider: decisions.Decider = NOBODY) -> None:
+        self._desk, self._line, self._secrets, self._decider = desk, line, given, decider
 
     def routes(self) -> list[Route]:
         """The addresses below the run's own path."""
@@ -126,6 +137,8 @@ class Pages:
             ("GET", "/new", self.show_new),
             ("POST", "/new", self.make_case),
             ("GET", "/security", self.show_security),
+            ("GET", "/overview", self.show_overview),
+            ("GET", "/ledger", self.show_ledger),
             ("GET", case, self.show_case),
             ("GET", f"{case}/files", self.show_files),
             ("GET", f"{case}/questions/{{question}}", self.show_question),
@@ -140,6 +153,9 @@ class Pages:
             ("GET", f"{run}/report", self.show_report),
             ("POST", f"{run}/stop", self.stop_run),
             ("POST", f"{run}/use", self.use_file),
+            ("GET", f"{run}/decision", self.show_decision),
+            ("POST", f"{run}/decision", self.decide),
+            ("GET", f"{run}/sheet", self.show_sheet),
             ("GET", "/static/{name}", self.show_static),
         ]
         root = self._secrets.root
@@ -172,6 +188,7 @@ class Pages:
         """A page, whose template has its title where none is given."""
         seen = "" if case is None else case.state_digest
         shared = {"root": self._secrets.root, "csrf": self._secrets.csrf, "case": case, "seen": seen, "who": who()}
+        context["void"] = [] if case is None else [found for found in decisions.decided_in(jobs_of(case)) if found.void]
         page = environment().get_template(f"{template}.html.j2")
         return HTMLResponse(page.render({**shared, "has_error": status == 422, **context}), status_code=status)
 
@@ -202,7 +219,11 @@ class Pages:
 
     def show_cases(self, visit: Visit) -> Response:
         wanted = visit.asked("q").casefold()
-        rows = []
+        rows = [row for row in self._listed() if wanted in f"{row[0].name} {row[1]} {row[3]}".casefold()]
+        return self._page("cases", rows=rows, query=visit.asked("q"))
+
+    def _listed(self) -> Iterator[tuple[Case, str, str, str]]:
+        """Every case with its state in words, when it was changed, and who began it."""
         for case in self._desk.cases():
             by = changed = ""
             try:
@@ -213,15 +234,15 @@ class Pages:
             except Exception as error:  # a case whose files are broken hides no other
                 place = error.problems[0].location if isinstance(error, LeafgateError) else "a file"
                 state = f"Problem: {place} cannot be read"
-            if wanted in f"{case.name} {state} {by}".casefold():
-                rows.append((case, state, changed, by))
-        return self._page("cases", rows=rows, query=visit.asked("q"))
+            yield case, state, changed, by
 
     def _state(self, case: Case) -> str:
         """The state of a case in a few words; never the words of a decision."""
         jobs = jobs_of(case)
         if waiting := [job for job in jobs if job.is_open]:
             return self._job_words(waiting[0])
+        if decided := decisions.decided_in(jobs):
+            return self._job_words(decided[-1].job)
         if case.problems:
             return "Problem: the policy is not valid"
         if not case.is_read:
@@ -241,6 +262,8 @@ class Pages:
         """The state of a job in a few words."""
         if job.is_open:
             return self._place(job)
+        if decisions.has_decisions(job) and (found := decisions.decided_about(job)):
+            return str(words()["decided"][found.state])
         if job.state != "done":
             return "Stopped" if job.state == "stopped" else "No result"
         report = None if job.kind == "read" else job.report
@@ -292,6 +315,17 @@ class Pages:
     def show_security(self, visit: Visit) -> Response:
         return self._page("security", folder=self._desk.folder.name)
 
+    def show_overview(self, visit: Visit) -> Response:
+        """What a service sees of all cases, as a page or as a table in a file."""
+        rows = overview((case, state) for case, state, *_ in self._listed())
+        if visit.asked("as") == "csv":
+            return Response(overview_csv(rows), media_type="text/csv")
+        return self._page("overview", rows=rows, headings=words()["overview"])
+
+    def show_ledger(self, visit: Visit) -> Response:
+        tables, verified = histories(self._decider, self._desk.cases())
+        return self._page("ledger", tables=tables, verified=verified)
+
     # One case
 
     def show_case(self, visit: Visit) -> Response:
@@ -304,12 +338,15 @@ class Pages:
             return [Task("Files", "Choose the model and the table", TO_ANSWER, "/new")]
         at, audits = f"/cases/{case.name}", self._audits(case)
         result = DONE if audits and audits[-1].state == "done" else TO_ANSWER if audits else CANNOT_START
+        decided = decisions.decided_in(jobs_of(case))
+        to_decide = [found.job for found in decided] or (audits if result == DONE else [])
+        state = words()["decided"][decided[-1].state] if decided else "Yours to do" if to_decide else CANNOT_START
         return [
             Task("Files", "Choose the model and the table", DONE, f"{at}/files"),
             *self._question_tasks(case),
             Task("Audit", "Check your answers and run", DONE if audits else TO_ANSWER, f"{at}/check"),
             Task("Audit", "Read the result", result, f"{at}/runs/{audits[-1].number}" if audits else ""),
-            Task("Audit", "Decide, outside of the desk", "Yours to do" if result == DONE else CANNOT_START),
+            Task("Audit", "Decide", state, f"{_at(to_decide[-1])}/decision" if to_decide else ""),
         ]
 
     def _question_tasks(self, case: Case) -> list[Task]:
@@ -416,14 +453,18 @@ class Pages:
         still = [task for task in self._question_tasks(case) if task.state == TO_ANSWER]
         return self._to(still[0].address if still else f"/cases/{case.name}")
 
-    def show_requester(self, visit: Visit) -> Response:
-        case = self._case(visit)
+    def _doubts(self, case: Case) -> list[tuple[str, str, Sequence[str]]]:
+        """The questions for the requester, by name, and what each is about."""
         listed = [
-            (question.texts["requester"], question.doubts(_asked(case), answer.fields))
+            (question.name, question.texts["requester"], question.doubts(_asked(case), answer.fields))
             for question in QUESTIONS
             if (answer := case.record.answers.get(question.name)) and question.fields(_asked(case))
         ]
-        return self._page("requester", case, listed=[each for each in listed if each[1]])
+        return [each for each in listed if each[2]]
+
+    def show_requester(self, visit: Visit) -> Response:
+        case = self._case(visit)
+        return self._page("requester", case, listed=[(asks, about) for _, asks, about in self._doubts(case)])
 
     def show_policy(self, visit: Visit, text: str | None = None, problems: Sequence[Problem] = ()) -> Response:
         case = self._case(visit)
@@ -534,6 +575,52 @@ class Pages:
         self._line.stop(job)
         return self._to(f"/cases/{case.name}/runs/{job.number}")
 
+    # Decisions
+
+    def _decided(self, visit: Visit, case: Case) -> tuple[decisions.Decided, list[decisions.OpenQuestion]]:
+        found = decisions.decided_about(self._job(visit, case))
+        if found is None:
+            raise HTTPException(404)
+        return found, decisions.open_questions(found, self._doubts(case) if case.is_read else [])
+
+    def show_decision(self, visit: Visit, problems: Mapping[str, str] | None = None) -> Response:
+        """What was decided, and the form to decide; a record that cannot be read has a state alone."""
+        case = self._case(visit)
+        found, questions = self._decided(visit, case)
+        about: dict[str, Any] = {"found": found, "questions": questions, "decider": self._decider}
+        about |= {"given": visit.form, "problems": problems or {}, "words": words(), "frameworks": bundled_frameworks()}
+        title = "Decide about " + (found.file["name"] if found.case else "a file")
+        return self._page("decide", case, 422 if problems else 200, title=title, **about)
+
+    def decide(self, visit: Visit) -> Response:
+        """Check a decision, and record it when it is sent a second time, to be signed."""
+        case = self._case(visit)
+        found, questions = self._decided(visit, case)
+        is_signed = visit.text("do") == "sign"
+        form = decisions.DecisionForm(questions, {key: visit.text(key).replace("\r\n", "\n") for key in visit.form})
+        if found.case is None or found.job.differences:
+            raise InvalidError("cannot be decided about here: read what its page says", place=_at(found.job))
+        if visit.text("about") != found.seen:
+            return self.show_decision(visit, {"": words()["decide"]["changed"]})
+        if visit.text("do") == "change":
+            return self.show_decision(visit)
+        if problems := form.problems(found, self._decider, is_signed=is_signed):
+            return self.show_decision(visit, problems)
+        if is_signed:
+            return self._to(f"{_at(found.job)}/decision")
+        return self._page("sign", case, found=found, form=form, words=words())
+
+    def show_sheet(self, visit: Visit) -> Response:
+        """The decision sheet to print, or what the report answers to the clauses of a framework."""
+        found, _ = self._decided(visit, self._case(visit))
+        if found.case is None:
+            raise HTTPException(404)
+        if visit.asked("mapping") in bundled_frameworks():
+            return Response(mapping(found.case.report, visit.asked("mapping")), media_type="text/plain")
+        facts = found.case.record.request.facts.model_dump(mode="json", exclude_none=True)
+        content = sheet(found.case.report, readable(facts))
+        return Response(content, media_type="text/html", headers={"content-security-policy": REPORT_CSP})
+
     def show_static(self, visit: Visit) -> Response:
         """The styles, among them those of reports, and the script."""
         if visit.part("name") not in STATIC:
@@ -542,9 +629,9 @@ class Pages:
         return Response(b"".join(files("leafgate").joinpath(part).read_bytes() for part in parts), media_type=kind)
 
 
-def desk_app(desk: Desk, line: Line, given: Secrets) -> ASGIApp:
-    """The pages of a desk behind their gate."""
-    pages = Pages(desk, line, given)
+def desk_app(desk: Desk, line: Line, given: Secrets, decider: decisions.Decider = NOBODY) -> ASGIApp:
+    """The pages of a desk behind their gate; without a key nobody decides there."""
+    pages = Pages(desk, line, given, decider)
 
     async def not_found(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 404
