@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
-from leafgate.api import MORE, Ids, LeafgateError, Metric, Release, ReleaseError, Table, columns_asked
+from leafgate.api import MORE, LeafgateError, Metric, Release, ReleaseError, Table, columns_asked
 from leafgate.commands.convert.rare_cells import merge_rare_values
 from leafgate.commands.convert.scrub import LeafContent, minimise, with_leaves
 from leafgate.commands.repair.distil import Grower, growers, model_of, with_features
@@ -22,10 +22,8 @@ from leafgate.commands.repair.refit import (
     recounted,
     rows_for,
     settings_for,
-    tree_settings,
 )
 from leafgate.commands.repair.search import Cuts, Search, few_leaves, protects
-from leafgate.commands.repair.teacher import Teacher
 from leafgate.commands.repair.trials import FITTED_ANEW, LEVELS, Step, Trial, Workbench, person_metrics
 from leafgate.commands.repair.tuning import tuned_settings
 from leafgate.kernel.findings import Finding, Report
@@ -52,7 +50,7 @@ class Ladder:
         bench: Where candidates are audited.
         model: The given model, ready to be pruned.
         given: The audit of its file.
-        teacher: Its scores.
+        release: What that audit made of the file.
         name: What errors call its file.
         fit_anew: May trees be grown and estimators fitted on the table?
         all_columns: May trees be grown on columns that the given model does not take?
@@ -66,7 +64,7 @@ class Ladder:
     bench: Workbench
     model: PrunableModel
     given: Report
-    teacher: Teacher
+    release: Release | None
     name: str
     fit_anew: bool
     all_columns: bool = False
@@ -82,17 +80,14 @@ class Ladder:
         self._scrubbed()
         if any(map(self._is_as_good, self.trials)) and not self.bench.has_sampled_limits:
             return
-        anew = self.fit_anew
-        by_classes = not (anew and self._tuned() and self.bench.goal == "auc")  # which plain trees are tuned by
-        if anew and self.model.given.classes:
-            self._distilled(by_classes=by_classes)
+        if self.fit_anew:
+            self._tuned()
+            self._distilled()
         if alone:
             self._for_each_level(self._solve_or_search)
-        if anew:
-            self._fitted_trees(by_classes=by_classes)
         if self._has_found_of_groups():
             return
-        if anew:
+        if self.fit_anew:
             self._refitted()
         if not alone:
             self._for_each_level(self._search_all)
@@ -102,8 +97,7 @@ class Ladder:
     def _is_as_good(self, trial: Trial) -> bool:
         """Does what is left of the given model pass, and predict as well as it does?"""
         people = self.bench.parts.choosing or self.bench.session.table
-        release = self.teacher.release
-        given = None if release is None else self.bench.use_of(release, people)
+        given = None if self.release is None else self.bench.use_of(self.release, people)
         return trial.passes and (trial.step == "scrub" or (given is not None and trial.value >= given.value - SAME_USE))
 
     def _has_found_of_groups(self) -> bool:
@@ -342,52 +336,49 @@ class Ladder:
         except LeafgateError:
             return None
 
-    def _tuned(self) -> bool:
-        """The plain tree with the depth and the leaves that predict others best, until one passes; does any?
+    def _has_time(self) -> bool:
+        """Is another single tree to be grown? They are quick, and are until one passes, whatever time was taken.
 
-        None is tried that is no coarser than one that breaks a limit on people. They are quick, and are tried whatever
-        time the given model has taken, but where a column numbers the people.
+        Where a column numbers the people they are not quick: only one is grown once the time is up.
+        """
+        bench = self.bench
+        if bench.best is not None:
+            return not bench.budget.is_over()
+        is_quick = bench.session.table.person_rows is None or not self.trials
+        return is_quick or not bench.budget.is_late()
+
+    def _tuned(self) -> None:
+        """The plain tree with the depth and the leaves that predict others best, until one passes.
+
+        None is tried that is no coarser than one that breaks a limit on people.
         """
         rows, bench = self._rows, self.bench
         if rows is None:
-            return False
+            return
         readers, table = bench.session.plugins.readers, bench.session.table
         finer: list[tuple[float, float]] = []
-        for settings in tuned_settings(self._least(), self.model.given, rows, table, self.teacher.fold, readers):
+        for settings in tuned_settings(self._least(), self.model.given, rows, table, bench.fold, readers):
             own = settings.fineness
             if any(own[0] >= leaf and own[1] >= depth for leaf, depth in finer):
                 continue
-            is_quick = table.person_rows is None or not self.trials
-            if (not is_quick and bench.budget.is_late()) or (bench.best is not None and bench.budget.is_over()):
-                return False
+            if not self._has_time():
+                return
             known = len(self.trials)
-            if self.model.given.classes:
-                found = self._fitted_tree(settings, rows, rows.target, settings.words)
-            else:
-                found = self._refit(settings, rows, "distillation")
+            found = self._fitted_tree(settings, rows)
             if any(trial.passes for trial in self.trials[known:]):
-                return True
+                return
             if found is not None and not protects(found.report):
                 finer.append(own)
-        return False
 
-    def _distilled(self, *, by_classes: bool) -> None:
-        """Trees that keep the limits on groups by construction, by the model's scores, or by the classes, too.
-
-        Those by the classes are quick, and are tried whatever time the given model has taken, until one passes. They
-        are not where a column numbers the people: only one is tried once the time is up.
-        """
+    def _distilled(self) -> None:
+        """Trees of builders that keep the limits on groups by construction."""
         bench = self.bench
         prunes = bench.goal in {"accuracy", "balanced_accuracy"}
-        are_quick = bench.session.table.person_rows is None
-        kinds = list(growers(bench.session.plugins, self._metrics, bench.session.table.people, prune=prunes))
-        for of_scores in (False, True) if by_classes else (True,):
-            for number, grower in enumerate(kinds):
-                if (of_scores or number) and not are_quick and bench.budget.is_late():
-                    return
-                if (bench.best is not None and bench.budget.is_over()) or (of_scores and bench.has_searched):
-                    return
-                self._grown_tree(grower, of_scores=of_scores)
+        kinds = growers(bench.session.plugins, self._metrics, bench.session.table.people, prune=prunes)
+        for grower in kinds if self.model.given.classes else ():
+            if not self._has_time():
+                return
+            self._grown_tree(grower)
 
     @property
     def _explained(self) -> list[str]:
@@ -395,39 +386,21 @@ class Ladder:
         targets = {column.name for column in self.bench.session.table.schema.having("class")}
         return [name for name in self.bench.encoding if name not in targets]
 
-    def _grown_tree(self, grower: Grower, *, of_scores: bool) -> None:
+    def _grown_tree(self, grower: Grower) -> None:
         """A tree that a builder grows of the table, as a candidate."""
         bench, names = self.bench, self._names()
-        levels = self.teacher.levels if of_scores else None
-        grown = None if of_scores and levels is None else grower.grown(self._growing, levels)
+        grown = grower.grown(self._growing)
         if grown is None or not set(grown.release.classes) <= names.keys():
             return
         if not self.all_columns and not set(columns_asked(grown.release.trees[0])) <= self._taken:
             return  # a sensitive column, which stays for limits on what is learned of it
-        words = grower.words + (", by the model's scores" if of_scores else "")
         model = model_of(grown, names, self._explained, float32=bench.name.lower().endswith(".skops"))
-        self._fits_by(self._tried(model, "distillation", words), partial(self._grown, grower, of_scores))
+        self._fits_by(self._tried(model, "distillation", grower.words), partial(self._grown, grower))
 
-    def _grown(self, grower: Grower, of_scores: bool, number: int) -> ModelIR | None:
+    def _grown(self, grower: Grower, number: int) -> ModelIR | None:
         """What a builder grows on all but one fold."""
-        levels = self.teacher.within[number] if of_scores else None
-        if of_scores and levels is None:
-            return None
-        names = self._names()
-        grown = grower.grown(rows_at(self._growing, self.teacher.fold != number), levels)
-        return None if grown is None else model_of(grown, names, self._explained)
-
-    def _fitted_trees(self, *, by_classes: bool) -> None:
-        """Single trees over the model's features that learn its scores, or the classes, too."""
-        rows = self._rows
-        if rows is None or not self.model.given.classes:
-            return
-        for settings in tree_settings(self._least()):
-            for labels in (rows.target if by_classes else None, self.teacher.levels):
-                if labels is None or self.bench.has_searched:
-                    continue
-                by = ", by the model's scores" if labels is self.teacher.levels else ""
-                self._fitted_tree(settings, rows, labels, settings.words + by)
+        grown = grower.grown(rows_at(self._growing, self.bench.fold != number))
+        return None if grown is None else model_of(grown, self._names(), self._explained)
 
     def _refitted(self) -> None:
         """The model's own estimator with fewer trees and larger leaves."""
@@ -443,38 +416,33 @@ class Ladder:
     def _refit(self, settings: Settings, rows: Rows, step: Step) -> Trial | None:
         """An estimator as it is fitted, as a candidate."""
         model = fitted(settings, self.model.given, rows, self.bench.session.plugins.readers)
-        if model is None:
-            return None
-        found = self._tried(model, step, settings.words)
-        self._fits_by(found, partial(self._fitted_within, settings, rows, None))
+        found = None if model is None else self._tried(model, step, settings.words)
+        self._fits_by(found, partial(self._fitted_within, settings, rows, with_counts=False))
         return found
 
-    def _fitted_tree(self, settings: Settings, rows: Rows, labels: Ids, words: str) -> Trial | None:
+    def _fitted_tree(self, settings: Settings, rows: Rows) -> Trial | None:
         """A tree over the model's features with people of each class on its leaves, pruned where a limit asks it.
 
         Returns:
             The tree that was not pruned; None where there is none.
         """
-        model = fitted(settings, self.model.given, rows, self.bench.session.plugins.readers, labels)
+        if not self.model.given.classes:
+            return self._refit(settings, rows, "distillation")
+        model = fitted(settings, self.model.given, rows, self.bench.session.plugins.readers, with_counts=True)
         if model is None:
             return None
         known, number = len(self.trials), len(model.trees[0].leaves)
-        self._pruned_exactly(model, "distillation", words)
+        self._pruned_exactly(model, "distillation", settings.words)
         whole = [one for one in self.trials[known:] if len(one.model.trees[0].leaves) == number]
         for found in whole:  # what was pruned further is another tree than one that is fitted on a part of the table
-            self._fits_by(found, partial(self._fitted_within, settings, rows, labels))
+            self._fits_by(found, partial(self._fitted_within, settings, rows, with_counts=True))
         return next(iter(whole), None)
 
-    def _fitted_within(self, settings: Settings, rows: Rows, labels: Ids | None, number: int) -> ModelIR | None:
+    def _fitted_within(self, settings: Settings, rows: Rows, number: int, *, with_counts: bool) -> ModelIR | None:
         """What is fitted on all but one fold."""
-        others = rows_at(self.bench.session.table, self.teacher.fold != number)
-        part = weight_at(self.bench.session.table, self.teacher.fold != number) > 0
-        some = None if labels is None else labels[part]
-        if labels is not None and labels is self.teacher.levels:
-            some = self.teacher.within[number]
-            if some is None:
-                return None
-        return fitted(settings, self.model.given, rows.at(part, others), self.bench.session.plugins.readers, some)
+        table, own = self.bench.session.table, self.bench.fold != number
+        some = rows.at(weight_at(table, own) > 0, rows_at(table, own))
+        return fitted(settings, self.model.given, some, self.bench.session.plugins.readers, with_counts=with_counts)
 
     def _released(self, fit: Callable[[int], ModelIR | None], leaves: LeafContent, number: int) -> Release | None:
         """What is fitted on all but one fold, with these leaves, over the policy's columns; None where that fails."""
@@ -499,10 +467,7 @@ class Ladder:
         return max(min(sizes, default=5), 2)
 
     def _fits_by(self, trial: Trial | None, fit: Callable[[int], ModelIR | None]) -> None:
-        """Note how a candidate was fitted: `fit` gives what is fitted on all but one fold.
-
-        None where tests were chosen by scores that know that fold's classes.
-        """
+        """Note how a candidate was fitted: `fit` gives what is fitted on all but one fold; None where that fails."""
         self.trials = [
             replace(each, fit=partial(self._released, fit, each.leaves)) if each is trial else each
             for each in self.trials

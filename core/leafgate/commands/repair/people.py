@@ -11,6 +11,9 @@ from leafgate.api import Ids, Mask, Table
 from leafgate.kernel.persons import PersonRows
 from leafgate.session.run import Session
 
+FOLDS = 3
+"""What is fitted anew is cross-validated on so many parts of the table."""
+
 LEAST_OF_CLASS = 10
 """So many people of each class has each half at least of the people that a model is chosen by and reported on."""
 

@@ -14,7 +14,6 @@ from leafgate.commands.repair.choice import chosen
 from leafgate.commands.repair.ladder import Ladder
 from leafgate.commands.repair.pruning import prunable
 from leafgate.commands.repair.result import RepairResult
-from leafgate.commands.repair.teacher import Teacher
 from leafgate.commands.repair.trials import FITTED_ANEW, Budget, Trial, Workbench, is_constant
 from leafgate.engine.keepable import unkeepable_limits
 from leafgate.io.files import OWNER_ONLY, write_file
@@ -185,13 +184,12 @@ def repaired(
     _refuse_other_people(given)
     merged = _merged(model, given, release, bench)
     whole = prunable(merged.model, bench.session.table, bench.encoding, path.name, bench.goal)
-    teacher = Teacher(bench, release)
-    ladder = Ladder(bench, whole, given, teacher, path.name, fit_anew, all_columns)
+    ladder = Ladder(bench, whole, given, release, path.name, fit_anew, all_columns)
     ladder.refuse_telling_format()
     ladder.run()
     if not ladder.trials and bench.problem is not None:
         raise bench.problem
-    choice = chosen(ladder.trials, teacher, bench)
+    choice = chosen(ladder.trials, bench)
     best = choice.best
     others = [trial for trial in choice.trials if not (best and (trial.passes or is_constant(trial.model)))]
     nearest = min(others, key=_distance, default=None) if best is None or is_constant(best.model) else None

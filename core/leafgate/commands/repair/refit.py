@@ -1,4 +1,4 @@
-"""The given model's estimator fitted anew with few trees and large leaves, and single trees that learn its scores.
+"""The given model's estimator fitted anew with few trees and large leaves, and single trees of scikit-learn.
 
 Everything is fitted on the features that the given model asks about, as it makes them of the policy's columns, so that
 what is found can be written as the given file is.
@@ -211,7 +211,7 @@ def tree_settings(least: int, *, of_numbers: bool = False) -> Iterator[Settings]
 
 
 def fitted(
-    settings: Settings, model: ModelIR, rows: Rows, readers: Sequence[ModelReader], labels: Ids | None = None
+    settings: Settings, model: ModelIR, rows: Rows, readers: Sequence[ModelReader], *, with_counts: bool = False
 ) -> ModelIR | None:
     """A model over the given one's features and classes, fitted on people; None where it cannot be fitted.
 
@@ -220,8 +220,7 @@ def fitted(
         model: The given model.
         rows: The people.
         readers: The readers in use, of which one fits the estimator.
-        labels: shape (n_records,), what a single tree learns in place of the classes, whole numbers from 0; its leaves
-            then have the people of each class.
+        with_counts: Have the leaves of a single tree the people of each class?
     """
     reader = next(
         (one for one in readers if one.fit and settings.learner.estimator.startswith(one.trains) and one.trains), None
@@ -229,12 +228,12 @@ def fitted(
     if reader is None or reader.fit is None:
         return None
     known = np.flatnonzero(rows.known)
-    target = rows.target[known] if labels is None else labels[known]
+    target = rows.target[known]
     found, positions = np.unique(target, return_inverse=True)
-    if len(found) < 2 or (labels is None and model.classes and len(found) != len(model.classes)):
+    if len(found) < 2 or (model.classes and not with_counts and len(found) != len(model.classes)):
         return None
     times = rows.persons[known]
-    learned = np.repeat(positions if labels is not None or model.classes else target, times)
+    learned = np.repeat(positions if model.classes else target, times)
     try:
         estimator = reader.fit(settings.learner, np.repeat(rows.features[known], times, axis=0), learned, 0)
         written = object_as_file(estimator, readers)
@@ -245,7 +244,7 @@ def fitted(
     except LeafgateError:
         return None
     trees = new.trees
-    if labels is not None:
+    if with_counts:
         trees = tuple(_recounted(tree, rows.features, rows, len(model.classes)) for tree in trees)
         new = replace(new, values="counts", combine="one", counted="exact", sampling=NO_SAMPLING)
     return replace(

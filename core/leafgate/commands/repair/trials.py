@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Literal, Self
 
 from leafgate.algorithms.usefulness import Goal, Usefulness, usefulness
-from leafgate.api import InconclusiveError, Metric, PersonMetric, Release, ReleaseError, Table
+from leafgate.api import Ids, InconclusiveError, Metric, PersonMetric, Release, ReleaseError, Table
 from leafgate.commands.convert.rare_cells import TableOfPolicy, complete_public_lists, move_rare_thresholds
 from leafgate.commands.convert.rounding import with_rounded_numbers
 from leafgate.commands.convert.scrub import LeafContent, minimise, with_leaves
-from leafgate.commands.repair.people import Parts, folds_of, parts_of, rows_at
+from leafgate.commands.repair.people import FOLDS, Parts, folds_of, parts_of, rows_at
 from leafgate.engine.remedies.search import UNSEARCHED
 from leafgate.errors import Problem
 from leafgate.io.files import OWNER_ONLY, write_file
@@ -205,6 +205,11 @@ class Workbench:
     def parts(self) -> Parts:
         """Who candidates are chosen by, and who the result is reported on."""
         return parts_of(self.session)
+
+    @cached_property
+    def fold(self) -> Ids:
+        """In which part of the table each record is, or each person: `folds_of`."""
+        return folds_of(self.session.table, FOLDS)
 
     @property
     def is_neutral(self) -> bool:

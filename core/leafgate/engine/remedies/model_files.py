@@ -202,15 +202,14 @@ class ModelFileSearch:
         def changes(value: int) -> dict[str, Any]:
             return self._given(pruning.cut_back(value))
 
-        smallest = self.trials.smallest(values, lambda value: self.trials.trial(whole=False, **changes(value)))
-        if smallest is None:
+        position = self.trials.smallest(values, lambda value: self.trials.trial(whole=False, **changes(value)))
+        if position is None:
             return None
-        value = smallest
+        value, below = values[position], values[position - 1] if position else 1
         whole = self.trials.trial(whole=True, **changes(value))
         if whole is None or not self.trials.keeps(whole):
             self.trials.note_broken(whole)
             return None
-        below = values[values.index(value) - 1] if values.index(value) else 1
         held = (
             f"Cut back to leaves of at least {value:,} {self._counted}{variant.clause}, this model's trees keep "
             f"{self.trials.kept(whole)}"

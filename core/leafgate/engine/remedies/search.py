@@ -140,12 +140,11 @@ class _BuilderSearch:
 
         name = f"`build.{option}`" if not builder_name else f"{builder_name} and `{option}`"
         self.trials.tried.append(f"{name} up to {values[-1]:,}")
-        found = self.trials.smallest(values, trial_of)
-        if found is None:
+        position = self.trials.smallest(values, trial_of)
+        if position is None:
             return
-        value = found
+        value, below = values[position], values[position - 1] if position else now
         chosen = builder.model_copy(update={option: value})
-        below = values[values.index(value) - 1] if values.index(value) else now
         why = self.trials.why_not(below, option)
         whole = self.trials.trial(whole=True, build=chosen)
         if builder_name:

@@ -76,6 +76,29 @@ def ladder(above: int, most: int) -> list[int]:
     return [step * power for power in powers for step in STEPS if above < step * power <= most]
 
 
+def first_kept(number: int, is_kept: Callable[[int], bool | None]) -> int | None:
+    """The first position of a ladder from which on limits are kept, by bisection.
+
+    Args:
+        number: how many positions there are.
+        is_kept: whether limits are kept at a position; None where nothing can be built there, which asks for too much,
+            so that smaller positions are tried.
+
+    Returns:
+        None where limits are kept at no position that was tried.
+
+    >>> first_kept(8, lambda position: position >= 5)
+    5
+    """
+    low, high, first = 0, number - 1, None
+    while low <= high:
+        middle = (low + high) // 2
+        kept = is_kept(middle)
+        first = middle if kept else first
+        low, high = (middle + 1, high) if kept is False else (low, middle - 1)
+    return first
+
+
 @dataclass
 class Trials:
     """The trials of one search, on the tables of one audit.
@@ -136,21 +159,13 @@ class Trials:
         return all(finding.passed or finding.id in aside for finding in trial.report.findings)
 
     def smallest(self, values: Sequence[int], trial_of: Callable[[int], Trial | None]) -> int | None:
-        """The least value for which the broken limits hold, by bisection; None where they hold for none that was tried.
+        """The position of the least value for which the broken limits hold; None where they hold for none."""
 
-        Where nothing can be built with a value, it asks for too much, and smaller ones are tried.
-        """
-        low, high, best = 0, len(values) - 1, None
-        while low <= high:
-            middle = (low + high) // 2
-            trial = trial_of(values[middle])
-            if self.keeps(trial):
-                best = values[middle]
-            if self.keeps(trial) or trial is None or trial.artifact is None:
-                high = middle - 1
-            else:
-                low = middle + 1
-        return best
+        def is_kept(position: int) -> bool | None:
+            trial = trial_of(values[position])
+            return None if trial is None or trial.artifact is None else self.keeps(trial)
+
+        return first_kept(len(values), is_kept)
 
     def note_broken(self, whole: Trial | None) -> None:
         """Add to what was tried last which limits then break that were not broken before."""
