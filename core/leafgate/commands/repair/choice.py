@@ -63,13 +63,14 @@ def _replaced(trials: Sequence[Trial], old: Trial, new: Trial) -> list[Trial]:
 
 
 def ranked(trials: Sequence[Trial], bench: Workbench) -> list[Trial]:
-    """The candidates that pass, the most useful first; of equals the least change, and the most on the leaves.
+    """The candidates that pass, ordered by their use less half of its standard error, the largest first.
 
-    Of two that seem equally useful the one comes first of which more is known: half a standard error counts.
+    Equal candidates are ordered by the step of the ladder, then by how much their leaves disclose (most first), then by
+    their size. Candidates that are no better than a constant come last.
 
-    Without people outside the table the use of what was cut is known on its own people alone, which flatters. It comes
-    after what was fitted anew and cross-fitted; what predicts as the given model does comes first, what nothing is
-    known of late, and what is no better than a constant last.
+    Without people outside the table the use of a cut model is measured on the people it was learned from, which is too
+    favourable. Such candidates, and those whose use is unknown, come after those that were cross-validated; a model
+    that predicts as the given one does needs no measurement.
     """
     blind = bench.parts.choosing is None
 

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 
 from leafgate.api import MORE, LeafgateError, Metric, Release, ReleaseError, Table, columns_asked
 from leafgate.commands.convert.rare_cells import merge_rare_values
-from leafgate.commands.convert.scrub import LeafContent, minimise, with_leaves
+from leafgate.commands.convert.scrub import LeafContent, folded, minimise, with_leaves
 from leafgate.commands.repair.distil import Grower, growers, model_of, with_features
 from leafgate.commands.repair.exact import NodeLimits, PersonLimits, Solution, person_limits
 from leafgate.commands.repair.people import rows_at, weight_at
@@ -39,7 +39,7 @@ WITHIN: dict[str, tuple[LeafContent, ...]] = {
 """What a file may have on its leaves where a policy publishes so much; no file of a model has error rates."""
 
 SAME_USE = 0.005
-"""A model that differs from the given one in its use by less predicts as well as that."""
+"""Two models whose use differs by less count as equally useful."""
 
 
 @dataclass(eq=False)
@@ -48,7 +48,7 @@ class Ladder:
 
     Attributes:
         bench: Where candidates are audited.
-        model: The given model, ready to be pruned.
+        whole: The given model.
         given: The audit of its file.
         release: What that audit made of the file.
         name: What errors call its file.
@@ -58,11 +58,12 @@ class Ladder:
         solutions: The exact solutions of the given tree.
         proves: Do they prove anything?
         broken_by_root: Limits that even a single leaf breaks, by the ids of their findings.
-        told: Does a file disclose too much with this on its leaves, by the kind of the leaves' values? As far as known.
+        too_much: Does a file with these leaves, of this kind of values, disclose more than the limits on files allow?
+            As far as that is known.
     """
 
     bench: Workbench
-    model: PrunableModel
+    whole: ModelIR
     given: Report
     release: Release | None
     name: str
@@ -72,17 +73,17 @@ class Ladder:
     solutions: list[Solution] = field(default_factory=list)
     proves: bool = True
     broken_by_root: tuple[str, ...] = ()
-    told: dict[tuple[LeafContent, str], bool] = field(default_factory=dict)
+    too_much: dict[tuple[LeafContent, str], bool] = field(default_factory=dict)
 
     def run(self) -> None:
         """Try the ladder: what keeps the predictions first, then what is quick, then what is searched."""
-        alone = self._is_separable(self.model)
         self._scrubbed()
         if any(map(self._is_as_good, self.trials)) and not self.bench.has_sampled_limits:
             return
         if self.fit_anew:
             self._tuned()
             self._distilled()
+        alone = len(self.whole.trees) == 1 and self._is_separable(self.model)
         if alone:
             self._for_each_level(self._solve_or_search)
         if self._has_found_of_groups():
@@ -93,6 +94,12 @@ class Ladder:
             self._for_each_level(self._search_all)
         if not any(trial.passes for trial in self.trials):
             self._single_leaf(self._levels())
+
+    @cached_property
+    def model(self) -> PrunableModel:
+        """The given model made ready to be pruned, which takes long for a large forest."""
+        bench = self.bench
+        return prunable(self.whole, bench.session.table, bench.encoding, self.name, bench.goal)
 
     def _is_as_good(self, trial: Trial) -> bool:
         """Does what is left of the given model pass, and predict as well as it does?"""
@@ -119,12 +126,12 @@ class Ladder:
         """Is there a limit on how many people share a group?"""
         return any(metric.groups_only for metric in person_metrics(self._metrics))
 
-    def refuse_telling_format(self) -> None:
-        """ReleaseError where the new file's format keeps something by which every model in it tells too much."""
+    def refuse_disclosing_format(self) -> None:
+        """ReleaseError where every file of the new format keeps something of the given file that a limit forbids."""
         if not self.bench.keeps_features:
             return
         least = self._cut(self.model, [self.model.trees[0].root_alone()])
-        if kept := self.bench.told_by(least, self._levels_within(self.model.given)[-1]):
+        if kept := self.bench.disclosed_against_limits(least, self._levels_within(self.whole)[-1]):
             raise ReleaseError(
                 f"files that end so keep of the given file what the policy limits: {kept}",
                 place=self.bench.name,
@@ -132,10 +139,10 @@ class Ladder:
             )
 
     def _for_each_level(self, search: Callable[[LeafContent], None]) -> None:
-        """Search with one kind of leaves after another, until leaves that say less can gain nothing."""
+        """Search with one content of leaves after another, until coarser leaves can no longer help."""
         for leaves in self._levels():
             search(leaves)
-            if any(trial.passes for trial in self.trials) and not self._limits(leaves).hides_composition:
+            if any(trial.passes for trial in self.trials) and not self._limits(leaves).depends_on_leaf_content:
                 return
 
     def _search_all(self, leaves: LeafContent) -> None:
@@ -150,13 +157,13 @@ class Ladder:
     def _scrubbed(self) -> None:
         """The given model without what no prediction needs, and with coarser leaves.
 
-        Not where a limit on the size of groups is broken: leaves that say less make no group larger, unless they say
-        the same as their neighbours.
+        Not where a limit on the size of groups is violated: coarser leaves make no group larger, except where
+        neighbouring leaves become equal.
         """
         limited = {metric.called for metric in person_metrics(self.bench.session.policy.metrics) if metric.groups_only}
         if any(finding.fails and finding.metric in limited for finding in self.given.findings):
             return
-        model = self.model.given if self.bench.keeps_features else self.model.plain
+        model = self.whole if self.bench.keeps_features else folded(self.whole)
         for leaves in self._levels():
             if not self.bench.has_searched:
                 same = leaves == model.leaf_level and (bool(model.classes) or not self.bench.rounds_numbers)
@@ -176,15 +183,17 @@ class Ladder:
         """A model of its own with the most on its leaves that passes; the last one that was tried where none does."""
         found = None
         for leaves in self._levels_within(model):
-            if self.told.get((leaves, model.values)) or (self.bench.best is not None and self.bench.budget.is_over()):
+            if self.too_much.get((leaves, model.values)) or (
+                self.bench.best is not None and self.bench.budget.is_over()
+            ):
                 continue
             found = self._kept(self._tried_at(self._labelled(model, leaves), leaves, step, words))
             if found is None:
                 continue
             broken = [finding for finding in found.report.findings if finding.fails]
             if any(finding.is_of_file for finding in broken):
-                self.told[leaves, model.values] = not _lists_people(found)
-            elif found.passes or not self._limits(leaves).hides_composition:
+                self.too_much[leaves, model.values] = not _lists_people(found)
+            elif found.passes or not self._limits(leaves).depends_on_leaf_content:
                 return found
         return found
 
@@ -216,17 +225,17 @@ class Ladder:
 
     def _levels(self) -> list[LeafContent]:
         """What may stand on the given model's leaves; nothing by which the file discloses too much, unless all does."""
-        possible = self._levels_within(self.model.given)
-        kept = [leaves for leaves in possible[:-1] if not self._tells_too_much(leaves)]
+        possible = self._levels_within(self.whole)
+        kept = [leaves for leaves in possible[:-1] if not self._discloses_too_much(leaves)]
         return [*kept, *possible[-1:]]
 
-    def _tells_too_much(self, leaves: LeafContent) -> bool:
+    def _discloses_too_much(self, leaves: LeafContent) -> bool:
         """Does a file with few leaves break a limit on what files disclose already?"""
-        key = leaves, self.model.given.values
-        if key not in self.told:
+        key = leaves, self.whole.values
+        if key not in self.too_much:
             cuts = [few_leaves(tree) for tree in self.model.trees]
-            self.told[key] = bool(self.bench.told_by(self._cut(self.model, cuts), leaves))
-        return self.told[key]
+            self.too_much[key] = bool(self.bench.disclosed_against_limits(self._cut(self.model, cuts), leaves))
+        return self.too_much[key]
 
     def _cut(self, model: PrunableModel, cuts: Cuts) -> ModelIR:
         """A model pruned, over the features that the new file has."""
@@ -285,7 +294,7 @@ class Ladder:
 
     def _pruned_exactly(self, model: ModelIR, step: Step, words: str) -> None:
         """One tree, pruned so far that limits on people hold, as a candidate."""
-        leaves = next((one for one in self._levels_within(model) if not self.told.get((one, model.values))), None)
+        leaves = next((one for one in self._levels_within(model) if not self.too_much.get((one, model.values))), None)
         model = model if leaves is None else self._labelled(model, leaves)
         try:
             whole = prunable(model, self.bench.session.table, self.bench.encoding, self.name, self.bench.goal)
@@ -306,7 +315,7 @@ class Ladder:
     def _taken(self) -> frozenset[str]:
         """The columns that the given model takes."""
         bench = self.bench
-        return columns_taken(self.model.given, bench.encoding, bench.session.table.schema, self.name)
+        return columns_taken(self.whole, bench.encoding, bench.session.table.schema, self.name)
 
     @cached_property
     def _growing(self) -> Table:
@@ -325,14 +334,14 @@ class Ladder:
         reading = None if self.bench.given is None else self.bench.given.provenance.reading
         if reading is not None and reading.classes:
             return dict(reading.classes)
-        return {value: value for value in self.model.given.classes}
+        return {value: value for value in self.whole.classes}
 
     @cached_property
     def _rows(self) -> Rows | None:
         """The table's people as the given model's features; None where they cannot be told."""
         bench = self.bench
         try:
-            return rows_for(self.model.given, bench.session.table, bench.encoding, self._names(), self.name)
+            return rows_for(self.whole, bench.session.table, bench.encoding, self._names(), self.name)
         except LeafgateError:
             return None
 
@@ -357,7 +366,7 @@ class Ladder:
             return
         readers, table = bench.session.plugins.readers, bench.session.table
         finer: list[tuple[float, float]] = []
-        for settings in tuned_settings(self._least(), self.model.given, rows, table, bench.fold, readers):
+        for settings in tuned_settings(self._least(), self.whole, rows, table, bench.fold, readers):
             own = settings.fineness
             if any(own[0] >= leaf and own[1] >= depth for leaf, depth in finer):
                 continue
@@ -375,7 +384,7 @@ class Ladder:
         bench = self.bench
         prunes = bench.goal in {"accuracy", "balanced_accuracy"}
         kinds = growers(bench.session.plugins, self._metrics, bench.session.table.people, prune=prunes)
-        for grower in kinds if self.model.given.classes else ():
+        for grower in kinds if self.whole.classes else ():
             if not self._has_time():
                 return
             self._grown_tree(grower)
@@ -415,7 +424,7 @@ class Ladder:
 
     def _refit(self, settings: Settings, rows: Rows, step: Step) -> Trial | None:
         """An estimator as it is fitted, as a candidate."""
-        model = fitted(settings, self.model.given, rows, self.bench.session.plugins.readers)
+        model = fitted(settings, self.whole, rows, self.bench.session.plugins.readers)
         found = None if model is None else self._tried(model, step, settings.words)
         self._fits_by(found, partial(self._fitted_within, settings, rows, with_counts=False))
         return found
@@ -426,9 +435,9 @@ class Ladder:
         Returns:
             The tree that was not pruned; None where there is none.
         """
-        if not self.model.given.classes:
+        if not self.whole.classes:
             return self._refit(settings, rows, "distillation")
-        model = fitted(settings, self.model.given, rows, self.bench.session.plugins.readers, with_counts=True)
+        model = fitted(settings, self.whole, rows, self.bench.session.plugins.readers, with_counts=True)
         if model is None:
             return None
         known, number = len(self.trials), len(model.trees[0].leaves)
@@ -442,7 +451,7 @@ class Ladder:
         """What is fitted on all but one fold."""
         table, own = self.bench.session.table, self.bench.fold != number
         some = rows.at(weight_at(table, own) > 0, rows_at(table, own))
-        return fitted(settings, self.model.given, some, self.bench.session.plugins.readers, with_counts=with_counts)
+        return fitted(settings, self.whole, some, self.bench.session.plugins.readers, with_counts=with_counts)
 
     def _released(self, fit: Callable[[int], ModelIR | None], leaves: LeafContent, number: int) -> Release | None:
         """What is fitted on all but one fold, with these leaves, over the policy's columns; None where that fails."""

@@ -12,7 +12,6 @@ from leafgate.commands.convert.rare_cells import MergedModel, merge_rare_values
 from leafgate.commands.convert.scrub import LeafContent, minimise
 from leafgate.commands.repair.choice import chosen
 from leafgate.commands.repair.ladder import Ladder
-from leafgate.commands.repair.pruning import prunable
 from leafgate.commands.repair.result import RepairResult
 from leafgate.commands.repair.trials import FITTED_ANEW, Budget, Trial, Workbench, is_constant
 from leafgate.engine.keepable import unkeepable_limits
@@ -183,9 +182,8 @@ def repaired(
     bench.refuse_format(model)
     _refuse_other_people(given)
     merged = _merged(model, given, release, bench)
-    whole = prunable(merged.model, bench.session.table, bench.encoding, path.name, bench.goal)
-    ladder = Ladder(bench, whole, given, release, path.name, fit_anew, all_columns)
-    ladder.refuse_telling_format()
+    ladder = Ladder(bench, merged.model, given, release, path.name, fit_anew, all_columns)
+    ladder.refuse_disclosing_format()
     ladder.run()
     if not ladder.trials and bench.problem is not None:
         raise bench.problem

@@ -35,19 +35,19 @@ from leafgate.session.audit import Audit
 from leafgate.session.run import Session
 
 UNITS = (100, 10)
-"""Shares are tried in multiples of 1 / units, two digits and one: with fewer people may no longer follow from them."""
+"""Shares are rounded to multiples of 1 / units, first to two digits, then to one, from which less can be derived."""
 NEUTRAL_SUFFIX = ".json"
 WORK = 400.0
-"""So much work a repair does by default: a model of 2,000 people is repaired within a minute on an idle machine."""
+"""The work of a repair by default: a model of 2,000 people is repaired within a minute on an idle machine."""
 
 PEOPLE_BY_TREES = 20_000
-"""An audit of so many people by one tree, or of fewer by more, takes about twice as long as one of a few people."""
+"""An audit of this many people times trees takes about twice as long as an audit of a few people by one tree."""
 
 PERSONS = 200
-"""As much longer takes what follows from the rows of so many persons, where a column numbers the people."""
+"""Where a column numbers the people, the rows of this many persons add the work of one audit."""
 
 SEARCHED = 0.7
-"""So much of the work candidates are looked for; in the rest the best of them are compared further."""
+"""The share of the work in which candidates are searched; the rest is left to compare the best of them."""
 
 Step = Literal["scrub", "coarser leaves", "pruning", "fewer trees", "distillation", "refit"]
 STEPS: tuple[Step, ...] = ("scrub", "coarser leaves", "pruning", "fewer trees", "distillation", "refit")
@@ -261,10 +261,10 @@ class Workbench:
         self.given, self.given_findings = audited.artifact, audited.report.findings
         return audited.report, None if audited.artifact is None else audited.artifact.release
 
-    def told_by(self, model: ModelIR, leaves: LeafContent) -> str:
-        """What the file of a model tells that breaks a limit on what files disclose; empty where nothing does.
+    def disclosed_against_limits(self, model: ModelIR, leaves: LeafContent) -> str:
+        """What the file of a model discloses in violation of a limit on files; empty where it violates none.
 
-        It is empty, too, where the model cannot be written so, which its candidate will show.
+        It is also empty where the model cannot be written so: the trial of the candidate reports that.
         """
         metrics = [one for one in self.session.policy.metrics if one.use == "file_disclosure"]
         try:
