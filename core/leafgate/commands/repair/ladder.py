@@ -357,9 +357,10 @@ class Ladder:
         return is_quick or not bench.budget.is_late()
 
     def _tuned(self) -> None:
-        """The plain tree with the depth and the leaves that predict others best, until one passes.
+        """The plain tree with the depth and the leaves that predict others best, until one passes as it was fitted.
 
-        None is tried that is no coarser than one that breaks a limit on people.
+        Until one passes they are also pruned where a limit asks it. None is tried that is no coarser than one that
+        violates a limit on people.
         """
         rows, bench = self._rows, self.bench
         if rows is None:
@@ -373,10 +374,11 @@ class Ladder:
             if not self._has_time():
                 return
             known = len(self.trials)
-            found = self._fitted_tree(settings, rows)
-            if any(trial.passes for trial in self.trials[known:]):
+            found = self._fitted_tree(settings, rows, prune=bench.best is None)
+            if found is not None and found.passes:
                 return
-            if found is not None and not protects(found.report):
+            pruned = any(trial.passes for trial in self.trials[known:])
+            if pruned or (found is not None and not protects(found.report)):
                 finer.append(own)
 
     def _distilled(self) -> None:
@@ -429,8 +431,13 @@ class Ladder:
         self._fits_by(found, partial(self._fitted_within, settings, rows, with_counts=False))
         return found
 
-    def _fitted_tree(self, settings: Settings, rows: Rows) -> Trial | None:
-        """A tree over the model's features with people of each class on its leaves, pruned where a limit asks it.
+    def _fitted_tree(self, settings: Settings, rows: Rows, *, prune: bool) -> Trial | None:
+        """A tree over the model's features with people of each class on its leaves.
+
+        Args:
+            settings: The tree's estimator.
+            rows: The people as the model's features.
+            prune: Is it pruned where a limit asks it?
 
         Returns:
             The tree that was not pruned; None where there is none.
@@ -441,7 +448,7 @@ class Ladder:
         if model is None:
             return None
         known, number = len(self.trials), len(model.trees[0].leaves)
-        self._pruned_exactly(model, "distillation", settings.words)
+        (self._pruned_exactly if prune else self._tried)(model, "distillation", settings.words)
         whole = [one for one in self.trials[known:] if len(one.model.trees[0].leaves) == number]
         for found in whole:  # what was pruned further is another tree than one that is fitted on a part of the table
             self._fits_by(found, partial(self._fitted_within, settings, rows, with_counts=True))
