@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from leafgate.algorithms.usefulness import Usefulness, joint_use, mean_use
 from leafgate.api import Release
-from leafgate.commands.repair.people import FOLDS, rows_at
 from leafgate.commands.repair.trials import FITTED_ANEW, LEVELS, STEPS, Trial, Workbench, is_constant
+from leafgate.search.people import FOLDS, rows_at
 
 MOST_CROSS_FITTED = 12
 """So many candidates are fitted on parts of the table, too, where others are at hand to choose by."""

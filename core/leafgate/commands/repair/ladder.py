@@ -11,7 +11,6 @@ from leafgate.commands.convert.rare_cells import merge_rare_values
 from leafgate.commands.convert.scrub import LeafContent, folded, minimise, with_leaves
 from leafgate.commands.repair.distil import Grower, growers, model_of, with_features
 from leafgate.commands.repair.exact import NodeLimits, PersonLimits, Solution, person_limits
-from leafgate.commands.repair.people import rows_at, weight_at
 from leafgate.commands.repair.pruning import PrunableModel, prunable
 from leafgate.commands.repair.refit import (
     Rows,
@@ -29,6 +28,7 @@ from leafgate.commands.repair.tuning import tuned_settings
 from leafgate.kernel.findings import Finding, Report
 from leafgate.models.lowering.release import lower_model
 from leafgate.readers import ModelIR
+from leafgate.search.people import rows_at, weight_at
 
 WITHIN: dict[str, tuple[LeafContent, ...]] = {
     "counts": LEVELS,

@@ -13,7 +13,7 @@ from leafgate.commands.convert.scrub import LeafContent, minimise
 from leafgate.commands.repair.choice import chosen
 from leafgate.commands.repair.ladder import Ladder
 from leafgate.commands.repair.result import RepairResult
-from leafgate.commands.repair.trials import FITTED_ANEW, Budget, Trial, Workbench, is_constant
+from leafgate.commands.repair.trials import FITTED_ANEW, Trial, Workbench, is_constant
 from leafgate.engine.keepable import unkeepable_limits
 from leafgate.io.files import OWNER_ONLY, write_file
 from leafgate.kernel.findings import SPELLING, Finding, Report
@@ -21,6 +21,7 @@ from leafgate.kernel.policy import Policy
 from leafgate.models.load import load_release
 from leafgate.models.reader import model_bytes, read_model
 from leafgate.readers import ModelIR
+from leafgate.search.budget import Budget
 from leafgate.session.audit import Audit
 from leafgate.session.run import Session
 

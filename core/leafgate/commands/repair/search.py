@@ -11,9 +11,9 @@ from leafgate.api import Mask
 from leafgate.commands.convert.scrub import LeafContent
 from leafgate.commands.repair.pruning import PrunableModel, PrunableTree
 from leafgate.commands.repair.trials import Step, Trial, Workbench
-from leafgate.engine.remedies.trials import first_kept
 from leafgate.kernel.findings import Finding, Report, VisibleTo
 from leafgate.readers import ModelIR
+from leafgate.search.trials import first_kept
 
 MAX_LEAVES_EACH = 64
 """So many leaves has each tree of a model of few leaves."""

@@ -13,10 +13,10 @@ import numpy as np
 from leafgate.algorithms.usefulness import explained_variance, mean_area
 from leafgate.api import Floats, Ids, Mask, Table
 from leafgate.commands.convert.scrub import leaves_of
-from leafgate.commands.repair.people import rows_at, weight_at
 from leafgate.commands.repair.refit import Rows, Settings, fitted, tree_settings
 from leafgate.ir.model import topological_order
 from leafgate.readers import LEAF, ModelIR, ModelReader, TreeIR
+from leafgate.search.people import rows_at, weight_at
 
 DEPTHS = (2, 3, 4, 6, 8)
 """Trees are cut at these depths; others are as deep as their leaves allow."""

@@ -14,9 +14,10 @@ from leafgate.algorithms.pruned_release import is_constant, largest_leaf_count
 from leafgate.algorithms.sampling import has_same_records
 from leafgate.algorithms.usefulness import Goal, Usefulness, usefulness
 from leafgate.engine.remedies.static import has_own_command
+from leafgate.engine.report import Audit
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.release_codec import SealedRelease
-from leafgate.kernel.findings import UNLIMITED, Finding, Remedy, Report
+from leafgate.kernel.findings import UNLIMITED, Finding, Report
 from leafgate.kernel.policy import Policy
 
 if TYPE_CHECKING:
@@ -34,33 +35,8 @@ STEPS = (1, 2, 5)
 """The first digits of the ladder: a value that passes says no more than which coarse settings do."""
 
 
-@dataclass(frozen=True)
-class Trial:
-    """One audit with a change: its report, and what was built (None where nothing could be)."""
-
-    report: Report
-    artifact: SealedRelease | None
-
-
-@dataclass(frozen=True)
-class SearchedRemedies:
-    """What a search has to say.
-
-    Attributes:
-        useful: changes that keep every limit, of releases that predict something.
-        others: that nothing useful was found, or which constants keep every limit.
-        tried_labels: whether labels alone on the leaves were among what was tried.
-    """
-
-    useful: tuple[Remedy, ...] = ()
-    others: tuple[Remedy, ...] = ()
-    tried_labels: bool = False
-
-    @property
-    def listed(self) -> tuple[Remedy, ...]:
-        """All of them, the best first."""
-        return (*self.useful, *self.others)
-
+Trial = Audit
+"""An audit with a change: its report, and what was built."""
 
 Run = Callable[[Policy], Trial]
 """Audits by a policy on the same tables, without a search of its own."""
