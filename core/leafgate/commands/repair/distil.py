@@ -34,9 +34,6 @@ from leafgate.readers import COUNTS_DISCLOSURE, LEAF, CategoryCodes, ModelIR, Nu
 PEOPLE_TIMES = (1, 4, 10, 2, 25)
 """Groups are grown with so many times the people that the limits ask for: larger ones often predict others better."""
 
-BRANCHES_TIMES = (1, 4)
-"""With so many times the people tests with a branch for each value of a category are tried, too."""
-
 FORMAT = "distilled"
 
 
@@ -55,19 +52,18 @@ class Grower:
     Attributes:
         builder: The builder.
         words: Its settings, in words.
-        ranks: Are values of categories ranked, and cut as numbers are? A test with a branch for each value needs a
-            whole group in every branch, which columns with rare values never have.
     """
 
     builder: TreeBuilder
     words: str
-    ranks: bool
 
     def grown(self, table: Table) -> Grown | None:
-        """The tree; None where there is none."""
-        ranks: Mapping[str, Mapping[str | None, int]] = {}
-        if self.ranks:
-            table, ranks = ranked(table)
+        """The tree, in which values of categories are ranked and divided as numbers are; None where there is none.
+
+        A test with a branch for each value needs a whole group in every branch, which columns with rare values never
+        have.
+        """
+        table, ranks = ranked(table)
         try:
             built = self.builder.build(table, np.random.default_rng(0))
         except LeafgateError:
@@ -132,9 +128,7 @@ def growers(plugins: Plugins, metrics: Sequence[Metric], people: int, *, prune: 
                 options = more if pruned is None else {**more, "prune": pruned}
                 after = ", pruned" if pruned else ""
                 grown = builder.model_copy(update=options)
-                if times in BRANCHES_TIMES:
-                    yield Grower(grown, words + after, ranks=False)
-                yield Grower(grown, f"{words}{after}, categories ranked", ranks=True)
+                yield Grower(grown, f"{words}{after}, categories ranked")
 
 
 def _keeping(kind: type, metrics: Sequence[Metric]) -> TreeBuilder | None:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 from leafgate.api import MORE, LeafgateError, Metric, Release, ReleaseError, Table, columns_asked
-from leafgate.commands.convert.rare_cells import merge_rare_values
-from leafgate.commands.convert.scrub import LeafContent, folded, minimise, with_leaves
+from leafgate.commands.convert.scrub import LeafContent, folded, with_leaves
 from leafgate.commands.repair.distil import Grower, growers, model_of, with_features
 from leafgate.commands.repair.exact import NodeLimits, PersonLimits, Solution, person_limits
 from leafgate.commands.repair.pruning import PrunableModel, prunable
@@ -37,6 +36,9 @@ WITHIN: dict[str, tuple[LeafContent, ...]] = {
     "labels": LEVELS[2:],
 }
 """What a file may have on its leaves where a policy publishes so much; no file of a model has error rates."""
+
+Fit = Callable[[int | None], ModelIR | None]
+"""Fits a model on all people, or without those of the fold of this number; None where that fails."""
 
 SAME_USE = 0.005
 """Two models whose use differs by less count as equally useful."""
@@ -204,8 +206,7 @@ class Ladder:
             return found
         if not any(finding.is_of_file and _fails(finding) for finding in found.report.findings):
             return found
-        least = minimise(model, leaves, self.bench.name, None, merge=False, kept=self.bench.encoding)
-        merged = merge_rare_values(model, least, self.bench.people, dummies=self.bench.is_neutral)
+        merged = self.bench.without_rare_values(model, leaves)
         if not merged.columns:
             return found
         table, whole = self.bench.session.table, merged.model
@@ -292,20 +293,18 @@ class Ladder:
             if solution.cut is not None:
                 self._kept(self.bench.trial(self._cut(model, [solution.cut]), leaves, "fewer trees", "one tree"))
 
-    def _pruned_exactly(self, model: ModelIR, step: Step, words: str) -> None:
-        """One tree, pruned so far that limits on people hold, as a candidate."""
+    def _pruned_exactly(self, model: ModelIR) -> ModelIR | None:
+        """One tree, pruned so far that limits on people hold; None where that cannot be."""
         leaves = next((one for one in self._levels_within(model) if not self.too_much.get((one, model.values))), None)
         model = model if leaves is None else self._labelled(model, leaves)
         try:
             whole = prunable(model, self.bench.session.table, self.bench.encoding, self.name, self.bench.goal)
         except LeafgateError:
-            return
+            return None
         if leaves is None or not self._is_separable(whole):
-            self._tried(model, step, words)
-            return
+            return model
         solution = self._solve(whole, leaves)
-        if solution.cut is not None:
-            self._tried(self._cut(whole, [solution.cut]), step, words)
+        return None if solution.cut is None else self._cut(whole, [solution.cut])
 
     @property
     def _metrics(self) -> Sequence[Metric]:
@@ -374,7 +373,9 @@ class Ladder:
             if not self._has_time():
                 return
             known = len(self.trials)
-            found = self._fitted_tree(settings, rows, prune=bench.best is None)
+            fit = partial(self._fitted, settings, with_counts=bool(self.whole.classes))
+            prune = bool(self.whole.classes) and bench.best is None
+            found = self._fitted_anew(fit, "distillation", settings.words, prune=prune)
             if found is not None and found.passes:
                 return
             pruned = any(trial.passes for trial in self.trials[known:])
@@ -389,7 +390,7 @@ class Ladder:
         for grower in kinds if self.whole.classes else ():
             if not self._has_time():
                 return
-            self._grown_tree(grower)
+            self._fitted_anew(partial(self._grown, grower), "distillation", grower.words)
 
     @property
     def _explained(self) -> list[str]:
@@ -397,70 +398,61 @@ class Ladder:
         targets = {column.name for column in self.bench.session.table.schema.having("class")}
         return [name for name in self.bench.encoding if name not in targets]
 
-    def _grown_tree(self, grower: Grower) -> None:
-        """A tree that a builder grows of the table, as a candidate."""
-        bench, names = self.bench, self._names()
-        grown = grower.grown(self._growing)
-        if grown is None or not set(grown.release.classes) <= names.keys():
-            return
-        if not self.all_columns and not set(columns_asked(grown.release.trees[0])) <= self._taken:
-            return  # a sensitive column, which stays for limits on what is learned of it
-        model = model_of(grown, names, self._explained, float32=bench.name.lower().endswith(".skops"))
-        self._fits_by(self._tried(model, "distillation", grower.words), partial(self._grown, grower))
+    def _grown(self, grower: Grower, fold: int | None = None) -> ModelIR | None:
+        """What a builder grows of the table without the people of a fold.
 
-    def _grown(self, grower: Grower, number: int) -> ModelIR | None:
-        """What a builder grows on all but one fold."""
-        grown = grower.grown(rows_at(self._growing, self.bench.fold != number))
-        return None if grown is None else model_of(grown, self._names(), self._explained)
+        None where it asks about a sensitive column that is only there because of limits on what is learned of it.
+        """
+        people = self._growing if fold is None else rows_at(self._growing, self.bench.fold != fold)
+        grown, names = grower.grown(people), self._names()
+        if grown is None or not set(grown.release.classes) <= names.keys():
+            return None
+        if not self.all_columns and not set(columns_asked(grown.release.trees[0])) <= self._taken:
+            return None
+        return model_of(grown, names, self._explained, float32=self.bench.name.lower().endswith(".skops"))
 
     def _refitted(self) -> None:
         """The model's own estimator with fewer trees and larger leaves."""
-        rows, bench = self._rows, self.bench
+        bench = self.bench
         learner = None if bench.given is None else bench.given.provenance.learner
-        if rows is None or learner is None:
+        if self._rows is None or learner is None:
             return
         for settings in settings_for(learner, self._least()):
             if bench.has_searched:
                 return
-            self._refit(settings, rows, "refit")
+            self._fitted_anew(partial(self._fitted, settings), "refit", settings.words)
 
-    def _refit(self, settings: Settings, rows: Rows, step: Step) -> Trial | None:
-        """An estimator as it is fitted, as a candidate."""
-        model = fitted(settings, self.whole, rows, self.bench.session.plugins.readers)
-        found = None if model is None else self._tried(model, step, settings.words)
-        self._fits_by(found, partial(self._fitted_within, settings, rows, with_counts=False))
-        return found
+    def _fitted(self, settings: Settings, fold: int | None = None, *, with_counts: bool = False) -> ModelIR | None:
+        """An estimator that is fitted on the table without the people of a fold."""
+        rows, table = self._rows, self.bench.session.table
+        if rows is not None and fold is not None:
+            own = self.bench.fold != fold
+            rows = rows.at(weight_at(table, own) > 0, rows_at(table, own))
+        readers = self.bench.session.plugins.readers
+        return None if rows is None else fitted(settings, self.whole, rows, readers, with_counts=with_counts)
 
-    def _fitted_tree(self, settings: Settings, rows: Rows, *, prune: bool) -> Trial | None:
-        """A tree over the model's features with people of each class on its leaves.
+    def _fitted_anew(self, fit: Fit, step: Step, words: str, *, prune: bool = False) -> Trial | None:
+        """A model that is fitted anew, as a candidate.
 
         Args:
-            settings: The tree's estimator.
-            rows: The people as the model's features.
-            prune: Is it pruned where a limit asks it?
+            fit: Fits it on all people, or without those of a fold, by which it is cross-validated.
+            step: What was done.
+            words: How, in words.
+            prune: Is a tree pruned where a limit asks it? Then it is not cross-validated.
 
         Returns:
-            The tree that was not pruned; None where there is none.
+            The candidate as it was fitted; None where there is none.
         """
-        if not self.whole.classes:
-            return self._refit(settings, rows, "distillation")
-        model = fitted(settings, self.whole, rows, self.bench.session.plugins.readers, with_counts=True)
-        if model is None:
+        model = fit(None)
+        less = self._pruned_exactly(model) if model is not None and prune else model
+        found = None if less is None else self._tried(less, step, words)
+        if model is None or less is None or found is None or less.trees[0].nodes < model.trees[0].nodes:
             return None
-        known, number = len(self.trials), len(model.trees[0].leaves)
-        (self._pruned_exactly if prune else self._tried)(model, "distillation", settings.words)
-        whole = [one for one in self.trials[known:] if len(one.model.trees[0].leaves) == number]
-        for found in whole:  # what was pruned further is another tree than one that is fitted on a part of the table
-            self._fits_by(found, partial(self._fitted_within, settings, rows, with_counts=True))
-        return next(iter(whole), None)
+        known = replace(found, fit=partial(self._released, fit, found.leaves))
+        self.trials = [known if each is found else each for each in self.trials]
+        return known
 
-    def _fitted_within(self, settings: Settings, rows: Rows, number: int, *, with_counts: bool) -> ModelIR | None:
-        """What is fitted on all but one fold."""
-        table, own = self.bench.session.table, self.bench.fold != number
-        some = rows.at(weight_at(table, own) > 0, rows_at(table, own))
-        return fitted(settings, self.whole, some, self.bench.session.plugins.readers, with_counts=with_counts)
-
-    def _released(self, fit: Callable[[int], ModelIR | None], leaves: LeafContent, number: int) -> Release | None:
+    def _released(self, fit: Fit, leaves: LeafContent, number: int) -> Release | None:
         """What is fitted on all but one fold, with these leaves, over the policy's columns; None where that fails."""
         model = fit(number)
         if model is None:
@@ -481,13 +473,6 @@ class Ladder:
             for name in grower.builder.options_ruled(MORE)
         ]
         return max(min(sizes, default=5), 2)
-
-    def _fits_by(self, trial: Trial | None, fit: Callable[[int], ModelIR | None]) -> None:
-        """Note how a candidate was fitted: `fit` gives what is fitted on all but one fold; None where that fails."""
-        self.trials = [
-            replace(each, fit=partial(self._released, fit, each.leaves)) if each is trial else each
-            for each in self.trials
-        ]
 
     def _single_leaf(self, levels: Sequence[LeafContent]) -> None:
         """The root alone, as a last resort."""

@@ -8,8 +8,8 @@ from typing import Literal, get_args
 
 from leafgate.algorithms.usefulness import Goal, Usefulness
 from leafgate.api import InconclusiveError, InvalidError, Release, ReleaseError
-from leafgate.commands.convert.rare_cells import MergedModel, merge_rare_values
-from leafgate.commands.convert.scrub import LeafContent, minimise
+from leafgate.commands.convert.rare_cells import MergedModel
+from leafgate.commands.convert.scrub import LeafContent
 from leafgate.commands.repair.choice import chosen
 from leafgate.commands.repair.ladder import Ladder
 from leafgate.commands.repair.result import RepairResult
@@ -225,8 +225,7 @@ def _merged(model: ModelIR, given: Report, release: Release | None, bench: Workb
     if not any(item.kind == "people_listed" for item in items) or not any(map(_limits_file, given.findings)):
         return MergedModel(model)
     leaves: LeafContent = "shares" if model.values == "scores" else "labels"
-    least = minimise(model, leaves, bench.name, None, merge=False, kept=bench.encoding)
-    return merge_rare_values(model, least, bench.people, dummies=bench.is_neutral)
+    return bench.without_rare_values(model, leaves)
 
 
 def _limits_file(finding: Finding) -> bool:

@@ -30,6 +30,13 @@ LEAVES_TIMES = (4, 10, 2, 1, 25)
 
 TREES = (1, 2, 3, 5, 10)
 ROUNDS = (3, 10, 30)
+BOOSTING = {
+    "HistGradientBoosting": ("max_iter", "max_leaf_nodes", "min_samples_leaf"),
+    "GradientBoosting": ("n_estimators", "max_leaf_nodes", "min_samples_leaf"),
+    "LGBM": ("n_estimators", "num_leaves", "min_child_samples"),
+}
+"""By kind of boosting, what its rounds, the leaves of a tree and the least people of a leaf are called."""
+
 TREE, REGRESSION_TREE = "sklearn.tree.DecisionTreeClassifier", "sklearn.tree.DecisionTreeRegressor"
 
 
@@ -183,21 +190,12 @@ def settings_for(learner: Learner, least: int) -> Iterator[Settings]:
         return
     for leaves, size in ((4, 2 * least), (8, 4 * least), (2, least), (16, 10 * least)):
         for rounds in ROUNDS:
-            if kind == "HistGradientBoosting":
-                yield _changed(
-                    learner, max_iter=rounds, max_leaf_nodes=max(leaves, 2), min_samples_leaf=size, learning_rate=0.3
-                )
-            elif kind == "GradientBoosting":
-                yield _changed(
-                    learner, n_estimators=rounds, max_leaf_nodes=leaves, min_samples_leaf=size, learning_rate=0.3
-                )
-            elif kind == "XGB":
+            if kind == "XGB":
                 depth = leaves.bit_length() - 1
                 yield _changed(learner, n_estimators=rounds, max_depth=depth, learning_rate=0.3)
-            elif kind == "LGBM":
-                yield _changed(
-                    learner, n_estimators=rounds, num_leaves=leaves, min_child_samples=size, learning_rate=0.3
-                )
+            elif kind in BOOSTING:
+                options = dict(zip(BOOSTING[kind], (rounds, leaves, size), strict=True))
+                yield _changed(learner, **options, learning_rate=0.3)
 
 
 def _changed(learner: Learner, **parameters: int | float) -> Settings:

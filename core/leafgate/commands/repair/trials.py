@@ -12,7 +12,13 @@ from typing import Literal
 
 from leafgate.algorithms.usefulness import Goal, Usefulness, usefulness
 from leafgate.api import Ids, InconclusiveError, Metric, PersonMetric, Release, ReleaseError, Table
-from leafgate.commands.convert.rare_cells import TableOfPolicy, complete_public_lists, move_rare_thresholds
+from leafgate.commands.convert.rare_cells import (
+    MergedModel,
+    TableOfPolicy,
+    complete_public_lists,
+    merge_rare_values,
+    move_rare_thresholds,
+)
 from leafgate.commands.convert.rounding import with_rounded_numbers
 from leafgate.commands.convert.scrub import LeafContent, minimise, with_leaves
 from leafgate.errors import Problem
@@ -326,7 +332,14 @@ class Workbench:
         """The model as a neutral file in which no leaves are made one, and shares are not rounded."""
         from leafgate.commands.convert.neutral import written
 
-        return written(minimise(model, leaves, self.name, None, merge=False, kept=self.encoding))
+        return written(self._unmerged(model, leaves))
+
+    def without_rare_values(self, model: ModelIR, leaves: LeafContent) -> MergedModel:
+        """The model that takes values which few people have for values that it has never seen."""
+        return merge_rare_values(model, self._unmerged(model, leaves), self.people, dummies=self.is_neutral)
+
+    def _unmerged(self, model: ModelIR, leaves: LeafContent) -> ModelIR:
+        return minimise(model, leaves, self.name, None, merge=False, kept=self.encoding)
 
     def trial(
         self, model: ModelIR, leaves: LeafContent, step: Step = "pruning", words: str = "", loss: int | None = None
