@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -106,6 +106,8 @@ class Draw:
     target: str
     rare: str
     split: int
+    gaps: ClassVar[Mapping[str, Any]] = {"missing": []}
+    """What a policy says of gaps."""
 
     @classmethod
     def of(cls, data: str, root: Path, split: int, sizes: Sizes) -> Draw:
@@ -150,7 +152,7 @@ class Draw:
         document = {
             "leafgate": 1,
             "name": "use",
-            "data": {"path": "table.csv", "test": "test.csv", "missing": [], "columns": self.columns},
+            "data": {"path": "table.csv", "test": "test.csv", **self.gaps, "columns": self.columns},
             "build": {
                 "use": "published",
                 "path": model,

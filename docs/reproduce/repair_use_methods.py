@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -138,10 +138,11 @@ class Split:
     draw: Draw
     folder: Path
     seconds: float
+    kinds: Mapping[str, Kind] = field(default_factory=lambda: KINDS)
 
     @cached_property
     def kind(self) -> Kind | None:
-        return KINDS.get(self.task.kind)
+        return self.kinds.get(self.task.kind)
 
     @cached_property
     def session(self) -> Session:
@@ -232,7 +233,7 @@ class Split:
             for settings in self.kind.refits():
                 name, content = self.as_file(self.kind.fitted(self.draw, settings))
                 read = read_foreign(content, name, self.session.plugins.readers)
-                release = _first_passing(bench, read, POLICIES[self.task.policy].leaves)
+                release = first_passing(bench, read, POLICIES[self.task.policy].leaves)
                 if release is None:
                     continue
                 passed += 1
@@ -278,7 +279,7 @@ class Split:
             yield replace(row, seconds=time.perf_counter() - start)
 
 
-def _first_passing(bench: Workbench, model: ModelIR, levels: Sequence[LeafContent]) -> Release | None:
+def first_passing(bench: Workbench, model: ModelIR, levels: Sequence[LeafContent]) -> Release | None:
     """The release of the first file of a model that passes, of those with these contents of leaves."""
     for level in levels:
         try:
