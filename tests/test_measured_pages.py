@@ -26,6 +26,7 @@ PAGES = {
     "measurements/ppdtc45-on-adult": ("ppdtc45_page.lines", "ppdtc45-scores", "ppdtc45_runs.Score"),
     "measurements/producers": ("producers.lines_of", "producers", "producers.Row"),
     "measurements/rebuild": ("rebuild_peer.lines", "rebuild-peer", "rebuild_peer.Row"),
+    "measurements/repair-kinds": ("repair_kinds.lines", "repair-kinds", "repair_kinds.Row"),
     "measurements/repair-use": ("repair_use.lines", "repair-use", "repair_use.Row"),
     "measurements/together-on-adult": ("together_curve.lines", "together-nights", "together_curve.Row"),
 }
