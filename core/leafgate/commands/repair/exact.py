@@ -42,8 +42,8 @@ class PersonLimits:
     ids: tuple[str, ...]
 
     @property
-    def depends_on_leaf_content(self) -> bool:
-        """Is some limit judged by what is derived alone, which coarser leaves may keep where finer ones violate it?"""
+    def hides_composition(self) -> bool:
+        """Is some limit judged by what is derived alone? Then leaves that say less may keep what others break."""
         return any(metric.scored == "derived" and not metric.groups_only for metric in self.metrics)
 
 
