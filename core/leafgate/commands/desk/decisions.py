@@ -44,7 +44,7 @@ class Decided:
     Attributes:
         job: the job.
         case: the case beside its report; None where it cannot be read.
-        problems: why it cannot be read.
+        problems: why it cannot be read, or is about another policy than that of its case.
     """
 
     job: Job
@@ -53,8 +53,8 @@ class Decided:
 
     @property
     def state(self) -> StateName:
-        """The state of the case; void where it cannot be read."""
-        return "void" if self.case is None else self.case.state.name
+        """The state of the case; void where something is wrong with it."""
+        return "void" if self.case is None or self.problems else self.case.state.name
 
     @property
     def at(self) -> datetime:
@@ -65,10 +65,9 @@ class Decided:
     @property
     def void(self) -> list[str]:
         """Why decisions about it are void, each with both digests."""
-        if self.case is None:
-            return [str(problem).replace(f"{self.job.folder}/", "") for problem in self.problems]
-        judged = self.case.state.decisions
-        return list(dict.fromkeys(f"{each.decision.by}: {why}" for each in judged for why in each.void))
+        wrong = [str(problem).replace(f"{self.job.folder}/", "") for problem in self.problems]
+        judged = () if self.case is None else self.case.state.decisions
+        return [*wrong, *dict.fromkeys(f"{each.decision.by}: {why}" for each in judged for why in each.void)]
 
     @property
     def seen(self) -> str:
@@ -111,7 +110,9 @@ def decided_about(job: Job) -> Decided | None:
         for name in (PUBLIC, CASE) if is_decided else ():
             if job.case.content(f"{RUNS}/{job.number}/{name}") is None:
                 raise InvalidError("is no file in the folder of the case: links are not followed", place=name)
-        return Decided(job, open_case(job.folder / PUBLIC, _request(job)))
+        message, remedy = "is not the policy of the case with what a remedy may change", "make the file anew"
+        problems = () if job.is_by_policy_of_case else (Problem(job.policy_file, message, remedy),)
+        return Decided(job, open_case(job.folder / PUBLIC, _request(job)), problems if is_decided else ())
     except LeafgateError as error:
         return Decided(job, None, error.problems)
 
