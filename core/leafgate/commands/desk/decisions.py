@@ -18,7 +18,7 @@ from leafgate.commands.attest.keys import Signer
 from leafgate.commands.case.folder import Case, decide, open_case, request_for
 from leafgate.commands.case.record import CASE, Choice, Request, StateName
 from leafgate.commands.desk.cases import RUNS
-from leafgate.commands.desk.jobs import PUBLIC, REMEDIES, Job
+from leafgate.commands.desk.jobs import PUBLIC, REMEDIES, RESULTS, Job
 from leafgate.commands.desk.words import words
 from leafgate.errors import InvalidError, LeafgateError, Problem
 from leafgate.io.json import JsonDocument, JsonObject, canonical
@@ -44,7 +44,7 @@ class Decided:
     Attributes:
         job: the job.
         case: the case beside its report; None where it cannot be read.
-        problems: why it cannot be read, or is about another policy than that of its case.
+        problems: why it cannot be read, or does not hold whatever it says.
     """
 
     job: Job
@@ -110,11 +110,19 @@ def decided_about(job: Job) -> Decided | None:
         for name in (PUBLIC, CASE) if is_decided else ():
             if job.case.content(f"{RUNS}/{job.number}/{name}") is None:
                 raise InvalidError("is no file in the folder of the case: links are not followed", place=name)
-        message, remedy = "is not the policy of the case with what a remedy may change", "make the file anew"
-        problems = () if job.is_by_policy_of_case else (Problem(job.policy_file, message, remedy),)
-        return Decided(job, open_case(job.folder / PUBLIC, _request(job)), problems if is_decided else ())
+        case = open_case(job.folder / PUBLIC, _request(job))
+        return Decided(job, case, (*_problems_of_decided(job),) if is_decided else ())
     except LeafgateError as error:
         return Decided(job, None, error.problems)
+
+
+def _problems_of_decided(job: Job) -> Iterator[Problem]:
+    """Why nothing that was decided about the result of a job holds, whatever the file of the decisions says."""
+    if not job.is_by_policy_of_case:
+        message = "is not the policy of the case with what a remedy may change"
+        yield Problem(job.policy_file, message, "make the file anew")
+    if not job.has_reports_of_one_audit:
+        yield Problem(PUBLIC, f"is of another audit than {RESULTS}/report.json", "audit again")
 
 
 def decided_in(jobs: Sequence[Job]) -> list[Decided]:

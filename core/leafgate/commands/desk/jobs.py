@@ -210,6 +210,12 @@ class Job:
         return self._report(PUBLIC)
 
     @property
+    def has_reports_of_one_audit(self) -> bool:
+        """Do its two reports agree? Whoever audits into its folder by hand may leave that of an older audit there."""
+        both = [_in_common(report) for report in (self.report, self.public_report) if report is not None]
+        return both[1:] in ([], both[:1])
+
+    @property
     def measured(self) -> dict[str, Any]:
         """How well what was audited predicts other people, and the columns that it asks for; empty where unknown."""
         with suppress(ValueError, RecursionError):
@@ -222,9 +228,8 @@ class Job:
         """What of the case is not what its report says was judged, by name; a result without any is current.
 
         What the report has no digest of, since it may disclose people, is compared with the digest when the job began.
-        Whoever audits into its folder again without the report for the public leaves that of another audit.
         """
-        report, case, public = self.report, self.case, self.public_report
+        report, case = self.report, self.case
         if report is None:
             return [f"{RUNS}/{self.number}/{RESULTS}/report.json"]
         data, release = report["data"], report["release"] or {}
@@ -233,7 +238,7 @@ class Job:
         judged = {**self.record.files, **{role: digest for role, digest in known.items() if digest}}
         files: dict[Role, str] = {**case.policy_files, "model": self.output}
         found = [name for role, name in files.items() if judged.get(role, "") != case.sha256(name)]
-        found += [f"{RUNS}/{self.number}/{PUBLIC}"] if public and _in_common(public) != _in_common(report) else []
+        found += [] if self.has_reports_of_one_audit else [f"{RUNS}/{self.number}/{PUBLIC}"]
         identity = case.validated(self.policy_file).identity
         is_stated = bool(identity) and all(report["policy"].get(key) == identity.get(key) for key in IDENTITY)
         return [*found, *([] if self.is_by_policy_of_case and is_stated else [POLICY])]
