@@ -428,9 +428,16 @@ def another_report(path: Path) -> None:
     path.write_text((path.parents[2] / "2" / "results" / "report.json").read_text())
 
 
+def by_a_link(path: Path) -> None:
+    path.rename(path.with_name(f"target-{path.name}"))
+    path.symlink_to(f"target-{path.name}")
+
+
 @pytest.mark.parametrize(
     ("file", "change", "different"),
     [
+        ("policy.yaml", by_a_link, [POLICY]),
+        ("people.csv", by_a_link, ["people.csv"]),
         ("policy.yaml", lambda path: path.write_text(path.read_text() + "# a remark\n"), []),
         ("policy.yaml", lambda path: path.write_text(path.read_text().replace("0.95", "0.99")), [POLICY]),
         ("people.csv", same_size_and_time, ["people.csv"]),
