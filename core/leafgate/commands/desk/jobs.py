@@ -131,8 +131,10 @@ class Job:
     @property
     def is_of_case(self) -> bool:
         """Does it judge what the case's policy asks for? A remedy does once its file is the one of the case."""
-        own, wanted = self.case.validated(self.policy_file).identity, self.case.validated().identity
-        return self.kind == "audit" or (self.kind in REMEDIES and bool(own) and own == wanted)
+        if self.kind not in REMEDIES:
+            return self.kind == "audit"
+        identity = self.case.validated(self.policy_file).identity
+        return bool(identity) and identity == self.case.validated().identity
 
     @property
     def is_by_policy_of_case(self) -> bool:
