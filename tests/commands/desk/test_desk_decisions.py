@@ -346,6 +346,17 @@ def test_nobody_decides_where_the_two_reports_are_not_of_one_audit(
     assert ("<td>Void" if change is fail_in else "<td>Waiting") in second.desk.get("/").text
 
 
+def test_nothing_is_approved_that_a_later_audit_of_the_same_files_did_not_pass(folder: Path) -> None:
+    """A newer version or another plugin may find what an older one did not."""
+    again = Path(shutil.copytree(folder / RUN, folder / "a" / "runs" / "2"))
+    fail_in(again / "results" / "report.json")
+    fail_in(again / "public.json")
+    checker = Checker(folder, 1)
+    refused = checker.decide("M. Keller")
+    assert (refused.status_code, "Run 2 is a later audit" in refused.text) == (422, True)
+    assert checker.decide("M. Keller", "reject").status_code == 303
+
+
 def test_a_decision_about_a_remedy_is_void_when_the_policy_of_the_case_changes(folder: Path) -> None:
     run, policy = folder / RUN, folder / "a" / POLICY
     shutil.copy(policy, run)

@@ -18,7 +18,7 @@ from leafgate.commands.attest.keys import Signer
 from leafgate.commands.case.folder import Case, decide, open_case, request_for
 from leafgate.commands.case.record import CASE, Choice, Request, StateName
 from leafgate.commands.desk.cases import RUNS
-from leafgate.commands.desk.jobs import PUBLIC, REMEDIES, RESULTS, Job
+from leafgate.commands.desk.jobs import PUBLIC, REMEDIES, RESULTS, Job, jobs_of
 from leafgate.commands.desk.words import words
 from leafgate.errors import InvalidError, LeafgateError, Problem
 from leafgate.io.json import JsonDocument, JsonObject, canonical
@@ -68,6 +68,13 @@ class Decided:
         wrong = [str(problem).replace(f"{self.job.folder}/", "") for problem in self.problems]
         judged = () if self.case is None else self.case.state.decisions
         return [*wrong, *dict.fromkeys(f"{each.decision.by}: {why}" for each in judged for why in each.void)]
+
+    @property
+    def later_failed(self) -> list[int]:
+        """The numbers of later audits of the same files by the same policy that did not pass."""
+        audits = [each for each in jobs_of(self.job.case) if each.kind == self.job.kind == "audit"]
+        later = [each for each in audits if each.number > self.job.number and not each.differences]
+        return [each.number for each in later if each.report is not None and each.report["verdict"] != "pass"]
 
     @property
     def seen(self) -> str:
@@ -179,6 +186,8 @@ class DecisionForm:
         """Record the decision where `is_signed`, else see whether that is possible; by field what hinders it."""
         if (hindrances := dict(self._gaps())) or decider.signer is None:
             return hindrances or {"": words()["decide"]["key"]}
+        if self.given["decision"] == "approve" and (numbers := found.later_failed):
+            return {"decision": words()["decide"]["later"].format(number=numbers[-1])}
         facts = {name: text for name in words()["decide"]["facts"] if (text := self.given.get(name, "").strip())}
         try:
             decide(
