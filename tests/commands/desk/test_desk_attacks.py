@@ -22,6 +22,7 @@ from desk_client import PORT, Attacker  # noqa: E402
 from desk_visits import audited  # noqa: E402
 from leafgate.commands.demo.audits import policy_text  # noqa: E402
 from leafgate.commands.demo.people import people_csv  # noqa: E402
+from leafgate.commands.desk import jobs  # noqa: E402
 from leafgate.commands.desk.cases import FACTS, POLICY, RECORD, Answer, Case, Desk, file_name, files_below, open_below  # noqa: E402
 from leafgate.commands.desk.jobs import Job, ask_job, jobs_of  # noqa: E402
 from leafgate.commands.desk.measuring import measure  # noqa: E402
@@ -427,14 +428,22 @@ def another_report(path: Path) -> None:
     path.write_text((path.parents[2] / "2" / "results" / "report.json").read_text())
 
 
+def by_a_link(path: Path) -> None:
+    path.rename(path.with_name(f"target-{path.name}"))
+    path.symlink_to(f"target-{path.name}")
+
+
 @pytest.mark.parametrize(
     ("file", "change", "different"),
     [
+        ("policy.yaml", by_a_link, [POLICY]),
+        ("people.csv", by_a_link, ["people.csv"]),
         ("policy.yaml", lambda path: path.write_text(path.read_text() + "# a remark\n"), []),
         ("policy.yaml", lambda path: path.write_text(path.read_text().replace("0.95", "0.99")), [POLICY]),
         ("people.csv", same_size_and_time, ["people.csv"]),
         ("people.csv", Path.unlink, ["people.csv"]),
-        ("runs/1/results/report.json", another_report, ["runs/1/results/release.json", POLICY]),
+        ("runs/1/results/report.json", another_report, ["runs/1/results/release.json", "runs/1/public.json", POLICY]),
+        ("runs/1/results/report.json", Path.unlink, ["runs/1/results/report.json"]),
         ("runs/1/results/release.json", Path.unlink, ["runs/1/results/release.json"]),
     ],
 )
@@ -468,6 +477,29 @@ def test_a_report_without_a_digest_is_current_only_if_the_job_began_with_these_f
     assert jobs_of(case)[0].differences == []
     same_size_and_time(tmp_path / "a" / "people.csv")
     assert jobs_of(case)[0].differences == ["people.csv"]
+
+
+def test_what_another_desk_began_keeps_the_digests_of_its_beginning(
+    judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An audit that ends after the desk was closed, whose table was changed before the next desk measures it."""
+    shutil.copytree(judged / "a", tmp_path / "a")
+    case = Case(tmp_path / "a")
+    begun = jobs_of(case)[0].save(files=case.digests())
+    document = begun.record.model_dump(mode="json", exclude={"ended"}, exclude_none=True)
+    (begun.folder / "job.json").write_text(json.dumps(document))
+    same_size_and_time(tmp_path / "a" / "people.csv")
+    started: list[str] = []
+
+    def measured(job: Job, step: Any, held: int) -> Any:
+        started.append(step.makes)
+        (job.folder / step.makes).write_text("{}")
+        return SimpleNamespace(pid=2, poll=lambda: 0)
+
+    monkeypatch.setattr(jobs, "_start", measured)
+    jobs.Line(Desk(tmp_path))._run(jobs_of(case)[0])
+    ended = jobs_of(case)[0].record
+    assert (started, ended.files, ended.started) == (["measured.json"], begun.record.files, begun.record.started)
 
 
 def test_what_an_organisation_sets_is_shown_and_not_loosened(judged: Path, tmp_path: Path) -> None:
@@ -569,6 +601,7 @@ def test_an_invalid_policy_is_not_run_and_what_is_to_be_checked_is_not_done(owne
     assert "Run the audit" not in owner.get("/cases/a/check").text
     assert owner.post("/cases/a/jobs", {**owner.seen("a"), "kind": "audit"}).status_code == 400
     assert not (folder / "a" / "runs").exists()
+    assert not ask_job(Case(folder / "a"), "set", {"build": case.policy.get("build")}).is_of_case
     case.save(policy=PolicyText(case.policy.text.replace("'no']}", "'no']}  # CHECK: alike?")))
     pages = [owner.get("/cases/a").text]
     assert owner.post("/cases/a/questions/spellings", {**owner.seen("a"), "checked": "yes"}).status_code == 303

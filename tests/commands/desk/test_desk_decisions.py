@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +25,13 @@ from desk_client import Attacker
 from desk_visits import Person, RunningDesk, audited, violations
 from leafgate.commands.attest.keys import signer_of
 from leafgate.commands.desk import command
-from leafgate.commands.desk.cases import Case
-from leafgate.commands.desk.decisions import Decider
+from leafgate.commands.desk.cases import FACTS, POLICY, Answer, Case
+from leafgate.commands.desk.decisions import Decider, decided_about
+from leafgate.commands.desk.jobs import Job, ask_job
 from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.commands.desk.reading import read_files
 from leafgate.errors import InvalidError
+from leafgate.kernel import waivers
 
 EVERY_PAGE = ["", "/check", "/policy", "/requester", "/questions/people", "/runs/1", "/runs/1/decision"]
 DECISION = "/cases/a/runs/1/decision"
@@ -292,3 +294,94 @@ def test_the_overview_has_neither_hidden_decisions_nor_words_and_the_ledger_what
     assert "Together with what left before it: No limit of the policy is about it." in left
     (folder / RUN / "job.json").write_text("{")
     assert "open,a,Problem: a/runs/1/job.json cannot be read," in second.desk.get("/overview?as=csv").text
+    assert "<h2>desk/a/people.csv</h2>" in second.desk.get("/ledger").text
+
+
+def test_a_waiver_that_is_over_lets_nothing_pass_any_more(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = Case(folder / "a")
+    (case.folder / POLICY).write_text(case.policy.text.replace("at_least: 5", "at_least: 500"))
+    failed = audited(Case(folder / "a")).report
+    assert failed is not None
+    today = datetime.now(UTC).date()
+    waiver = {
+        "id": "W1",
+        "finding": next(each["id"] for each in failed["findings"] if each["passed"] is False),
+        "release": failed["release"]["sha256"],
+        "owner": "R. Requester",
+        "approved_by": "M. Keller",
+        "reason": "Nobody is there.",
+        "issued": str(today),
+        "expires": str(today),
+    }
+    text = Case(folder / "a").policy.text
+    (case.folder / POLICY).write_text(f"{text}\nwaivers: {json.dumps([waiver])}\n")
+    job = audited(Case(folder / "a"))
+    assert (job.report or {})["verdict"] == "pass"
+    desk = Checker(folder, 1).desk
+    assert "<td>Pass, not decided" in desk.get("/").text
+    monkeypatch.setattr(waivers, "utc_today", lambda: today + timedelta(days=1))
+    assert "<td>Fail" in desk.get("/").text
+    assert "Fail: do not release this file" in desk.get(f"/cases/a/runs/{job.number}").text
+    assert Job(job.case, job.number).differences == []
+
+
+def fail_in(report: Path) -> None:
+    """What a second audit into the folder of a run leaves there, while its report for the public is printed."""
+    document = json.loads(report.read_text())
+    document["findings"][0]["passed"], document["verdict"] = False, "fail"
+    report.write_text(json.dumps(document))
+
+
+@pytest.mark.parametrize("change", [fail_in, Path.unlink])
+def test_nobody_decides_where_the_two_reports_are_not_of_one_audit(
+    folder: Path, change: Callable[[Path], None]
+) -> None:
+    assert Checker(folder, 1).decide("M. Keller").status_code == 303
+    change(folder / RUN / "results" / "report.json")
+    second = Checker(folder, 2)
+    assert "Out of date" in second.desk.get(DECISION).text
+    about = decided_about(Job(Case(folder / "a"), 1))
+    assert about is not None
+    assert second.decide("S. Other", about=about.seen).status_code == 400
+    assert ("<td>Void" if change is fail_in else "<td>Waiting") in second.desk.get("/").text
+
+
+def test_nothing_is_approved_that_a_later_audit_of_the_same_files_did_not_pass(folder: Path) -> None:
+    """A newer version or another plugin may find what an older one did not."""
+    again = Path(shutil.copytree(folder / RUN, folder / "a" / "runs" / "2"))
+    fail_in(again / "results" / "report.json")
+    fail_in(again / "public.json")
+    checker = Checker(folder, 1)
+    refused = checker.decide("M. Keller")
+    assert (refused.status_code, "Run 2 is a later audit" in refused.text) == (422, True)
+    assert checker.decide("M. Keller", "reject").status_code == 303
+
+
+def test_a_decision_about_a_remedy_is_void_when_the_policy_of_the_case_changes(folder: Path) -> None:
+    run, policy = folder / RUN, folder / "a" / POLICY
+    shutil.copy(policy, run)
+    (run / "job.json").write_text((run / "job.json").read_text().replace('"kind": "audit"', '"kind": "set"'))
+    first, second = Checker(folder, 1), Checker(folder, 2)
+    assert [first.decide("M. Keller").status_code, second.decide("S. Other").status_code] == [303, 303]
+    policy.write_text(f"# a remark\n{policy.read_text()}")
+    assert "<td>Approved" in second.desk.get("/").text
+    policy.write_text(policy.read_text().replace("at_least: 5", "at_least: 500"))
+    assert "<td>Void" in second.desk.get("/").text
+    page = second.desk.get(DECISION).text
+    assert "runs/1/policy.yaml: is not the policy of the case" in page
+    assert [words for words in ("Approved", "may leave: ", "Make it anew") if words in page] == []
+    ask_job(Case(folder / "a"), "audit").save(asked=datetime.now(UTC) + timedelta(minutes=1))
+    assert "is void" not in second.desk.get("/cases/a").text
+
+
+def test_what_nobody_knows_is_asked_too_where_the_facts_are_gone(folder: Path) -> None:
+    answers = {
+        "people": Answer(fields={"who": "doubt"}, by="r", at="2026-03-03"),
+        "file": Answer(fields={}, by="", at=""),
+    }
+    Case(folder / "a").save(answers=answers)
+    desk, asks = Checker(folder, 1).desk, "Is each row of the table one person?"
+    assert desk.get("/cases/a/check").status_code == 200
+    assert asks in desk.get(DECISION).text
+    (folder / "a" / FACTS).unlink()
+    assert asks in desk.get(DECISION).text

@@ -279,10 +279,12 @@ class Case:
         return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
     def sha256(self, name: str) -> str | None:
-        """The digest of a file in the folder as it is now; None where it cannot be read."""
+        """The digest of a file in the folder as it is now; None where it cannot be read, or a link stands there."""
         try:
             status = os.stat(self.folder / name, follow_symlinks=False)
         except (OSError, ValueError):
+            return None
+        if not stat.S_ISREG(status.st_mode):
             return None
         seen = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)  # nobody can set the last one
         return _sha256(self.folder / name, *seen)

@@ -18,7 +18,7 @@ from leafgate.commands.attest.keys import Signer
 from leafgate.commands.case.folder import Case, decide, open_case, request_for
 from leafgate.commands.case.record import CASE, Choice, Request, StateName
 from leafgate.commands.desk.cases import RUNS
-from leafgate.commands.desk.jobs import PUBLIC, REMEDIES, Job
+from leafgate.commands.desk.jobs import PUBLIC, REMEDIES, RESULTS, Job, jobs_of
 from leafgate.commands.desk.words import words
 from leafgate.errors import InvalidError, LeafgateError, Problem
 from leafgate.io.json import JsonDocument, JsonObject, canonical
@@ -44,7 +44,7 @@ class Decided:
     Attributes:
         job: the job.
         case: the case beside its report; None where it cannot be read.
-        problems: why it cannot be read.
+        problems: why it cannot be read, or does not hold whatever it says.
     """
 
     job: Job
@@ -53,8 +53,8 @@ class Decided:
 
     @property
     def state(self) -> StateName:
-        """The state of the case; void where it cannot be read."""
-        return "void" if self.case is None else self.case.state.name
+        """The state of the case; void where something is wrong with it."""
+        return "void" if self.case is None or self.problems else self.case.state.name
 
     @property
     def at(self) -> datetime:
@@ -65,10 +65,16 @@ class Decided:
     @property
     def void(self) -> list[str]:
         """Why decisions about it are void, each with both digests."""
-        if self.case is None:
-            return [str(problem).replace(f"{self.job.folder}/", "") for problem in self.problems]
-        judged = self.case.state.decisions
-        return list(dict.fromkeys(f"{each.decision.by}: {why}" for each in judged for why in each.void))
+        wrong = [str(problem).replace(f"{self.job.folder}/", "") for problem in self.problems]
+        judged = () if self.case is None else self.case.state.decisions
+        return [*wrong, *dict.fromkeys(f"{each.decision.by}: {why}" for each in judged for why in each.void)]
+
+    @property
+    def later_failed(self) -> list[int]:
+        """The numbers of later audits of the same files by the same policy that did not pass."""
+        audits = [each for each in jobs_of(self.job.case) if each.kind == self.job.kind == "audit"]
+        later = [each for each in audits if each.number > self.job.number and not each.differences]
+        return [each.number for each in later if each.report is not None and each.report["verdict"] != "pass"]
 
     @property
     def seen(self) -> str:
@@ -111,9 +117,19 @@ def decided_about(job: Job) -> Decided | None:
         for name in (PUBLIC, CASE) if is_decided else ():
             if job.case.content(f"{RUNS}/{job.number}/{name}") is None:
                 raise InvalidError("is no file in the folder of the case: links are not followed", place=name)
-        return Decided(job, open_case(job.folder / PUBLIC, _request(job)))
+        case = open_case(job.folder / PUBLIC, _request(job))
+        return Decided(job, case, (*_problems_of_decided(job),) if is_decided else ())
     except LeafgateError as error:
         return Decided(job, None, error.problems)
+
+
+def _problems_of_decided(job: Job) -> Iterator[Problem]:
+    """Why nothing that was decided about the result of a job holds, whatever the file of the decisions says."""
+    if not job.is_by_policy_of_case:
+        message = "is not the policy of the case with what a remedy may change"
+        yield Problem(job.policy_file, message, "make the file anew")
+    if not job.has_reports_of_one_audit:
+        yield Problem(PUBLIC, f"is of another audit than {RESULTS}/report.json", "audit again")
 
 
 def decided_in(jobs: Sequence[Job]) -> list[Decided]:
@@ -170,6 +186,8 @@ class DecisionForm:
         """Record the decision where `is_signed`, else see whether that is possible; by field what hinders it."""
         if (hindrances := dict(self._gaps())) or decider.signer is None:
             return hindrances or {"": words()["decide"]["key"]}
+        if self.given["decision"] == "approve" and (numbers := found.later_failed):
+            return {"decision": words()["decide"]["later"].format(number=numbers[-1])}
         facts = {name: text for name in words()["decide"]["facts"] if (text := self.given.get(name, "").strip())}
         try:
             decide(

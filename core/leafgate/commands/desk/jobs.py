@@ -34,6 +34,7 @@ from leafgate.io.files import OWNER_ONLY, write_file
 from leafgate.io.json import JsonDocument, readable
 from leafgate.io.locks import lock
 from leafgate.kernel.options import Strict
+from leafgate.session.expected_run import ExpectedRun
 
 LIMIT_SECONDS = 30 * 60
 """How long a job may take."""
@@ -47,6 +48,8 @@ PUBLIC = "public.json"
 """The report for the public, which `leafgate audit --json` prints."""
 IDENTITY = ("sha256", "waivers_sha256")
 """The keys by which reports name a policy and its waivers."""
+FOR_EVERYBODY = ("verdict", "waived", "policy", "versions")
+"""What the two reports of an audit have in common, beside what became of each limit."""
 
 NUMBER = re.compile("[1-9][0-9]{0,5}")
 SESSION = secrets.token_hex(16)
@@ -128,8 +131,19 @@ class Job:
     @property
     def is_of_case(self) -> bool:
         """Does it judge what the case's policy asks for? A remedy does once its file is the one of the case."""
-        is_same = self.kind in REMEDIES and self.case.validated(self.policy_file) == self.case.validated()
-        return is_same or self.kind == "audit"
+        if self.kind not in REMEDIES:
+            return self.kind == "audit"
+        identity = self.case.validated(self.policy_file).identity
+        return bool(identity) and identity == self.case.validated().identity
+
+    @property
+    def is_by_policy_of_case(self) -> bool:
+        """Is the policy by which it judges that of the case as it is now, but for the changes of a remedy?"""
+        if self.kind not in REMEDIES:
+            return True
+        with suppress(LeafgateError):
+            return PolicyText(self._text(POLICY)).document == self.policy.document
+        return False
 
     @property
     def steps(self) -> list[Step]:
@@ -192,9 +206,16 @@ class Job:
         """The auditor's report; None where there is none."""
         return self._report(f"{RESULTS}/report.json")
 
-    @property
+    @cached_property
     def public_report(self) -> JsonDocument | None:
+        """The report for the public; None where there is none."""
         return self._report(PUBLIC)
+
+    @property
+    def has_reports_of_one_audit(self) -> bool:
+        """Do its two reports agree? Whoever audits into its folder by hand may leave that of an older audit there."""
+        both = [_in_common(report) for report in (self.report, self.public_report) if report is not None]
+        return both[1:] in ([], both[:1])
 
     @property
     def measured(self) -> dict[str, Any]:
@@ -212,17 +233,17 @@ class Job:
         """
         report, case = self.report, self.case
         if report is None:
-            return []
+            return [f"{RUNS}/{self.number}/{RESULTS}/report.json"]
         data, release = report["data"], report["release"] or {}
         known = {"table": data.get("sha256"), **data.get("files", {})}
         known["model"] = (release.get("file") or release).get("sha256")
         judged = {**self.record.files, **{role: digest for role, digest in known.items() if digest}}
         files: dict[Role, str] = {**case.policy_files, "model": self.output}
         found = [name for role, name in files.items() if judged.get(role, "") != case.sha256(name)]
-        is_same = self.kind not in REMEDIES or self._text(POLICY) == self.policy.text
+        found += [] if self.has_reports_of_one_audit else [f"{RUNS}/{self.number}/{PUBLIC}"]
         identity = case.validated(self.policy_file).identity
         is_stated = bool(identity) and all(report["policy"].get(key) == identity.get(key) for key in IDENTITY)
-        return [*found, *([] if is_same and is_stated else [POLICY])]
+        return [*found, *([] if self.is_by_policy_of_case and is_stated else [POLICY])]
 
     @property
     def output(self) -> str:
@@ -256,14 +277,21 @@ class Job:
         return Job(self.case, self.number)
 
     def _report(self, name: str) -> JsonDocument | None:
+        """A report of its folder, with its waivers judged today."""
         try:
             with open_below(self.folder, name):
-                return read_report(self.folder / name)
+                return ExpectedRun().judged(read_report(self.folder / name), self.folder / name)[0]
         except LeafgateError:
             return None
 
     def _text(self, name: str) -> str:
         return (self.case.content(f"{RUNS}/{self.number}/{name}") or b"").decode(errors="replace")
+
+
+def _in_common(report: JsonDocument) -> list[Any]:
+    """What a report of an audit says to everybody."""
+    limits = [(finding["id"], finding["passed"]) for finding in report["findings"]]
+    return [*(report[key] for key in FOR_EVERYBODY), limits]
 
 
 def jobs_of(case: Case) -> list[Job]:
@@ -370,7 +398,8 @@ class Line:
                 continue
             with open(job.folder / LOCK, "a", opener=_owner_only) as held:
                 if lock(held.fileno()) is not False:  # else a process of an earlier desk is still at it
-                    begun = {} if process else {"started": datetime.now(UTC), "files": job.case.digests()}
+                    is_begun = process or job.record.started  # maybe by an earlier desk
+                    begun = {} if is_begun else {"started": datetime.now(UTC), "files": job.case.digests()}
                     more = self._ledger if step.words[:2] == ("leafgate", "audit") else ()
                     process = _start(job, replace(step, words=(*step.words, *more)), held.fileno())
                     self._save(job, pid=process.pid, **begun)

@@ -9,6 +9,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from leafgate.commands.desk.cases import RUNS, Case
 from leafgate.commands.desk.decisions import Decider, decided_about, decided_in, has_decisions
@@ -63,9 +64,10 @@ def histories(decider: Decider, cases: Iterable[Case]) -> tuple[Mapping[str, Seq
     if decider.ledger is None or not decider.ledger.exists():
         return {}, []
     ledger = read_ledger(decider.ledger, decider.ledger_key)
-    jobs: dict[str | None, Job] = {
-        job.case.sha256(f"{RUNS}/{job.number}/{PUBLIC}"): job for case in cases for job in jobs_of(case)
-    }
+    jobs = dict[str | None, Job]()
+    for case in cases:
+        with suppress(LeafgateError):  # whatever is wrong with a case, the others are there
+            jobs |= {case.sha256(f"{RUNS}/{job.number}/{PUBLIC}"): job for job in jobs_of(case)}
     tables = dict[str, list[tuple[str, str]]]()
     for line in ledger.lines:
         report = job.public_report if line.report.sha256 and (job := jobs.get(line.report.sha256)) else None

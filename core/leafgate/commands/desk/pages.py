@@ -39,7 +39,7 @@ from leafgate.commands.desk.cases import (
 from leafgate.commands.desk.jobs import LIMIT_SECONDS, Job, Kind, Line, jobs_of
 from leafgate.commands.desk.overview import histories, overview, overview_csv
 from leafgate.commands.desk.policy_text import PolicyText
-from leafgate.commands.desk.questions import QUESTIONS, Asked, Question
+from leafgate.commands.desk.questions import DOUBT, QUESTIONS, Asked, Question
 from leafgate.commands.desk.results import is_usable, job_title, remedies_for, result_context, settings_of
 from leafgate.commands.desk.server import REPORT_CSP, Gate, Secrets, message_page
 from leafgate.commands.desk.words import words
@@ -455,12 +455,12 @@ class Pages:
 
     def _doubts(self, case: Case) -> list[tuple[str, str, Sequence[str]]]:
         """The questions for the requester, by name, and what each is about."""
-        listed = [
-            (question.name, question.texts["requester"], question.doubts(_asked(case), answer.fields))
-            for question in QUESTIONS
-            if (answer := case.record.answers.get(question.name)) and question.fields(_asked(case))
-        ]
-        return [each for each in listed if each[2]]
+        given = case.record.answers
+        known = [(each, given[each.name].fields) for each in QUESTIONS if each.name in given]
+        if not case.is_read:  # what was answered is there, and not what it was about
+            return [(each.name, each.texts["requester"], ()) for each, said in known if DOUBT in said.values()]
+        asked = [(each, each.doubts(_asked(case), said)) for each, said in known if each.fields(_asked(case))]
+        return [(each.name, each.texts["requester"], about) for each, about in asked if about]
 
     def show_requester(self, visit: Visit) -> Response:
         case = self._case(visit)
@@ -581,7 +581,7 @@ class Pages:
         found = decisions.decided_about(self._job(visit, case))
         if found is None:
             raise HTTPException(404)
-        return found, decisions.open_questions(found, self._doubts(case) if case.is_read else [])
+        return found, decisions.open_questions(found, self._doubts(case))
 
     def show_decision(self, visit: Visit, problems: Mapping[str, str] | None = None) -> Response:
         """What was decided, and the form to decide; a record that cannot be read has a state alone."""
