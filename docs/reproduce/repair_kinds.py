@@ -224,13 +224,12 @@ def lines(rows: Sequence[Row]) -> Iterator[str]:
         cells = [KINDS[kind].name]
         for data in DATA:
             splits = [split for split in range(SPLITS) if (data, kind, REPAIR, split) in found]
-            given, own = ([found[data, kind, each, split].auc for split in splits] for each in (GIVEN, REPAIR))
-            tuned = [found[data, ANY, TUNED, split].auc for split in splits]
-            cells += [fixed(float(np.mean(areas)), 3) for areas in (given, own)]
-            cells.append(f"{np.mean(own) - np.mean(tuned):+.3f}".replace("-", MINUS))
+            own = float(np.mean([found[data, kind, REPAIR, split].auc for split in splits]))
+            tuned = float(np.mean([found[data, ANY, TUNED, split].auc for split in splits]))
+            cells += [fixed(own, 3), f"{own - tuned:+.3f}".replace("-", MINUS)]
         body.append(cells)
-    columns = [f"{data.name}: {word}" for data in DATA.values() for word in ("given", "repaired", "minus tuned")]
-    yield from table(("given model", *columns), body, "lrrrrrr")
+    columns = [f"{data.name}: {word}" for data in DATA.values() for word in ("repaired", "minus tuned")]
+    yield from table(("given model", *columns), body, "lrrrr")
     repaired = [row for row in rows if row.method == REPAIR]
     yield ""
     yield f"Of {len(repaired)} repairs {sum(row.passes == 'yes' for row in repaired)} pass."
