@@ -686,3 +686,13 @@ def test_what_a_report_advises_to_set_is_tried_and_becomes_what_the_case_is_abou
     assert "Pass, not decided" in owner.get("/").text
     assert "Use another file than the given one" in owner.get("/cases/built/check").text
     assert [job.is_of_case and not job.differences for job in jobs_of(Case(inside))] == [False, True]
+
+
+def test_a_file_of_a_policy_that_is_not_there_is_a_problem_and_ends_no_page(judged: Path, tmp_path: Path) -> None:
+    """A repair's policy names the repaired file before there is one."""
+    shutil.copytree(judged, tmp_path / "desk")
+    case = Case(tmp_path / "desk" / "a")
+    case.save(policy=case.policy.changed({("build",): {"use": "published", "path": "gone.json"}}))
+    shown = Attacker(tmp_path / "desk", is_in=True).get("/cases/a")
+    assert shown.status_code == 200
+    assert "names a file that cannot be read" in shown.text

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.errors import InvalidError, LeafgateError, Problem
@@ -120,6 +121,10 @@ def _validated(folder: Path, policy: str, org: Sequence[Path], _seen: tuple[str 
         return Validated(identity=load_policy(folder / policy, folder, org).policy.identity)
     except LeafgateError as error:
         return Validated(error.problems)
+    except PydanticSerializationError:  # of the digest of a file that is not there
+        return Validated(
+            [Problem(policy, "names a file that cannot be read", "put the file there, or change the name")]
+        )
 
 
 class Answer(Strict):
