@@ -696,3 +696,7 @@ def test_a_file_of_a_policy_that_is_not_there_is_a_problem_and_ends_no_page(judg
     shown = Attacker(tmp_path / "desk", is_in=True).get("/cases/a")
     assert shown.status_code == 200
     assert "names a file that cannot be read" in shown.text
+    case.save(policy=case.policy.changed({("build", "path"): "runs/1/repaired.json"}))
+    assert Case(case.folder).problems
+    (case.folder / "runs" / "1" / "repaired.json").write_text("{}")
+    assert not Case(case.folder).problems

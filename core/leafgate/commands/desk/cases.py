@@ -275,7 +275,12 @@ class Case:
             return Validated(error.problems)
         named = {*files_below(self.folder), *self.files.values(), policy}
         seen = tuple(self.sha256(name) for name in sorted(named))
-        return (_validated.__wrapped__ if of_elsewhere else _validated)(self.folder, policy, self.org, seen)
+        validate = _validated.__wrapped__ if of_elsewhere else _validated
+        try:
+            return validate(self.folder, policy, self.org, seen)
+        except PydanticSerializationError:  # of the digest of a file that is not there, as that of a repair that runs
+            message, remedy = "names a file that cannot be read", "put the file there, or change the name"
+            return Validated([Problem(policy, message, remedy)])
 
     @property
     def state_digest(self) -> str:
