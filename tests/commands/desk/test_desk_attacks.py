@@ -692,11 +692,17 @@ def test_a_file_of_a_policy_that_is_not_there_is_a_problem_and_ends_no_page(judg
     """A repair's policy names the repaired file before there is one."""
     shutil.copytree(judged, tmp_path / "desk")
     case = Case(tmp_path / "desk" / "a")
-    case.save(policy=case.policy.changed({("build",): {"use": "published", "path": "gone.json"}}))
+    case = case.save(policy=case.policy.changed({("build",): {"use": "published", "path": "gone.json"}}))
     shown = Attacker(tmp_path / "desk", is_in=True).get("/cases/a")
     assert shown.status_code == 200
     assert "names a file that cannot be read" in shown.text
-    case.save(policy=case.policy.changed({("build", "path"): "runs/1/repaired.json"}))
-    assert Case(case.folder).problems
-    (case.folder / "runs" / "1" / "repaired.json").write_text("{}")
-    assert not Case(case.folder).problems
+    case = case.save(policy=case.policy.changed({("build", "path"): "runs/1/repaired.json"}))
+    assert case.problems
+    made = case.folder / "runs" / "1" / "repaired.json"
+    made.write_text("{}")
+    made.with_name("policy.yaml").write_text(case.policy.text.replace("runs/1/", ""))
+    names = ("policy.yaml", "runs/1/policy.yaml")
+    before = [case.validated(name).identity["sha256"] for name in names]
+    made.write_text("{ }")
+    assert not case.problems
+    assert all(case.validated(name).identity["sha256"] not in before for name in names)

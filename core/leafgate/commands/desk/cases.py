@@ -273,7 +273,9 @@ class Case:
             of_elsewhere = self.org or self.policy.get("extends")
         except LeafgateError as error:
             return Validated(error.problems)
-        named = {*files_below(self.folder), *self.files.values(), policy}
+        beside = policy.removesuffix(POLICY)  # a remedy's policy names what is made there
+        named = {*files_below(self.folder), *self.files.values(), *self.policy_files.values(), policy}
+        named |= {f"{beside}{name}" for name in files_below(self.folder / beside)}
         seen = tuple(self.sha256(name) for name in sorted(named))
         validate = _validated.__wrapped__ if of_elsewhere else _validated
         try:
