@@ -121,10 +121,6 @@ def _validated(folder: Path, policy: str, org: Sequence[Path], _seen: tuple[str 
         return Validated(identity=load_policy(folder / policy, folder, org).policy.identity)
     except LeafgateError as error:
         return Validated(error.problems)
-    except PydanticSerializationError:  # of the digest of a file that is not there
-        return Validated(
-            [Problem(policy, "names a file that cannot be read", "put the file there, or change the name")]
-        )
 
 
 class Answer(Strict):
