@@ -20,6 +20,7 @@ from typing import Any
 from leafgate.cli import run
 from leafgate.commands.desk.cases import Case
 from leafgate.commands.desk.jobs import Job, ask_job
+from leafgate.commands.desk.reading import read_files
 
 CHROMIUM = os.environ.get("LEAFGATE_CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -141,6 +142,16 @@ def violations(page: Any) -> list[tuple[str, str, str]]:
     axe = import_module("axe_playwright_python.sync_playwright").Axe()
     found = axe.run(page, options={"iframes": False}).response["violations"]
     return [(page.url, each["id"], each["nodes"][0]["html"][:200]) for each in found]
+
+
+def small_case(folder: Path) -> Case:
+    """A new case of 120 people without a model, whose files are read."""
+    folder.mkdir()
+    rows = [f"{20 + number % 40},{'AB'[number % 2]},{('yes', 'no')[number % 3 > 0]}" for number in range(120)]
+    (folder / "people.csv").write_text("\n".join(["age,ward,ill", *rows]) + "\n")
+    Case(folder).save(files={"table": "people.csv"})
+    read_files(folder)
+    return Case(folder)
 
 
 def audited(case: Case, job: Job | None = None) -> Job:

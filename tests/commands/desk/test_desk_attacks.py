@@ -19,7 +19,7 @@ import pytest
 testclient = pytest.importorskip("starlette.testclient", reason="starlette's test client is not installed")
 
 from desk_client import PORT, Attacker  # noqa: E402
-from desk_visits import audited  # noqa: E402
+from desk_visits import audited, small_case  # noqa: E402
 from leafgate.commands.demo.audits import policy_text  # noqa: E402
 from leafgate.commands.demo.people import people_csv  # noqa: E402
 from leafgate.commands.desk import jobs  # noqa: E402
@@ -405,11 +405,7 @@ def test_no_page_shows_a_value_that_few_people_have(owner: Attacker, folder: Pat
 def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a case whose run 1 judged it as it is, and run 2 by a policy that was put back then."""
     folder = tmp_path_factory.mktemp("judged") / "a"
-    folder.mkdir()
-    rows = [f"{20 + number % 40},{'AB'[number % 2]},{('yes', 'no')[number % 3 > 0]}" for number in range(120)]
-    (folder / "people.csv").write_text("\n".join(["age,ward,ill", *rows]) + "\n")
-    case = Case(folder).save(files={"table": "people.csv"})
-    read_files(folder)
+    case = small_case(folder)
     audited(Case(folder))
     strict = case.policy
     case.save(policy=PolicyText(strict.text.replace("at_most: 0.95", "at_most: 0.99")))

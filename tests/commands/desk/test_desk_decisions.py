@@ -22,14 +22,13 @@ from attested import private_pem, write_keys
 from command_line import leafgate
 from decided_cases import is_approved
 from desk_client import Attacker
-from desk_visits import Person, RunningDesk, audited, violations
+from desk_visits import Person, RunningDesk, audited, small_case, violations
 from leafgate.commands.attest.keys import signer_of
 from leafgate.commands.desk import command
 from leafgate.commands.desk.cases import FACTS, POLICY, Answer, Case
 from leafgate.commands.desk.decisions import Decider, decided_about
 from leafgate.commands.desk.jobs import Job, ask_job
 from leafgate.commands.desk.policy_text import PolicyText
-from leafgate.commands.desk.reading import read_files
 from leafgate.errors import InvalidError
 from leafgate.kernel import waivers
 
@@ -42,13 +41,9 @@ RUN = Path("a", "runs", "1")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a case whose run 1 passed a policy that asks for two people."""
     folder = tmp_path_factory.mktemp("decided") / "a"
-    folder.mkdir()
-    rows = [f"{20 + number % 40},{'AB'[number % 2]},{('yes', 'no')[number % 3 > 0]}" for number in range(120)]
-    (folder / "people.csv").write_text("\n".join(["age,ward,ill", *rows]) + "\n")
-    Case(folder).save(files={"table": "people.csv"})
-    read_files(folder)
-    text = Case(folder).policy.text
-    Case(folder).save(policy=PolicyText(f"{text}\napprovals: {{decisions: 2}}\n"))
+    case = small_case(folder)
+    text = case.policy.text
+    case.save(policy=PolicyText(f"{text}\napprovals: {{decisions: 2}}\n"))
     audited(Case(folder))
     return folder.parent
 
