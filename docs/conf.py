@@ -47,6 +47,18 @@ napoleon_numpy_docstring = False
 python_maximum_signature_line_length = 100
 
 
+PAGES_OF_FILES = {f"{name}.md": f"{name.lower()}.md" for name in ("CHANGELOG", "CONTRIBUTING", "SECURITY")}
+"""Files of the repository's root, and their pages in `project`."""
+
+
+def follow_links(app: Sphinx, file: Path, page: str, content: list[str]) -> None:
+    """Let links of a file of the root lead from its page to the same places."""
+    for name, of_page in PAGES_OF_FILES.items():
+        content[0] = content[0].replace(f"]({name}", f"]({of_page}")
+    content[0] = content[0].replace("](docs/", "](../")
+
+
 def setup(app: Sphinx) -> None:
     """Highlight `sh-session` blocks, which GitHub knows and Pygments calls `console`."""
     app.add_lexer("sh-session", BashSessionLexer)
+    app.connect("include-read", follow_links)

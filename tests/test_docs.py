@@ -287,3 +287,59 @@ SARIF DSSE in-toto equivalence limit finding verdict waiver repair scrub control
 def test_the_glossary_explains_the_words_of_the_pages() -> None:
     bold = " ".join(re.findall(r"\*\*([^*]+)\*\*", TEXTS["docs/reference/glossary.md"])).lower()
     assert [term for term in TERMS.split() if not re.search(rf"(?<!\w){re.escape(term.lower())}(?!\w)", bold)] == []
+
+
+NEW_TO_READERS = {
+    "people-and-knowledge": """quasi-identifier, insider, equivalence class, k-anonymity, auxiliary people, control,
+        re-identification, harmless value""",
+    "attacks-and-beliefs": """linking, residual tree, membership inference, attribute inference, imputation,
+        class disclosure, differencing, shadow model, planted leak, TPR, ROC curve, AUC, PPV, MCC, SNR, posterior,
+        prior, near-copy, joint class""",
+    "releases-and-models": """builder, bootstrap, perturbed, downgrading, rehearsal, neutral file, witness,
+        distillation, scrub, differential privacy budget, publication level""",
+    "policies-and-reports": """threshold rule, waiver, egress check, TRE, DPIA, small cell, secondary suppression,
+        SARIF, in-toto, DSSE, ledger, roll, `reading`, `published_file`, `unlimited`, `unattacked`""",
+}
+"""By section of the glossary: terms of the tool and of the field that somebody new to both does not know."""
+OTHER_MEANINGS = {
+    "control": r"(?<!disclosure )(?<!version ){}(?! characters)",
+    "linking": r"{}(?! (?:by|to)\b)",
+}
+GENERATED = {name for name, text in TEXTS.items() if "make_reference.py" in text.partition("\n## ")[0]}
+WITHOUT_LINKS = {*OWN_PAGES[1:], "docs/reference/glossary.md", "docs/explanation/sources.md"}
+UNREAD = re.compile(
+    r"^( *)```.*?^ *```$|<!-- ([\w-]+) -->.*?<!-- /\2 -->|^#.*?$|!\[[^\]]*\]\([^)]*\)|\"[A-Z][^\"]*\"",
+    re.DOTALL | re.MULTILINE,
+)
+"""Code blocks, lines that scripts make, headings, pictures and titles of papers."""
+EXPLAINED = re.compile(r"\[[^\[\]]*\]\([^)]*\)|\*\*[^*]+\*\*|(?<!\*)\*[^*\n]+\*(?!\*)")
+"""A link, or a term in bold or italics, which its sentence explains."""
+
+
+def blanked(text: str, pattern: re.Pattern[str]) -> str:
+    """The text with spaces in place of what matches."""
+    return pattern.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+
+
+def unexplained(text: str) -> list[tuple[str, str, int, int]]:
+    """Terms that stand in a page without a link or an explanation: section of the glossary, term, beginning and end."""
+    prose = blanked(text, UNREAD)
+    explained = [match.span() for match in EXPLAINED.finditer(prose)]
+    found = []
+    sections = ((section, re.split(r",\s+", terms)) for section, terms in NEW_TO_READERS.items())
+    for section, term in ((section, term) for section, terms in sections for term in terms):
+        if term in text.partition("\n")[0].lower():
+            continue
+        words = re.sub(r"y$", "(?:y|ies)", re.escape(term)).replace(r"\ ", r"\s+")
+        pattern = OTHER_MEANINGS.get(term, "{}").replace("{}", rf"{words}(?:s|es|bed)?(?![\w/-])")
+        place = prose if term.startswith("`") else blanked(prose, re.compile(r"`[^`]*`"))
+        flags = re.NOFLAG if term.isupper() else re.IGNORECASE
+        first = re.search(rf"(?<![\w`/.-]){pattern}", place, flags)
+        if first and not any(start <= first.start() < end for start, end in explained):
+            found.append((section, term, *first.span()))
+    return found
+
+
+@pytest.mark.parametrize("page", sorted(TEXTS.keys() - GENERATED - WITHOUT_LINKS))
+def test_a_term_is_linked_or_explained_where_it_first_stands(page: str) -> None:
+    assert [(term, f"link ../reference/glossary.md#{section}") for section, term, *_ in unexplained(TEXTS[page])] == []

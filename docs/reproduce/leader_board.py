@@ -18,7 +18,7 @@ from pathlib import Path
 from leader_board_runs import attacked, load_peers
 from leader_board_setting import DATA, MODELS, TABLES, Draw, Row
 from peer_attacks import peers_beside
-from writing import BEGIN, MINUS, count, fixed, put, read_rows, table, write_csv
+from writing import MINUS, count, fixed, put, read_rows, table, write_csv
 
 DOCS = Path(__file__).resolve().parents[1]
 PAGE = "measurements/leader-board.md"
@@ -48,8 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 at += 1
                 write_csv(results, in_order(rows))
                 print(data, model, row.attack, row.reason or "done", flush=True)
-    if BEGIN in options.page.read_text(encoding="utf-8"):
-        put(options.page, lines(read_rows(results, Row)))
+    put(options.page, lines(read_rows(results, Row)))
 
 
 def in_order(rows: Iterable[Row]) -> list[Row]:

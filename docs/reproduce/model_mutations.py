@@ -4,8 +4,8 @@
     PYTHONPATH=tests/support python docs/reproduce/model_mutations.py
 
 It changes 1,000 files a format, of the producer matrix of the tests, with a fixed seed. It writes
-docs/results/mutations.csv and the tables of docs/measurements/mutations.md. The evaluators that say what a changed file
-answers are in tests/support/evaluators, and share no code with leafgate.
+docs/results/mutations.csv and the table of docs/measurements/how-the-audit-is-tested.md. The evaluators that say what a
+changed file answers are in tests/support/evaluators, and share no code with leafgate.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def main() -> int:
     """Change all files and write the page; 0 if nothing is read otherwise than it answers."""
     rows = list(measured())
     write_csv(RESULTS, rows)
-    put(DOCS / "measurements/mutations.md", lines_of(read_rows(RESULTS, Row)))
+    put(DOCS / "measurements/how-the-audit-is-tested.md", lines_of(read_rows(RESULTS, Row)), "mutations")
     return 1 if any(row.wrong for row in rows) else 0
 
 

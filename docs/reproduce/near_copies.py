@@ -24,7 +24,7 @@ from membership_setting import adult, credit
 from writing import put, read_rows, table, write_csv
 
 DOCS = Path(__file__).resolve().parents[1]
-PAGE = "measurements/near-copies.md"
+PAGE = "measurements/how-the-audit-is-tested.md"
 DATA: Mapping[str, tuple[str, Callable[[Path], tuple[pd.DataFrame, str]]]] = {
     "adult": ("Adult", adult),
     "credit": ("Credit card clients", credit),
@@ -196,7 +196,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rows.sort(key=lambda row: list(DATA).index(row.data))
         write_csv(results, rows)
         print(data, flush=True)
-    put(options.page, lines(read_rows(results, Row)))
+    put(options.page, lines(read_rows(results, Row)), "near-copies")
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-BEGIN, END = "<!-- results -->", "<!-- /results -->"
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -47,13 +46,13 @@ def _value(cell: str, kind: str) -> str | float | int | None:
     return int(cell) if kind.startswith("int") else float(cell)
 
 
-def put(page: Path, lines: Iterable[str]) -> None:
-    """Lines between the page's two markers; the rest stays as it is."""
-    text = page.read_text(encoding="utf-8")
-    head, begin, rest = text.partition(BEGIN)
-    _, end, tail = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"{page.name} lacks the markers {BEGIN} and {END}")
+def put(page: Path, lines: Iterable[str], part: str = "results") -> None:
+    """Lines between the two markers of a part of the page; the rest stays as it is."""
+    begin, end = f"<!-- {part} -->", f"<!-- /{part} -->"
+    head, found, rest = page.read_text(encoding="utf-8").partition(begin)
+    _, ended, tail = rest.partition(end)
+    if not found or not ended:
+        raise SystemExit(f"{page.name} lacks the markers {begin} and {end}")
     body = "\n".join(lines)
     page.write_text(f"{head}{begin}\n\n{body}\n{end}{tail}", encoding="utf-8")
 
