@@ -3,6 +3,7 @@
 .venv/bin/sphinx-build -q -W -b html docs build/site
 """
 
+import re
 import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -58,7 +59,18 @@ def follow_links(app: Sphinx, file: Path, page: str, content: list[str]) -> None
     content[0] = content[0].replace("](docs/", "](../")
 
 
+def divide_modules(app: Sphinx, page: str, content: list[str]) -> None:
+    """Give each module of a `public-modules` block a section of its own."""
+    content[0] = re.sub(
+        r"^```\{public-modules\}\n(.*?)^```$",
+        lambda block: re.sub(r"(.+)", r"## \1\n\n```{public-names} \1\n```\n", block[1]),
+        content[0],
+        flags=re.DOTALL | re.MULTILINE,
+    )
+
+
 def setup(app: Sphinx) -> None:
     """Highlight `sh-session` blocks, which GitHub knows and Pygments calls `console`."""
+    app.connect("source-read", divide_modules)
     app.add_lexer("sh-session", BashSessionLexer)
     app.connect("include-read", follow_links)
