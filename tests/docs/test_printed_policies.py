@@ -47,7 +47,7 @@ HONEST: dict[str, Any] = {
 """What a page does not print of a policy."""
 FILLED: dict[str, dict[str, Any]] = {
     "docs/explanation/kadet.md": {"values": ["no", "hiv"]},
-    "docs/explanation/table-reconstruction.md": {"knows": {"distribution": True}},
+    "docs/explanation/table-reconstruction.md": {"knows": {"distribution": True}, "noise": (0.45, 0.45)},
     "docs/how-to/differential-privacy.md": {"attacks": [{"use": "distinguish"}]},
     "married-or-not": {"noise": (0.3, 0.6)},
 }
