@@ -20,8 +20,6 @@ from sklearn_zoo import skops_bytes
 
 TOP = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^( *)```yaml\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
-PEOPLE = 4_000
-"""In each table: the audited one, the test table and the control."""
 AUDITED_ELSEWHERE = {
     "boosting": "tests/plugins/inference/test_boosting_recipe.py",
     "surprise": "the session of its page",
@@ -47,7 +45,11 @@ HONEST: dict[str, Any] = {
 """What a page does not print of a policy."""
 FILLED: dict[str, dict[str, Any]] = {
     "docs/explanation/kadet.md": {"values": ["no", "hiv"]},
-    "docs/explanation/table-reconstruction.md": {"knows": {"distribution": True}, "noise": (0.45, 0.45)},
+    "docs/explanation/table-reconstruction.md": {
+        "knows": {"distribution": True},
+        "noise": (0.45, 0.45),
+        "people": 1_000,
+    },
     "docs/how-to/differential-privacy.md": {"attacks": [{"use": "distinguish"}]},
     "married-or-not": {"noise": (0.3, 0.6)},
 }
@@ -74,23 +76,23 @@ def printed() -> list[Any]:
     return result
 
 
-def people_of(columns: dict[str, Any], seed: int, noise: tuple[float, float]) -> pd.DataFrame:
+def people_of(columns: dict[str, Any], seed: int, noise: tuple[float, float], people: int) -> pd.DataFrame:
     """People with cells drawn from the domains; the class follows from age, but for noise by a private column."""
     rng = np.random.default_rng(seed)
     cells: dict[str, Any] = {}
     for name, column in columns.items():
         if column["role"] == "key":
-            cells[name] = np.arange(PEOPLE) + seed * PEOPLE
+            cells[name] = np.arange(people) + seed * people
         elif "bounds" in column:
-            cells[name] = rng.integers(column["bounds"][0], column["bounds"][1], PEOPLE, endpoint=True)
+            cells[name] = rng.integers(column["bounds"][0], column["bounds"][1], people, endpoint=True)
         else:
-            cells[name] = rng.choice(column["values"], PEOPLE)
+            cells[name] = rng.choice(column["values"], people)
     table = pd.DataFrame(cells)
     target, private = (
         next(name for name, column in columns.items() if role in column["role"]) for role in ("class", "private")
     )
     unlikely, likely = columns[target]["values"]
-    noisy = rng.random(PEOPLE) < np.where(table[private] == columns[private]["values"][0], *noise)
+    noisy = rng.random(people) < np.where(table[private] == columns[private]["values"][0], *noise)
     return table.assign(**{target: np.where((table["age"] > 50) ^ noisy, likely, unlikely)})
 
 
@@ -98,6 +100,7 @@ def write_policy(folder: Path, page: str, shown: dict[str, Any]) -> Path:
     """Write the policy, completed, with the tables that it names and the releases that are out."""
     filled = dict(FILLED.get(shown.get("name", page), {}))
     values, noise = filled.pop("values", ["no", "yes"]), filled.pop("noise", (0.02, 0.2))
+    people = filled.pop("people", 4_000)
     data = shown.get("data", {})
     columns = data.get("columns", {})
     if "leafgate" not in shown:
@@ -110,9 +113,9 @@ def write_policy(folder: Path, page: str, shown: dict[str, Any]) -> Path:
             shutil.copy(shipped, folder)
             whole["data"].pop("test")
         elif name:
-            people_of(columns, seed, noise).to_csv(folder / name, index=False)
+            people_of(columns, seed, noise, people).to_csv(folder / name, index=False)
     if known := whole.get("knows", {}).get("people"):
-        people_of(columns, 0, noise).head(PEOPLE // 100).to_csv(folder / known, index=False)
+        people_of(columns, 0, noise, people).head(people // 100).to_csv(folder / known, index=False)
     if "releases" in whole:
         write_releases(folder, page, {key: value for key, value in shown.items() if key != "releases"}, whole)
     (folder / "policy.yaml").write_text(json.dumps(whole))
