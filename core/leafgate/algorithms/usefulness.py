@@ -107,7 +107,7 @@ def _error(share: float, people: float) -> float:
 def _auc(release: Release, people: Table, truth: Ids, weight: Ids, classes: Ids) -> Usefulness:
     if len(release.classes) == 2:
         return mean_area({1: second_class_ranking(release, people)}, truth, weight)
-    scores = _scores_or_labels(release, people)
+    scores = scores_or_labels(release, people)
     return mean_area({int(one): scores[:, one] for one in classes}, truth, weight)
 
 
@@ -128,7 +128,7 @@ def mean_area(rankings: Mapping[int, Floats], truth: Ids, weight: Ids) -> Useful
     )
 
 
-def _scores_or_labels(release: Release, people: Table) -> Floats:
+def scores_or_labels(release: Release, people: Table) -> Floats:
     """Return the score of each class, of labels alone 1 for the one that is predicted; where there is none, equal ones.
 
     Returns:

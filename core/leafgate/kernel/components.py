@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+    from leafgate.kernel.arrays import Ids
     from leafgate.kernel.belief import Belief
     from leafgate.kernel.knowledge import AdversaryKnowledge, Need
     from leafgate.kernel.large_table import LargeTable
@@ -199,6 +200,23 @@ class TreeBuilder(Component):
         """
         remedy = "give its class the method `account`, or leave the claim out"
         raise InconclusiveError(f"the builder {self.use!r} has no account of its releases", remedy=remedy)
+
+    def distilled(self, table: Table, rng: np.random.Generator, levels: Ids) -> Release | None:
+        """What `build` builds, with tests that tell another model's scores apart and not the classes.
+
+        The release has one tree, whose leaves hold the table's people; it keeps what `keeping` was asked for.
+
+        Args:
+            table: The people.
+            rng: The builder's random numbers.
+            levels: shape (n_records,), whole numbers from 0: people with the same number have alike scores.
+
+        Returns:
+            None where the builder has no such way.
+
+        Raises NoReleaseError when nothing keeps the builder's promise.
+        """
+        return None
 
     @classmethod
     def keeping(cls, limits: Sequence[Metric]) -> Self | None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from leafgate.algorithms.induction import encoding, growth, large, pruning
     from leafgate.algorithms.induction.encoding import EncodedTable
-    from leafgate.api import LargeTable, Metric, Node, Records, Schema, Table
+    from leafgate.api import Ids, LargeTable, Metric, Node, Records, Schema, Table
     from leafgate_plugins.kadet import equivalent_table as equivalent_tables
     from leafgate_plugins.kadet import grow as growing
     from leafgate_plugins.kadet import persons
@@ -114,6 +114,37 @@ class Kadet(TreeBuilder):
             else None
         )
         return self._release(growth.finished(coded, root, table.schema), table.schema, records)
+
+    def distilled(self, table: Table, rng: np.random.Generator, levels: Ids) -> Release | None:
+        """The k-anonymous tree whose tests tell these levels apart, with the exact counts of the classes.
+
+        None where the class is public, because people of different classes are different groups then.
+
+        Raises as `build` does.
+
+        Departure: the paper grows and prunes by the classes. What a group must have is asked of the people's own
+        classes and secrets here, too.
+        """
+        if table.schema.target.public:
+            return None
+        coded = encoding.encode(table)
+        rows = levels if len(coded.classes) == len(table) else np.repeat(levels, table.weight)
+        admissible, groups = self._admissible(table, coded)
+        by_level = replace(coded, classes=rows, n_classes=int(rows.max(initial=0)) + 1)
+        root, spans = growing.grow(
+            by_level,
+            table.schema,
+            admissible,
+            self.measure,
+            average_gain=self.average_gain,
+            max_spans=self.max_spans,
+        )
+        growth.recount(coded, root)
+        if self.prune:
+            pruning.prune(root, self.confidence)
+        if groups is not None:
+            groups.keep(root, spans.all())
+        return self._release(growth.finished(coded, root, table.schema), table.schema, None)
 
     def builds_large(self, schema: Schema) -> bool:
         """Where no k-anonymous table is published."""

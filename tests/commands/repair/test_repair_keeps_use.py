@@ -229,19 +229,21 @@ def test_a_grown_tree_is_the_same_model_over_its_columns(seed: int) -> None:
     table = make_table(schema, frame)
     plugins = load_plugins()
     limit = plugins.by_name["k_anonymity"].model_validate({"use": "k_anonymity", "at_least": 5})
+    levels = np.random.default_rng(seed).integers(0, 4, len(table))
     for grower in list(growers(plugins, [limit], table.people, prune=False))[:4]:  # type: ignore[list-item]
-        grown = grower.grown(table)
-        assert grown is not None
-        asked = ranked(table)[0]
-        model = model_of(grown, {"no": "no", "yes": "yes"}, [])
-        lowered = lower_model(model, schema, {}, "model", table.people).release
-        assert np.array_equal(class_scores(lowered, table), class_scores(grown.release, asked))
-        assert lowered.count_semantics == "exact"
-        sizes = np.bincount(route(lowered.trees[0], table).leaf, weights=table.weight)
-        assert sizes[sizes > 0].min() >= 5
-        explained = model_of(grown, {"no": "no", "yes": "yes"}, ["ward"])
-        assert "ward" in explained.features  # which the policy explains as another feature
-        assert "ward" not in [explained.features[i] for i in np.unique(explained.trees[0].feature) if i >= 0]
+        for learned in (None, levels):
+            grown = grower.grown(table, learned)
+            assert grown is not None
+            asked = ranked(table, table.codes("ill") if learned is None else learned)[0]
+            model = model_of(grown, {"no": "no", "yes": "yes"}, [])
+            lowered = lower_model(model, schema, {}, "model", table.people).release
+            assert np.array_equal(class_scores(lowered, table), class_scores(grown.release, asked))
+            assert lowered.count_semantics == "exact"
+            sizes = np.bincount(route(lowered.trees[0], table).leaf, weights=table.weight)
+            assert sizes[sizes > 0].min() >= 5
+            explained = model_of(grown, {"no": "no", "yes": "yes"}, ["ward"])
+            assert "ward" in explained.features  # which the policy explains as another feature
+            assert "ward" not in [explained.features[i] for i in np.unique(explained.trees[0].feature) if i >= 0]
 
 
 @pytest.mark.parametrize("goal", ["auc", "balanced_accuracy"])

@@ -73,6 +73,13 @@ def growing_node(coded: EncodedTable, rows: CompactIds, above: GrowingNode | Non
     return GrowingNode(rows, counts, label, above, above.depth + 1, dict(above.possible))
 
 
+def recount(coded: EncodedTable, root: GrowingNode) -> None:
+    """Give every node of a tree that was grown by other classes the people and the label of these ones."""
+    for node in root.below():
+        node.counts = class_counts(coded, node.rows)
+        node.label = int(node.counts.argmax()) if len(node.rows) or node.parent is None else node.parent.label
+
+
 def sides(coded: EncodedTable, choice: Choice, codes: CompactIds) -> CompactIds:
     """For each code of the chosen feature the son it goes to: 0 and 1 for a cut, else its group. In small integers."""
     feature = coded.features[choice.feature]

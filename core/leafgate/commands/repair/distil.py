@@ -1,4 +1,4 @@
-"""Distillation: a tree that a builder grows with the policy's own limits on the table.
+"""Distillation: a tree that a builder grows with the policy's own limits, for the classes or for the model's scores.
 
 The leaves hold the table's people, so limits on groups are kept by construction; all others are audited. The tree is
 over the policy's columns. A test for values of a category, which may have many branches, becomes tests of codes whose
@@ -18,6 +18,7 @@ from leafgate.api import (
     MORE,
     CategoricalSplit,
     Column,
+    Ids,
     Leaf,
     LeafgateError,
     Metric,
@@ -57,38 +58,45 @@ class Grower:
     builder: TreeBuilder
     words: str
 
-    def grown(self, table: Table) -> Grown | None:
+    def grown(self, table: Table, levels: Ids | None = None) -> Grown | None:
         """The tree, in which values of categories are ranked and divided as numbers are; None where there is none.
 
         A test with a branch for each value needs a whole group in every branch, which columns with rare values never
         have.
+
+        Args:
+            table: The people.
+            levels: Shape (n_records,), levels of scores that tests are chosen for in place of the classes.
         """
-        table, ranks = ranked(table)
+        rng = np.random.default_rng(0)
+        table, ranks = ranked(table, table.codes(table.schema.target.name) if levels is None else levels)
         try:
-            built = self.builder.build(table, np.random.default_rng(0))
+            if levels is not None:
+                release = self.builder.distilled(table, rng, levels)
+                return None if release is None else Grown(release, ranks)
+            built = self.builder.build(table, rng)
         except LeafgateError:
             return None
         return Grown(built if isinstance(built, Release) else built.release, ranks)
 
 
-def ranked(table: Table) -> tuple[Table, dict[str, dict[str | None, int]]]:
-    """The table with a number in place of each category: its rank by the mean class of the people who have it.
+def ranked(table: Table, levels: Ids) -> tuple[Table, dict[str, dict[str | None, int]]]:
+    """The table with a number in place of each category: its rank by the mean level of the people who have it.
 
-    Classes count by their positions. The best division of values in two by two classes is one of this order. Secrets
-    stay as they are.
+    Levels are of scores, or positions of classes. The best division of values in two by two classes is one of this
+    order. Secrets stay as they are.
 
     Source: Breiman, Friedman, Olshen, Stone, "Classification and Regression Trees", 1984, section 4.2.2.
     """
     frame, columns, ranks = table.frame.copy(deep=False), [], {}
-    classes = table.codes(table.schema.target.name)
     for column in table.schema.columns:
         if column.holds_numbers or column.roles & {"class", "sensitive", "key", "weight"}:
             columns.append(column)
             continue
         codes = table.codes(column.name)
         people = np.bincount(codes, weights=table.weight, minlength=len(column.domain))
-        total = np.bincount(codes, weights=table.weight * classes, minlength=len(column.domain))
-        mean = np.where(people > 0, total / np.maximum(people, 1), np.average(classes, weights=table.weight))
+        total = np.bincount(codes, weights=table.weight * levels, minlength=len(column.domain))
+        mean = np.where(people > 0, total / np.maximum(people, 1), np.average(levels, weights=table.weight))
         rank = np.argsort(np.argsort(mean, kind="stable"), kind="stable")
         ranks[column.name] = {value: int(place) for value, place in zip(column.domain, rank, strict=True)}
         frame[column.name] = rank[codes].astype(np.float64)

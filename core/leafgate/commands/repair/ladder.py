@@ -22,6 +22,7 @@ from leafgate.commands.repair.refit import (
     settings_for,
 )
 from leafgate.commands.repair.search import Cuts, Search, few_leaves, protects
+from leafgate.commands.repair.teacher import Teacher
 from leafgate.commands.repair.trials import FITTED_ANEW, LEVELS, Step, Trial, Workbench, person_metrics
 from leafgate.commands.repair.tuning import tuned_settings
 from leafgate.kernel.findings import Finding, Report
@@ -383,14 +384,21 @@ class Ladder:
                 finer.append(own)
 
     def _distilled(self) -> None:
-        """Trees of builders that keep the limits on groups by construction."""
-        bench = self.bench
+        """Trees that keep the limits on groups by construction, for the classes and then for the model's scores.
+
+        A tree that is grown for the classes adds nothing to a plain one that passes, where scores are asked for.
+        """
+        bench, table = self.bench, self.bench.session.table
         prunes = bench.goal in {"accuracy", "balanced_accuracy"}
-        kinds = growers(bench.session.plugins, self._metrics, bench.session.table.people, prune=prunes)
-        for grower in kinds if self.whole.classes else ():
-            if not self._has_time():
-                return
-            self._fitted_anew(partial(self._grown, grower), "distillation", grower.words)
+        teacher = Teacher(bench, self.release)
+        kinds = list(growers(bench.session.plugins, self._metrics, table.people, prune=prunes))
+        has_plain = bench.goal == "auc" and bench.best is not None
+        for learns in ([teacher] if has_plain else [None, teacher]) if self.whole.classes else ():
+            for grower in kinds:
+                if not self._has_time() or (learns is not None and bench.has_searched):
+                    return
+                words = grower.words if learns is None else f"{grower.words}, by the model's scores"
+                self._fitted_anew(partial(self._grown, grower, learns), "distillation", words)
 
     @property
     def _explained(self) -> list[str]:
@@ -398,13 +406,16 @@ class Ladder:
         targets = {column.name for column in self.bench.session.table.schema.having("class")}
         return [name for name in self.bench.encoding if name not in targets]
 
-    def _grown(self, grower: Grower, fold: int | None = None) -> ModelIR | None:
-        """What a builder grows of the table without the people of a fold.
+    def _grown(self, grower: Grower, teacher: Teacher | None, fold: int | None = None) -> ModelIR | None:
+        """What a builder grows of the table without the people of a fold, for the classes or for a teacher's levels.
 
         None where it asks about a sensitive column that is only there because of limits on what is learned of it.
         """
         people = self._growing if fold is None else rows_at(self._growing, self.bench.fold != fold)
-        grown, names = grower.grown(people), self._names()
+        levels = None if teacher is None else teacher.levels if fold is None else teacher.within[fold]
+        if teacher is not None and levels is None:
+            return None
+        grown, names = grower.grown(people, levels), self._names()
         if grown is None or not set(grown.release.classes) <= names.keys():
             return None
         if not self.all_columns and not set(columns_asked(grown.release.trees[0])) <= self._taken:
