@@ -10,7 +10,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.resources import files
 from io import BytesIO
 from json.encoder import encode_basestring
 from secrets import token_hex
@@ -35,6 +36,7 @@ from leafgate.io.json import (
 )
 from leafgate.io.tree_reader import TreeReader
 from leafgate.io.tree_writer import BEFORE_TREE, TreeWriter
+from leafgate.io.yaml import parse_yaml
 from leafgate.kernel.leaf import Statistic
 from leafgate.kernel.noise import LAWS, Noise
 from leafgate.kernel.release import (
@@ -87,57 +89,22 @@ def read_disclosure(document: Any, place: str, texts: Collection[str] = frozense
     if item["severity"] not in SEVERITIES or item.get("level") not in (None, *LEVELS):
         raise ReleaseError("has a `severity` or a `level` that there is not", place=place)
     text = re.sub("[0-9]{1,9}", "#", item["says"])
-    kind = item["kind"] if item["kind"] in KINDS else "other_content"
-    known = text in texts or (kind == item["kind"] and text in OWN_TEXTS)
+    kinds, own_texts = own_disclosures()
+    kind = item["kind"] if item["kind"] in kinds else "other_content"
+    known = text in texts or (kind == item["kind"] and text in own_texts)
     return FileDisclosure(kind, item["severity"], item["says"] if known else FOREIGN_WORDS, item.get("level"))
 
 
 FOREIGN_WORDS = "something that its file describes in words that leafgate does not write"
 """What reports say of such an item: its own words may name people."""
 
-KIND_WORDS = """
-    bootstrap_rows calibration categories class_shares column_names counts extremes gains impurity missing_cells
-    moments names not_stated numbers other_content paths people_listed ranges rare_numbers rare_values ratios scores
-    scores_betray_counts scores_may_betray_counts seed settings shares sizes time training_loss training_rows
-    training_table values variables
-"""
-KINDS = frozenset(KIND_WORDS.split()) | {"inner values", "second derivatives"}
-"""The kinds of disclosures that leafgate writes."""
 
-OWN_TEXTS = frozenset(
-    """
-    every value that the policy declares of a column with `domain: public`, values of a few people among them
-    each leaf's number, without which nobody could predict: often the mean of its people's
-    each leaf's score, without which nobody could predict
-    how many people are at the leaves
-    how many people of each class are at the leaves
-    means to the last digit, from which people at small leaves and their sum follow
-    names that somebody gave the steps of a pipeline
-    numbers that fewer than # people of the table have, finer than `step` makes public
-    other content, which nobody needs to predict: # part(s)
-    scores of the first trees, from which the people of each class at small leaves follow, to the last one
-    scores of the first trees: whoever knows how the learner was set and what its scores start from may work \
-out the people of each class at small leaves; whether so could not be told
-    shares of classes, rounded to # digit(s)
-    shares to the last digit, from which the people of each class at small leaves follow
-    shares to the last digit: of small leaves they betray how many people are in them
-    something that its file describes in words that leafgate does not write
-    the names of # column(s) that the policy drops or does not know, which no tree asks about
-    the names of # features that the policy does not know, more than columns are: they may name people
-    texts that fewer than # people of the table have: they may name them
-    the file holds the table that it was trained on: # of # people, # column(s)
-    texts that were not compared with a column, which has too many different ones
-    the names of # value(s) that tests part from others
-    values that neither the policy declares nor the table has: they may name people
-    variables of functions by their names and sizes: #
-    vectors that hold the cells of # column(s) of the table
-    vectors with a value of each training row that are no column of the table: #
-    what else it tells is not stated by the reader of its format
-    """.replace("\n    ", "\n")
-    .strip()
-    .splitlines()
-)
-"""What the core says of disclosures, with `#` for each number; plugins' readers declare what they say."""
+@cache
+def own_disclosures() -> tuple[frozenset[str], frozenset[str]]:
+    """The kinds of disclosures that leafgate writes, and what the core says of them, with `#` for each number."""
+    name = "disclosures.yaml"
+    document = parse_yaml(files("leafgate.io").joinpath(name).read_bytes(), name)
+    return frozenset(document["kinds"]), frozenset(document["texts"])
 
 
 def read_naive_bayes(document: Any, schema: Schema, place: str) -> NaiveBayes | None:

@@ -1,0 +1,70 @@
+"""Shape files: what the files of a format hold, as data beside the format's reader."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from leafgate.io.yaml import parse_yaml
+from leafgate.ir.unread import ContentField, ContentKind
+from leafgate.kernel.release import FileDisclosure
+
+SHAPE_FILE = "shape.yaml"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the files of a format hold.
+
+    Attributes:
+        tables: the fields of each table that the reader checks, by the table's name.
+        disclosures: what files disclose that hold some part, by the reader's name of the part.
+    """
+
+    tables: Mapping[str, Mapping[str, ContentField]]
+    disclosures: Mapping[str, FileDisclosure]
+
+    @property
+    def says(self) -> tuple[str, ...]:
+        """What the disclosures say, each once."""
+        return tuple(dict.fromkeys(each.says for each in self.disclosures.values()))
+
+
+@cache
+def read_shape(package: str) -> Shape:
+    """The shape in the file `shape.yaml` of a package.
+
+    Its `types` are kinds of content with limits, by name (the attributes of `ContentField`). Each of its `tables` has
+    for a key the name of a kind or of a type, the fields of a table, or, in a list of one item, those of each table of
+    a list. `disclosures` have the attributes of `FileDisclosure`. `unseen` is for `tests/support/make_shapes.py`.
+    """
+    document = parse_yaml(files(package).joinpath(SHAPE_FILE).read_bytes(), SHAPE_FILE)
+    types = types_of(document)
+    tables = {name: _fields(table, types) for name, table in document["tables"].items()}
+    return Shape(tables, {name: FileDisclosure(**each) for name, each in document.get("disclosures", {}).items()})
+
+
+def types_of(document: Mapping[str, Any]) -> dict[str, ContentField]:
+    """The types of a parsed shape file in its order, then the kinds of content, by name."""
+    own = {name: _type(**options) for name, options in document.get("types", {}).items()}
+    return {**own, **{kind.name.lower(): ContentField(kind) for kind in ContentKind}}
+
+
+def _type(kind: str, pattern: str | None = None, **limits: Any) -> ContentField:
+    return ContentField(ContentKind[kind.upper()], None if pattern is None else re.compile(pattern), **limits)
+
+
+def _fields(table: Mapping[str, Any], types: Mapping[str, ContentField]) -> dict[str, ContentField]:
+    found = {}
+    for key, value in table.items():
+        if isinstance(value, str):
+            found[key] = types[value]
+        elif isinstance(value, list):
+            found[key] = ContentField(ContentKind.TABLES, fields=_fields(value[0], types))
+        else:
+            found[key] = ContentField(ContentKind.TABLE, fields=_fields(value, types))
+    return found
