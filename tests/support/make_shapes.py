@@ -127,10 +127,10 @@ def remade(plugin: str, document: dict[str, Any]) -> str:
         observed.note(fields, content, limits)
         check_table(self, content, fields, limits, *rest)
 
-    def of_line(self: Any, location: str, line: str, fields: Any, limits: Any, separator: str = "=") -> None:
+    def of_line(self: Any, location: str, line: str, fields: Any, limits: Any, separator: str = "=") -> bool:
         key, _, value = line.partition(separator)
         observed.note(fields, {key: value}, limits)
-        check_line(self, location, line, fields, limits, separator)
+        return check_line(self, location, line, fields, limits, separator)
 
     with patch.object(UnreadTracker, "check_table", of_table), patch.object(UnreadTracker, "check_line", of_line):
         for name, content in model_files(plugin):
@@ -148,7 +148,7 @@ def paired(table: Table, fields: Mapping[str, Any]) -> Iterator[tuple[Mapping[st
     yield fields, table
     for key, value in table.items():
         if not isinstance(value, str):
-            inner = fields[key]
+            inner: Any = fields[key]
             inner = inner.fields if isinstance(inner, ContentField) else inner
             yield from paired(value[0] if isinstance(value, list) else value, inner)
 

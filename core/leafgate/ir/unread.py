@@ -205,14 +205,16 @@ class UnreadTracker:
         fields: Mapping[str, ContentField],
         limits: Mapping[str, int],
         separator: str = "=",
-    ) -> None:
-        """Record a line `key=value` whose key is unknown or whose value is not what its field accepts."""
+    ) -> bool:
+        """Record a line `key=value` whose key is unknown or whose value is not what its field accepts; True if not."""
         key, sign, value = line.partition(separator)
         field = fields.get(key)
         if field is None or (field.kind is ContentKind.FLAG) == bool(sign) or not field.accepts(value, limits):
             self.add_text(location, line)
-        elif field.words:
+            return False
+        if field.words:
             self.check_texts(location, [value])
+        return True
 
     def check_table(
         self,
