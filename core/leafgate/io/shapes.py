@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -23,15 +23,22 @@ class Shape:
     Attributes:
         tables: the fields of each table that the reader checks, by the table's name.
         disclosures: what files disclose that hold some part, by the reader's name of the part.
+        words: lists of texts that are the program's own, by name.
     """
 
     tables: Mapping[str, Mapping[str, ContentField]]
     disclosures: Mapping[str, FileDisclosure]
+    words: Mapping[str, frozenset[str]]
 
     @property
     def says(self) -> tuple[str, ...]:
         """What the disclosures say, each once."""
         return tuple(dict.fromkeys(each.says for each in self.disclosures.values()))
+
+    def disclosed(self, parts: Mapping[str, int]) -> list[FileDisclosure]:
+        """What the parts disclose that a file has; a part's number stands for `#` in its sentence."""
+        found = ((self.disclosures[name], number) for name, number in parts.items() if number)
+        return [replace(each, says=each.says.replace("#", str(number))) for each, number in found]
 
 
 @cache
@@ -44,8 +51,11 @@ def read_shape(package: str) -> Shape:
     """
     document = parse_yaml(files(package).joinpath(SHAPE_FILE).read_bytes(), SHAPE_FILE)
     types = types_of(document)
-    tables = {name: _fields(table, types) for name, table in document["tables"].items()}
-    return Shape(tables, {name: FileDisclosure(**each) for name, each in document.get("disclosures", {}).items()})
+    return Shape(
+        tables={name: _fields(table, types) for name, table in document["tables"].items()},
+        disclosures={name: FileDisclosure(**each) for name, each in document["disclosures"].items()},
+        words={name: frozenset(each.split()) for name, each in document.get("words", {}).items()},
+    )
 
 
 def types_of(document: Mapping[str, Any]) -> dict[str, ContentField]:

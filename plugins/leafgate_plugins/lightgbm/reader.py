@@ -453,4 +453,4 @@ def _disclosed(file: File, trees: Sequence[TreeIR]) -> list[FileDisclosure]:
         "settings": bool(file.settings),
         "paths": any(file.settings.get(key) for key in PATHS),
     }
-    return [SHAPE.disclosures[name] for name, there in parts.items() if there]
+    return SHAPE.disclosed(parts)

@@ -47,8 +47,7 @@ def sizes(
             people = _people(tree, sums / each)
             whole |= people is not None
             result[i] = tree if people is None or weighted else replace(tree, size=people)
-    names = ["sizes", "sum_hessian"] if whole else ["sum_hessian"]
-    return tuple(result), [SHAPE.disclosures[name] for name in names]
+    return tuple(result), SHAPE.disclosed({"sizes": whole, "sum_hessian": True})
 
 
 def _second_derivative(base: Sequence[float], objective: str, output: int | None) -> float | None:

@@ -486,4 +486,4 @@ def _other_disclosures(
         "cats": bool(names),
         "best_score": "best_score" in (learner.get("attributes") or {}),
     }
-    return [SHAPE.disclosures[name] for name, there in parts.items() if there]
+    return SHAPE.disclosed(parts)
