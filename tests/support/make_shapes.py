@@ -43,10 +43,10 @@ def with_shapes() -> list[str]:
 
 def model_files(plugin: str) -> Iterator[tuple[str, bytes]]:
     """The name and the bytes of each model that the producers of the plugin's format wrote."""
-    folder = PLUGINS / plugin / "producers"
-    for each in sorted({path.parent for ending in ("*.tar.xz", "*.zip") for path in folder.rglob(ending)}):
-        for archive in archives_in(each):
-            yield from archive.models.items()
+    folders = (PLUGINS / plugin / "producers", PLUGINS / "mlflow" / "producers")
+    paths = {path.parent for folder in folders for ending in ("*.tar.xz", "*.zip") for path in folder.rglob(ending)}
+    for archive in (archive for folder in sorted(paths) for archive in archives_in(folder)):
+        yield from ((name, file) for name, file in archive.files.items() if not name.endswith(".csv"))
 
 
 @dataclass

@@ -32,8 +32,8 @@ class Shape:
 
     @property
     def says(self) -> tuple[str, ...]:
-        """What the disclosures say, each once."""
-        return tuple(dict.fromkeys(each.says for each in self.disclosures.values()))
+        """What the disclosures say, each once, with `#` for each number."""
+        return tuple(dict.fromkeys(re.sub("[0-9]{1,9}", "#", each.says) for each in self.disclosures.values()))
 
     def disclosed(self, parts: Mapping[str, int]) -> list[FileDisclosure]:
         """What the parts disclose that a file has; a part's number stands for `#` in its sentence."""
@@ -69,12 +69,11 @@ def _type(kind: str, pattern: str | None = None, **limits: Any) -> ContentField:
 
 
 def _fields(table: Mapping[str, Any], types: Mapping[str, ContentField]) -> dict[str, ContentField]:
-    found = {}
-    for key, value in table.items():
-        if isinstance(value, str):
-            found[key] = types[value]
-        elif isinstance(value, list):
-            found[key] = ContentField(ContentKind.TABLES, fields=_fields(value[0], types))
-        else:
-            found[key] = ContentField(ContentKind.TABLE, fields=_fields(value, types))
-    return found
+    return {key: types[value] if isinstance(value, str) else _table(value, types) for key, value in table.items()}
+
+
+def _table(value: Any, types: Mapping[str, ContentField]) -> ContentField:
+    """The field of a table, or of a list of tables."""
+    if isinstance(value, list):
+        return ContentField(ContentKind.TABLES, fields=_fields(value[0], types))
+    return ContentField(ContentKind.TABLE, fields=_fields(value, types))
