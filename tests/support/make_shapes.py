@@ -16,6 +16,7 @@ import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import unified_diff
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -161,12 +162,11 @@ def main(words: Sequence[str] | None = None) -> int:
     changed = False
     for plugin in chosen.plugins or with_shapes():
         path = shape_file(plugin)
-        text = remade(plugin, parse_yaml(path.read_bytes(), plugin))
-        if text != path.read_text("utf-8"):
-            changed = True
-            print(f"{path} {'would change' if chosen.check else 'is written anew: read the diff'}")
-            if not chosen.check:
-                path.write_text(text, "utf-8")
+        before, after = path.read_text("utf-8"), remade(plugin, parse_yaml(path.read_bytes(), plugin))
+        sys.stdout.writelines(unified_diff(before.splitlines(True), after.splitlines(True), plugin, f"{plugin} anew"))
+        changed |= before != after
+        if not chosen.check:
+            path.write_text(after, "utf-8")
     return 1 if changed and chosen.check else 0
 
 
