@@ -26,6 +26,7 @@ import yaml
 
 from installed_readers import read_foreign
 from leafgate import ReleaseError
+from leafgate.folders import pack_folder
 from leafgate.io.shapes import SHAPE_FILE, read_shape, types_of
 from leafgate.io.yaml import parse_yaml
 from leafgate.readers import ContentField, UnreadTracker
@@ -47,7 +48,14 @@ def model_files(plugin: str) -> Iterator[tuple[str, bytes]]:
     folders = (PLUGINS / plugin / "producers", PLUGINS / "mlflow" / "producers")
     paths = {path.parent for folder in folders for ending in ("*.tar.xz", "*.zip") for path in folder.rglob(ending)}
     for archive in (archive for folder in sorted(paths) for archive in archives_in(folder)):
-        yield from ((name, file) for name, file in archive.files.items() if not name.endswith(".csv"))
+        saved: dict[str, dict[str, bytes]] = {}
+        for name, file in archive.files.items():
+            case, _, path = name.partition("/")
+            if path:
+                saved.setdefault(case, {})[path] = file
+            elif not name.endswith(".csv"):
+                yield name, file
+        yield from ((case, pack_folder(each)) for case, each in saved.items())
 
 
 @dataclass
