@@ -35,9 +35,6 @@ Generators of random numbers, which have a `state` and a `bit_generator`, are di
 """
 
 ATTRIBUTES, BOOSTERS = SHAPE.tables["attributes"], SHAPE.tables["boosters"]
-MODELS = ("handle", "_handle")
-"""Where a Booster holds its model, which its own library's reader reads."""
-
 TREE = "left_child right_child feature threshold impurity n_node_samples weighted_n_node_samples missing_go_to_left"
 PREDICTOR = (
     "value count feature_idx num_threshold missing_go_to_left left right gain depth is_leaf bin_threshold "
