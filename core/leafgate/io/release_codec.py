@@ -275,41 +275,24 @@ class Provenance:
 
 
 @dataclass(frozen=True)
-class LoadedRelease(BuildResult):
-    """A release that was read from a file, with what only its owner and the auditor may know of it.
+class SealedRelease(BuildResult):
+    """A release with the bytes that are published of it, and what its owner and the auditor alone may know of it.
 
     Attributes:
-        content: the bytes of leafgate's own release file, which are published as they are; None where the release was
-            made of somebody else's model.
-        provenance: what is known of the file.
-    """
-
-    content: bytes | None = field(default=None, repr=False)
-    provenance: Provenance = field(default_factory=Provenance, repr=False)
-
-
-@dataclass(frozen=True, repr=False)
-class SealedRelease:
-    """A release together with the very bytes that are audited and published.
-
-    Attributes:
-        release: what anyone reads from the bytes.
-        content: the bytes.
-        origins: for each published record the row of the table that it was made from; for its owner alone.
-        trail: how it was made, for the auditor.
-        provenance: what is known of the file that it was read from.
+        written: the bytes of the release file that `release` was read from; None as long as the release was only built,
+            or made of somebody else's model (`serialize` writes it, and reads it back).
+        provenance: what is known of the file or object that it was read from.
         built: whether a builder made it in this process, so that it was read from nobody's file or object.
     """
 
-    release: Release
-    content: bytes
-    origins: tuple[int, ...] | None = None
-    trail: tuple[Mapping[str, Any], ...] = ()
-    provenance: Provenance = field(default_factory=Provenance)
+    written: bytes | None = field(default=None, repr=False)
+    provenance: Provenance = field(default_factory=Provenance, repr=False)
     built: bool = False
 
-    def __repr__(self) -> str:
-        return f"SealedRelease(sha256={self.sha256!r})"
+    @cached_property
+    def content(self) -> bytes:
+        """The bytes that are published."""
+        return release_bytes(self.release) if self.written is None else self.written
 
     @property
     def starting_trees(self) -> int:
@@ -326,20 +309,14 @@ class SealedRelease:
 def serialize(built: Release | BuildResult) -> SealedRelease:
     """The release as anyone will read it: written, and read back from what was written."""
     result = BuildResult.of(built)
-    loaded = result if isinstance(result, LoadedRelease) else None
-    given = None if loaded is None else loaded.content
-    content = release_bytes(result.release) if given is None else given
-    release = read_release(content, "release").release
-    if given is None and result.release.file is not None:  # in the words of its reader, which is installed
+    if not isinstance(result, SealedRelease):
+        result = SealedRelease(result.release, result.origins, result.trail, built=result.release.file is None)
+    if result.written is not None:
+        return result
+    release = read_release(result.content, "release").release
+    if result.release.file is not None:  # in the words of its reader, which is installed
         release = replace(release, file=result.release.file)
-    return SealedRelease(
-        release,
-        content,
-        result.origins,
-        result.trail,
-        Provenance() if loaded is None else loaded.provenance,
-        built=loaded is None and release.file is None,
-    )
+    return replace(result, release=release, written=result.content)
 
 
 def release_bytes(release: Release) -> bytes:
@@ -402,7 +379,7 @@ def measure_of(release: Release) -> str | None:
 
 
 @paused_garbage_collection()
-def read_release(content: bytes, place: str) -> LoadedRelease:
+def read_release(content: bytes, place: str) -> SealedRelease:
     """The release in a file's bytes, and these bytes; ReleaseError says what is wrong with it, and where."""
     if (taken_apart := _taken_apart(content)) is not None:
         with suppress(_OtherLayoutError):
@@ -410,7 +387,7 @@ def read_release(content: bytes, place: str) -> LoadedRelease:
     return _read(content, object_at(parse_json(content, ReleaseError, place), place), None, place)
 
 
-def _read(content: bytes, document: dict[str, Any], span: tuple[int, int] | None, place: str) -> LoadedRelease:
+def _read(content: bytes, document: dict[str, Any], span: tuple[int, int] | None, place: str) -> SealedRelease:
     """The release whose trees are in the document, or are all that stands in `span` of the file."""
     if document.get("format") != FORMAT:
         raise ReleaseError(f"is not a release file: its `format` is not {FORMAT!r}", place=place)
@@ -452,7 +429,7 @@ def _read(content: bytes, document: dict[str, Any], span: tuple[int, int] | None
         unit=one_of(document.get("unit", "people"), Unit, f"{place}.unit"),
     )
     _check_whole(release, publish.get("measure"), place)
-    return LoadedRelease(release, content=content)
+    return SealedRelease(release, written=content)
 
 
 TREES = b'\n "trees": ['
