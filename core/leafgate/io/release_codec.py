@@ -34,7 +34,7 @@ from leafgate.io.json import (
     refuse_unknown,
 )
 from leafgate.io.tree_reader import TreeReader
-from leafgate.io.tree_writer import BEFORE_TREE, TreeWriter
+from leafgate.io.tree_writer import TreeWriter
 from leafgate.kernel.leaf import Statistic
 from leafgate.kernel.noise import LAWS, Noise
 from leafgate.kernel.release import (
@@ -241,6 +241,8 @@ MAX_IMPLIED = 10_000_000
 """Numbers on leaves that a file may leave out, because they are 0: each takes memory that the file does not."""
 NUMBER_BYTES = 6
 """A number that a file does not leave out takes as many bytes or more: a name in quotes, a colon, a digit, a comma."""
+STATISTIC_BYTES = 8
+"""The name of a statistic of classes takes as many bytes or more, with its quotes."""
 
 
 @dataclass(frozen=True)
@@ -320,17 +322,17 @@ def serialize(built: Release | BuildResult) -> SealedRelease:
 
 
 def release_bytes(release: Release) -> bytes:
-    """The release as the JSON document `leafgate/release/1`, written some trees at once."""
+    """The release as the JSON document `leafgate/release/1`, written tree by tree."""
     file, pieces, writer = BytesIO(), list[str](), TreeWriter(release.classes if release.schema.having("class") else ())
     for number, (key, fact) in enumerate(_facts(release).items()):
         pieces.append(f'{"," if number else "{"}\n "{key}": ')
         if key == "alternatives" and release.alternatives:
             named = [(encode_basestring(name), tree_arrays(tree)) for name, tree in release.alternatives.items()]
-            trees = ",".join(f"\n  {name}: {writer.text([tree])[len(BEFORE_TREE) :]}" for name, tree in named)
+            trees = ",".join(f"\n  {name}: {writer.text(tree)}" for name, tree in named)
             pieces.append(f"{{{trees}\n }}")
         elif key == "trees" and release.trees:
-            for i, text in enumerate(writer.texts(release.trees)):
-                pieces.append(text if i else f"[{text[1:]}")
+            for i, tree in enumerate(release.trees):
+                pieces += ",\n  " if i else "[\n  ", writer.text(tree_arrays(tree))
                 file.write("".join(pieces).encode())
                 pieces.clear()
             pieces.append("\n ]")
@@ -409,7 +411,7 @@ def _read(content: bytes, document: dict[str, Any], span: tuple[int, int] | None
         builder=object_at(document.get("builder"), f"{place}.builder"),
         schema=schema,
         trees=tuple(
-            (reader.read(tree, f"{place}.trees[{i}]") for i, tree in enumerate(trees))
+            reader.read({f"{place}.trees[{i}]": tree for i, tree in enumerate(trees)})
             if span is None
             else _read_trees(content, span, reader, place)
         ),
@@ -421,7 +423,7 @@ def _read(content: bytes, document: dict[str, Any], span: tuple[int, int] | None
         guarantee=object_at(document.get("guarantee", {}), f"{place}.guarantee"),
         combine=one_of(document.get("combine", "one"), Combine, f"{place}.combine"),
         model=one_of(document.get("model", "trees"), Model, f"{place}.model"),
-        alternatives={name: reader.read(tree, f"{place}.alternatives.{name}") for name, tree in alternatives.items()},
+        alternatives=_named(alternatives, reader, f"{place}.alternatives"),
         records=read_records(document.get("records"), schema, noise, f"{place}.records"),
         noise=noise,
         bayes=read_naive_bayes(document.get("bayes"), schema, f"{place}.bayes"),
@@ -450,22 +452,26 @@ def _read_trees(content: bytes, span: tuple[int, int], reader: TreeReader, place
         last = end if cut < 0 else cut + BETWEEN_TREES.index(b",")
         text = content[begin:last]
         begin = last + 1
-        if (written := reader.written(text)) is not None:
-            yield from (arrays.root for arrays in written)
-            n_read += len(written)
-        else:
-            _check_implied(text, len(reader.classes), place)
+        _check_implied(text, len(reader.classes), place)
+        trees = reader.written(text)
+        if trees is None:
             try:
                 if may_hold_surrogates(text):
                     raise _OtherLayoutError
                 documents = parse_plainly(b"[" + text + b"]")
             except (ValueError, RecursionError):
                 raise _OtherLayoutError from None
-            for document in documents:
-                yield reader.read(document, f"{place}.trees[{n_read}]")
-                n_read += 1
+            trees = reader.read({f"{place}.trees[{n_read + i}]": tree for i, tree in enumerate(documents)})
+        yield from trees
+        n_read += len(trees)
         if n_read > MAX_TREES:
             raise ReleaseError(f"has more than {MAX_TREES:,} trees", place=place)
+
+
+def _named(documents: Mapping[str, Any], reader: TreeReader, place: str) -> dict[str, Node]:
+    """Trees by their names."""
+    trees = reader.read({f"{place}.{name}": tree for name, tree in documents.items()})
+    return dict(zip(documents, trees, strict=True))
 
 
 class _OtherLayoutError(Exception):
@@ -504,6 +510,8 @@ def _check_class(document: Mapping[str, Any], schema: Schema, place: str) -> Non
 
 def _check_implied(content: bytes, classes: int, place: str) -> None:
     """Leaves hold a number for each class, also where the file names few of them."""
+    if len(content) // STATISTIC_BYTES * classes <= MAX_IMPLIED:
+        return
     leaves_counted = sum(content.count(key) for key in (b'"counts"', b'"shares"', b'"scores"'))
     if leaves_counted * classes > max(MAX_IMPLIED, len(content) // NUMBER_BYTES):
         raise ReleaseError(f"has leaves and classes for more than {MAX_IMPLIED:,} numbers", place=place)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -472,15 +471,6 @@ class TreeAssembly:
         self.first_child.append(first)
         self.child += below
         return first
-
-    def path(self, position: int) -> list[tuple[int, int]]:
-        """The tests above a node, from the root down: the number of each, and which of its children leads on."""
-        path = list[tuple[int, int]]()
-        while position:
-            parent = bisect_right(self.first_child, position) - 1
-            path.append((parent, position - self.first_child[parent]))
-            position = self.child.index(parent) if parent else 0
-        return path[::-1]
 
     def arrays(self, content: tuple[Leaf, ...] | LeafStatistics) -> TreeArrays:
         """The tree, whose leaves have this content."""
