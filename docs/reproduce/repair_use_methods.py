@@ -19,7 +19,6 @@ from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from leafgate.algorithms.prediction import class_scores, predicted_classes
 from leafgate.api import Floats, InconclusiveError, Release, ReleaseError, Table, leaves
 from leafgate.commands.convert.scrub import LeafContent, with_leaves
-from leafgate.commands.repair.people import parts_of
 from leafgate.commands.repair.plan import repair_file
 from leafgate.commands.repair.trials import Workbench
 from leafgate.errors import LeafgateError
@@ -27,6 +26,7 @@ from leafgate.io.tables.reader import read_table
 from leafgate.models.reader import read_foreign
 from leafgate.models.writer import object_as_file
 from leafgate.readers import ModelIR
+from leafgate.search.people import parts_of
 from leafgate.session.run import Session, open_session
 from leafgate_plugins.kadet.builder import Kadet
 from repair_use_data import KINDS, POLICIES, Draw, Kind, Sizes
@@ -158,7 +158,7 @@ class Split:
     @cached_property
     def choosing(self) -> Table:
         """The people whom refits and kADET are chosen by."""
-        choosing = parts_of(self.session).choosing
+        choosing = parts_of(self.session.tables).choosing
         assert choosing is not None, "each half of data.test needs ten people of each class"
         return choosing
 

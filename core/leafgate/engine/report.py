@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from leafgate.api.registry import Plugins
 from leafgate.engine.audit import Announce, Outcome, apply_waivers, audit, audit_others
 from leafgate.engine.checks import at_builder
 from leafgate.engine.figures import affected, guesses, tree_view
 from leafgate.engine.knowledge import ControlCheck
-from leafgate.engine.remedies.static import from_error, has_own_command, with_static_remedies
+from leafgate.engine.remedies.static import from_error, with_static_remedies
 from leafgate.engine.report_facts import files_of, report_of
 from leafgate.errors import NoReleaseError
 from leafgate.io.release_codec import SealedRelease
 from leafgate.kernel.evidence import AuditorOnly, PeopleCount
-from leafgate.kernel.findings import SPELLING, Finding, Remedy, Report
+from leafgate.kernel.findings import SPELLING, Finding, Report
 from leafgate.kernel.large_table import LargeTable
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.table import Table
 from leafgate.kernel.tables import Tables
 from leafgate.progress import progress_step
-
-if TYPE_CHECKING:
-    from leafgate.engine.keepable import UnkeepableLimit
-    from leafgate.engine.remedies.trials import Trial
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,7 +50,7 @@ def audit_and_report(
     *,
     today: date | None = None,
     announce: Announce = lambda line: None,
-    search_remedies: bool = False,
+    search: Search | None = None,
 ) -> Audit:
     """Audit by a policy, and report it.
 
@@ -65,8 +61,7 @@ def audit_and_report(
         today: the day on which waivers are judged, the present day in UTC when left out; without waivers no clock is
             read.
         announce: is called with a line before an attack that forecasts how long it will take.
-        search_remedies: where a limit fails, audit again with other settings, to say which passes; not for a
-            LargeTable.
+        search: where a limit fails, looks for remedies by further audits; not for a LargeTable.
 
     Raises:
         InvalidError: the policy or the data are wrong.
@@ -75,16 +70,16 @@ def audit_and_report(
     incomplete = tables.people.incomplete
     if incomplete is not None:
         tables = replace(tables, people=replace(tables.people, incomplete=None))
-    auditing = _Auditing(policy, plugins, tables, incomplete, today)
+    auditing = Auditing(policy, plugins, tables, incomplete, today)
     audited = auditing.audited(policy, announce)
     data, artifact = tables.people, audited.artifact
     unsettled = any(each.metric == SPELLING for each in audited.report.findings)  # no setting would pass
-    wanted = search_remedies and audited.report.verdict == "fail" and not unsettled
-    if not wanted or artifact is None or isinstance(data, LargeTable):
+    wanted = audited.report.verdict == "fail" and not unsettled
+    if search is None or not wanted or artifact is None or isinstance(data, LargeTable):
         return audited
     stopwatch = Stopwatch(dict(audited.seconds))
     with stopwatch("remedies"):
-        report = _with_found_remedies(auditing, audited.report, artifact, data)
+        report = search(auditing, audited.report, artifact)
     return replace(audited, report=report, seconds=stopwatch.seconds)
 
 
@@ -103,7 +98,7 @@ class Stopwatch:
 
 
 @dataclass(frozen=True)
-class _Auditing:
+class Auditing:
     """What all audits of one run share: that by the policy, and those of a search for remedies.
 
     Attributes:
@@ -204,40 +199,8 @@ class _Auditing:
             return dropped.completed(outcome.findings, lambda others: audit_others(others, self.plugins, self.today))
 
 
-def _with_found_remedies(auditing: _Auditing, report: Report, artifact: SealedRelease, data: Table) -> Report:
-    """The report with the settings that pass, or with the limits that no release of these people can keep."""
-    from leafgate.engine.keepable import unkeepable_limits
-    from leafgate.engine.remedies.search import with_searched_remedies
-    from leafgate.engine.remedies.trials import Trial
-
-    policy, plugins, release = auditing.policy, auditing.plugins, artifact.release
-    if not release.claims_differential_privacy and (
-        impossible := unkeepable_limits(policy.metrics, plugins, data, of_model=release.predicts_numbers)
-    ):
-        return _with_impossible(report, impossible)
-
-    def run(changed: Policy) -> Trial:
-        tried = auditing.audited(changed.with_origin(policy.origin))
-        return Trial(tried.report, tried.artifact)
-
-    return with_searched_remedies(policy, plugins, data, report, artifact, run, auditing.tables.test)
-
-
-def _with_impossible(report: Report, impossible: Sequence[UnkeepableLimit]) -> Report:
-    """The report; what is to be done about limits that no release of the table can keep is to change them.
-
-    What would be done about the other broken limits waits for that, so that nothing is recommended that cannot pass.
-    """
-    names = ", ".join(f"`{limit.metric.called}`" for limit in impossible)
-    wait = Remedy(action="advise", text=f"First change what no release of this table can keep, the limit of {names}.")
-    remedies = {limit.metric.called: (limit.remedy,) for limit in impossible}
-    findings = [
-        replace(each, remedies=remedies.get(each.metric, (wait, *each.remedies)))
-        if each.fails and not has_own_command(each)
-        else each
-        for each in report.findings
-    ]
-    return replace(report, findings=findings)
+Search = Callable[[Auditing, Report, SealedRelease], Report]
+"""Puts remedies that it found into the report of a failing audit."""
 
 
 def _no_release(policy: Policy, plugins: Plugins, error: NoReleaseError) -> Finding:

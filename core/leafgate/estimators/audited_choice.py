@@ -11,11 +11,11 @@ import numpy as np
 from sklearn.base import clone
 
 from leafgate.api.registry import load_plugins
-from leafgate.engine.remedies.search import UNSEARCHED
 from leafgate.errors import InvalidError, LeafgateError, NoReleaseError
 from leafgate.estimators.classifiers import KAnonymousTreeClassifier, ReleaseClassifier
 from leafgate.kernel.components import AttackModel
 from leafgate.policy.load import document_of, load_policy
+from leafgate.search.remedies import UNSEARCHED
 
 if TYPE_CHECKING:
     from leafgate.kernel.findings import Verdict

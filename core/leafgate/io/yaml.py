@@ -150,13 +150,11 @@ def yaml_flow(value: Any) -> str:
     return yaml_number(value)
 
 
-def yaml_lines(document: Mapping[str, Any]) -> Iterator[str]:
-    """A mapping as lines of YAML: sections `data` and `columns` a line for each key, lists a line for each item."""
-    return (line for _, line in yaml_entries(document))
-
-
 def yaml_entries(document: Mapping[str, Any], path: DocumentPath = ()) -> Iterator[tuple[DocumentPath, str]]:
-    """The lines of `yaml_lines`, each with the path of what begins on it; `path` is the document's own."""
+    """A mapping as lines of YAML, each with the path of what begins on it; `path` is the document's own.
+
+    Sections such as `data` and `columns` have a line for each key, lists of mappings a line for each item.
+    """
     indent = "  " * len(path)
     for key, value in document.items():
         here = (*path, key)

@@ -86,11 +86,6 @@ class PolicyChange:
         """The path as text."""
         return format_path(self.path)
 
-    @property
-    def is_addition_or_removal(self) -> bool:
-        """Did a whole item of a list come or go?"""
-        return isinstance(self.path[-1], int) and (self.old is None or self.new is None)
-
 
 def compare_policies(old: PolicyDocument, new: PolicyDocument, plugins: Plugins) -> list[PolicyChange]:
     """Return every change from the older policy to the newer one; invalid values of either raise no error."""

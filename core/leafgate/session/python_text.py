@@ -167,6 +167,8 @@ def _name_in_python(name: str) -> tuple[str, bool]:
     """What stands between backquotes as Python has it, and whether it is a key of a policy without an argument."""
     if name == "leafgate repair" or name.startswith("leafgate repair "):
         return ("`leafgate.repair`" if name == "leafgate repair" else "`leafgate.repair(audit)`"), False
+    if name == "--only-cut":
+        return "`fit_anew=False`", False
     option, _, value = name.partition(" ")
     if option in REPAIR_OPTIONS:
         argument = _argument_of(option)

@@ -24,10 +24,12 @@ from leafgate.policy.sources import shown_file
 from leafgate.progress import progress_step
 
 if TYPE_CHECKING:
+    from leafgate.engine.report import Auditing
     from leafgate.io.release_codec import SealedRelease
     from leafgate.io.tables.frames import FrameTable
     from leafgate.ir.model_readers import ModelReader
     from leafgate.kernel.components import AttackModel
+    from leafgate.kernel.findings import Report
     from leafgate.kernel.knowledge import AdversaryKnowledge
     from leafgate.kernel.table import Table
     from leafgate.session.audit import Audit
@@ -108,8 +110,16 @@ def audit_policy(
         raise PolicyError("the policy requires a ledger, and none was given", place="ledger", remedy=remedy)
     if not isinstance(tables.people, LargeTable):
         check_facts(policy, tables.people)
-    audited = audit_and_report(policy, plugins, tables, today=today, announce=announce, search_remedies=search_remedies)
+    search = _with_found_remedies if search_remedies else None
+    audited = audit_and_report(policy, plugins, tables, today=today, announce=announce, search=search)
     return Audit.of(audited, policy.plugins)
+
+
+def _with_found_remedies(auditing: Auditing, report: Report, artifact: SealedRelease) -> Report:
+    """The report with remedies; an audit that passes does not import their search."""
+    from leafgate.search.remedies import with_found_remedies
+
+    return with_found_remedies(auditing, report, artifact)
 
 
 def audit_inputs_sha256(policy: Policy, plugins: Plugins, tables: Tables, audience: str) -> str:

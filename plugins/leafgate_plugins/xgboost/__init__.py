@@ -43,7 +43,10 @@ def read(content: bytes, place: str) -> ModelIR:
 
 
 def to_file(thing: Any) -> tuple[str, bytes] | None:
-    """The JSON file of a fitted Booster or estimator of XGBoost, as `Booster.save_model` writes it."""
+    """The JSON file of a fitted Booster or estimator of XGBoost, as `Booster.save_model` writes it.
+
+    Of an estimator that was stopped early it holds the rounds up to the best one, by which the estimator predicts.
+    """
     xgboost = sys.modules.get("xgboost")
     if xgboost is None or not isinstance(thing, xgboost.Booster | xgboost.XGBModel):
         return None
@@ -62,6 +65,9 @@ def to_file(thing: Any) -> tuple[str, bytes] | None:
             remedy='fit it with `objective="binary:logistic"`',
         )
     booster = thing if isinstance(thing, xgboost.Booster) else thing.get_booster()
+    best = booster.attributes().get("best_iteration")
+    if isinstance(thing, xgboost.XGBModel) and best is not None:
+        booster = booster[: int(best) + 1]
     return "model.json", bytes(booster.save_raw("json"))
 
 

@@ -18,7 +18,7 @@ from leafgate import Audit
 from leafgate import audit as audit_model
 from leafgate import repair as repair_model
 from leafgate.api import InvalidError
-from leafgate.commands.repair.trials import PEOPLE_BY_TREES, WORK, Budget
+from leafgate.search.budget import PEOPLE_BY_TREES, WORK, Budget
 from repairs import people
 
 MODELS = {
@@ -78,7 +78,7 @@ def test_without_a_time_limit_the_clock_changes_nothing(monkeypatch: pytest.Monk
     audit = audited("tree")
     first = repair_model(audit, effort=0.01)
     days = itertools.count(0.0, 86_400.0)
-    monkeypatch.setattr("leafgate.commands.repair.trials.time.monotonic", lambda: next(days))
+    monkeypatch.setattr("leafgate.search.budget.time.monotonic", lambda: next(days))
     again = repair_model(audit, effort=0.01)
     assert first.found
     assert (first.content, first.sentences) == (again.content, again.sentences)

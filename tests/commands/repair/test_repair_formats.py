@@ -71,8 +71,8 @@ def policy_in(folder: Path, table: pd.DataFrame, *, leaves: str = "shares", **bu
     return folder / "policy.yaml"
 
 
-def repaired(folder: Path, model: str, new: str) -> Any:
-    return leafgate("repair", folder / model, "--policy", folder / "policy.yaml", "--out", folder / new)
+def repaired(folder: Path, model: str, new: str, *options: str) -> Any:
+    return leafgate("repair", folder / model, "--policy", folder / "policy.yaml", "--out", folder / new, *options)
 
 
 def audited(folder: Path, new: str) -> tuple[pd.DataFrame, np.ndarray]:
@@ -261,7 +261,7 @@ def test_a_model_over_codes_that_the_policy_explains_is_written_as_onnx(tmp_path
     codes = {"job": {"codes": jobs}, "ill": {"codes": {"no": 0, "yes": 1}}}
     policy = policy_in(tmp_path, table, leaves="counts", encoding=codes)
     change_limits(tmp_path, [{"use": "smallest_leaf", "groups": "each_tree", "at_least": 30}])
-    ended = repaired(tmp_path, "model.txt", "new.onnx")
+    ended = repaired(tmp_path, "model.txt", "new.onnx", "--only-cut")
     assert (ended.code, ended.err) == (0, "")
     content = (tmp_path / "new.onnx").read_bytes()
     assert any(name.endswith("looked up") for name in read_foreign(content, "new").features)

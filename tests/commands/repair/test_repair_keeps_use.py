@@ -39,13 +39,14 @@ from leafgate.api import Column, Schema, leaves, make_table
 from leafgate.app import open_session
 from leafgate.commands.repair.choice import ranked as in_order
 from leafgate.commands.repair.distil import growers, model_of, ranked
-from leafgate.commands.repair.people import folds_of, parts_of, rows_at
 from leafgate.commands.repair.plan import Outcome, opened_model, repaired
 from leafgate.commands.repair.pruning import prunable
-from leafgate.commands.repair.trials import FITTED_ANEW, Budget, Workbench
+from leafgate.commands.repair.trials import FITTED_ANEW, Workbench
 from leafgate.commands.repair.wording import choice_words
 from leafgate.kernel.tree import tree_arrays
 from leafgate.models.lowering.release import lower_model
+from leafgate.search.budget import Budget
+from leafgate.search.people import folds_of, parts_of, rows_at
 from repairs import every_pruning, fit_in, people, policy_file
 from sklearn_zoo import skops_bytes
 from survey import survey
@@ -135,7 +136,7 @@ def test_the_standard_error_of_an_area_is_that_of_samples() -> None:
 def test_people_choose_or_are_reported_on_and_never_both(tmp_path: Path) -> None:
     rare_files(tmp_path, DecisionTreeClassifier(random_state=0))
     session = open_session(tmp_path / "policy.yaml")
-    parts = parts_of(session)
+    parts = parts_of(session.tables)
     assert session.tables.test is not None
     assert parts.choosing is not None
     assert parts.reporting is not None
@@ -147,16 +148,16 @@ def test_people_choose_or_are_reported_on_and_never_both(tmp_path: Path) -> None
     assert not each[0] & each[1]
     carriers = [int(part.weight[part.codes("class") == 1].sum()) for part in (parts.choosing, parts.reporting)]
     assert abs(carriers[0] - carriers[1]) <= 6
-    assert parts_of(replace(session, tables=replace(session.tables, control=session.tables.test))).choosing is None
+    assert parts_of(replace(session.tables, control=session.tables.test)).choosing is None
     some = rows_at(
         session.tables.test, np.arange(len(session.tables.test)) % 3 == 0
     )  # another file with some of the same people
-    beside = parts_of(replace(session, tables=replace(session.tables, control=some))).choosing
+    beside = parts_of(replace(session.tables, control=some)).choosing
     assert beside is not None
     assert set(beside.frame.astype(str).agg("|".join, axis=1)) == each[0] - set(
         some.frame.astype(str).agg("|".join, axis=1)
     )
-    assert parts_of(replace(session, tables=replace(session.tables, test=None))).reporting is None
+    assert parts_of(replace(session.tables, test=None)).reporting is None
 
 
 @pytest.mark.parametrize("leaves", ["counts", "labels"])
@@ -230,10 +231,10 @@ def test_a_grown_tree_is_the_same_model_over_its_columns(seed: int) -> None:
     limit = plugins.by_name["k_anonymity"].model_validate({"use": "k_anonymity", "at_least": 5})
     levels = np.random.default_rng(seed).integers(0, 4, len(table))
     for grower in list(growers(plugins, [limit], table.people, prune=False))[:4]:  # type: ignore[list-item]
-        for chosen in (None, levels):
-            grown = grower.grown(table, chosen)
+        for learned in (None, levels):
+            grown = grower.grown(table, learned)
             assert grown is not None
-            asked = ranked(table, table.codes("ill") if chosen is None else chosen)[0] if grower.ranks else table
+            asked = ranked(table, table.codes("ill") if learned is None else learned)[0]
             model = model_of(grown, {"no": "no", "yes": "yes"}, [])
             lowered = lower_model(model, schema, {}, "model", table.people).release
             assert np.array_equal(class_scores(lowered, table), class_scores(grown.release, asked))
@@ -434,7 +435,7 @@ def test_nobody_of_the_control_is_chosen_by_whatever_the_cells_are(tmp_path: Pat
     (tmp_path / "control.csv").write_text(visits(60, 1))
     changes = {"data.columns": columns, "data.test": "test.csv", "data.control": "control.csv"}
     session = open_session(survey(tmp_path, changes, visits(1, 3).replace("\np", "\nanother-p")))
-    parts, control = parts_of(session), session.tables.control
+    parts, control = parts_of(session.tables), session.tables.control
     chosen, reported, others = (
         {rows.ids[person] for person in rows.person}
         for table in (parts.choosing, parts.reporting, control)
@@ -574,7 +575,7 @@ def test_a_test_that_is_the_table_itself_chooses_and_measures_nothing(tmp_path: 
     fit_in(tmp_path, table, DecisionTreeClassifier(random_state=0))
     table.sample(frac=1.0, random_state=1).to_csv(tmp_path / "test.csv", index=False)
     policy_file(tmp_path, K10, test=True)
-    parts = parts_of(open_session(tmp_path / "policy.yaml"))
+    parts = parts_of(open_session(tmp_path / "policy.yaml").tables)
     assert (parts.choosing, parts.reporting) == (None, None)
     ended = leafgate(
         "repair", tmp_path / "model.skops", "--policy", tmp_path / "policy.yaml", "--out", tmp_path / "new.json",

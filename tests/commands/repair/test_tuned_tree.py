@@ -16,10 +16,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from leafgate import repair as repair_model
 from leafgate.app import open_session
-from leafgate.commands.repair.people import folds_of
 from leafgate.commands.repair.refit import Settings, rows_for
 from leafgate.commands.repair.tuning import tuned_settings
 from leafgate.models.reader import read_model
+from leafgate.search.people import folds_of
 from repairs import fit_in, people, policy_file
 
 

@@ -22,6 +22,7 @@ from leafgate import ReleaseError
 from leafgate.commands.convert.neutral import written
 from leafgate.commands.convert.scrub import leaves_of, predicted, votes
 from leafgate.readers import LEAF, ModelIR
+from leafgate_plugins.xgboost import to_file
 from patience import ends_soon
 from refused_models import assert_read_or_refused, assert_refused
 
@@ -247,6 +248,26 @@ def test_a_model_that_stopped_early_is_refused_with_the_remedy() -> None:
     fields = document()
     fields["learner"]["attributes"]["best_iteration"] = "0"
     refused(fields, "stopped early.*best_iteration")
+
+
+@pytest.mark.parametrize("options", [{}, {"booster": "dart", "rate_drop": 0.3}, {"num_parallel_tree": 2}])
+def test_the_file_of_an_estimator_that_stopped_early_has_the_rounds_by_which_it_predicts(options: Any) -> None:
+    rng = np.random.default_rng(5)
+    rows = rng.integers(0, 6, (600, 4)).astype(float)
+    target = (rows[:, 0] + rng.normal(0, 3, 600) > 3).astype(int)
+    estimator = xgb.XGBClassifier(n_estimators=60, early_stopping_rounds=4, max_depth=3, random_state=0, **options)
+    estimator.fit(rows[:400], target[:400], eval_set=[(rows[400:], target[400:])], verbose=False)
+    whole = estimator.get_booster()
+    assert estimator.best_iteration + 1 < whole.num_boosted_rounds()
+    named = to_file(estimator)
+    assert named is not None
+    model = read_foreign(named[1], named[0])
+    assert len(model.trees) == (estimator.best_iteration + 1) * options.get("num_parallel_tree", 1)
+    scores = xgb.Booster(model_file=bytearray(named[1])).predict(xgb.DMatrix(rows))
+    assert np.allclose(scores, estimator.predict_proba(rows)[:, 1], rtol=1e-6)
+    of_booster = to_file(whole)
+    assert of_booster is not None
+    refused(json.loads(of_booster[1]), "stopped early")  # it predicts by all rounds, or by those up to the best
 
 
 @pytest.mark.parametrize("parallel", [1, 3])

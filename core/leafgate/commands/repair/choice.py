@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 from leafgate.algorithms.usefulness import Usefulness, joint_use, mean_use
 from leafgate.api import Release
-from leafgate.commands.repair.people import rows_at
-from leafgate.commands.repair.teacher import FOLDS, Teacher
 from leafgate.commands.repair.trials import FITTED_ANEW, LEVELS, STEPS, Trial, Workbench, is_constant
+from leafgate.search.people import FOLDS, rows_at
 
 MOST_CROSS_FITTED = 12
 """So many candidates are fitted on parts of the table, too, where others are at hand to choose by."""
@@ -33,13 +32,13 @@ class Choice:
     judged_last: bool = False
 
 
-def chosen(trials: Sequence[Trial], teacher: Teacher, bench: Workbench) -> Choice:
+def chosen(trials: Sequence[Trial], bench: Workbench) -> Choice:
     """The most useful candidate that passes the whole policy.
 
     Candidates are asked of limits that samples of people judge in the order of their use, by one half of the control;
     the first that passes is judged by the other half, which nothing else was judged by.
     """
-    known = cross_fitted(trials, teacher, bench)
+    known = cross_fitted(trials, bench)
     order = ranked(known, bench)
     if not order or not bench.has_sampled_limits:
         return Choice(known, order[0] if order else None)
@@ -64,13 +63,14 @@ def _replaced(trials: Sequence[Trial], old: Trial, new: Trial) -> list[Trial]:
 
 
 def ranked(trials: Sequence[Trial], bench: Workbench) -> list[Trial]:
-    """The candidates that pass, the most useful first; of equals the least change, and the most on the leaves.
+    """The candidates that pass, ordered by their use less half of its standard error, the largest first.
 
-    Of two that seem equally useful the one comes first of which more is known: half a standard error counts.
+    Equal candidates are ordered by the step of the ladder, then by how much their leaves disclose (most first), then by
+    their size. Candidates that are no better than a constant come last.
 
-    Without people outside the table the use of what was cut is known on its own people alone, which flatters. It comes
-    after what was fitted anew and cross-fitted; what predicts as the given model does comes first, what nothing is
-    known of late, and what is no better than a constant last.
+    Without people outside the table the use of a cut model is measured on the people it was learned from, which is too
+    favourable. Such candidates, and those whose use is unknown, come after those that were cross-validated; a model
+    that predicts as the given one does needs no measurement.
     """
     blind = bench.parts.choosing is None
 
@@ -84,7 +84,7 @@ def ranked(trials: Sequence[Trial], bench: Workbench) -> list[Trial]:
     return sorted((trial for trial in trials if trial.passes), key=place)
 
 
-def cross_fitted(trials: Sequence[Trial], teacher: Teacher, bench: Workbench) -> list[Trial]:
+def cross_fitted(trials: Sequence[Trial], bench: Workbench) -> list[Trial]:
     """The candidates, those fitted anew with their use to people of the table whom they were not fitted on.
 
     Beside people outside the table it is one more estimate for those that seem best by these; without such people it is
@@ -94,18 +94,18 @@ def cross_fitted(trials: Sequence[Trial], teacher: Teacher, bench: Workbench) ->
     known = [replace(one, use=None) if blind and one.step in FITTED_ANEW and one.fit is None else one for one in trials]
     order = sorted((trial for trial in known if trial.passes and trial.fit is not None), key=lambda one: -one.value)
     for trial in order if blind else order[:MOST_CROSS_FITTED]:
-        within = None if trial.fit is None or bench.budget.is_over() else _use_across(trial.fit, teacher, bench)
+        within = None if trial.fit is None or bench.budget.is_over() else _use_across(trial.fit, bench)
         use = within if blind else joint_use(trial.use, within)
         known = _replaced(known, trial, replace(trial, use=use))
     return known
 
 
-def _use_across(fit: Callable[[int], Release | None], teacher: Teacher, bench: Workbench) -> Usefulness | None:
+def _use_across(fit: Callable[[int], Release | None], bench: Workbench) -> Usefulness | None:
     """How useful what is fitted on all but one fold is to that fold, on the mean; None where that is not known."""
     table, known = bench.session.table, []
     for number in range(FOLDS):
         release = None if bench.budget.is_late() else fit(number)
-        use = None if release is None else bench.use_of(release, rows_at(table, teacher.fold == number))
+        use = None if release is None else bench.use_of(release, rows_at(table, bench.fold == number))
         if use is None:
             return None
         known.append(use)

@@ -1,4 +1,4 @@
-"""Distillation: a tree that a builder grows with the policy's own limits, its tests chosen by the given model's scores.
+"""Distillation: a tree that a builder grows with the policy's own limits, for the classes or for the model's scores.
 
 The leaves hold the table's people, so limits on groups are kept by construction; all others are audited. The tree is
 over the policy's columns. A test for values of a category, which may have many branches, becomes tests of codes whose
@@ -35,9 +35,6 @@ from leafgate.readers import COUNTS_DISCLOSURE, LEAF, CategoryCodes, ModelIR, Nu
 PEOPLE_TIMES = (1, 4, 10, 2, 25)
 """Groups are grown with so many times the people that the limits ask for: larger ones often predict others better."""
 
-BRANCHES_TIMES = (1, 4)
-"""With so many times the people tests with a branch for each value of a category are tried, too."""
-
 FORMAT = "distilled"
 
 
@@ -56,21 +53,23 @@ class Grower:
     Attributes:
         builder: The builder.
         words: Its settings, in words.
-        ranks: Are values of categories ranked, and cut as numbers are? A test with a branch for each value needs a
-            whole group in every branch, which columns with rare values never have.
     """
 
     builder: TreeBuilder
     words: str
-    ranks: bool
 
-    def grown(self, table: Table, levels: Ids | None) -> Grown | None:
-        """The tree, with tests for the classes or for levels of scores; None where there is none."""
+    def grown(self, table: Table, levels: Ids | None = None) -> Grown | None:
+        """The tree, in which values of categories are ranked and divided as numbers are; None where there is none.
+
+        A test with a branch for each value needs a whole group in every branch, which columns with rare values never
+        have.
+
+        Args:
+            table: The people.
+            levels: Shape (n_records,), levels of scores that tests are chosen for in place of the classes.
+        """
         rng = np.random.default_rng(0)
-        ranks: Mapping[str, Mapping[str | None, int]] = {}
-        if self.ranks:
-            own = table.codes(table.schema.target.name) if levels is None else levels
-            table, ranks = ranked(table, own)
+        table, ranks = ranked(table, table.codes(table.schema.target.name) if levels is None else levels)
         try:
             if levels is not None:
                 release = self.builder.distilled(table, rng, levels)
@@ -82,9 +81,10 @@ class Grower:
 
 
 def ranked(table: Table, levels: Ids) -> tuple[Table, dict[str, dict[str | None, int]]]:
-    """The table with a number in place of each category: its place by the mean level of the people who have it.
+    """The table with a number in place of each category: its rank by the mean level of the people who have it.
 
-    The best cut of values in two by two classes is one of this order. Secrets stay as they are.
+    Levels are of scores, or positions of classes. The best division of values in two by two classes is one of this
+    order. Secrets stay as they are.
 
     Source: Breiman, Friedman, Olshen, Stone, "Classification and Regression Trees", 1984, section 4.2.2.
     """
@@ -123,7 +123,7 @@ def growers(plugins: Plugins, metrics: Sequence[Metric], people: int, *, prune: 
     """
     for kind in plugins.kind(TreeBuilder):
         builder = _keeping(kind, metrics)
-        if builder is None or type(builder).distilled is TreeBuilder.distilled:
+        if builder is None:
             continue
         sizes = [name for name in builder.options_ruled(MORE) if isinstance(getattr(builder, name, None), int)]
         for times in PEOPLE_TIMES if sizes else (1,):
@@ -136,9 +136,7 @@ def growers(plugins: Plugins, metrics: Sequence[Metric], people: int, *, prune: 
                 options = more if pruned is None else {**more, "prune": pruned}
                 after = ", pruned" if pruned else ""
                 grown = builder.model_copy(update=options)
-                if times in BRANCHES_TIMES:
-                    yield Grower(grown, words + after, ranks=False)
-                yield Grower(grown, f"{words}{after}, categories ranked", ranks=True)
+                yield Grower(grown, f"{words}{after}, categories ranked")
 
 
 def _keeping(kind: type, metrics: Sequence[Metric]) -> TreeBuilder | None:

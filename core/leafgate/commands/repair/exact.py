@@ -42,8 +42,8 @@ class PersonLimits:
     ids: tuple[str, ...]
 
     @property
-    def hides_composition(self) -> bool:
-        """Is some limit judged by what is derived alone? Then leaves that say less may keep what others break."""
+    def depends_on_leaf_content(self) -> bool:
+        """Is some limit judged by what is derived alone, which coarser leaves may keep where finer ones violate it?"""
         return any(metric.scored == "derived" and not metric.groups_only for metric in self.metrics)
 
 

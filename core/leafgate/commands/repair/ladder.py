@@ -6,12 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
-from leafgate.api import MORE, Ids, LeafgateError, Metric, Release, ReleaseError, Table, columns_asked
-from leafgate.commands.convert.rare_cells import merge_rare_values
-from leafgate.commands.convert.scrub import LeafContent, minimise, with_leaves
+from leafgate.api import MORE, LeafgateError, Metric, Release, ReleaseError, Table, columns_asked
+from leafgate.commands.convert.scrub import LeafContent, folded, with_leaves
 from leafgate.commands.repair.distil import Grower, growers, model_of, with_features
 from leafgate.commands.repair.exact import NodeLimits, PersonLimits, Solution, person_limits
-from leafgate.commands.repair.people import rows_at, weight_at
 from leafgate.commands.repair.pruning import PrunableModel, prunable
 from leafgate.commands.repair.refit import (
     Rows,
@@ -22,7 +20,6 @@ from leafgate.commands.repair.refit import (
     recounted,
     rows_for,
     settings_for,
-    tree_settings,
 )
 from leafgate.commands.repair.search import Cuts, Search, few_leaves, protects
 from leafgate.commands.repair.teacher import Teacher
@@ -31,6 +28,7 @@ from leafgate.commands.repair.tuning import tuned_settings
 from leafgate.kernel.findings import Finding, Report
 from leafgate.models.lowering.release import lower_model
 from leafgate.readers import ModelIR
+from leafgate.search.people import rows_at, weight_at
 
 WITHIN: dict[str, tuple[LeafContent, ...]] = {
     "counts": LEVELS,
@@ -40,8 +38,11 @@ WITHIN: dict[str, tuple[LeafContent, ...]] = {
 }
 """What a file may have on its leaves where a policy publishes so much; no file of a model has error rates."""
 
+Fit = Callable[[int | None], ModelIR | None]
+"""Fits a model on all people, or without those of the fold of this number; None where that fails."""
+
 SAME_USE = 0.005
-"""A model that differs from the given one in its use by less predicts as well as that."""
+"""Two models whose use differs by less count as equally useful."""
 
 
 @dataclass(eq=False)
@@ -50,9 +51,9 @@ class Ladder:
 
     Attributes:
         bench: Where candidates are audited.
-        model: The given model, ready to be pruned.
+        whole: The given model.
         given: The audit of its file.
-        teacher: Its scores.
+        release: What that audit made of the file.
         name: What errors call its file.
         fit_anew: May trees be grown and estimators fitted on the table?
         all_columns: May trees be grown on columns that the given model does not take?
@@ -60,13 +61,14 @@ class Ladder:
         solutions: The exact solutions of the given tree.
         proves: Do they prove anything?
         broken_by_root: Limits that even a single leaf breaks, by the ids of their findings.
-        told: Does a file disclose too much with this on its leaves, by the kind of the leaves' values? As far as known.
+        too_much: Does a file with these leaves, of this kind of values, disclose more than the limits on files allow?
+            As far as that is known.
     """
 
     bench: Workbench
-    model: PrunableModel
+    whole: ModelIR
     given: Report
-    teacher: Teacher
+    release: Release | None
     name: str
     fit_anew: bool
     all_columns: bool = False
@@ -74,36 +76,38 @@ class Ladder:
     solutions: list[Solution] = field(default_factory=list)
     proves: bool = True
     broken_by_root: tuple[str, ...] = ()
-    told: dict[tuple[LeafContent, str], bool] = field(default_factory=dict)
+    too_much: dict[tuple[LeafContent, str], bool] = field(default_factory=dict)
 
     def run(self) -> None:
         """Try the ladder: what keeps the predictions first, then what is quick, then what is searched."""
-        alone = self._is_separable(self.model)
         self._scrubbed()
         if any(map(self._is_as_good, self.trials)) and not self.bench.has_sampled_limits:
             return
-        anew = self.fit_anew
-        by_classes = not (anew and self._tuned() and self.bench.goal == "auc")  # which plain trees are tuned by
-        if anew and self.model.given.classes:
-            self._distilled(by_classes=by_classes)
+        if self.fit_anew:
+            self._tuned()
+            self._distilled()
+        alone = len(self.whole.trees) == 1 and self._is_separable(self.model)
         if alone:
             self._for_each_level(self._solve_or_search)
-        if anew:
-            self._fitted_trees(by_classes=by_classes)
         if self._has_found_of_groups():
             return
-        if anew:
+        if self.fit_anew:
             self._refitted()
         if not alone:
             self._for_each_level(self._search_all)
         if not any(trial.passes for trial in self.trials):
             self._single_leaf(self._levels())
 
+    @cached_property
+    def model(self) -> PrunableModel:
+        """The given model made ready to be pruned, which takes long for a large forest."""
+        bench = self.bench
+        return prunable(self.whole, bench.session.table, bench.encoding, self.name, bench.goal)
+
     def _is_as_good(self, trial: Trial) -> bool:
         """Does what is left of the given model pass, and predict as well as it does?"""
         people = self.bench.parts.choosing or self.bench.session.table
-        release = self.teacher.release
-        given = None if release is None else self.bench.use_of(release, people)
+        given = None if self.release is None else self.bench.use_of(self.release, people)
         return trial.passes and (trial.step == "scrub" or (given is not None and trial.value >= given.value - SAME_USE))
 
     def _has_found_of_groups(self) -> bool:
@@ -125,12 +129,12 @@ class Ladder:
         """Is there a limit on how many people share a group?"""
         return any(metric.groups_only for metric in person_metrics(self._metrics))
 
-    def refuse_telling_format(self) -> None:
-        """ReleaseError where the new file's format keeps something by which every model in it tells too much."""
+    def refuse_disclosing_format(self) -> None:
+        """ReleaseError where every file of the new format keeps something of the given file that a limit forbids."""
         if not self.bench.keeps_features:
             return
         least = self._cut(self.model, [self.model.trees[0].root_alone()])
-        if kept := self.bench.told_by(least, self._levels_within(self.model.given)[-1]):
+        if kept := self.bench.disclosed_against_limits(least, self._levels_within(self.whole)[-1]):
             raise ReleaseError(
                 f"files that end so keep of the given file what the policy limits: {kept}",
                 place=self.bench.name,
@@ -138,10 +142,10 @@ class Ladder:
             )
 
     def _for_each_level(self, search: Callable[[LeafContent], None]) -> None:
-        """Search with one kind of leaves after another, until leaves that say less can gain nothing."""
+        """Search with one content of leaves after another, until coarser leaves can no longer help."""
         for leaves in self._levels():
             search(leaves)
-            if any(trial.passes for trial in self.trials) and not self._limits(leaves).hides_composition:
+            if any(trial.passes for trial in self.trials) and not self._limits(leaves).depends_on_leaf_content:
                 return
 
     def _search_all(self, leaves: LeafContent) -> None:
@@ -156,13 +160,13 @@ class Ladder:
     def _scrubbed(self) -> None:
         """The given model without what no prediction needs, and with coarser leaves.
 
-        Not where a limit on the size of groups is broken: leaves that say less make no group larger, unless they say
-        the same as their neighbours.
+        Not where a limit on the size of groups is violated: coarser leaves make no group larger, except where
+        neighbouring leaves become equal.
         """
         limited = {metric.called for metric in person_metrics(self.bench.session.policy.metrics) if metric.groups_only}
         if any(finding.fails and finding.metric in limited for finding in self.given.findings):
             return
-        model = self.model.given if self.bench.keeps_features else self.model.plain
+        model = self.whole if self.bench.keeps_features else folded(self.whole)
         for leaves in self._levels():
             if not self.bench.has_searched:
                 same = leaves == model.leaf_level and (bool(model.classes) or not self.bench.rounds_numbers)
@@ -182,15 +186,17 @@ class Ladder:
         """A model of its own with the most on its leaves that passes; the last one that was tried where none does."""
         found = None
         for leaves in self._levels_within(model):
-            if self.told.get((leaves, model.values)) or (self.bench.best is not None and self.bench.budget.is_over()):
+            if self.too_much.get((leaves, model.values)) or (
+                self.bench.best is not None and self.bench.budget.is_over()
+            ):
                 continue
             found = self._kept(self._tried_at(self._labelled(model, leaves), leaves, step, words))
             if found is None:
                 continue
             broken = [finding for finding in found.report.findings if finding.fails]
             if any(finding.is_of_file for finding in broken):
-                self.told[leaves, model.values] = not _lists_people(found)
-            elif found.passes or not self._limits(leaves).hides_composition:
+                self.too_much[leaves, model.values] = not _lists_people(found)
+            elif found.passes or not self._limits(leaves).depends_on_leaf_content:
                 return found
         return found
 
@@ -201,8 +207,7 @@ class Ladder:
             return found
         if not any(finding.is_of_file and _fails(finding) for finding in found.report.findings):
             return found
-        least = minimise(model, leaves, self.bench.name, None, merge=False, kept=self.bench.encoding)
-        merged = merge_rare_values(model, least, self.bench.people, dummies=self.bench.is_neutral)
+        merged = self.bench.without_rare_values(model, leaves)
         if not merged.columns:
             return found
         table, whole = self.bench.session.table, merged.model
@@ -222,17 +227,17 @@ class Ladder:
 
     def _levels(self) -> list[LeafContent]:
         """What may stand on the given model's leaves; nothing by which the file discloses too much, unless all does."""
-        possible = self._levels_within(self.model.given)
-        kept = [leaves for leaves in possible[:-1] if not self._tells_too_much(leaves)]
+        possible = self._levels_within(self.whole)
+        kept = [leaves for leaves in possible[:-1] if not self._discloses_too_much(leaves)]
         return [*kept, *possible[-1:]]
 
-    def _tells_too_much(self, leaves: LeafContent) -> bool:
+    def _discloses_too_much(self, leaves: LeafContent) -> bool:
         """Does a file with few leaves break a limit on what files disclose already?"""
-        key = leaves, self.model.given.values
-        if key not in self.told:
+        key = leaves, self.whole.values
+        if key not in self.too_much:
             cuts = [few_leaves(tree) for tree in self.model.trees]
-            self.told[key] = bool(self.bench.told_by(self._cut(self.model, cuts), leaves))
-        return self.told[key]
+            self.too_much[key] = bool(self.bench.disclosed_against_limits(self._cut(self.model, cuts), leaves))
+        return self.too_much[key]
 
     def _cut(self, model: PrunableModel, cuts: Cuts) -> ModelIR:
         """A model pruned, over the features that the new file has."""
@@ -289,20 +294,18 @@ class Ladder:
             if solution.cut is not None:
                 self._kept(self.bench.trial(self._cut(model, [solution.cut]), leaves, "fewer trees", "one tree"))
 
-    def _pruned_exactly(self, model: ModelIR, step: Step, words: str) -> None:
-        """One tree, pruned so far that limits on people hold, as a candidate."""
-        leaves = next((one for one in self._levels_within(model) if not self.told.get((one, model.values))), None)
+    def _pruned_exactly(self, model: ModelIR) -> ModelIR | None:
+        """One tree, pruned so far that limits on people hold; None where that cannot be."""
+        leaves = next((one for one in self._levels_within(model) if not self.too_much.get((one, model.values))), None)
         model = model if leaves is None else self._labelled(model, leaves)
         try:
             whole = prunable(model, self.bench.session.table, self.bench.encoding, self.name, self.bench.goal)
         except LeafgateError:
-            return
+            return None
         if leaves is None or not self._is_separable(whole):
-            self._tried(model, step, words)
-            return
+            return model
         solution = self._solve(whole, leaves)
-        if solution.cut is not None:
-            self._tried(self._cut(whole, [solution.cut]), step, words)
+        return None if solution.cut is None else self._cut(whole, [solution.cut])
 
     @property
     def _metrics(self) -> Sequence[Metric]:
@@ -312,7 +315,7 @@ class Ladder:
     def _taken(self) -> frozenset[str]:
         """The columns that the given model takes."""
         bench = self.bench
-        return columns_taken(self.model.given, bench.encoding, bench.session.table.schema, self.name)
+        return columns_taken(self.whole, bench.encoding, bench.session.table.schema, self.name)
 
     @cached_property
     def _growing(self) -> Table:
@@ -331,63 +334,71 @@ class Ladder:
         reading = None if self.bench.given is None else self.bench.given.provenance.reading
         if reading is not None and reading.classes:
             return dict(reading.classes)
-        return {value: value for value in self.model.given.classes}
+        return {value: value for value in self.whole.classes}
 
     @cached_property
     def _rows(self) -> Rows | None:
         """The table's people as the given model's features; None where they cannot be told."""
         bench = self.bench
         try:
-            return rows_for(self.model.given, bench.session.table, bench.encoding, self._names(), self.name)
+            return rows_for(self.whole, bench.session.table, bench.encoding, self._names(), self.name)
         except LeafgateError:
             return None
 
-    def _tuned(self) -> bool:
-        """The plain tree with the depth and the leaves that predict others best, until one passes; does any?
+    def _has_time(self) -> bool:
+        """Is another single tree to be grown? They are quick, and are until one passes, whatever time was taken.
 
-        None is tried that is no coarser than one that breaks a limit on people. They are quick, and are tried whatever
-        time the given model has taken, but where a column numbers the people.
+        Where a column numbers the people they are not quick: only one is grown once the time is up.
+        """
+        bench = self.bench
+        if bench.best is not None:
+            return not bench.budget.is_over()
+        is_quick = bench.session.table.person_rows is None or not self.trials
+        return is_quick or not bench.budget.is_late()
+
+    def _tuned(self) -> None:
+        """The plain tree with the depth and the leaves that predict others best, until one passes as it was fitted.
+
+        Until one passes they are also pruned where a limit asks it. None is tried that is no coarser than one that
+        violates a limit on people.
         """
         rows, bench = self._rows, self.bench
         if rows is None:
-            return False
+            return
         readers, table = bench.session.plugins.readers, bench.session.table
         finer: list[tuple[float, float]] = []
-        for settings in tuned_settings(self._least(), self.model.given, rows, table, self.teacher.fold, readers):
+        for settings in tuned_settings(self._least(), self.whole, rows, table, bench.fold, readers):
             own = settings.fineness
             if any(own[0] >= leaf and own[1] >= depth for leaf, depth in finer):
                 continue
-            is_quick = table.person_rows is None or not self.trials
-            if (not is_quick and bench.budget.is_late()) or (bench.best is not None and bench.budget.is_over()):
-                return False
+            if not self._has_time():
+                return
             known = len(self.trials)
-            if self.model.given.classes:
-                found = self._fitted_tree(settings, rows, rows.target, settings.words)
-            else:
-                found = self._refit(settings, rows, "distillation")
-            if any(trial.passes for trial in self.trials[known:]):
-                return True
-            if found is not None and not protects(found.report):
+            fit = partial(self._fitted, settings, with_counts=bool(self.whole.classes))
+            prune = bool(self.whole.classes) and bench.best is None
+            found = self._fitted_anew(fit, "distillation", settings.words, prune=prune)
+            if found is not None and found.passes:
+                return
+            pruned = any(trial.passes for trial in self.trials[known:])
+            if pruned or (found is not None and not protects(found.report)):
                 finer.append(own)
-        return False
 
-    def _distilled(self, *, by_classes: bool) -> None:
-        """Trees that keep the limits on groups by construction, by the model's scores, or by the classes, too.
+    def _distilled(self) -> None:
+        """Trees that keep the limits on groups by construction, for the classes and then for the model's scores.
 
-        Those by the classes are quick, and are tried whatever time the given model has taken, until one passes. They
-        are not where a column numbers the people: only one is tried once the time is up.
+        A tree that is grown for the classes adds nothing to a plain one that passes, where scores are asked for.
         """
-        bench = self.bench
+        bench, table = self.bench, self.bench.session.table
         prunes = bench.goal in {"accuracy", "balanced_accuracy"}
-        are_quick = bench.session.table.person_rows is None
-        kinds = list(growers(bench.session.plugins, self._metrics, bench.session.table.people, prune=prunes))
-        for of_scores in (False, True) if by_classes else (True,):
-            for number, grower in enumerate(kinds):
-                if (of_scores or number) and not are_quick and bench.budget.is_late():
+        teacher = Teacher(bench, self.release)
+        kinds = list(growers(bench.session.plugins, self._metrics, table.people, prune=prunes))
+        has_plain = bench.goal == "auc" and bench.best is not None
+        for learns in ([teacher] if has_plain else [None, teacher]) if self.whole.classes else ():
+            for grower in kinds:
+                if not self._has_time() or (learns is not None and bench.has_searched):
                     return
-                if (bench.best is not None and bench.budget.is_over()) or (of_scores and bench.has_searched):
-                    return
-                self._grown_tree(grower, of_scores=of_scores)
+                words = grower.words if learns is None else f"{grower.words}, by the model's scores"
+                self._fitted_anew(partial(self._grown, grower, learns), "distillation", words)
 
     @property
     def _explained(self) -> list[str]:
@@ -395,88 +406,64 @@ class Ladder:
         targets = {column.name for column in self.bench.session.table.schema.having("class")}
         return [name for name in self.bench.encoding if name not in targets]
 
-    def _grown_tree(self, grower: Grower, *, of_scores: bool) -> None:
-        """A tree that a builder grows of the table, as a candidate."""
-        bench, names = self.bench, self._names()
-        levels = self.teacher.levels if of_scores else None
-        grown = None if of_scores and levels is None else grower.grown(self._growing, levels)
-        if grown is None or not set(grown.release.classes) <= names.keys():
-            return
-        if not self.all_columns and not set(columns_asked(grown.release.trees[0])) <= self._taken:
-            return  # a sensitive column, which stays for limits on what is learned of it
-        words = grower.words + (", by the model's scores" if of_scores else "")
-        model = model_of(grown, names, self._explained, float32=bench.name.lower().endswith(".skops"))
-        self._fits_by(self._tried(model, "distillation", words), partial(self._grown, grower, of_scores))
+    def _grown(self, grower: Grower, teacher: Teacher | None, fold: int | None = None) -> ModelIR | None:
+        """What a builder grows of the table without the people of a fold, for the classes or for a teacher's levels.
 
-    def _grown(self, grower: Grower, of_scores: bool, number: int) -> ModelIR | None:
-        """What a builder grows on all but one fold."""
-        levels = self.teacher.within[number] if of_scores else None
-        if of_scores and levels is None:
+        None where it asks about a sensitive column that is only there because of limits on what is learned of it.
+        """
+        people = self._growing if fold is None else rows_at(self._growing, self.bench.fold != fold)
+        levels = None if teacher is None else teacher.levels if fold is None else teacher.within[fold]
+        if teacher is not None and levels is None:
             return None
-        names = self._names()
-        grown = grower.grown(rows_at(self._growing, self.teacher.fold != number), levels)
-        return None if grown is None else model_of(grown, names, self._explained)
-
-    def _fitted_trees(self, *, by_classes: bool) -> None:
-        """Single trees over the model's features that learn its scores, or the classes, too."""
-        rows = self._rows
-        if rows is None or not self.model.given.classes:
-            return
-        for settings in tree_settings(self._least()):
-            for labels in (rows.target if by_classes else None, self.teacher.levels):
-                if labels is None or self.bench.has_searched:
-                    continue
-                by = ", by the model's scores" if labels is self.teacher.levels else ""
-                self._fitted_tree(settings, rows, labels, settings.words + by)
+        grown, names = grower.grown(people, levels), self._names()
+        if grown is None or not set(grown.release.classes) <= names.keys():
+            return None
+        if not self.all_columns and not set(columns_asked(grown.release.trees[0])) <= self._taken:
+            return None
+        return model_of(grown, names, self._explained, float32=self.bench.name.lower().endswith(".skops"))
 
     def _refitted(self) -> None:
         """The model's own estimator with fewer trees and larger leaves."""
-        rows, bench = self._rows, self.bench
+        bench = self.bench
         learner = None if bench.given is None else bench.given.provenance.learner
-        if rows is None or learner is None:
+        if self._rows is None or learner is None:
             return
         for settings in settings_for(learner, self._least()):
             if bench.has_searched:
                 return
-            self._refit(settings, rows, "refit")
+            self._fitted_anew(partial(self._fitted, settings), "refit", settings.words)
 
-    def _refit(self, settings: Settings, rows: Rows, step: Step) -> Trial | None:
-        """An estimator as it is fitted, as a candidate."""
-        model = fitted(settings, self.model.given, rows, self.bench.session.plugins.readers)
-        if model is None:
-            return None
-        found = self._tried(model, step, settings.words)
-        self._fits_by(found, partial(self._fitted_within, settings, rows, None))
-        return found
+    def _fitted(self, settings: Settings, fold: int | None = None, *, with_counts: bool = False) -> ModelIR | None:
+        """An estimator that is fitted on the table without the people of a fold."""
+        rows, table = self._rows, self.bench.session.table
+        if rows is not None and fold is not None:
+            own = self.bench.fold != fold
+            rows = rows.at(weight_at(table, own) > 0, rows_at(table, own))
+        readers = self.bench.session.plugins.readers
+        return None if rows is None else fitted(settings, self.whole, rows, readers, with_counts=with_counts)
 
-    def _fitted_tree(self, settings: Settings, rows: Rows, labels: Ids, words: str) -> Trial | None:
-        """A tree over the model's features with people of each class on its leaves, pruned where a limit asks it.
+    def _fitted_anew(self, fit: Fit, step: Step, words: str, *, prune: bool = False) -> Trial | None:
+        """A model that is fitted anew, as a candidate.
+
+        Args:
+            fit: Fits it on all people, or without those of a fold, by which it is cross-validated.
+            step: What was done.
+            words: How, in words.
+            prune: Is a tree pruned where a limit asks it? Then it is not cross-validated.
 
         Returns:
-            The tree that was not pruned; None where there is none.
+            The candidate as it was fitted; None where there is none.
         """
-        model = fitted(settings, self.model.given, rows, self.bench.session.plugins.readers, labels)
-        if model is None:
+        model = fit(None)
+        less = self._pruned_exactly(model) if model is not None and prune else model
+        found = None if less is None else self._tried(less, step, words)
+        if model is None or less is None or found is None or less.trees[0].nodes < model.trees[0].nodes:
             return None
-        known, number = len(self.trials), len(model.trees[0].leaves)
-        self._pruned_exactly(model, "distillation", words)
-        whole = [one for one in self.trials[known:] if len(one.model.trees[0].leaves) == number]
-        for found in whole:  # what was pruned further is another tree than one that is fitted on a part of the table
-            self._fits_by(found, partial(self._fitted_within, settings, rows, labels))
-        return next(iter(whole), None)
+        known = replace(found, fit=partial(self._released, fit, found.leaves))
+        self.trials = [known if each is found else each for each in self.trials]
+        return known
 
-    def _fitted_within(self, settings: Settings, rows: Rows, labels: Ids | None, number: int) -> ModelIR | None:
-        """What is fitted on all but one fold."""
-        others = rows_at(self.bench.session.table, self.teacher.fold != number)
-        part = weight_at(self.bench.session.table, self.teacher.fold != number) > 0
-        some = None if labels is None else labels[part]
-        if labels is not None and labels is self.teacher.levels:
-            some = self.teacher.within[number]
-            if some is None:
-                return None
-        return fitted(settings, self.model.given, rows.at(part, others), self.bench.session.plugins.readers, some)
-
-    def _released(self, fit: Callable[[int], ModelIR | None], leaves: LeafContent, number: int) -> Release | None:
+    def _released(self, fit: Fit, leaves: LeafContent, number: int) -> Release | None:
         """What is fitted on all but one fold, with these leaves, over the policy's columns; None where that fails."""
         model = fit(number)
         if model is None:
@@ -497,16 +484,6 @@ class Ladder:
             for name in grower.builder.options_ruled(MORE)
         ]
         return max(min(sizes, default=5), 2)
-
-    def _fits_by(self, trial: Trial | None, fit: Callable[[int], ModelIR | None]) -> None:
-        """Note how a candidate was fitted: `fit` gives what is fitted on all but one fold.
-
-        None where tests were chosen by scores that know that fold's classes.
-        """
-        self.trials = [
-            replace(each, fit=partial(self._released, fit, each.leaves)) if each is trial else each
-            for each in self.trials
-        ]
 
     def _single_leaf(self, levels: Sequence[LeafContent]) -> None:
         """The root alone, as a last resort."""

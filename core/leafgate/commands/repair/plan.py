@@ -8,14 +8,12 @@ from typing import Literal, get_args
 
 from leafgate.algorithms.usefulness import Goal, Usefulness
 from leafgate.api import InconclusiveError, InvalidError, Release, ReleaseError
-from leafgate.commands.convert.rare_cells import MergedModel, merge_rare_values
-from leafgate.commands.convert.scrub import LeafContent, minimise
+from leafgate.commands.convert.rare_cells import MergedModel
+from leafgate.commands.convert.scrub import LeafContent
 from leafgate.commands.repair.choice import chosen
 from leafgate.commands.repair.ladder import Ladder
-from leafgate.commands.repair.pruning import prunable
 from leafgate.commands.repair.result import RepairResult
-from leafgate.commands.repair.teacher import Teacher
-from leafgate.commands.repair.trials import FITTED_ANEW, Budget, Trial, Workbench, is_constant
+from leafgate.commands.repair.trials import FITTED_ANEW, Trial, Workbench, is_constant
 from leafgate.engine.keepable import unkeepable_limits
 from leafgate.io.files import OWNER_ONLY, write_file
 from leafgate.kernel.findings import SPELLING, Finding, Report
@@ -23,6 +21,7 @@ from leafgate.kernel.policy import Policy
 from leafgate.models.load import load_release
 from leafgate.models.reader import model_bytes, read_model
 from leafgate.readers import ModelIR
+from leafgate.search.budget import Budget
 from leafgate.session.audit import Audit
 from leafgate.session.run import Session
 
@@ -184,14 +183,12 @@ def repaired(
     bench.refuse_format(model)
     _refuse_other_people(given)
     merged = _merged(model, given, release, bench)
-    whole = prunable(merged.model, bench.session.table, bench.encoding, path.name, bench.goal)
-    teacher = Teacher(bench, release)
-    ladder = Ladder(bench, whole, given, teacher, path.name, fit_anew, all_columns)
-    ladder.refuse_telling_format()
+    ladder = Ladder(bench, merged.model, given, release, path.name, fit_anew, all_columns)
+    ladder.refuse_disclosing_format()
     ladder.run()
     if not ladder.trials and bench.problem is not None:
         raise bench.problem
-    choice = chosen(ladder.trials, teacher, bench)
+    choice = chosen(ladder.trials, bench)
     best = choice.best
     others = [trial for trial in choice.trials if not (best and (trial.passes or is_constant(trial.model)))]
     nearest = min(others, key=_distance, default=None) if best is None or is_constant(best.model) else None
@@ -228,8 +225,7 @@ def _merged(model: ModelIR, given: Report, release: Release | None, bench: Workb
     if not any(item.kind == "people_listed" for item in items) or not any(map(_limits_file, given.findings)):
         return MergedModel(model)
     leaves: LeafContent = "shares" if model.values == "scores" else "labels"
-    least = minimise(model, leaves, bench.name, None, merge=False, kept=bench.encoding)
-    return merge_rare_values(model, least, bench.people, dummies=bench.is_neutral)
+    return bench.without_rare_values(model, leaves)
 
 
 def _limits_file(finding: Finding) -> bool:

@@ -1,4 +1,4 @@
-"""The given model's estimator fitted anew with few trees and large leaves, and single trees that learn its scores.
+"""The given model's estimator fitted anew with few trees and large leaves, and single trees of scikit-learn.
 
 Everything is fitted on the features that the given model asks about, as it makes them of the policy's columns, so that
 what is found can be written as the given file is.
@@ -30,6 +30,13 @@ LEAVES_TIMES = (4, 10, 2, 1, 25)
 
 TREES = (1, 2, 3, 5, 10)
 ROUNDS = (3, 10, 30)
+BOOSTING = {
+    "HistGradientBoosting": ("max_iter", "max_leaf_nodes", "min_samples_leaf"),
+    "GradientBoosting": ("n_estimators", "max_leaf_nodes", "min_samples_leaf"),
+    "LGBM": ("n_estimators", "num_leaves", "min_child_samples"),
+}
+"""By kind of boosting, what its rounds, the leaves of a tree and the least people of a leaf are called."""
+
 TREE, REGRESSION_TREE = "sklearn.tree.DecisionTreeClassifier", "sklearn.tree.DecisionTreeRegressor"
 
 
@@ -183,21 +190,12 @@ def settings_for(learner: Learner, least: int) -> Iterator[Settings]:
         return
     for leaves, size in ((4, 2 * least), (8, 4 * least), (2, least), (16, 10 * least)):
         for rounds in ROUNDS:
-            if kind == "HistGradientBoosting":
-                yield _changed(
-                    learner, max_iter=rounds, max_leaf_nodes=max(leaves, 2), min_samples_leaf=size, learning_rate=0.3
-                )
-            elif kind == "GradientBoosting":
-                yield _changed(
-                    learner, n_estimators=rounds, max_leaf_nodes=leaves, min_samples_leaf=size, learning_rate=0.3
-                )
-            elif kind == "XGB":
+            if kind == "XGB":
                 depth = leaves.bit_length() - 1
                 yield _changed(learner, n_estimators=rounds, max_depth=depth, learning_rate=0.3)
-            elif kind == "LGBM":
-                yield _changed(
-                    learner, n_estimators=rounds, num_leaves=leaves, min_child_samples=size, learning_rate=0.3
-                )
+            elif kind in BOOSTING:
+                options = dict(zip(BOOSTING[kind], (rounds, leaves, size), strict=True))
+                yield _changed(learner, **options, learning_rate=0.3)
 
 
 def _changed(learner: Learner, **parameters: int | float) -> Settings:
@@ -211,7 +209,7 @@ def tree_settings(least: int, *, of_numbers: bool = False) -> Iterator[Settings]
 
 
 def fitted(
-    settings: Settings, model: ModelIR, rows: Rows, readers: Sequence[ModelReader], labels: Ids | None = None
+    settings: Settings, model: ModelIR, rows: Rows, readers: Sequence[ModelReader], *, with_counts: bool = False
 ) -> ModelIR | None:
     """A model over the given one's features and classes, fitted on people; None where it cannot be fitted.
 
@@ -220,8 +218,7 @@ def fitted(
         model: The given model.
         rows: The people.
         readers: The readers in use, of which one fits the estimator.
-        labels: shape (n_records,), what a single tree learns in place of the classes, whole numbers from 0; its leaves
-            then have the people of each class.
+        with_counts: Have the leaves of a single tree the people of each class?
     """
     reader = next(
         (one for one in readers if one.fit and settings.learner.estimator.startswith(one.trains) and one.trains), None
@@ -229,12 +226,12 @@ def fitted(
     if reader is None or reader.fit is None:
         return None
     known = np.flatnonzero(rows.known)
-    target = rows.target[known] if labels is None else labels[known]
+    target = rows.target[known]
     found, positions = np.unique(target, return_inverse=True)
-    if len(found) < 2 or (labels is None and model.classes and len(found) != len(model.classes)):
+    if len(found) < 2 or (model.classes and not with_counts and len(found) != len(model.classes)):
         return None
     times = rows.persons[known]
-    learned = np.repeat(positions if labels is not None or model.classes else target, times)
+    learned = np.repeat(positions if model.classes else target, times)
     try:
         estimator = reader.fit(settings.learner, np.repeat(rows.features[known], times, axis=0), learned, 0)
         written = object_as_file(estimator, readers)
@@ -245,7 +242,7 @@ def fitted(
     except LeafgateError:
         return None
     trees = new.trees
-    if labels is not None:
+    if with_counts:
         trees = tuple(_recounted(tree, rows.features, rows, len(model.classes)) for tree in trees)
         new = replace(new, values="counts", combine="one", counted="exact", sampling=NO_SAMPLING)
     return replace(

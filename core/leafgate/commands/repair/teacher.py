@@ -14,12 +14,9 @@ import numpy as np
 
 from leafgate.algorithms.usefulness import scores_or_labels
 from leafgate.api import Floats, Ids, InconclusiveError, LeafgateError, Learner, Release, Table
-from leafgate.commands.repair.people import folds_of, rows_at, weight_at
 from leafgate.commands.repair.trials import Workbench
 from leafgate.readers import ModelReader
-
-FOLDS = 3
-"""What is fitted anew is fitted on all but one of so many parts of the table, and asked about that one."""
+from leafgate.search.people import FOLDS, folds_of, rows_at, weight_at
 
 LEVELS = 8
 """So many levels of scores are told apart, with about as many people each."""
@@ -35,7 +32,7 @@ MOST_TREES = 30
 
 @dataclass(eq=False)
 class Teacher:
-    """Levels of scores, and the folds of the table.
+    """Levels of the given model's scores.
 
     Attributes:
         bench: The policy and its tables.
@@ -46,11 +43,6 @@ class Teacher:
     release: Release | None
 
     @cached_property
-    def fold(self) -> Ids:
-        """In which part of the table each record is, or each person: `folds_of`."""
-        return folds_of(self.bench.session.table, FOLDS)
-
-    @cached_property
     def _learner(self) -> Learner | None:
         return None if self.bench.given is None else self.bench.given.provenance.learner
 
@@ -58,7 +50,7 @@ class Teacher:
     def _across(self) -> Floats | None:
         """Scores by estimators that did not see the people; None where the given one's class cannot be fitted."""
         table, readers = self.bench.session.table, self.bench.session.plugins.readers
-        return None if self._learner is None else scores_across(self._learner, readers, table, self.fold)
+        return None if self._learner is None else scores_across(self._learner, readers, table, self.bench.fold)
 
     @cached_property
     def levels(self) -> Ids | None:
@@ -79,7 +71,7 @@ class Teacher:
             return (None,) * FOLDS
         found = []
         for number in range(FOLDS):
-            others = rows_at(table, self.fold != number)
+            others = rows_at(table, self.bench.fold != number)
             inner = scores_across(self._learner, readers, others, folds_of(others, 2))
             found.append(None if inner is None else levels_of(inner, others))
         return tuple(found)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
-import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal
 
 from leafgate.algorithms.usefulness import Goal, Usefulness, usefulness
-from leafgate.api import InconclusiveError, Metric, PersonMetric, Release, ReleaseError, Table
-from leafgate.commands.convert.rare_cells import TableOfPolicy, complete_public_lists, move_rare_thresholds
+from leafgate.api import Ids, InconclusiveError, Metric, PersonMetric, Release, ReleaseError, Table
+from leafgate.commands.convert.rare_cells import (
+    MergedModel,
+    TableOfPolicy,
+    complete_public_lists,
+    merge_rare_values,
+    move_rare_thresholds,
+)
 from leafgate.commands.convert.rounding import with_rounded_numbers
 from leafgate.commands.convert.scrub import LeafContent, minimise, with_leaves
-from leafgate.commands.repair.people import Parts, folds_of, parts_of, rows_at
-from leafgate.engine.remedies.search import UNSEARCHED
 from leafgate.errors import Problem
 from leafgate.io.files import OWNER_ONLY, write_file
 from leafgate.io.release_codec import SealedRelease
@@ -31,23 +33,17 @@ from leafgate.models.reader import read_foreign
 from leafgate.models.writer import check_original, model_as_file, model_writer, writable_suffixes
 from leafgate.progress import progress_step
 from leafgate.readers import ModelIR
+from leafgate.search.budget import Budget
+from leafgate.search.people import FOLDS, Parts, folds_of, parts_of, rows_at
+from leafgate.search.remedies import UNSEARCHED
 from leafgate.session.audit import Audit
 from leafgate.session.run import Session
 
 UNITS = (100, 10)
-"""Shares are tried in multiples of 1 / units, two digits and one: with fewer people may no longer follow from them."""
+"""Shares are rounded to multiples of 1 / units, first to two digits, then to one, from which less can be derived."""
 NEUTRAL_SUFFIX = ".json"
-WORK = 400.0
-"""So much work a repair does by default: a model of 2,000 people is repaired within a minute on an idle machine."""
-
-PEOPLE_BY_TREES = 20_000
-"""An audit of so many people by one tree, or of fewer by more, takes about twice as long as one of a few people."""
-
-PERSONS = 200
-"""As much longer takes what follows from the rows of so many persons, where a column numbers the people."""
-
 SEARCHED = 0.7
-"""So much of the work candidates are looked for; in the rest the best of them are compared further."""
+"""The share of the work in which candidates are searched; the rest is left to compare the best of them."""
 
 Step = Literal["scrub", "coarser leaves", "pruning", "fewer trees", "distillation", "refit"]
 STEPS: tuple[Step, ...] = ("scrub", "coarser leaves", "pruning", "fewer trees", "distillation", "refit")
@@ -100,51 +96,6 @@ class Trial:
     def sure(self) -> float:
         """Its usefulness less half of its standard error."""
         return float("-inf") if self.use is None else self.use.value - self.use.error / 2
-
-
-@dataclass(eq=False)
-class Budget:
-    """How much is tried: a fixed amount of work, so that a repetition tries the same, and seconds only where asked for.
-
-    Attributes:
-        work: How much is tried at most. An audit counts one, and more by its people and trees (`PEOPLE_BY_TREES`).
-        seconds: After so many nothing more is tried; None for no limit.
-        started: When the search began, by `time.monotonic`.
-        done: How much was tried.
-        ended_by: What ended the search early: nothing, the amount of work, or the clock.
-    """
-
-    work: float = math.inf
-    seconds: float | None = None
-    started: float = field(default_factory=time.monotonic)
-    done: float = 0.0
-    ended_by: Literal["", "work", "clock"] = ""
-
-    @classmethod
-    def of(cls, effort: float, seconds: float | None) -> Self:
-        """So many times the default amount of work."""
-        return cls(WORK * effort, seconds)
-
-    def count_audit(self, people: int, trees: int, persons: int = 0) -> None:
-        """Count an audit of a table by trees, and of so many persons where a column numbers them."""
-        self.done += 1 + people * trees / PEOPLE_BY_TREES + persons / PERSONS
-
-    def is_late(self, share: float = 1.0) -> bool:
-        """Is this share of the time up? It is noted, as by `is_over`."""
-        if self.seconds is None or time.monotonic() - self.started < share * self.seconds:
-            return False
-        self.ended_by = "clock"
-        return True
-
-    def is_over(self, share: float = 1.0) -> bool:
-        """Is this share of it used up? Ask only where the answer ends something: it is noted what ended it."""
-        if self.is_late(share):
-            return True
-        if self.done >= share * self.work:
-            self.ended_by = self.ended_by or "work"
-        else:
-            return False
-        return True
 
 
 @dataclass(eq=False)
@@ -204,7 +155,12 @@ class Workbench:
     @cached_property
     def parts(self) -> Parts:
         """Who candidates are chosen by, and who the result is reported on."""
-        return parts_of(self.session)
+        return parts_of(self.session.tables)
+
+    @cached_property
+    def fold(self) -> Ids:
+        """In which part of the table each record is, or each person: `folds_of`."""
+        return folds_of(self.session.table, FOLDS)
 
     @property
     def is_neutral(self) -> bool:
@@ -256,10 +212,10 @@ class Workbench:
         self.given, self.given_findings = audited.artifact, audited.report.findings
         return audited.report, None if audited.artifact is None else audited.artifact.release
 
-    def told_by(self, model: ModelIR, leaves: LeafContent) -> str:
-        """What the file of a model tells that breaks a limit on what files disclose; empty where nothing does.
+    def disclosed_against_limits(self, model: ModelIR, leaves: LeafContent) -> str:
+        """What the file of a model discloses in violation of a limit on files; empty where it violates none.
 
-        It is empty, too, where the model cannot be written so, which its candidate will show.
+        It is also empty where the model cannot be written so: the trial of the candidate reports that.
         """
         metrics = [one for one in self.session.policy.metrics if one.use == "file_disclosure"]
         try:
@@ -376,7 +332,14 @@ class Workbench:
         """The model as a neutral file in which no leaves are made one, and shares are not rounded."""
         from leafgate.commands.convert.neutral import written
 
-        return written(minimise(model, leaves, self.name, None, merge=False, kept=self.encoding))
+        return written(self._unmerged(model, leaves))
+
+    def without_rare_values(self, model: ModelIR, leaves: LeafContent) -> MergedModel:
+        """The model that takes values which few people have for values that it has never seen."""
+        return merge_rare_values(model, self._unmerged(model, leaves), self.people, dummies=self.is_neutral)
+
+    def _unmerged(self, model: ModelIR, leaves: LeafContent) -> ModelIR:
+        return minimise(model, leaves, self.name, None, merge=False, kept=self.encoding)
 
     def trial(
         self, model: ModelIR, leaves: LeafContent, step: Step = "pruning", words: str = "", loss: int | None = None

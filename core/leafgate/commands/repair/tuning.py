@@ -1,7 +1,7 @@
 """The plain tuned tree: scikit-learn's tree whose depth and smallest leaf are chosen by cross-validation on the table.
 
-A tree that is cut at a depth is the one that is grown to that depth. So one tree for each size of leaves and each fold
-tells how useful all depths are to the people of that fold.
+A tree that is cut at a depth equals the tree that is grown to that depth. So one tree for each size of leaves and each
+fold is enough to measure all depths on the people of that fold.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import numpy as np
 from leafgate.algorithms.usefulness import explained_variance, mean_area
 from leafgate.api import Floats, Ids, Mask, Table
 from leafgate.commands.convert.scrub import leaves_of
-from leafgate.commands.repair.people import rows_at, weight_at
 from leafgate.commands.repair.refit import Rows, Settings, fitted, tree_settings
 from leafgate.ir.model import topological_order
 from leafgate.readers import LEAF, ModelIR, ModelReader, TreeIR
+from leafgate.search.people import rows_at, weight_at
 
 DEPTHS = (2, 3, 4, 6, 8)
 """Trees are cut at these depths; others are as deep as their leaves allow."""
@@ -36,7 +36,7 @@ def tuned_settings(
         readers: The readers in use.
 
     Returns:
-        Without those that cannot be fitted; of equals the tree with fewer and larger leaves comes first.
+        Settings that cannot be fitted are left out. Among equally useful trees the one with larger leaves comes first.
     """
     found = []
     for size in tree_settings(least, of_numbers=not model.classes):

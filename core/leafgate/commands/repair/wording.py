@@ -39,6 +39,11 @@ ENDED_BY = {
 }
 """What is said of a search that ended before everything was tried."""
 
+CUTTING_IN_VAIN = (
+    "  cutting cannot help: the leaves of boosting keep their scores, from which more can be derived than the policy "
+    "allows in a file; leave out `--only-cut`, so that a tree is fitted anew"
+)
+
 FINEST = 0.01
 """An AUC is told to so much."""
 
@@ -258,26 +263,36 @@ def _proof(outcome: Outcome, best: Trial, bench: Workbench) -> str:
 
 
 def failure_lines(outcome: Outcome, bench: Workbench) -> Iterator[str]:
-    """What the candidate that comes nearest to passing breaks, which limits it keeps instead, and what to do."""
+    """What stands in the way, what the candidate that comes nearest to passing breaks, and what to do."""
+    yield from _obstacles(outcome, bench)
+    if outcome.nearest is not None:
+        yield from _nearest_lines(outcome, outcome.nearest)
+    elif outcome.only_constant:
+        yield "  these limits stand in the way, which the given model breaks:"
+        yield from (f"    {finding_headline(finding)}" for finding in _broken(outcome.given))
+        yield "  weaken one of these limits, gather more people, or say which values harm nobody (`values` of a limit)"
+    else:
+        yield "  no pruned model could be written in this format: see leafgate scrub"
+
+
+def _obstacles(outcome: Outcome, bench: Workbench) -> Iterator[str]:
+    """What stands in the way of every candidate."""
     if outcome.only_constant:
         yield "  nothing useful passes: the best that does is no better than the same prediction for everybody"
         if bench.goal != "auc" and outcome.model.classes:
             yield f"  looked for by {WORDS[bench.goal]}; for a rare class try `--keep auc`, which ranks people"
     if outcome.ended_by:
         yield f"  {ENDED_BY[outcome.ended_by]}"
+    if _is_only_cut_boosting(outcome):
+        yield CUTTING_IN_VAIN
     if outcome.broken_by_root:
         yield f"  even a single leaf, which everybody shares, breaks: {', '.join(outcome.broken_by_root)}"
-    if outcome.nearest is None and outcome.only_constant:
-        yield "  these limits stand in the way, which the given model breaks:"
-        yield from (f"    {finding_headline(finding)}" for finding in _broken(outcome.given))
-        yield "  weaken one of these limits, gather more people, or say which values harm nobody (`values` of a limit)"
-        return
-    if outcome.nearest is None:
-        yield "  no pruned model could be written in this format: see leafgate scrub"
-        return
-    broken = list(_broken(outcome.nearest.report))
-    size = _size(outcome.nearest.model)
-    yield f"  the candidate that comes nearest to passing has {size} and breaks:"
+
+
+def _nearest_lines(outcome: Outcome, nearest: Trial) -> Iterator[str]:
+    """What the candidate that comes nearest to passing breaks, which limits it keeps instead, and what to do."""
+    broken = list(_broken(nearest.report))
+    yield f"  the candidate that comes nearest to passing has {_size(nearest.model)} and breaks:"
     yield from (f"    {finding_headline(finding)}" for finding in broken)
     names = {finding["id"] for finding in broken}
     kept = [finding["id"] for finding in _broken(outcome.given) if finding["id"] not in names]
@@ -291,6 +306,17 @@ def failure_lines(outcome: Outcome, bench: Workbench) -> Iterator[str]:
         yield "  it would pass if the policy's limits allowed the values above; otherwise train another model"
     else:
         yield "  train another model, such as one with larger leaves or of fewer columns, and audit that"
+
+
+def _is_only_cut_boosting(outcome: Outcome) -> bool:
+    """Was boosting cut and nothing fitted anew, though every file with its scores violates a limit on files?"""
+    cuts = [trial for trial in outcome.trials if not is_constant(trial.model)]
+    only_cut = bool(cuts) and not any(trial.step in FITTED_ANEW for trial in outcome.trials)
+    return (
+        only_cut
+        and outcome.model.values == "scores"
+        and all(any(one.is_of_file and one.fails for one in trial.report.findings) for trial in cuts)
+    )
 
 
 def _broken(report: Report) -> Iterator[JsonDocument]:

@@ -6,13 +6,38 @@ The order was measured (docs/how-to/nightly-retraining.md); a remedy counts as t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from leafgate.engine.remedies.model_files import can_be_scrubbed
 from leafgate.engine.remedies.static import raised_options
-from leafgate.engine.remedies.trials import SearchedRemedies
 from leafgate.kernel.findings import Remedy, scrub_command
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import Release
+
+
+@dataclass(frozen=True)
+class SearchedRemedies:
+    """What a search has to say.
+
+    Attributes:
+        useful: changes that keep every limit, of releases that predict something.
+        others: that nothing useful was found, or which constants keep every limit.
+        tried_labels: whether labels alone on the leaves were among what was tried.
+    """
+
+    useful: tuple[Remedy, ...] = ()
+    others: tuple[Remedy, ...] = ()
+    tried_labels: bool = False
+
+    @property
+    def listed(self) -> tuple[Remedy, ...]:
+        """All of them, the best first."""
+        return (*self.useful, *self.others)
+
+
+def can_be_scrubbed(release: Release) -> bool:
+    """Can its file be written anew with labels alone, and does it disclose more now?"""
+    labels = release.combine in {"one", "vote"} and not release.predicts_numbers
+    return labels and release.file is not None and release.publish.leaves != "labels"
 
 
 def about_several_releases(

@@ -1,6 +1,6 @@
 """What to do about each finding that is not ok, as it follows from its reason, the policy and the release.
 
-Nothing is tried here: `leafgate.engine.remedies.search` looks for settings that pass.
+Nothing is tried here: `leafgate.search.remedies` looks for settings that pass.
 """
 
 from __future__ import annotations

@@ -9,7 +9,10 @@ import numpy as np
 from leafgate.algorithms.sampling import has_same_records, record_hashes
 from leafgate.api import Ids, Mask, Table
 from leafgate.kernel.persons import PersonRows
-from leafgate.session.run import Session
+from leafgate.kernel.tables import Tables
+
+FOLDS = 3
+"""What is fitted anew is cross-validated on so many parts of the table."""
 
 LEAST_OF_CLASS = 10
 """So many people of each class has each half at least of the people that a model is chosen by and reported on."""
@@ -32,7 +35,7 @@ class Parts:
     advice: str = "name people in `data.test`"
 
 
-def parts_of(session: Session) -> Parts:
+def parts_of(tables: Tables) -> Parts:
     """The two halves of `data.test`, each with as many people of each class; of `data.control` nobody is chosen by.
 
     A model that was chosen by somebody predicts that person better, who then looks like a member to an attack. So
@@ -41,8 +44,8 @@ def parts_of(session: Session) -> Parts:
     reported on as a whole. A test that is the table itself counts as none: these people flatter what was learned from
     them.
     """
-    test, control = session.tables.test, session.tables.control
-    own = test is not None and (not len(test) or has_same_records(session.table, test))
+    test, control = tables.test, tables.control
+    own = test is not None and (not len(test) or has_same_records(tables.in_memory, test))
     if test is None or own:
         advice = "`data.test` is the table itself, so name other people there" if own else Parts.advice
         return Parts(None, control, "" if control is None else "data.control", advice)

@@ -7,15 +7,15 @@ attack, no grant and no role is ever changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from leafgate.api.registry import Plugins, use_of
-from leafgate.engine.remedies.model_files import ModelFileSearch, nothing_found
-from leafgate.engine.remedies.several_releases import about_several_releases
-from leafgate.engine.remedies.static import is_of_several_releases, raised_options
-from leafgate.engine.remedies.trials import Run, SearchedRemedies, Trial, Trials, is_constant_trial, ladder, leaves_of
+from leafgate.engine.keepable import UnkeepableLimit, unkeepable_limits
+from leafgate.engine.remedies.several_releases import SearchedRemedies, about_several_releases
+from leafgate.engine.remedies.static import has_own_command, is_of_several_releases, raised_options
+from leafgate.engine.report import Auditing
 from leafgate.errors import LeafgateError
 from leafgate.io.release_codec import SealedRelease
 from leafgate.io.yaml import yaml_flow
@@ -24,6 +24,8 @@ from leafgate.kernel.findings import Finding, Remedy, Report
 from leafgate.kernel.inheritance import MORE
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import Publish
+from leafgate.search.model_files import ModelFileSearch, nothing_found
+from leafgate.search.trials import Run, Trial, Trials, is_constant_trial, ladder, leaves_of
 
 if TYPE_CHECKING:
     from leafgate.kernel.table import Table
@@ -32,6 +34,38 @@ CONSTANT = "As a constant, which predicts the same for everybody and is of no us
 """The beginning of what is said of a change that leaves nothing of the trees."""
 UNSEARCHED = frozenset({"mechanism", "candidates", "targets"})
 """The needs of attacks that train models, or that are judged by samples of people: no setting is chosen by these."""
+
+
+def with_found_remedies(auditing: Auditing, report: Report, artifact: SealedRelease) -> Report:
+    """The report with the settings that pass, or with the limits that no release of these people can keep."""
+    policy, plugins, release = auditing.policy, auditing.plugins, artifact.release
+    data = auditing.tables.in_memory
+    if not release.claims_differential_privacy and (
+        impossible := unkeepable_limits(policy.metrics, plugins, data, of_model=release.predicts_numbers)
+    ):
+        return _with_impossible(report, impossible)
+
+    def run(changed: Policy) -> Trial:
+        return auditing.audited(changed.with_origin(policy.origin))
+
+    return with_searched_remedies(policy, plugins, data, report, artifact, run, auditing.tables.test)
+
+
+def _with_impossible(report: Report, impossible: Sequence[UnkeepableLimit]) -> Report:
+    """The report; what is to be done about limits that no release of the table can keep is to change them.
+
+    What would be done about the other broken limits waits for that, so that nothing is recommended that cannot pass.
+    """
+    names = ", ".join(f"`{limit.metric.called}`" for limit in impossible)
+    wait = Remedy(action="advise", text=f"First change what no release of this table can keep, the limit of {names}.")
+    remedies = {limit.metric.called: (limit.remedy,) for limit in impossible}
+    findings = [
+        replace(each, remedies=remedies.get(each.metric, (wait, *each.remedies)))
+        if each.fails and not has_own_command(each)
+        else each
+        for each in report.findings
+    ]
+    return replace(report, findings=findings)
 
 
 def with_searched_remedies(
@@ -140,12 +174,11 @@ class _BuilderSearch:
 
         name = f"`build.{option}`" if not builder_name else f"{builder_name} and `{option}`"
         self.trials.tried.append(f"{name} up to {values[-1]:,}")
-        found = self.trials.smallest(values, trial_of)
-        if found is None:
+        position = self.trials.smallest(values, trial_of)
+        if position is None:
             return
-        value = found
+        value, below = values[position], values[position - 1] if position else now
         chosen = builder.model_copy(update={option: value})
-        below = values[values.index(value) - 1] if values.index(value) else now
         why = self.trials.why_not(below, option)
         whole = self.trials.trial(whole=True, build=chosen)
         if builder_name:

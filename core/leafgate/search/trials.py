@@ -14,9 +14,10 @@ from leafgate.algorithms.pruned_release import is_constant, largest_leaf_count
 from leafgate.algorithms.sampling import has_same_records
 from leafgate.algorithms.usefulness import Goal, Usefulness, usefulness
 from leafgate.engine.remedies.static import has_own_command
+from leafgate.engine.report import Audit
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.release_codec import SealedRelease
-from leafgate.kernel.findings import UNLIMITED, Finding, Remedy, Report
+from leafgate.kernel.findings import UNLIMITED, Finding, Report
 from leafgate.kernel.policy import Policy
 
 if TYPE_CHECKING:
@@ -34,33 +35,8 @@ STEPS = (1, 2, 5)
 """The first digits of the ladder: a value that passes says no more than which coarse settings do."""
 
 
-@dataclass(frozen=True)
-class Trial:
-    """One audit with a change: its report, and what was built (None where nothing could be)."""
-
-    report: Report
-    artifact: SealedRelease | None
-
-
-@dataclass(frozen=True)
-class SearchedRemedies:
-    """What a search has to say.
-
-    Attributes:
-        useful: changes that keep every limit, of releases that predict something.
-        others: that nothing useful was found, or which constants keep every limit.
-        tried_labels: whether labels alone on the leaves were among what was tried.
-    """
-
-    useful: tuple[Remedy, ...] = ()
-    others: tuple[Remedy, ...] = ()
-    tried_labels: bool = False
-
-    @property
-    def listed(self) -> tuple[Remedy, ...]:
-        """All of them, the best first."""
-        return (*self.useful, *self.others)
-
+Trial = Audit
+"""An audit with a change: its report, and what was built."""
 
 Run = Callable[[Policy], Trial]
 """Audits by a policy on the same tables, without a search of its own."""
@@ -74,6 +50,29 @@ def ladder(above: int, most: int) -> list[int]:
     """
     powers = (10**power for power in range(len(str(max(most, 1)))))
     return [step * power for power in powers for step in STEPS if above < step * power <= most]
+
+
+def first_kept(number: int, is_kept: Callable[[int], bool | None]) -> int | None:
+    """The first position of a ladder from which on limits are kept, by bisection.
+
+    Args:
+        number: how many positions there are.
+        is_kept: whether limits are kept at a position; None where nothing can be built there, which asks for too much,
+            so that smaller positions are tried.
+
+    Returns:
+        None where limits are kept at no position that was tried.
+
+    >>> first_kept(8, lambda position: position >= 5)
+    5
+    """
+    low, high, first = 0, number - 1, None
+    while low <= high:
+        middle = (low + high) // 2
+        kept = is_kept(middle)
+        first = middle if kept else first
+        low, high = (middle + 1, high) if kept is False else (low, middle - 1)
+    return first
 
 
 @dataclass
@@ -136,21 +135,13 @@ class Trials:
         return all(finding.passed or finding.id in aside for finding in trial.report.findings)
 
     def smallest(self, values: Sequence[int], trial_of: Callable[[int], Trial | None]) -> int | None:
-        """The least value for which the broken limits hold, by bisection; None where they hold for none that was tried.
+        """The position of the least value for which the broken limits hold; None where they hold for none."""
 
-        Where nothing can be built with a value, it asks for too much, and smaller ones are tried.
-        """
-        low, high, best = 0, len(values) - 1, None
-        while low <= high:
-            middle = (low + high) // 2
-            trial = trial_of(values[middle])
-            if self.keeps(trial):
-                best = values[middle]
-            if self.keeps(trial) or trial is None or trial.artifact is None:
-                high = middle - 1
-            else:
-                low = middle + 1
-        return best
+        def is_kept(position: int) -> bool | None:
+            trial = trial_of(values[position])
+            return None if trial is None or trial.artifact is None else self.keeps(trial)
+
+        return first_kept(len(values), is_kept)
 
     def note_broken(self, whole: Trial | None) -> None:
         """Add to what was tried last which limits then break that were not broken before."""

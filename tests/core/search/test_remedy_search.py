@@ -26,10 +26,10 @@ from leafgate.app import document, open_session, readable
 from leafgate.disclosure.summary import summary
 from leafgate.engine import attack as attacking
 from leafgate.engine.attack import AttackResult, run_attack
-from leafgate.engine.remedies import search
-from leafgate.engine.remedies.search import with_searched_remedies
-from leafgate.engine.remedies.trials import ladder
 from leafgate.kernel.findings import Report
+from leafgate.search import remedies as search
+from leafgate.search.remedies import with_searched_remedies
+from leafgate.search.trials import ladder
 from leafgate.session.run import build_release
 from reports import view
 from survey import survey
@@ -151,7 +151,7 @@ def test_nothing_is_tried_where_an_attack_trains_or_samples_people(
     def refuse(*args: object, **changes: object) -> None:
         raise AssertionError("an audit was run again")
 
-    monkeypatch.setattr("leafgate.engine.remedies.trials.Trials.trial", refuse)
+    monkeypatch.setattr("leafgate.search.trials.Trials.trial", refuse)
     for attack in ("lira", "loss_threshold", "csmia"):
         searched(tmp_path, UNPROTECTED | {"attacks": [{"use": "linking"}, {"use": attack}]})
     with pytest.raises(AssertionError):
@@ -159,7 +159,7 @@ def test_nothing_is_tried_where_an_attack_trains_or_samples_people(
 
 
 def test_a_search_costs_a_bounded_number_of_audits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from leafgate.engine.remedies.trials import Trials
+    from leafgate.search.trials import Trials
 
     runs = []
     trial = Trials.trial

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from leafgate.algorithms.pruned_release import Pruning, is_constant
 from leafgate.algorithms.publication import at_level
+from leafgate.engine.remedies.several_releases import SearchedRemedies, can_be_scrubbed
 from leafgate.engine.remedies.static import has_own_command
-from leafgate.engine.remedies.trials import SearchedRemedies, Trial, Trials, is_constant_trial, ladder
 from leafgate.io.release_codec import Provenance, SealedRelease
 from leafgate.kernel.components import TreeBuilder
 from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, Remedy, scrub_command
 from leafgate.kernel.release import Publish, Release, discloses_more
 from leafgate.kernel.tree import Node, map_leaves
+from leafgate.search.trials import Trial, Trials, is_constant_trial, ladder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -202,15 +203,14 @@ class ModelFileSearch:
         def changes(value: int) -> dict[str, Any]:
             return self._given(pruning.cut_back(value))
 
-        smallest = self.trials.smallest(values, lambda value: self.trials.trial(whole=False, **changes(value)))
-        if smallest is None:
+        position = self.trials.smallest(values, lambda value: self.trials.trial(whole=False, **changes(value)))
+        if position is None:
             return None
-        value = smallest
+        value, below = values[position], values[position - 1] if position else 1
         whole = self.trials.trial(whole=True, **changes(value))
         if whole is None or not self.trials.keeps(whole):
             self.trials.note_broken(whole)
             return None
-        below = values[values.index(value) - 1] if values.index(value) else 1
         held = (
             f"Cut back to leaves of at least {value:,} {self._counted}{variant.clause}, this model's trees keep "
             f"{self.trials.kept(whole)}"
@@ -276,12 +276,6 @@ class ModelFileSearch:
         loaded = SealedRelease(release, provenance=Provenance(learner=learner))
         changes: dict[str, Any] = {"build": GivenRelease.of(loaded)}
         return changes
-
-
-def can_be_scrubbed(release: Release) -> bool:
-    """Can its file be written anew with labels alone, and does it disclose more now?"""
-    labels = release.combine in {"one", "vote"} and not release.predicts_numbers
-    return labels and release.file is not None and release.publish.leaves != "labels"
 
 
 def _with_labels(release: Release) -> Release:
