@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from leafgate.io.json import is_number as is_number
     from leafgate.io.json import object_at as object_at
     from leafgate.io.json import parse_number as parse_number
+    from leafgate.io.shapes import read_shape as read_shape
     from leafgate.ir.arrays import TreeIRBuilder as TreeIRBuilder
     from leafgate.ir.arrays import refuse_many_categories as refuse_many_categories
     from leafgate.ir.features import ArithmeticStep as ArithmeticStep

@@ -12,7 +12,7 @@ import pytest
 
 from leafgate.api import Column, Schema, Table, make_table
 from leafgate.app import load_plugins
-from leafgate.io.release_codec import LoadedRelease
+from leafgate.io.release_codec import SealedRelease
 from leafgate.kernel.schema import bin_names
 from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import read_foreign
@@ -89,7 +89,7 @@ def random_models(rng: np.random.Generator, people: People) -> Mapping[str, Call
     return models
 
 
-def read_model(name: str, model: Any, people: People) -> LoadedRelease:
+def read_model(name: str, model: Any, people: People) -> SealedRelease:
     """The release of a model's file, once it is fitted on the people."""
     if name in {"xgboost", "lightgbm"}:
         model.fit(people.numbers, people.wanted)

@@ -11,7 +11,7 @@ from leafgate.algorithms.publication import published
 from leafgate.api.registry import Plugins, isolate_plugin_errors
 from leafgate.engine.evidence import is_json_encodable
 from leafgate.errors import InconclusiveError, PolicyError, ReleaseError
-from leafgate.io.release_codec import LoadedRelease, SealedRelease, serialize
+from leafgate.io.release_codec import SealedRelease, serialize
 from leafgate.kernel.components import TreeBuilder
 from leafgate.kernel.large_table import LargeTable
 from leafgate.kernel.policy import Policy
@@ -46,18 +46,18 @@ def build(
         if not isinstance(built, Release | BuildResult):
             raise InconclusiveError(f"{origin} returned a {type(built).__name__} where a Release belongs")
         result = BuildResult.of(built)
-        if isinstance(table, Table) and table.person_rows is not None and _content(result) is None:
+        if isinstance(table, Table) and table.person_rows is not None and not _is_written(result):
             result = replace(result, release=replace(result.release, unit="rows"))
         _check_origins(result, 0 if isinstance(table, LargeTable) else len(table.without_key), origin)
         _check_trail(result, origin)
-    if isinstance(result, LoadedRelease) and result.provenance.model_content is not None:
+    if isinstance(result, SealedRelease) and result.provenance.model_content is not None:
         from leafgate.models.exposure.cells import cells_disclosed  # which reads features of models
         from leafgate.models.exposure.held import held_disclosed
 
         content, few = result.provenance.model_content, policy.report.smallest_cell
         held, cells = held_disclosed(content.held, table, few), cells_disclosed(content, table, few)
         result = replace(result, release=_with_disclosures(result.release, held, cells))
-    if _content(result) is None:
+    if not _is_written(result):
         return publish(policy, plugins, result)
     refuse_unaudited(result.release, plugins)
     if result.release.unit == "rows" and not policy.data.persons and policy.data.rows is None:
@@ -78,9 +78,9 @@ def _with_disclosures(release: Release, first: tuple[FileDisclosure, ...], last:
     return replace(release, file=replace(file, discloses=(*first, *file.discloses, *last)))
 
 
-def _content(result: BuildResult) -> bytes | None:
-    """The bytes of the release file that was read; None where the release was built, or made of somebody's model."""
-    return result.content if isinstance(result, LoadedRelease) else None
+def _is_written(result: BuildResult) -> bool:
+    """Was it read from a release file? Then it is published as it is."""
+    return isinstance(result, SealedRelease) and result.written is not None
 
 
 def with_policy_columns(release: Release, schema: Schema) -> Release:
@@ -97,7 +97,7 @@ def publish(policy: Policy, plugins: Plugins, built: Release | BuildResult) -> S
     level = _level(policy, result)
     try:
         with isolate_plugin_errors(builder, plugins):
-            if _content(result) is None:
+            if not _is_written(result):
                 result = replace(result, release=published(result.release, level, builder.measure_options))
             return serialize(result)
     except ReleaseError as error:
@@ -137,7 +137,7 @@ def _level(policy: Policy, result: BuildResult) -> Publish:
     if policy.publish is None or release.file is not None:
         return release.publish  # leafgate.models.checks compares what a model's file discloses with the policy
     wanted = policy.publish
-    from_file = _content(result) is not None
+    from_file = _is_written(result)
     if from_file and wanted.leaves != release.publish.leaves:
         raise PolicyError(
             f"the release file publishes {release.publish.leaves}, the policy says {wanted.leaves}",

@@ -10,7 +10,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.resources import files
 from io import BytesIO
 from json.encoder import encode_basestring
 from secrets import token_hex
@@ -34,7 +35,8 @@ from leafgate.io.json import (
     refuse_unknown,
 )
 from leafgate.io.tree_reader import TreeReader
-from leafgate.io.tree_writer import BEFORE_TREE, TreeWriter
+from leafgate.io.tree_writer import TreeWriter
+from leafgate.io.yaml import parse_yaml
 from leafgate.kernel.leaf import Statistic
 from leafgate.kernel.noise import LAWS, Noise
 from leafgate.kernel.release import (
@@ -87,57 +89,22 @@ def read_disclosure(document: Any, place: str, texts: Collection[str] = frozense
     if item["severity"] not in SEVERITIES or item.get("level") not in (None, *LEVELS):
         raise ReleaseError("has a `severity` or a `level` that there is not", place=place)
     text = re.sub("[0-9]{1,9}", "#", item["says"])
-    kind = item["kind"] if item["kind"] in KINDS else "other_content"
-    known = text in texts or (kind == item["kind"] and text in OWN_TEXTS)
+    kinds, own_texts = own_disclosures()
+    kind = item["kind"] if item["kind"] in kinds else "other_content"
+    known = text in texts or (kind == item["kind"] and text in own_texts)
     return FileDisclosure(kind, item["severity"], item["says"] if known else FOREIGN_WORDS, item.get("level"))
 
 
 FOREIGN_WORDS = "something that its file describes in words that leafgate does not write"
 """What reports say of such an item: its own words may name people."""
 
-KIND_WORDS = """
-    bootstrap_rows calibration categories class_shares column_names counts extremes gains impurity missing_cells
-    moments names not_stated numbers other_content paths people_listed ranges rare_numbers rare_values ratios scores
-    scores_betray_counts scores_may_betray_counts seed settings shares sizes time training_loss training_rows
-    training_table values variables
-"""
-KINDS = frozenset(KIND_WORDS.split()) | {"inner values", "second derivatives"}
-"""The kinds of disclosures that leafgate writes."""
 
-OWN_TEXTS = frozenset(
-    """
-    every value that the policy declares of a column with `domain: public`, values of a few people among them
-    each leaf's number, without which nobody could predict: often the mean of its people's
-    each leaf's score, without which nobody could predict
-    how many people are at the leaves
-    how many people of each class are at the leaves
-    means to the last digit, from which people at small leaves and their sum follow
-    names that somebody gave the steps of a pipeline
-    numbers that fewer than # people of the table have, finer than `step` makes public
-    other content, which nobody needs to predict: # part(s)
-    scores of the first trees, from which the people of each class at small leaves follow, to the last one
-    scores of the first trees: whoever knows how the learner was set and what its scores start from may work \
-out the people of each class at small leaves; whether so could not be told
-    shares of classes, rounded to # digit(s)
-    shares to the last digit, from which the people of each class at small leaves follow
-    shares to the last digit: of small leaves they betray how many people are in them
-    something that its file describes in words that leafgate does not write
-    the names of # column(s) that the policy drops or does not know, which no tree asks about
-    the names of # features that the policy does not know, more than columns are: they may name people
-    texts that fewer than # people of the table have: they may name them
-    the file holds the table that it was trained on: # of # people, # column(s)
-    texts that were not compared with a column, which has too many different ones
-    the names of # value(s) that tests part from others
-    values that neither the policy declares nor the table has: they may name people
-    variables of functions by their names and sizes: #
-    vectors that hold the cells of # column(s) of the table
-    vectors with a value of each training row that are no column of the table: #
-    what else it tells is not stated by the reader of its format
-    """.replace("\n    ", "\n")
-    .strip()
-    .splitlines()
-)
-"""What the core says of disclosures, with `#` for each number; plugins' readers declare what they say."""
+@cache
+def own_disclosures() -> tuple[frozenset[str], frozenset[str]]:
+    """The kinds of disclosures that leafgate writes, and what the core says of them, with `#` for each number."""
+    name = "disclosures.yaml"
+    document = parse_yaml(files("leafgate.io").joinpath(name).read_bytes(), name)
+    return frozenset(document["kinds"]), frozenset(document["texts"])
 
 
 def read_naive_bayes(document: Any, schema: Schema, place: str) -> NaiveBayes | None:
@@ -241,6 +208,8 @@ MAX_IMPLIED = 10_000_000
 """Numbers on leaves that a file may leave out, because they are 0: each takes memory that the file does not."""
 NUMBER_BYTES = 6
 """A number that a file does not leave out takes as many bytes or more: a name in quotes, a colon, a digit, a comma."""
+STATISTIC_BYTES = 8
+"""The name of a statistic of classes takes as many bytes or more, with its quotes."""
 
 
 @dataclass(frozen=True)
@@ -275,41 +244,24 @@ class Provenance:
 
 
 @dataclass(frozen=True)
-class LoadedRelease(BuildResult):
-    """A release that was read from a file, with what only its owner and the auditor may know of it.
+class SealedRelease(BuildResult):
+    """A release with the bytes that are published of it, and what its owner and the auditor alone may know of it.
 
     Attributes:
-        content: the bytes of leafgate's own release file, which are published as they are; None where the release was
-            made of somebody else's model.
-        provenance: what is known of the file.
-    """
-
-    content: bytes | None = field(default=None, repr=False)
-    provenance: Provenance = field(default_factory=Provenance, repr=False)
-
-
-@dataclass(frozen=True, repr=False)
-class SealedRelease:
-    """A release together with the very bytes that are audited and published.
-
-    Attributes:
-        release: what anyone reads from the bytes.
-        content: the bytes.
-        origins: for each published record the row of the table that it was made from; for its owner alone.
-        trail: how it was made, for the auditor.
-        provenance: what is known of the file that it was read from.
+        written: the bytes of the release file that `release` was read from; None as long as the release was only built,
+            or made of somebody else's model (`serialize` writes it, and reads it back).
+        provenance: what is known of the file or object that it was read from.
         built: whether a builder made it in this process, so that it was read from nobody's file or object.
     """
 
-    release: Release
-    content: bytes
-    origins: tuple[int, ...] | None = None
-    trail: tuple[Mapping[str, Any], ...] = ()
-    provenance: Provenance = field(default_factory=Provenance)
+    written: bytes | None = field(default=None, repr=False)
+    provenance: Provenance = field(default_factory=Provenance, repr=False)
     built: bool = False
 
-    def __repr__(self) -> str:
-        return f"SealedRelease(sha256={self.sha256!r})"
+    @cached_property
+    def content(self) -> bytes:
+        """The bytes that are published."""
+        return release_bytes(self.release) if self.written is None else self.written
 
     @property
     def starting_trees(self) -> int:
@@ -326,34 +278,28 @@ class SealedRelease:
 def serialize(built: Release | BuildResult) -> SealedRelease:
     """The release as anyone will read it: written, and read back from what was written."""
     result = BuildResult.of(built)
-    loaded = result if isinstance(result, LoadedRelease) else None
-    given = None if loaded is None else loaded.content
-    content = release_bytes(result.release) if given is None else given
-    release = read_release(content, "release").release
-    if given is None and result.release.file is not None:  # in the words of its reader, which is installed
+    if not isinstance(result, SealedRelease):
+        result = SealedRelease(result.release, result.origins, result.trail, built=result.release.file is None)
+    if result.written is not None:
+        return result
+    release = read_release(result.content, "release").release
+    if result.release.file is not None:  # in the words of its reader, which is installed
         release = replace(release, file=result.release.file)
-    return SealedRelease(
-        release,
-        content,
-        result.origins,
-        result.trail,
-        Provenance() if loaded is None else loaded.provenance,
-        built=loaded is None and release.file is None,
-    )
+    return replace(result, release=release, written=result.content)
 
 
 def release_bytes(release: Release) -> bytes:
-    """The release as the JSON document `leafgate/release/1`, written some trees at once."""
+    """The release as the JSON document `leafgate/release/1`, written tree by tree."""
     file, pieces, writer = BytesIO(), list[str](), TreeWriter(release.classes if release.schema.having("class") else ())
     for number, (key, fact) in enumerate(_facts(release).items()):
         pieces.append(f'{"," if number else "{"}\n "{key}": ')
         if key == "alternatives" and release.alternatives:
             named = [(encode_basestring(name), tree_arrays(tree)) for name, tree in release.alternatives.items()]
-            trees = ",".join(f"\n  {name}: {writer.text([tree])[len(BEFORE_TREE) :]}" for name, tree in named)
+            trees = ",".join(f"\n  {name}: {writer.text(tree)}" for name, tree in named)
             pieces.append(f"{{{trees}\n }}")
         elif key == "trees" and release.trees:
-            for i, text in enumerate(writer.texts(release.trees)):
-                pieces.append(text if i else f"[{text[1:]}")
+            for i, tree in enumerate(release.trees):
+                pieces += ",\n  " if i else "[\n  ", writer.text(tree_arrays(tree))
                 file.write("".join(pieces).encode())
                 pieces.clear()
             pieces.append("\n ]")
@@ -402,7 +348,7 @@ def measure_of(release: Release) -> str | None:
 
 
 @paused_garbage_collection()
-def read_release(content: bytes, place: str) -> LoadedRelease:
+def read_release(content: bytes, place: str) -> SealedRelease:
     """The release in a file's bytes, and these bytes; ReleaseError says what is wrong with it, and where."""
     if (taken_apart := _taken_apart(content)) is not None:
         with suppress(_OtherLayoutError):
@@ -410,7 +356,7 @@ def read_release(content: bytes, place: str) -> LoadedRelease:
     return _read(content, object_at(parse_json(content, ReleaseError, place), place), None, place)
 
 
-def _read(content: bytes, document: dict[str, Any], span: tuple[int, int] | None, place: str) -> LoadedRelease:
+def _read(content: bytes, document: dict[str, Any], span: tuple[int, int] | None, place: str) -> SealedRelease:
     """The release whose trees are in the document, or are all that stands in `span` of the file."""
     if document.get("format") != FORMAT:
         raise ReleaseError(f"is not a release file: its `format` is not {FORMAT!r}", place=place)
@@ -432,7 +378,7 @@ def _read(content: bytes, document: dict[str, Any], span: tuple[int, int] | None
         builder=object_at(document.get("builder"), f"{place}.builder"),
         schema=schema,
         trees=tuple(
-            (reader.read(tree, f"{place}.trees[{i}]") for i, tree in enumerate(trees))
+            reader.read({f"{place}.trees[{i}]": tree for i, tree in enumerate(trees)})
             if span is None
             else _read_trees(content, span, reader, place)
         ),
@@ -444,7 +390,7 @@ def _read(content: bytes, document: dict[str, Any], span: tuple[int, int] | None
         guarantee=object_at(document.get("guarantee", {}), f"{place}.guarantee"),
         combine=one_of(document.get("combine", "one"), Combine, f"{place}.combine"),
         model=one_of(document.get("model", "trees"), Model, f"{place}.model"),
-        alternatives={name: reader.read(tree, f"{place}.alternatives.{name}") for name, tree in alternatives.items()},
+        alternatives=_named(alternatives, reader, f"{place}.alternatives"),
         records=read_records(document.get("records"), schema, noise, f"{place}.records"),
         noise=noise,
         bayes=read_naive_bayes(document.get("bayes"), schema, f"{place}.bayes"),
@@ -452,7 +398,7 @@ def _read(content: bytes, document: dict[str, Any], span: tuple[int, int] | None
         unit=one_of(document.get("unit", "people"), Unit, f"{place}.unit"),
     )
     _check_whole(release, publish.get("measure"), place)
-    return LoadedRelease(release, content=content)
+    return SealedRelease(release, written=content)
 
 
 TREES = b'\n "trees": ['
@@ -473,22 +419,26 @@ def _read_trees(content: bytes, span: tuple[int, int], reader: TreeReader, place
         last = end if cut < 0 else cut + BETWEEN_TREES.index(b",")
         text = content[begin:last]
         begin = last + 1
-        if (written := reader.written(text)) is not None:
-            yield from (arrays.root for arrays in written)
-            n_read += len(written)
-        else:
-            _check_implied(text, len(reader.classes), place)
+        _check_implied(text, len(reader.classes), place)
+        trees = reader.written(text)
+        if trees is None:
             try:
                 if may_hold_surrogates(text):
                     raise _OtherLayoutError
                 documents = parse_plainly(b"[" + text + b"]")
             except (ValueError, RecursionError):
                 raise _OtherLayoutError from None
-            for document in documents:
-                yield reader.read(document, f"{place}.trees[{n_read}]")
-                n_read += 1
+            trees = reader.read({f"{place}.trees[{n_read + i}]": tree for i, tree in enumerate(documents)})
+        yield from trees
+        n_read += len(trees)
         if n_read > MAX_TREES:
             raise ReleaseError(f"has more than {MAX_TREES:,} trees", place=place)
+
+
+def _named(documents: Mapping[str, Any], reader: TreeReader, place: str) -> dict[str, Node]:
+    """Trees by their names."""
+    trees = reader.read({f"{place}.{name}": tree for name, tree in documents.items()})
+    return dict(zip(documents, trees, strict=True))
 
 
 class _OtherLayoutError(Exception):
@@ -527,6 +477,8 @@ def _check_class(document: Mapping[str, Any], schema: Schema, place: str) -> Non
 
 def _check_implied(content: bytes, classes: int, place: str) -> None:
     """Leaves hold a number for each class, also where the file names few of them."""
+    if len(content) // STATISTIC_BYTES * classes <= MAX_IMPLIED:
+        return
     leaves_counted = sum(content.count(key) for key in (b'"counts"', b'"shares"', b'"scores"'))
     if leaves_counted * classes > max(MAX_IMPLIED, len(content) // NUMBER_BYTES):
         raise ReleaseError(f"has leaves and classes for more than {MAX_IMPLIED:,} numbers", place=place)

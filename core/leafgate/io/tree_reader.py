@@ -1,18 +1,12 @@
 """Trees read from JSON: `leaf`, `cut`, `fan`, many at once; every node of a foreign file is checked.
 
-`TreeReader.written` reads the layout that `TreeWriter` writes: it looks only for what differs between nodes, and
-believes what it has found if `TreeWriter` writes the very same text of it. Every other text is parsed, and
-`TreeReader.read` checks each node and says what is wrong where.
+All nodes are checked together; where one is wrong, each is checked by itself, to say what is wrong where.
 """
 
 from __future__ import annotations
 
-import json
-import math
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from json.encoder import encode_basestring
+from collections.abc import Iterator, Mapping, Sequence
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -20,20 +14,10 @@ from pydantic_core import from_json
 
 from leafgate.errors import ReleaseError
 from leafgate.io.json import is_number, refuse_unknown
-from leafgate.io.tree_writer import TREE_INDENT, TreeWriter
-from leafgate.kernel.arrays import Floats, Ids, Mask
+from leafgate.kernel.arrays import Ids, Mask
 from leafgate.kernel.leaf import OF_CLASSES, STATISTICS, LeafStatistics, Numbers, Statistic
 from leafgate.kernel.schema import Schema, Value
-from leafgate.kernel.tree import (
-    MAX_DEPTH,
-    NO_FAN,
-    WAYS_OF_MISSING,
-    Fan,
-    Node,
-    TreeArrays,
-    TreeAssembly,
-    split_trees,
-)
+from leafgate.kernel.tree import MAX_DEPTH, NO_FAN, NUMBER_OF_WAY, Fan, Node, TreeArrays, split_trees
 
 KEYS = {
     "leaf": frozenset({"kind", "label", *STATISTICS}),
@@ -42,12 +26,11 @@ KEYS = {
 }
 BRANCH_KEYS = frozenset({"values", "node"})
 
-TEXT = r'"(?:[^"\\]|\\.)*"'
-COLUMN = re.compile(rf' +"column": ({TEXT})')
-FAN = re.compile(rf'"fan",\n +"column": ({TEXT})')
-VALUES = re.compile(rf'"values": \[((?:\n +(?:null|{TEXT}),?)*)')
-LABEL = re.compile(rf'"label": ({TEXT})')
-NUMBER = re.compile(r'": (-?[0-9][^,\n]*)')
+SHARES_TOLERANCE = 1e-6
+"""By how much the sum of a leaf's shares may differ from 1."""
+
+WRONG = (ReleaseError, ValueError, LookupError, TypeError, AttributeError, OverflowError)
+"""What reading of all nodes together raises where one of them is wrong."""
 
 
 class TreeReader:
@@ -56,231 +39,275 @@ class TreeReader:
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
         self.classes = schema.classes if schema.having("class") else ()
-        self.numeric = {column.name: column.name for column in schema.columns if column.numeric}
-        """Each name once, so that not every tree keeps its own."""
-        self.branches: dict[tuple[Value, ...], tuple[Value, ...]] = {}
-        self.writer = TreeWriter(self.classes)
-        self._values: dict[str, tuple[Value, ...]] = {}
-        self.column_of = _Columns({encode_basestring(name): i for i, name in enumerate(self.numeric)})
-        self.flags_of = _Flags()
+        numeric = [column.name for column in schema.columns if column.numeric]
+        others = [column.name for column in schema.columns if not column.numeric]
+        pairs = [(name, float32) for name in numeric for float32 in (False, True)]
+        self._columns = (*pairs, *((name, None) for name in others))
+        """What tests ask about, as TreeArrays has it; numbers in single precision follow the same in double."""
+        self._number = {name: 2 * i for i, name in enumerate(numeric)}
+        self._number_of_other = {name: len(pairs) + i for i, name in enumerate(others)}
+        self._labels: dict[str | None, int] = {label: i for i, label in enumerate(self.classes)} | {None: -1}
+        self._names = {column.name: column.name for column in schema.columns}
+        self._values: dict[tuple[Value, ...], tuple[Value, ...]] = {}
+        """Each name, and the values of each branch, once, so that not every test keeps its own."""
 
-    def read(self, document: Any, place: str) -> Node:
-        """The tree that a document describes; ReleaseError names the node that is wrong."""
-        return _Reading(self, place).tree(document)
+    def written(self, text: bytes) -> list[Node] | None:
+        """The trees in a text, with commas between them; None where one is wrong, or where it is not just that.
 
-    def written(self, content: bytes) -> list[TreeArrays] | None:
-        """The trees in a text that `TreeWriter` may have written, which begins after the first tree's comma.
-
-        None where it has not, or where the trees do not fit the schema: then `read` says what is wrong, if anything is.
+        A parser that is not told to looks for no key that stands twice. A text of trees has a colon after each key, and
+        others only where the names of its columns, values and classes have some: as many as there are keys in what was
+        read, if there are no such names and no such key.
         """
         try:
-            text = content.decode()
-            trees = _Written(self, text).trees()
-            return trees if self.writer.text(trees)[1:] == text else None
-        except (ReleaseError, ValueError, LookupError, TypeError, OverflowError):
+            return self._together(from_json(b"[%b]" % text, allow_inf_nan=False), text.count(b":"))
+        except WRONG:
             return None
 
-    def values_of(self, text: str) -> tuple[Value, ...]:
-        """The values of a branch, from the lines that list them."""
-        if text not in self._values:
-            values = tuple(json.loads(f"[{text}]"))
-            self._values[text] = self.branches.setdefault(values, values)
-        return self._values[text]
+    def read(self, documents: Mapping[str, Any]) -> list[Node]:
+        """The trees that documents describe, by their places; ReleaseError names the first node that is wrong."""
+        try:
+            return self._together([*documents.values()])
+        except WRONG:
+            return [self._alone(document, place) for place, document in documents.items()]
 
-    def fits(self, fan: Fan) -> bool:
-        """Is it a test of a column of the schema, each of whose values has one branch at most?"""
-        if fan.column not in self.schema or self.schema[fan.column].numeric or not all(fan.branches):
-            return False
-        values = [value for branch in fan.branches for value in branch]
-        return (
-            bool(values) and len(set(values)) == len(values) and self.schema[fan.column].domain_set.issuperset(values)
-        )
+    def _alone(self, document: Any, place: str) -> Node:
+        """One tree; ReleaseError names the node that is wrong."""
+        try:
+            return self._together([document])[0]
+        except WRONG:
+            for _ in self._leaves(document, place):
+                pass
+            for leaf, here in self._leaves(document, place):
+                self._refuse_leaf(leaf, here)
+            raise ReleaseError("has leaves that cannot be read", place=place) from None
 
+    def _together(self, documents: Sequence[Any], n_keys: int | None = None) -> list[Node]:
+        """The trees; an error of any kind where one is wrong, or where their objects have not so many keys in all."""
+        cuts, leaves = list[dict[str, Any]](), list[dict[str, Any]]()
+        fans, n_children, keys_of_fans = list[Fan](), list[int](), 0
+        waiting = [*documents][::-1]
+        while waiting:
+            node = waiting.pop()
+            kind = node["kind"]
+            if kind == "cut":
+                cuts.append(node)
+                n_children.append(2)
+                waiting += node["high"], node["low"]
+            elif kind == "leaf":
+                leaves.append(node)
+                n_children.append(0)
+            elif kind == "fan":
+                fan, below = self._fan(node, "")
+                fans.append(fan)
+                n_children.append(-len(below))  # which tells it from a numeric test
+                keys_of_fans += len(node) + len(BRANCH_KEYS) * len(fan.branches)
+                waiting += below[::-1]
+            else:
+                raise ValueError("is of another kind")
+        stated = _stated(leaves)
+        if n_keys is not None and n_keys != keys_of_fans + sum(map(len, cuts)) + _n_keys(leaves, stated):
+            raise ValueError("has keys that were not read")
+        if not n_children:
+            return []
+        children = np.array(n_children, dtype=np.int64)
+        child, n_tests, n_leaves = _children(abs(children))
+        statistics = self._statistics(leaves, stated)
+        together = self._tests(cuts, fans, children[children != 0] > 0, child, statistics)
+        trees = split_trees(together, statistics.split(n_leaves.tolist()), n_tests)
+        if any(len(tree.column) > MAX_DEPTH and tree.depth > MAX_DEPTH for tree in trees):
+            raise ValueError("has a tree that is too deep")
+        return [tree.root for tree in trees]
 
-class _Columns(dict[str, int]):
-    """The position of a numeric test's column in `TreeReader.numeric`, from its line."""
-
-    def __init__(self, positions: Mapping[str, int]) -> None:
-        self.positions = positions
-
-    def __missing__(self, line: str) -> int:
-        found = COLUMN.fullmatch(line)
-        self[line] = self.positions[found[1] if found else ""]
-        return self[line]
-
-
-class _Flags(dict[str, int]):
-    """What a numeric test states after its threshold, from these lines: missing * 4 + strict * 2 + float32."""
-
-    def __missing__(self, lines: str) -> int:
-        stated = [way is not None and f'"missing": "{way}"' in lines for way in WAYS_OF_MISSING]
-        missing = stated.index(True) if True in stated else 0
-        self[lines] = missing * 4 + ('"strict"' in lines) * 2 + ('"float32"' in lines)
-        return self[lines]
-
-
-class _Written:
-    """Some trees as `TreeWriter` writes them, as arrays over all their nodes in the order of the text."""
-
-    def __init__(self, reader: TreeReader, text: str) -> None:
-        self.reader, self.text = reader, text
-        before, *self.nodes = text.split('"kind": ')
-        """The text from each node's kind to the next one's."""
-        kind = np.frombuffer("".join([node[1] for node in self.nodes]).encode("latin-1"), dtype=np.uint8)
-        self.is_leaf, self.is_fan = kind == ord("l"), kind == ord("f")
-        self.is_test = ~self.is_leaf
-        ends = [before, *self.nodes[:-1]]
-        self.indent = np.array([len(text) - text.rfind("\n") for text in ends]) - 2 - TREE_INDENT
-        self.root = self.indent == 0
-        order = np.argsort(self.indent, kind="stable")
-        self.parent = self._latest(1, order)
-        if self.is_fan.any():
-            self.parent = np.maximum(self.parent, self._latest(3, order))
-        self.parent[self.root] = -1
-        self.in_branch = ~self.root & (self.indent - self.indent[self.parent] == 3)
-        if not self.root[0] or (self.parent[~self.root] < 0).any() or self.indent.max() > MAX_DEPTH:
-            raise ValueError("is no list of trees, or has one that is very deep")
-        if self.is_leaf[self.parent[~self.root]].any():
-            raise ValueError("has a leaf with children")
-
-    def _latest(self, step: int, order: Ids) -> Ids:
-        """For each node the last one before it that is indented by so much less; -1 where there is none.
-
-        `order` has all nodes by their indent, equal ones in the order of the text.
-        """
-        key = self.indent * len(order) + np.arange(len(order))
-        at = np.searchsorted(key[order], key - step * len(order)) - 1
-        found = order[np.maximum(at, 0)]
-        return np.where((at >= 0) & (self.indent[found] == self.indent - step), found, -1)
-
-    def trees(self) -> list[TreeArrays]:
-        """The trees; an error of any kind where the text is none that was written of trees."""
-        number = np.where(self.is_leaf, ~(np.cumsum(self.is_leaf) - 1), np.cumsum(self.is_test) - 1)
-        below, starts = np.flatnonzero(~self.root), np.flatnonzero(self.root)
-        child = number[below[np.argsort(self.parent[below], kind="stable")]]
-        n_children = np.bincount(self.parent[below], minlength=len(self.nodes))[self.is_test]
-        if (n_children[~self.is_fan[self.is_test]] != 2).any():
-            raise ValueError("has a numeric test without two children")
-        content = self._content()
-        fans, fan = self._fans(content, n_children)
-        missing, strict = (content.flags >> 2).astype(np.int8), (content.flags & 2).astype(np.bool_)
-        tests = content.threshold, content.whole, strict, missing
-        columns, leaves = tuple(content.columns), content.leaves
-        together = TreeArrays(columns, content.column, *tests, child, fan, tuple(fans), child, leaves)
-        n_tests, n_leaves = (np.add.reduceat(each, starts, dtype=np.int64) for each in (self.is_test, self.is_leaf))
-        return split_trees(together, leaves.split(n_leaves.tolist()), n_tests)
-
-    def _content(self) -> _Content:
-        """What the nodes hold besides their children."""
-        reader, is_cut = self.reader, ~self.is_fan[self.is_test]
-        cuts = np.flatnonzero(self.is_test & ~self.is_fan).tolist()
-        flags, column = (np.zeros(len(is_cut), dtype=np.int64) for _ in range(2))
-        threshold, whole = np.zeros(len(is_cut)), np.zeros(len(is_cut), dtype=np.bool_)
-        if cuts:
-            _, asked, at, others = zip(*[self.nodes[i].split(",\n", 3) for i in cuts], strict=True)
-            column[is_cut] = [*map(reader.column_of.__getitem__, asked)]
-            flags[is_cut] = [*map(reader.flags_of.__getitem__, others)]
-            threshold[is_cut], whole[is_cut] = _parsed(",".join(at).replace('"at": ', ""))
+    def _tests(
+        self, cuts: Sequence[dict[str, Any]], fans: Sequence[Fan], is_cut: Mask, child: Ids, leaves: LeafStatistics
+    ) -> TreeArrays:
+        """The arrays of all trees, from their numeric and categorical tests and which of all tests are numeric."""
+        at, strict = [cut["at"] for cut in cuts], [cut.get("strict", False) for cut in cuts]
+        float32 = [cut.get("float32", False) for cut in cuts]
+        types = set(map(type, at))
+        if not all(map(KEYS["cut"].issuperset, cuts)) or not types <= {int, float}:
+            raise ValueError("has a numeric test with other keys, or a threshold that is no number")
+        if not {*map(type, strict), *map(type, float32)} <= {bool}:
+            raise ValueError("has a numeric test whose flags are none")
+        column, fan = np.zeros(len(is_cut), dtype=np.int64), np.full(len(is_cut), NO_FAN)
+        threshold, missing = np.zeros(len(is_cut)), np.zeros(len(is_cut), dtype=np.int8)
+        whole, is_strict = np.zeros(len(is_cut), dtype=np.bool_), np.zeros(len(is_cut), dtype=np.bool_)
+        column[is_cut] = [self._number[cut["column"]] for cut in cuts]
+        column[is_cut] += np.array(float32, dtype=np.int64)
+        threshold[is_cut], is_strict[is_cut] = at, strict
+        whole[is_cut] = [type(number) is int for number in at] if len(types) > 1 else types == {int}
+        missing[is_cut] = [NUMBER_OF_WAY[cut.get("missing")] for cut in cuts]
         if not np.isfinite(threshold).all():
             raise ValueError("has a threshold that is not finite")
-        columns: list[tuple[str, bool | None]] = [(name, single) for name in reader.numeric for single in (False, True)]
-        return _Content(columns, column * 2 + (flags & 1), threshold, whole, flags, self._leaves())
+        number = {each: i for i, each in enumerate(dict.fromkeys(fans))}
+        column[~is_cut] = [self._number_of_other[each.column] for each in fans]
+        fan[~is_cut] = [number[each] for each in fans]
+        tests = threshold, whole, is_strict, missing
+        return TreeArrays(self._columns, column, *tests, child, fan, tuple(number), child, leaves)
 
-    def _leaves(self) -> LeafStatistics:
-        """What the leaves publish; that of leaves with the same text is parsed once."""
-        leaves, different = np.flatnonzero(self.is_leaf), dict[str, int]()
-        end = ["\n" + " " * (TREE_INDENT + i) + "}" for i in range(int(self.indent.max()) + 1)]
-        texts = [
-            self.nodes[i].partition(end[n])[0]
-            for i, n in zip(leaves.tolist(), self.indent[leaves].tolist(), strict=True)
-        ]
-        each = np.array([different.setdefault(text, len(different)) for text in texts])
-        classes, texts = self.reader.classes, list(different)
-        numbers, whole_numbers = _parsed(",".join(NUMBER.findall("\n".join(texts))))
-        published, width = (
-            dict[Statistic, Mask](),
-            {name: len(classes) if name in OF_CLASSES else 1 for name in STATISTICS},
-        )
-        for name in STATISTICS:
-            stated = np.array([f'"{name}": ' in text for text in texts], dtype=np.bool_)
-            if stated.any():
-                published[name] = stated
-        n_numbers = sum((stated * width[name] for name, stated in published.items()), np.zeros(len(texts), np.int64))
-        if len(numbers) != n_numbers.sum() or not np.isfinite(numbers).all():
-            raise ValueError("has numbers where none belong, or some that are not finite")
-        following, statistics = np.cumsum(n_numbers) - n_numbers, dict[Statistic, Numbers]()
-        for name, stated in published.items():
-            values = np.full((len(texts), width[name]), math.nan)
-            whole = np.ones(values.shape, dtype=np.bool_)
-            at = following[stated][:, None] + np.arange(width[name])
-            values[stated], whole[stated] = numbers[at], whole_numbers[at]
-            following[stated] += width[name]
-            check_statistic(name, Numbers(values, whole), self.reader.schema)
-            statistics[name] = Numbers(values[each], True if whole.all() else whole[each])
-        return LeafStatistics(self._labels(texts)[each], classes, classes, statistics)
+    def _statistics(
+        self, leaves: Sequence[dict[str, Any]], stated: Mapping[Statistic, Sequence[Any]]
+    ) -> LeafStatistics:
+        """What the leaves publish; an error of any kind for what is wrong."""
+        if not all(map(KEYS["leaf"].issuperset, leaves)):
+            raise ValueError("has a leaf with other keys")
+        label = np.array([self._labels[leaf.get("label")] for leaf in leaves], dtype=np.int64)
+        numbers = {name: self._numbers(name, each) for name, each in stated.items()}
+        return LeafStatistics(label, self.classes, self.classes, numbers)
 
-    def _labels(self, leaves: Sequence[str]) -> Ids:
-        """The position of each leaf's label among the classes, -1 where it has none."""
-        position = {encode_basestring(name): i for i, name in enumerate(self.reader.classes)}
-        found = [LABEL.search(text) for text in leaves]
-        return np.array([-1 if label is None else position[label[1]] for label in found], dtype=np.int64)
+    def _numbers(self, name: Statistic, stated: Sequence[Any]) -> Numbers:
+        """One statistic of all leaves; an error of any kind for what is wrong. Classes that are left out have 0."""
+        if name in OF_CLASSES:
+            numbers = Numbers.of([*map(self._row, stated)], len(self.classes))
+        else:
+            numbers = Numbers.of([None if each is None else (each,) for each in stated], 1)
+        _check_statistic(name, numbers, self.schema)
+        return numbers
 
-    def _fans(self, content: _Content, n_children: Ids) -> tuple[list[Fan], Ids]:
-        """The different categorical tests, and which of them each test is; their columns are added to `content`."""
-        fan = np.full(len(n_children), NO_FAN)
-        if not self.is_fan.any():
-            return [], fan
-        names = [json.loads(name) for name in FAN.findall(self.text)]
-        values = [self.reader.values_of(text) for text in VALUES.findall(self.text)]
-        child = np.flatnonzero(self.in_branch)
-        listed = [values[i] for i in np.argsort(self.parent[child], kind="stable").tolist()]
-        n_branches = np.bincount(self.parent[child], minlength=len(self.nodes))[self.is_fan]
-        tests = np.flatnonzero(self.is_fan[self.is_test])
-        has_default = n_children[tests] - n_branches
-        if len(listed) != len(values) or len(names) != len(tests) or not np.isin(has_default, (0, 1)).all():
-            raise ValueError("has categorical tests of another shape")
-        known, end = dict[Fan, int](), 0
-        for i, name, n, default in zip(tests.tolist(), names, n_branches.tolist(), has_default.tolist(), strict=True):
-            one = Fan(name, tuple(listed[end : end + n]), bool(default))
-            end += n
-            if one not in known and not self.reader.fits(one):
-                raise ValueError("has a test that does not fit the schema")
-            fan[i] = known.setdefault(one, len(known))
-        of_fan = np.array([content.number(name) for name in names])
-        content.column[tests] = of_fan
-        return list(known), fan
+    def _row(self, of_classes: Any) -> tuple[Any, ...] | None:
+        if of_classes is None:
+            return None
+        if tuple(of_classes) == self.classes:
+            return tuple(of_classes.values())
+        if not set(self.classes).issuperset(of_classes):
+            raise ValueError("has other names")
+        return tuple([of_classes.get(name, 0) for name in self.classes])
+
+    def _leaves(self, document: Any, place: str) -> Iterator[tuple[dict[str, Any], str]]:
+        """Each leaf of a tree, not checked, and its place; ReleaseError names the first test that is wrong."""
+        waiting: list[tuple[Any, str, int]] = [(document, place, 0)]
+        while waiting:
+            node, here, depth = waiting.pop()
+            if depth > MAX_DEPTH:
+                raise ReleaseError(f"is deeper than {MAX_DEPTH} tests", place=here[:60])
+            kind = node.get("kind") if isinstance(node, dict) else None
+            if kind == "leaf":
+                yield node, here
+            elif kind == "cut":
+                self._refuse_cut(node, here)
+                waiting += ((node.get(side), f"{here}.{side}", depth + 1) for side in ("high", "low"))
+            elif kind == "fan":
+                fan, below = self._fan(node, here)
+                ways = [f"{here}.branches[{i}].node" for i in range(len(fan.branches))] + [f"{here}.other"]
+                waiting += [(each, way, depth + 1) for each, way in zip(below, ways, strict=False)][::-1]
+            else:
+                raise ReleaseError("must be an object whose `kind` is leaf, cut or fan", place=here)
+
+    def _refuse_cut(self, node: dict[str, Any], place: str) -> None:
+        """Raise the error of a numeric test that is wrong, if it is."""
+        refuse_unknown(node, KEYS["cut"], ReleaseError, place)
+        column, at = node.get("column"), node.get("at")
+        if not isinstance(column, str) or column not in self._number:
+            raise self._column_error(column, "cuts a column that has `values`", place)
+        if at is None or not is_number(at):
+            raise ReleaseError("`at` must be a finite number", place=place)
+        if node.get("missing") not in (None, "low", "high"):
+            raise ReleaseError("`missing` must be low or high", place=place)
+        for flag in ("strict", "float32"):
+            if not isinstance(node.get(flag, False), bool):
+                raise ReleaseError("must be true or false", place=f"{place}.{flag}")
+
+    def _fan(self, node: dict[str, Any], place: str) -> tuple[Fan, list[Any]]:
+        """A categorical test and the nodes below it; ReleaseError says what is wrong with it."""
+        if not node.keys() <= KEYS["fan"]:
+            refuse_unknown(node, KEYS["fan"], ReleaseError, place)
+        column, written, other = node.get("column"), node.get("branches"), node.get("other")
+        if not isinstance(column, str) or column not in self._number_of_other:
+            raise self._column_error(column, "fans out over a numeric column", place)
+        if not isinstance(written, list) or not written:
+            raise ReleaseError("`branches` must be a list, not an empty one", place=place)
+        domain, named = self.schema[column].domain_set, set[Value]()
+        branches, below = list[tuple[Value, ...]](), list[Any]()
+        for i, branch in enumerate(written):
+            values = branch.get("values") if isinstance(branch, dict) else None
+            if isinstance(branch, dict) and not branch.keys() <= BRANCH_KEYS:
+                refuse_unknown(branch, BRANCH_KEYS, ReleaseError, f"{place}.branches[{i}]")
+            if not isinstance(values, list) or not values:
+                raise ReleaseError("`values` must be a list, not an empty one", place=f"{place}.branches[{i}]")
+            if not {*map(type, values)} <= {str, NoneType} or not domain.issuperset(values):
+                raise ReleaseError("names a value outside the column's domain", place=f"{place}.branches[{i}]")
+            if not named.isdisjoint(values) or len(set(values)) != len(values):
+                raise ReleaseError("names a value that has a branch already", place=f"{place}.branches[{i}]")
+            named.update(values)
+            branches.append(self._values.setdefault(tuple(values), tuple(values)))
+            below.append(branch.get("node"))
+        below += [] if other is None else [other]
+        return Fan(self._names[column], tuple(branches), other is not None), below
+
+    def _refuse_leaf(self, leaf: dict[str, Any], place: str) -> None:
+        """Raise the error of a leaf that is wrong."""
+        refuse_unknown(leaf, KEYS["leaf"], ReleaseError, place)
+        label, error_rate, value = leaf.get("label"), leaf.get("error_rate"), leaf.get("value")
+        if label is not None and label not in self.classes:
+            raise ReleaseError("`label` is not one of the classes", place=place)
+        if error_rate is not None and not (is_number(error_rate) and 0 <= error_rate <= 1):
+            raise ReleaseError("`error_rate` must lie between 0 and 1", place=place)
+        if value is not None and not is_number(value):
+            raise ReleaseError("`value` must be a number", place=place)
+        if value is not None and self.schema.target.edges is None:
+            raise ReleaseError(
+                "`value` is for a class of numbers, and this class has none",
+                place=place,
+                remedy="give the class `bins` if the tree predicts numbers, else take the values out",
+            )
+        for name in ("counts", "shares", "scores"):
+            if leaf.get(name) is not None:
+                self._refuse_numbers(leaf[name], name, place)
+
+    def _refuse_numbers(self, numbers: Any, name: str, place: str) -> None:
+        """Raise the error of a statistic of classes that is wrong."""
+        if not isinstance(numbers, dict) or not all(each in self.classes for each in numbers):
+            raise ReleaseError(f"`{name}` must hold one number for each class", place=place)
+        if not all(map(is_number, numbers.values())):
+            what = "must be finite numbers" if name == "scores" else "must not be negative"
+            raise ReleaseError(f"`{name}` {what}", place=place)
+        if name != "scores" and any(number < 0 for number in numbers.values()):
+            raise ReleaseError(f"`{name}` must not be negative", place=place)
+        if name == "shares" and abs(sum(numbers.values()) - 1) > SHARES_TOLERANCE:
+            raise ReleaseError("`shares` must sum to 1", place=place)
+
+    def _column_error(self, column: Any, other_kind: str, place: str) -> ReleaseError:
+        known = isinstance(column, str) and column in self.schema
+        return ReleaseError(other_kind if known else "asks about a column the schema does not have", place=place)
 
 
-@dataclass(frozen=True)
-class _Content:
-    """What nodes hold, as in TreeArrays; `flags` as `_Flags` has them."""
-
-    columns: list[tuple[str, bool | None]]
-    column: Ids
-    threshold: Floats
-    whole: Mask
-    flags: Ids
-    leaves: LeafStatistics
-
-    def number(self, name: str) -> int:
-        """The number of a categorical column, which is added to the others where it is new."""
-        if (name, None) not in self.columns:
-            self.columns.append((name, None))
-        return self.columns.index((name, None))
+def _stated(leaves: Sequence[dict[str, Any]]) -> dict[Statistic, list[Any]]:
+    """What each leaf states of each statistic that some leaf states."""
+    stated = {name: [leaf.get(name) for leaf in leaves] for name in STATISTICS}
+    return {name: each for name, each in stated.items() if each.count(None) < len(each)}
 
 
-def _parsed(text: str) -> tuple[Floats, Mask]:
-    """The numbers of a list in JSON without its brackets, and which of them are whole."""
-    numbers = from_json(f"[{text}]", allow_inf_nan=False)
-    kinds = set(map(type, numbers))
-    if not kinds <= {int, float}:
-        raise ValueError("has something that is no number")
-    if len(kinds) < 2:
-        return np.array(numbers, dtype=np.float64), np.full(len(numbers), kinds == {int})
-    return np.array(numbers, dtype=np.float64), np.array([type(number) is int for number in numbers], dtype=np.bool_)
+def _n_keys(leaves: Sequence[dict[str, Any]], stated: Mapping[Statistic, Sequence[Any]]) -> int:
+    """How many keys leaves have, and what they state of classes."""
+    of_classes = [len(each) for name in OF_CLASSES & stated.keys() for each in stated[name] if each is not None]
+    return sum(map(len, leaves)) + sum(of_classes)
 
 
-def check_statistic(name: Statistic, numbers: Numbers, schema: Schema) -> None:
+def _children(n_children: Ids) -> tuple[Ids, Ids, Ids]:
+    """The children of each test, one test after another, and how many tests and leaves each tree has.
+
+    Whoever walks the trees from a stack puts the children of a test on it, the last one first. Of the nodes at one
+    height of the stack, the first one that was put there is the first one that is taken, and so on.
+
+    Args:
+        n_children: of each node, in the order in which the nodes are taken; 0 of leaves.
+    """
+    is_test = n_children > 0
+    grown = np.cumsum(n_children - 1) - (n_children - 1)
+    tree = -np.minimum.accumulate(grown)
+    height, is_root = grown + tree, np.diff(tree, prepend=-1) > 0
+    n = n_children[is_test]
+    later_siblings = np.repeat(np.cumsum(n), n) - 1 - np.arange(n.sum())
+    put, taken = np.repeat(height[is_test], n) + later_siblings, height[~is_root]
+    number = np.where(is_test, np.cumsum(is_test) - 1, ~(np.cumsum(~is_test) - 1))
+    child = np.empty(len(put), dtype=np.int64)
+    child[np.argsort(put, kind="stable")] = number[~is_root][np.argsort(taken, kind="stable")]
+    starts = np.flatnonzero(is_root)
+    n_tests, n_leaves = (np.add.reduceat(each, starts, dtype=np.int64) for each in (is_test, ~is_test))
+    return child, n_tests, n_leaves
+
+
+def _check_statistic(name: Statistic, numbers: Numbers, schema: Schema) -> None:
     """ValueError where numbers of leaves are not what the statistic can be."""
     values = numbers.values[numbers.published]
     if name == "value" and schema.target.edges is None:
@@ -291,177 +318,3 @@ def check_statistic(name: Statistic, numbers: Numbers, schema: Schema) -> None:
         raise ValueError("has numbers below 0")
     if name == "shares" and (abs(values.sum(axis=1) - 1) > SHARES_TOLERANCE).any():
         raise ValueError("has shares that do not sum to 1")
-
-
-class _Reading:
-    """Reading of one tree, from the root down; where a node is becomes a text only when it is wrong."""
-
-    def __init__(self, reader: TreeReader, place: str) -> None:
-        self.reader, self.place = reader, place
-        self.assembly = TreeAssembly()
-        self.waiting: list[tuple[Any, int, int]] = []
-        """Nodes that are not read yet: the document, its position in the arrays, how many tests are above it."""
-
-    def tree(self, document: Any) -> Node:
-        """The tree that a document describes."""
-        leaves: list[dict[str, Any]] = []
-        self.waiting.append((document, 0, 0))
-        while self.waiting:
-            node, position, depth = self.waiting.pop()
-            if depth > MAX_DEPTH:
-                raise ReleaseError(f"is deeper than {MAX_DEPTH} tests", place=self._location(position)[:60])
-            kind = node.get("kind") if isinstance(node, dict) else None
-            if kind == "leaf":
-                self.assembly.add_leaf(position)
-                leaves.append(node)
-            elif kind == "cut":
-                self._cut(node, position, depth)
-            elif kind == "fan":
-                self._fan(node, position, depth)
-            else:
-                raise self._error("must be an object whose `kind` is leaf, cut or fan", position)
-        return self.assembly.arrays(self._statistics(leaves)).root
-
-    def _cut(self, node: dict[str, Any], position: int, depth: int) -> None:
-        if not KEYS["cut"].issuperset(node):
-            refuse_unknown(node, KEYS["cut"], ReleaseError, self._location(position))
-        get = node.get
-        column, at, missing = get("column"), get("at"), get("missing")
-        name = self.reader.numeric.get(column) if isinstance(column, str) else None
-        if name is None:
-            raise self._column_error(column, "cuts a column that has `values`", position)
-        if at is None or not is_number(at):
-            raise self._error("`at` must be a finite number", position)
-        if missing is not None and missing != "low" and missing != "high":
-            raise self._error("`missing` must be low or high", position)
-        strict, float32 = get("strict", False), get("float32", False)
-        if not (strict is True or strict is False):
-            raise self._error("must be true or false", position, ".strict")
-        if not (float32 is True or float32 is False):
-            raise self._error("must be true or false", position, ".float32")
-        first = self.assembly.add_numeric(position, (name, float32), at, strict, missing)
-        self.waiting += ((get("high"), first + 1, depth + 1), (get("low"), first, depth + 1))
-
-    def _fan(self, node: dict[str, Any], position: int, depth: int) -> None:
-        self._refuse_unknown(node, "fan", position)
-        column, written, schema = node.get("column"), node.get("branches"), self.reader.schema
-        if not isinstance(column, str) or column not in schema or schema[column].numeric:
-            raise self._column_error(column, "fans out over a numeric column", position)
-        if not isinstance(written, list) or not written:
-            raise self._error("`branches` must be a list, not an empty one", position)
-        domain, named = schema[column].domain_set, set[Value]()
-        branches, below = list[tuple[Value, ...]](), list[Any]()
-        for i, branch in enumerate(written):
-            here = f".branches[{i}]"
-            values = branch.get("values") if isinstance(branch, dict) else None
-            if isinstance(branch, dict) and not branch.keys() <= BRANCH_KEYS:
-                refuse_unknown(branch, BRANCH_KEYS, ReleaseError, self._location(position) + here)
-            if not isinstance(values, list) or not values:
-                raise self._error("`values` must be a list, not an empty one", position, here)
-            if not all(isinstance(value, str | None) and value in domain for value in values):
-                raise self._error("names a value outside the column's domain", position, here)
-            if not named.isdisjoint(values) or len(set(values)) != len(values):
-                raise self._error("names a value that has a branch already", position, here)
-            named.update(values)
-            branches.append(self.reader.branches.setdefault(tuple(values), tuple(values)))
-            below.append(branch.get("node"))
-        other = node.get("other")
-        below += [] if other is None else [other]
-        first = self.assembly.add_categorical(position, Fan(schema[column].name, tuple(branches), other is not None))
-        self.waiting += reversed([(each, child, depth + 1) for child, each in enumerate(below, first)])
-
-    def _statistics(self, leaves: Sequence[dict[str, Any]]) -> LeafStatistics:
-        """What the leaves publish; all are checked at once, and one by one only to find the one that is wrong."""
-        classes = self.reader.classes
-        position: dict[str | None, int] = {label: i for i, label in enumerate(classes)} | {None: -1}
-        numbers: dict[Statistic, Numbers] = {}
-        try:
-            if not all(map(KEYS["leaf"].issuperset, leaves)):
-                raise ValueError("has other keys")
-            label = np.array([position[leaf.get("label")] for leaf in leaves], dtype=np.int64)
-            for name in STATISTICS:
-                stated = [leaf.get(name) for leaf in leaves]
-                if any(each is not None for each in stated):
-                    numbers[name] = self._numbers(name, stated)
-        except (ReleaseError, ValueError, LookupError, TypeError, AttributeError):
-            for number, leaf in enumerate(leaves):
-                self._refuse_leaf(leaf, self.assembly.child.index(~number) if self.assembly.column else 0)
-            raise ReleaseError("has leaves that cannot be read", place=self.place) from None
-        return LeafStatistics(label, classes, classes, numbers)
-
-    def _numbers(self, name: Statistic, stated: Sequence[Any]) -> Numbers:
-        """One statistic of all leaves; an error of any kind for what is wrong. Classes that are left out have 0."""
-        if name in OF_CLASSES:
-            numbers = Numbers.of([*map(self._row, stated)], len(self.reader.classes))
-        else:
-            numbers = Numbers.of([None if each is None else (each,) for each in stated], 1)
-        check_statistic(name, numbers, self.reader.schema)
-        return numbers
-
-    def _row(self, of_classes: Any) -> tuple[Any, ...] | None:
-        classes = self.reader.classes
-        if of_classes is None:
-            return None
-        if tuple(of_classes) == classes:
-            return tuple(of_classes.values())
-        if not set(classes).issuperset(of_classes):
-            raise ValueError("has other names")
-        return tuple([of_classes.get(name, 0) for name in classes])
-
-    def _refuse_leaf(self, leaf: dict[str, Any], position: int) -> None:
-        """Raise the error of a leaf that is wrong."""
-        self._refuse_unknown(leaf, "leaf", position)
-        label, error_rate, value = leaf.get("label"), leaf.get("error_rate"), leaf.get("value")
-        if label is not None and label not in self.reader.classes:
-            raise self._error("`label` is not one of the classes", position)
-        if error_rate is not None and not (is_number(error_rate) and 0 <= error_rate <= 1):
-            raise self._error("`error_rate` must lie between 0 and 1", position)
-        if value is not None and not is_number(value):
-            raise self._error("`value` must be a number", position)
-        if value is not None and self.reader.schema.target.edges is None:
-            raise self._error(
-                "`value` is for a class of numbers, and this class has none",
-                position,
-                remedy="give the class `bins` if the tree predicts numbers, else take the values out",
-            )
-        for name in ("counts", "shares", "scores"):
-            if leaf.get(name) is not None:
-                self._refuse_numbers(leaf[name], name, position)
-
-    def _refuse_numbers(self, numbers: Any, name: str, position: int) -> None:
-        """Raise the error of a statistic of classes that is wrong."""
-        if not isinstance(numbers, dict) or not all(each in self.reader.classes for each in numbers):
-            raise self._error(f"`{name}` must hold one number for each class", position)
-        if not all(map(is_number, numbers.values())):
-            what = "must be finite numbers" if name == "scores" else "must not be negative"
-            raise self._error(f"`{name}` {what}", position)
-        if name != "scores" and any(number < 0 for number in numbers.values()):
-            raise self._error(f"`{name}` must not be negative", position)
-        if name == "shares" and abs(sum(numbers.values()) - 1) > SHARES_TOLERANCE:
-            raise self._error("`shares` must sum to 1", position)
-
-    def _refuse_unknown(self, node: dict[str, Any], kind: str, position: int) -> None:
-        if not node.keys() <= KEYS[kind]:
-            refuse_unknown(node, KEYS[kind], ReleaseError, self._location(position))
-
-    def _column_error(self, column: Any, other_kind: str, position: int) -> ReleaseError:
-        known = isinstance(column, str) and column in self.reader.schema
-        return self._error(other_kind if known else "asks about a column the schema does not have", position)
-
-    def _error(self, message: str, position: int, suffix: str = "", remedy: str = "") -> ReleaseError:
-        return ReleaseError(message, place=self._location(position) + suffix, remedy=remedy)
-
-    def _location(self, position: int) -> str:
-        """Where a node is, as errors write it."""
-        words, fans = [self.place], list(self.assembly.fans)
-        for node, child in self.assembly.path(position):
-            fan = self.assembly.fan[node]
-            if fan == NO_FAN:
-                words.append((".low", ".high")[child])
-            else:
-                words.append(f".branches[{child}].node" if child < len(fans[fan].branches) else ".other")
-        return "".join(words)
-
-
-SHARES_TOLERANCE = 1e-6
-"""By how much the sum of a leaf's shares may differ from 1."""

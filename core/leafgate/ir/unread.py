@@ -181,6 +181,10 @@ class UnreadTracker:
         """Record texts that nobody needs."""
         self.add(location, text_size(*texts))
 
+    def add_unknown(self, location: str, key: str, value: Any) -> None:
+        """Record an entry of a table that its fields do not have."""
+        self.add(f"unknown entries of {location or 'the file'}", max(MANY_NUMBERS, content_size(value)))
+
     def keep(self, *texts: str) -> None:
         """Keep texts that are compared with the cells of the table, such as a date."""
         self._texts |= set(texts) - {""}
@@ -205,14 +209,16 @@ class UnreadTracker:
         fields: Mapping[str, ContentField],
         limits: Mapping[str, int],
         separator: str = "=",
-    ) -> None:
-        """Record a line `key=value` whose key is unknown or whose value is not what its field accepts."""
+    ) -> bool:
+        """Record a line `key=value` whose key is unknown or whose value is not what its field accepts; True if not."""
         key, sign, value = line.partition(separator)
         field = fields.get(key)
         if field is None or (field.kind is ContentKind.FLAG) == bool(sign) or not field.accepts(value, limits):
             self.add_text(location, line)
-        elif field.words:
+            return False
+        if field.words:
             self.check_texts(location, [value])
+        return True
 
     def check_table(
         self,
@@ -229,7 +235,7 @@ class UnreadTracker:
         for key, value in document.items():
             field, inner = fields.get(key), f"{location}.{key}".removeprefix(".")
             if field is None:
-                self.add(f"unknown entries of {location or 'the file'}", max(MANY_NUMBERS, content_size(value)))
+                self.add_unknown(location, key, value)
             elif not field.accepts(value, limits):
                 self.add(inner, content_size(value))
             elif field.fields is not None:

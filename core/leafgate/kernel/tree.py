@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -398,108 +397,69 @@ def tree_arrays(tree: Node) -> TreeArrays:
 
 def leaf_arrays(leaves: Sequence[Leaf]) -> TreeArrays:
     """Leaves without a tree above them, for what only asks about leaves."""
-    return TreeAssembly(child=[]).arrays(tuple(leaves))
+    return _arrays((), (), (), tuple(leaves))
 
 
 def arrays_of(tree: Node) -> TreeArrays:
     """The tree as arrays, from its nodes."""
-    assembly, found = TreeAssembly(), list[Leaf]()
+    tests, found = list[NumericSplit | CategoricalSplit](), list[Leaf]()
+    first_child, child = list[int](), [0]
     waiting: list[tuple[Node, int]] = [(tree, 0)]
     while waiting:
         node, position = waiting.pop()
         if isinstance(node, Leaf):
-            assembly.add_leaf(position)
+            child[position] = ~len(found)
             found.append(node)
             continue
-        if isinstance(node, NumericSplit):
-            test = (node.column, node.float32), node.at, node.strict, node.missing
-            first = assembly.add_numeric(position, *test)
-        else:
-            values = tuple([branch.values for branch in node.branches])
-            first = assembly.add_categorical(position, Fan(node.column, values, node.default is not None))
+        child[position] = len(tests)
+        tests.append(node)
+        first_child.append(len(child))
         below = children(node)
-        waiting += zip(reversed(below), range(first + len(below) - 1, first - 1, -1), strict=True)
-    return assembly.arrays(tuple(found))
+        waiting += [*zip(below, range(len(child), len(child) + len(below)), strict=True)][::-1]
+        child += [0] * len(below)
+    child[0] = 0  # the root's own position, which no test leads to
+    return _arrays(tests, first_child, child, tuple(found))
 
 
-@dataclass
-class TreeAssembly:
-    """Puts a tree together from its root down, every low child with all below it before the high one.
-
-    Each node is added at its position in `TreeArrays.child`: the root at 0, a child at the position of its parent's
-    first child, which is what adding the parent returns, or at one of those that follow.
-    """
-
-    columns: dict[tuple[str, bool | None], int] = field(default_factory=dict)
-    column: list[int] = field(default_factory=list)
-    threshold: list[int | float] = field(default_factory=list)
-    strict: list[bool] = field(default_factory=list)
-    missing: list[int] = field(default_factory=list)
-    first_child: list[int] = field(default_factory=list)
-    fan: list[int] = field(default_factory=list)
-    fans: dict[Fan, int] = field(default_factory=dict)
-    child: list[int] = field(default_factory=lambda: [0])
-    n_leaves: int = 0
-
-    def add_leaf(self, position: int) -> None:
-        """Add a leaf."""
-        self.child[position] = ~self.n_leaves
-        self.n_leaves += 1
-
-    def add_numeric(
-        self, position: int, column: tuple[str, bool], at: int | float, strict: bool, missing: Missing
-    ) -> int:
-        """Add a numeric test of a column, whose numbers are rounded to single precision or not."""
-        self.strict.append(strict)
-        self.missing.append(NUMBER_OF_WAY[missing])
-        return self._add(position, column, at, NO_FAN, (0, 0))
-
-    def add_categorical(self, position: int, fan: Fan) -> int:
-        """Add a categorical test."""
-        self.strict.append(False)
-        self.missing.append(0)
-        number = self.fans.setdefault(fan, len(self.fans))
-        return self._add(position, (fan.column, None), 0.0, number, (0,) * (len(fan.branches) + fan.has_default))
-
-    def _add(
-        self, position: int, column: tuple[str, bool | None], at: int | float, fan: int, below: tuple[int, ...]
-    ) -> int:
-        self.child[position] = len(self.column)
-        self.column.append(self.columns.setdefault(column, len(self.columns)))
-        self.threshold.append(at)
-        self.fan.append(fan)
-        first = len(self.child)
-        self.first_child.append(first)
-        self.child += below
-        return first
-
-    def path(self, position: int) -> list[tuple[int, int]]:
-        """The tests above a node, from the root down: the number of each, and which of its children leads on."""
-        path = list[tuple[int, int]]()
-        while position:
-            parent = bisect_right(self.first_child, position) - 1
-            path.append((parent, position - self.first_child[parent]))
-            position = self.child.index(parent) if parent else 0
-        return path[::-1]
-
-    def arrays(self, content: tuple[Leaf, ...] | LeafStatistics) -> TreeArrays:
-        """The tree, whose leaves have this content."""
-        if self.child:
-            self.child[0] = 0  # the root's own position, which no test leads to
-        arrays = TreeArrays(
-            tuple(self.columns),
-            np.array(self.column, dtype=np.int64),
-            np.array(self.threshold, dtype=np.float64),
-            np.array([not isinstance(at, float) for at in self.threshold], dtype=np.bool_),
-            np.array(self.strict, dtype=np.bool_),
-            np.array(self.missing, dtype=np.int8),
-            np.array(self.first_child, dtype=np.int64),
-            np.array(self.fan, dtype=np.int64),
-            tuple(self.fans),
-            np.array(self.child, dtype=np.int64),
-            content,
-        )
-        for each in vars(arrays).values():
-            if isinstance(each, np.ndarray):
-                each.setflags(write=False)
-        return arrays
+def _arrays(
+    tests: Sequence[NumericSplit | CategoricalSplit],
+    first_child: Sequence[int],
+    child: Sequence[int],
+    leaves: tuple[Leaf, ...],
+) -> TreeArrays:
+    """A tree from its tests, as TreeArrays has them in order, the positions of their children, and its leaves."""
+    columns, fans = dict[tuple[str, bool | None], int](), dict[Fan, int]()
+    column, fan = list[int](), list[int]()
+    at, strict, missing = list[int | float](), list[bool](), list[int]()
+    for test in tests:
+        if isinstance(test, NumericSplit):
+            asked: tuple[str, bool | None] = test.column, test.float32
+            fan.append(NO_FAN)
+            at.append(test.at)
+            strict.append(test.strict)
+            missing.append(NUMBER_OF_WAY[test.missing])
+        else:
+            asked = test.column, None
+            values = tuple([branch.values for branch in test.branches])
+            fan.append(fans.setdefault(Fan(test.column, values, test.default is not None), len(fans)))
+            at.append(0.0)
+            strict.append(False)
+            missing.append(0)
+        column.append(columns.setdefault(asked, len(columns)))
+    arrays = TreeArrays(
+        tuple(columns),
+        np.array(column, dtype=np.int64),
+        np.array(at, dtype=np.float64),
+        np.array([not isinstance(number, float) for number in at], dtype=np.bool_),
+        np.array(strict, dtype=np.bool_),
+        np.array(missing, dtype=np.int8),
+        np.array(first_child, dtype=np.int64),
+        np.array(fan, dtype=np.int64),
+        tuple(fans),
+        np.array(child, dtype=np.int64),
+        leaves,
+    )
+    for each in vars(arrays).values():
+        if isinstance(each, np.ndarray):
+            each.setflags(write=False)
+    return arrays

@@ -17,7 +17,7 @@ from leafgate.bounded.json import refuse_large
 from leafgate.errors import Problem, ReleaseError
 from leafgate.garbage_collection import paused_garbage_collection
 from leafgate.io.json import is_number
-from leafgate.io.release_codec import FORMAT, LoadedRelease, Provenance, read_release
+from leafgate.io.release_codec import FORMAT, Provenance, SealedRelease, read_release
 from leafgate.ir.model_readers import HEAD, ModelReader
 from leafgate.kernel.components import TreeBuilder
 from leafgate.kernel.release import AuditedFile, Release
@@ -41,7 +41,7 @@ def load_release(
     people: int | None = None,
     readers: Sequence[ModelReader] | None = None,
     asked_about: Table | None = None,
-) -> LoadedRelease:
+) -> SealedRelease:
     """The release in the file, or somebody else's model as one; ReleaseError when it cannot be read or does not fit.
 
     The file is read once: its digest in `audited_file` is that of the bytes that became the release.

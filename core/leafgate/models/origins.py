@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from leafgate.errors import ReleaseError
 from leafgate.io.json import object_at, parse_json, readable, refuse_unknown
-from leafgate.io.release_codec import LoadedRelease, SealedRelease
+from leafgate.io.release_codec import SealedRelease
 from leafgate.kernel.release import Records, Release
 from leafgate.kernel.table import Table
 
@@ -22,7 +21,7 @@ def origins_document(artifact: SealedRelease) -> bytes:
     return readable({"format": FORMAT, "release": artifact.sha256, "rows": list(artifact.origins or ())})
 
 
-def with_origins(loaded: LoadedRelease, path: Path, table: Table) -> LoadedRelease:
+def with_origins(loaded: SealedRelease, path: Path, table: Table) -> SealedRelease:
     """The release with the origins in its owner's file; ReleaseError where that is of another release or table."""
     release = loaded.release
     try:
@@ -32,7 +31,7 @@ def with_origins(loaded: LoadedRelease, path: Path, table: Table) -> LoadedRelea
     refuse_unknown(document, ("format", "release", "rows"), ReleaseError, path.name)
     if document.get("format") != FORMAT:
         raise ReleaseError(f"is no file of origins: its `format` is not {FORMAT!r}", place=path.name)
-    if release.records is None or document.get("release") != hashlib.sha256(loaded.content or b"").hexdigest():
+    if release.records is None or document.get("release") != loaded.sha256:
         raise ReleaseError("tells the origins of another release", place=path.name)
     rows = document.get("rows")
     if not isinstance(rows, list) or not all(isinstance(row, int) and 0 <= row < len(table) for row in rows):

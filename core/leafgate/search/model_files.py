@@ -13,7 +13,7 @@ from leafgate.algorithms.pruned_release import Pruning, is_constant
 from leafgate.algorithms.publication import at_level
 from leafgate.engine.remedies.several_releases import SearchedRemedies, can_be_scrubbed
 from leafgate.engine.remedies.static import has_own_command
-from leafgate.io.release_codec import LoadedRelease, Provenance
+from leafgate.io.release_codec import Provenance, SealedRelease
 from leafgate.kernel.components import TreeBuilder
 from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, Remedy, scrub_command
 from leafgate.kernel.release import Publish, Release, discloses_more
@@ -60,15 +60,15 @@ class GivenRelease(TreeBuilder):
     use: Literal["published"] = "published"
     public_algorithm = False
 
-    _release: list[LoadedRelease] = []  # noqa: RUF012  a pydantic private attribute
+    _release: list[SealedRelease] = []  # noqa: RUF012  a pydantic private attribute
 
     @classmethod
-    def of(cls, release: LoadedRelease) -> GivenRelease:
+    def of(cls, release: SealedRelease) -> GivenRelease:
         builder = cls()
         builder._release = [release]
         return builder
 
-    def build(self, table: Table, rng: np.random.Generator) -> LoadedRelease:
+    def build(self, table: Table, rng: np.random.Generator) -> SealedRelease:
         return self._release[0]
 
 
@@ -273,7 +273,7 @@ class ModelFileSearch:
     def _given(self, release: Release) -> dict[str, Any]:
         """The changes of the policy by which a release is audited that the search made."""
         learner = None if self.trials.artifact is None else self.trials.artifact.provenance.learner
-        loaded = LoadedRelease(release, provenance=Provenance(learner=learner))
+        loaded = SealedRelease(release, provenance=Provenance(learner=learner))
         changes: dict[str, Any] = {"build": GivenRelease.of(loaded)}
         return changes
 

@@ -95,10 +95,10 @@ def _pool(model: Any, rows: Any) -> Any:
 def texts() -> ReaderTexts:
     """Words of the producer, why missing categories are not read, and what its files disclose."""
     from leafgate_plugins.catboost.reader import NO_MISSING_CATEGORY
-    from leafgate_plugins.catboost.unread import DISCLOSURES
+    from leafgate_plugins.catboost.unread import SHAPE
 
     return ReaderTexts(
-        producers=frozenset({"CatBoost", "catboost"}), reasons=(NO_MISSING_CATEGORY,), disclosures=DISCLOSURES
+        producers=frozenset({"CatBoost", "catboost"}), reasons=(NO_MISSING_CATEGORY,), disclosures=SHAPE.says
     )
 
 

@@ -32,7 +32,7 @@ from leafgate_plugins.catboost.trees import (
     read_oblivious,
     refuse_unknown_keys,
 )
-from leafgate_plugins.catboost.unread import disclosed, unread_content, version_of
+from leafgate_plugins.catboost.unread import SHAPE, disclosed, unread_content, version_of
 
 NUMBERS = ("RMSE", "MAE", "Quantile", "MAPE", "Huber", "Lq", "Expectile")
 """Losses whose model predicts the sum itself."""
@@ -55,10 +55,7 @@ WORDS_FOR_MISSING = frozenset({"", "?", "<na>", "n/a", "na", "nan", "nat", "none
 """Categories, in small letters, that a missing cell may have become before CatBoost was given the table."""
 
 DOCUMENT = ("ctr_data", "features_info", "model_info", "oblivious_trees", "scale_and_bias", "trees")
-NAMED = ("feature_id", "feature_index", "feature_name", "flat_feature_index")
-NUMERIC = (*NAMED, "borders", "has_nans", "nan_value_treatment")
-CATEGORICAL = (*NAMED, "values")
-FEATURES = ("cat_features_hash", "categorical_features", "ctrs", "float_features")
+FEATURES = SHAPE.tables["features_info"]
 COMPUTED = {"ctrs": "statistics of categories (CTR)", "text_features": "texts", "embedding_features": "embeddings"}
 
 
@@ -171,9 +168,9 @@ def _features(document: Mapping[str, Any], place: str) -> Features:
             raise ReleaseError(
                 f"has features that are computed from {what}, which is not read", place=place, remedy=remedy
             )
-    refuse_unknown_keys(info, (*FEATURES, *COMPUTED), place)
-    numeric = _of_kind(info, "float_features", NUMERIC, place)
-    categorical = _of_kind(info, "categorical_features", CATEGORICAL, place)
+    refuse_unknown_keys(info, FEATURES, place)
+    numeric = _of_kind(info, "float_features", place)
+    categorical = _of_kind(info, "categorical_features", place)
     flat = sorted(
         [(int(each["flat_feature_index"]), 0, index) for index, each in numeric.items()]
         + [(int(each["flat_feature_index"]), 1, index) for index, each in categorical.items()]
@@ -222,13 +219,13 @@ def _values(categorical: Mapping[int, Mapping[str, Any]], place: str) -> Iterato
         yield from ((ONE_HOT, index, value) for value in values)
 
 
-def _of_kind(info: Mapping[str, Any], key: str, known: tuple[str, ...], place: str) -> dict[int, dict[str, Any]]:
+def _of_kind(info: Mapping[str, Any], key: str, place: str) -> dict[int, dict[str, Any]]:
     """The features of one kind by their index, as tests name them."""
     found: dict[int, dict[str, Any]] = {}
     for i, item in enumerate(list_at(info, key, place) if info.get(key) is not None else []):
         here = f"{place}.{key}[{i}]"
         each = object_at(item, here)
-        refuse_unknown_keys(each, known, here)
+        refuse_unknown_keys(each, FEATURES[key].fields or (), here)
         for name in ("feature_index", "flat_feature_index"):
             _whole_number(each, name, here)
         if each["feature_index"] in found:

@@ -7,7 +7,7 @@ above it is left out, because no row can take its other branch.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,7 +113,7 @@ def read_nested(document: Mapping[str, Any], read_split: ReadSplit, outputs: int
     return lambda position: nodes[position[0]], table
 
 
-def refuse_unknown_keys(document: Mapping[str, Any], known: tuple[str, ...], place: str) -> None:
+def refuse_unknown_keys(document: Mapping[str, Any], known: Collection[str], place: str) -> None:
     """Refuse a table of the part that decides predictions with a key that the reader does not know."""
     strange = next((key for key in document if key not in known), None)
     if strange is not None:

@@ -49,12 +49,12 @@ def to_file(thing: Any) -> tuple[str, bytes] | None:
 def texts() -> ReaderTexts:
     """Words of the producer, and why a feature's values are not known."""
     from leafgate_plugins.lightgbm.categories import DOUBTFUL, STRANGE
-    from leafgate_plugins.lightgbm.unread import DISCLOSURES
+    from leafgate_plugins.lightgbm.unread import SHAPE
 
     return ReaderTexts(
         producers=frozenset({"LightGBM", "file", "lightgbm", "v", "version"}),
         reasons=(DOUBTFUL, STRANGE),
-        disclosures=DISCLOSURES,
+        disclosures=SHAPE.says,
     )
 
 

@@ -29,7 +29,7 @@ from leafgate.readers import (
 )
 from leafgate_plugins.lightgbm.categories import CODES, RANGE, belonging, origin_of, texts_in
 from leafgate_plugins.lightgbm.training import learner_of
-from leafgate_plugins.lightgbm.unread import PATHS, unread_content
+from leafgate_plugins.lightgbm.unread import PATHS, SHAPE, unread_content
 
 MAX_LINES = 2_000_000
 MAX_CLASSES = 1000
@@ -442,25 +442,15 @@ def _text(value: Any) -> str:
 
 
 def _disclosed(file: File, trees: Sequence[TreeIR]) -> list[FileDisclosure]:
-    found = []
-    if any(tree.size is not None for tree in trees):
-        says = "the people on every node of every tree; with the leaves' values the people of each class"
-        found.append(FileDisclosure("sizes", "high", says, "counts"))
-    ranges = file.head.get("feature_infos", "")
-    if "[" in ranges:
-        found.append(
-            FileDisclosure("ranges", "medium", "the smallest and the largest number that anybody has, by feature")
-        )
-    if any(":" in result.rpartition("]")[2] for result in ranges.split(" ")) or file.categories:
-        found.append(FileDisclosure("categories", "medium", "every category that somebody had in training"))
-    if any("leaf_weight" in outcome for outcome in file.trees):
-        found.append(FileDisclosure("second derivatives", "high", "the sum of second derivatives on every node"))
-    if any("internal_value" in value for value in file.trees):
-        found.append(FileDisclosure("inner values", "medium", "what every inner node would have said"))
-    if any("split_gain" in content for content in file.trees):
-        found.append(FileDisclosure("gains", "low", "how much every test gained"))
-    if file.settings:
-        found.append(FileDisclosure("settings", "low", "every setting of the learner, its seeds among them"))
-    if any(file.settings.get(key) for key in PATHS):
-        found.append(FileDisclosure("paths", "medium", "where the data lay"))
-    return found
+    """What the parts of the file disclose."""
+    ranges, lines = file.head.get("feature_infos", ""), frozenset(key for tree in file.trees for key in tree)
+    has_codes = any(":" in each.rpartition("]")[2] for each in ranges.split(" "))
+    parts = {
+        "counts": any(tree.size is not None for tree in trees),
+        "ranges": "[" in ranges,
+        "categories": has_codes or bool(file.categories),
+        **{key: key in lines for key in ("leaf_weight", "internal_value", "split_gain")},
+        "settings": bool(file.settings),
+        "paths": any(file.settings.get(key) for key in PATHS),
+    }
+    return SHAPE.disclosed(parts)

@@ -6,21 +6,13 @@ from typing import TYPE_CHECKING
 
 from leafgate.api import hookimpl
 from leafgate.folders import FOLDER_HEAD
-from leafgate.readers import ModelReader, ReaderTexts
+from leafgate.readers import ModelReader, ReaderTexts, read_shape
 
 if TYPE_CHECKING:
     from leafgate.readers import ModelIR
 
 
 leafgate_api = ">=3,<4"
-
-
-DISCLOSURES = (
-    "rows that the model was given as an example, often of the training table",
-    "the packages that the model was saved with, and their versions",
-    "when the model was saved, and under which names of a run",
-)
-"""What disclosures of such folders say."""
 
 
 def sniff(head: bytes) -> bool:
@@ -35,10 +27,14 @@ def read(content: bytes, place: str) -> ModelIR:
     return reader.read(content, place)
 
 
-TEXTS = ReaderTexts(disclosures=DISCLOSURES)
+def texts() -> ReaderTexts:
+    """What disclosures of such folders say."""
+    return ReaderTexts(disclosures=read_shape("leafgate_plugins.mlflow").says)
+
+
 TESTED = ("scikit-learn 1.9", "LightGBM, file version v4", "XGBoost 3.4")
 MLFLOW = ModelReader(
-    name="mlflow", sniff=sniff, read=read, max_bytes=2**29, texts=lambda: TEXTS, file_format="mlflow", tested=TESTED
+    name="mlflow", sniff=sniff, read=read, max_bytes=2**29, texts=texts, file_format="mlflow", tested=TESTED
 )
 """The folders that MLflow's `save_model` and `log_model` write."""
 

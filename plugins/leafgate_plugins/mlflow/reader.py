@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from importlib import resources
 from typing import Any
 
 from leafgate.api import FileDisclosure, ReleaseError
@@ -15,9 +14,9 @@ from leafgate.app import load_plugins
 from leafgate.folders import folder_files
 from leafgate.io.yaml import parse_yaml
 from leafgate.models.reader import read_foreign
-from leafgate.readers import MANY_NUMBERS, ModelIR, UnreadTracker, object_at
-from leafgate_plugins.mlflow import DISCLOSURES
+from leafgate.readers import MANY_NUMBERS, ModelIR, UnreadTracker, object_at, read_shape
 
+SHAPE = read_shape("leafgate_plugins.mlflow")
 MODEL_FILE = "MLmodel"
 FLAVORS = {"sklearn": "pickled_model", "xgboost": "data", "lightgbm": "data", "catboost": "data", "onnx": "data"}
 """The flavors whose models are read, and under which key each names the model's file, also where it is no pickle."""
@@ -28,8 +27,8 @@ ENVIRONMENT = ("conda.yaml", "python_env.yaml", "requirements.txt", "registered_
 BETWEEN_WORDS = re.compile(r"[\s=<>~!']+|,(?=[=<>~!])")
 """What parts the words of files of packages: a comment or any other sentence has a character that no word may have."""
 
-KEYS = frozenset(resources.files(__package__).joinpath("keys.txt").read_text("utf-8").split())
-"""Everything that MLflow 2 and 3 write into `MLmodel`, and into the signature in it."""
+KEYS = SHAPE.tables["MLmodel"]
+"""Everything that MLflow 2 and 3 write into `MLmodel`, at any depth, and into the signature in it."""
 
 
 def read(content: bytes, place: str) -> ModelIR:
@@ -41,7 +40,7 @@ def read(content: bytes, place: str) -> ModelIR:
     model = read_foreign(files.pop(name), f"{place}/{name}", readers)
     columns = dict.fromkeys([*model.other_names, *_check_signature(tracker, described.pop("signature", None))])
     _check_keys(tracker, described, MODEL_FILE)
-    found = [FileDisclosure("time", "low", DISCLOSURES[2]), *_check_files(tracker, files, described)]
+    found = [SHAPE.disclosures["run_id"], *_check_files(tracker, files, described)]
     discloses = tuple(dict.fromkeys([*model.discloses, *found, *tracker.disclosures()]))
     return replace(model, discloses=discloses, other_names=tuple(columns), texts=model.texts | tracker.texts)
 
@@ -74,11 +73,10 @@ def _check_signature(tracker: UnreadTracker, signature: object) -> Iterator[str]
 def _check_keys(tracker: UnreadTracker, value: object, key: str) -> None:
     """Record what MLflow does not write below a key; short texts are kept, to be compared with the cells."""
     if isinstance(value, dict):
-        for inner, below in value.items():
-            if inner in KEYS or (key == "flavors" and inner.isidentifier()):
-                _check_keys(tracker, below, inner if inner in KEYS else "a flavor")
-            else:
-                tracker.add(f"unknown entries of {key}", MANY_NUMBERS)
+        flavors = {inner for inner in value if key == "flavors" and inner not in KEYS and inner.isidentifier()}
+        tracker.check_table({inner: value[inner] for inner in value if inner not in flavors}, KEYS, {}, key)
+        for inner in (each for each in value if each in flavors or each in KEYS):
+            _check_keys(tracker, value[inner], "a flavor" if inner in flavors else inner)
     elif isinstance(value, list):
         if key != "shape" and any(isinstance(each, int | float) for each in value):
             tracker.add(key, len(value))
@@ -97,9 +95,9 @@ def _check_files(
         if path == MODEL_FILE or (path.startswith("metadata/") and files.get(path[9:]) == content):
             continue
         if isinstance(info, dict) and path in info.values():
-            yield FileDisclosure("training_rows", "high", DISCLOSURES[0])
+            yield SHAPE.disclosures["saved_input_example_info"]
         elif path in ENVIRONMENT:
-            yield FileDisclosure("settings", "low", DISCLOSURES[1])
+            yield SHAPE.disclosures["environment"]
             tracker.check_texts(path, BETWEEN_WORDS.split(content.decode("utf-8", "replace")))
         else:
             tracker.add("a file that is no part of the model", max(MANY_NUMBERS, len(content) // 8))

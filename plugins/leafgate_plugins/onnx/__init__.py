@@ -39,10 +39,10 @@ def read(content: bytes, place: str) -> ModelIR:
 def texts() -> ReaderTexts:
     """Words of programs that write ONNX, and why it is not known where missing cells go."""
     from leafgate_plugins.onnx.reader import UNTOLD
-    from leafgate_plugins.onnx.unread import DISCLOSURES, PROGRAMS
+    from leafgate_plugins.onnx.unread import PROGRAMS, SHAPE
 
     producers = PROGRAMS | {LABELS_PRODUCER}
-    return ReaderTexts(producers=producers, reasons=(UNTOLD,), disclosures=DISCLOSURES)
+    return ReaderTexts(producers=producers, reasons=(UNTOLD,), disclosures=SHAPE.says)
 
 
 def write(model: ModelIR, original: bytes) -> bytes:

@@ -11,29 +11,22 @@ import numpy as np
 
 from leafgate.api import FileDisclosure
 from leafgate.ir.unread import has_known_words, text_size
-from leafgate.readers import LETTERS_PER_NUMBER, MANY_NUMBERS, CategoryList, UnreadTracker
+from leafgate.readers import LETTERS_PER_NUMBER, MANY_NUMBERS, CategoryList, UnreadTracker, read_shape
 from leafgate_plugins.onnx import MISSING_TEXT
 from leafgate_plugins.onnx.ensemble_v5 import MEMBER, lists_of
 from leafgate_plugins.onnx.graph import Graph, Operator, numbers
 from leafgate_plugins.onnx.preprocessing import leading
 from leafgate_plugins.onnx.wire import BYTES, TEXT, VARINT, Tensor, fields, tensor_of
 
-CATEGORIES = FileDisclosure("categories", "low", "which values a column had in training (cats, keys)")
-RARE = FileDisclosure("rare_values", "medium", "which values of a column were rare in training (ReduceSum, values)")
-MOMENTS = FileDisclosure("moments", "medium", "mean and spread of a column, or the like (offset, scale)")
-EXTREMES = FileDisclosure(
-    "extremes", "high", "what the smallest and the largest number of a column follow from (Mul, Add, scale)"
-)
-FILLS = FileDisclosure("moments", "medium", "what replaces missing cells: a column's mean, median or commonest value")
+SHAPE = read_shape("leafgate_plugins.onnx")
 
 
 def disclosures(graph: Graph, ensemble: Operator) -> tuple[FileDisclosure, ...]:
     """Everything the operators before the trees keep, and the names of columns that they do not use."""
     before = leading(graph, ensemble)
-    found = dict.fromkeys(item for op in before for item in _of(op))
-    unused = _unused_inputs(graph, ensemble)
-    says = f"the names of {len(unused)} column(s) that the model does not use (its graph's inputs)"
-    return (*found, *([FileDisclosure("column_names", "medium", says)] if unused else []))
+    found = (name for op in before for name in _of(op))
+    parts = {**dict.fromkeys(found, 1), "unused inputs": len(_unused_inputs(graph, ensemble))}
+    return tuple(SHAPE.disclosed(parts))
 
 
 LISTS = ("cats_strings", "cats_int64s", "keys_strings", "keys_int64s", "keys_floats", "values_strings")
@@ -53,33 +46,19 @@ def _text(value: Any) -> str:
     return str(int(value)) if float(value).is_integer() else str(value)
 
 
-def _of(op: Operator) -> Iterator[FileDisclosure]:
-    """What one operator discloses; a scaler without an offset may divide by the largest number."""
+def _of(op: Operator) -> Iterator[str]:
+    """The names of what one operator discloses; a scaler without an offset may divide by the largest number."""
     values = op.attributes.get("values_int64s")
     if op.kind in {"OneHotEncoder", "LabelEncoder"}:
-        yield CATEGORIES
+        yield "categories"
     if op.kind == "ReduceSum" or (isinstance(values, np.ndarray) and len(np.unique(values)) < len(values)):
-        yield RARE
+        yield "rare values"
     if op.kind in {"Scaler", "Sub", "Div"}:
-        yield MOMENTS
+        yield "moments"
     if op.kind in {"Mul", "Add", "Clip"} or (op.kind == "Scaler" and not np.any(op.attributes.get("offset", 0))):
-        yield EXTREMES
+        yield "extremes"
     if op.kind == "Imputer":
-        yield FILLS
-
-
-NODES = ("featureids", "values", "modes", "treeids", "nodeids", "truenodeids", "falsenodeids", "hitrates")
-KNOWN = {
-    *(f"nodes_{key}" for key in (*NODES, "missing_value_tracks_true")),
-    *(f"{prefix}_{key}" for prefix in ("class", "target") for key in ("treeids", "nodeids", "ids", "weights")),
-    *("classlabels_strings", "classlabels_int64s", "classlabels_ints", "base_values", "post_transform"),
-    *("nodes_splits", "nodes_trueleafs", "nodes_falseleafs", "leaf_targetids", "leaf_weights", "tree_roots"),
-    *("membership_values", "keepdims"),
-    *("aggregate_function", "n_targets", "to", "axis", "keepdims", "allowzero", "saturate", "select_last_index"),
-}
-"""Attributes that say what an operator does."""
-
-HIT = FileDisclosure("sizes", "high", "how many people reach each node (nodes_hitrates)", "counts")
+        yield "fills"
 
 
 NAMES, OPERATORS = "names of inputs, outputs and values", "kinds of operators"
@@ -142,24 +121,10 @@ MODEL = Message(
 )
 """The messages of an ONNX file."""
 
-WRITERS = """
-anonymous by catboost hummingbird leafgate lightgbm microsoft ml onnx onnxconverter onnxmltools pytorch skl2onnx sklearn
-tools xgboost
-"""
-PROGRAMS = frozenset(WRITERS.split())
-"""Words of the names of programs that write ONNX files, which reports may print."""
+PROGRAMS, ATTRIBUTES = SHAPE.words["programs"], SHAPE.words["attributes"]
+"""Words of the names of programs that write ONNX files, which reports may print; what says what an operator does."""
 
-NAME_WORDS = """
-argmax array as axis binarizer cast class classes classifier codes coded column columns concat concatenated
-conc constant cst double doubles encoded encoder ensemble extracted extractor feature features filled float gather graph
-identity imputed imputer index indices infrequent initial input inputs int keep label labels leq lgbm lgbmlabel
-lgbmprobabilities main map max merged min model mul name new node nodes normalized normalizer nan number one op operator
-ordinal out output outputs predicted prediction predictions proba probabilities probability red regressor reshape
-reshaped result scaled scaler score scores seen shape split string sub sum tensor to transformed tree trees union value
-values variable variables vectorizer weights xgb zip c n x y
-boosting calibrated cv decision extra forest gradient grid hist pipeline random randomized search
-"""
-NAMING = PROGRAMS | frozenset(NAME_WORDS.split())
+NAMING = PROGRAMS | SHAPE.words["names"]
 """Words, in small letters, of the names that programs give operators and what these make."""
 
 RANDOM_NAME = re.compile(r"[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}|[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
@@ -171,7 +136,7 @@ def unread_content(
 ) -> tuple[tuple[FileDisclosure, ...], frozenset[str]]:
     """What the file discloses besides the graph that was read and the `classes` it predicts, and its short texts."""
     rates = numbers(ensemble, "nodes_hitrates", place)
-    hit = (HIT,) if rates is not None and not np.isin(rates, (0, 1)).all() else ()
+    hit = SHAPE.disclosed({"nodes_hitrates": rates is not None and not np.isin(rates, (0, 1)).all()})
     tracker = UnreadTracker()
     _check_messages(tracker, content, graph, place)
     _check_repeated(tracker, content, place)
@@ -283,7 +248,7 @@ def _check_attributes(
     before = {id(operator) for operator in leading(graph, ensemble)}
     for operator in (each for each in graph.operators if id(each) not in before):
         for name, value in operator.attributes.items():
-            if name.removesuffix("_as_tensor") not in KNOWN:
+            if name.removesuffix("_as_tensor") not in ATTRIBUTES:
                 numeric = isinstance(value, int | float | np.ndarray)
                 tracker.check_texts("names of attributes", [name])
                 tracker.add("an attribute that its operator does not have", np.size(value) if numeric else MANY_NUMBERS)
@@ -323,19 +288,3 @@ def _check_leaves(tracker: UnreadTracker, ensemble: Operator, place: str) -> Non
         idle = int(np.count_nonzero(lists.at[lists.alone | (lists.mode == MEMBER)]))
         if idle:
             tracker.add("thresholds that nobody asks about (nodes_splits)", idle)
-
-
-DISCLOSURES = tuple(
-    """
-    how many people reach each node (nodes_hitrates)
-    mean and spread of a column, or the like (offset, scale)
-    the names of # column(s) that the model does not use (its graph's inputs)
-    what replaces missing cells: a column's mean, median or commonest value
-    what the smallest and the largest number of a column follow from (Mul, Add, scale)
-    which values a column had in training (cats, keys)
-    which values of a column were rare in training (ReduceSum, values)
-    """.replace("\n    ", "\n")
-    .strip()
-    .splitlines()
-)
-"""What disclosures of such files say, with `#` for each number."""

@@ -34,9 +34,9 @@ def read(content: bytes, place: str) -> ModelIR:
 def texts() -> ReaderTexts:
     """Words of programs that write PMML, and why it is not known where missing cells go."""
     from leafgate_plugins.pmml.reader import REASONS
-    from leafgate_plugins.pmml.unread import DISCLOSURES, PROGRAMS
+    from leafgate_plugins.pmml.unread import PROGRAMS, SHAPE
 
-    return ReaderTexts(producers=PROGRAMS, reasons=REASONS, disclosures=DISCLOSURES)
+    return ReaderTexts(producers=PROGRAMS, reasons=REASONS, disclosures=SHAPE.says)
 
 
 PMML = ModelReader(name="pmml", sniff=sniff, read=read, texts=texts, tested=("SkLearn2PMML package",))

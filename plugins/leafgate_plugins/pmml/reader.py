@@ -24,7 +24,7 @@ from leafgate.readers import (
 )
 from leafgate_plugins.pmml.fields import CASTS, Field, casts_of, fields_of, predicate_of
 from leafgate_plugins.pmml.trees import Missing, PmmlNode, Walk, fields_in
-from leafgate_plugins.pmml.unread import unread_content
+from leafgate_plugins.pmml.unread import SHAPE, unread_content
 from leafgate_plugins.pmml.xml import name_of, named, only
 
 if TYPE_CHECKING:
@@ -326,9 +326,7 @@ def _disclosed(roots: Sequence[PmmlNode], trees: Sequence[TreeIR]) -> list[FileD
         counted |= bool(np.isfinite(node.counts).any() and node.counts.max() > 1)
         shared |= len(node.says) > 1 and bool(np.isfinite(node.says).all())
         waiting += node.children
-    if counted:
-        return [FileDisclosure("counts", "high", "people of each class on its nodes (recordCount)", "counts")]
-    return [FileDisclosure("shares", "medium", "shares of each class on its nodes", "shares")] if shared else []
+    return SHAPE.disclosed({"counts": counted, "shares": shared and not counted})
 
 
 def _untold(parts: Sequence[Element], labels: bool) -> str:

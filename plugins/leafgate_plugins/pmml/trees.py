@@ -91,49 +91,51 @@ class PmmlNode:
 
 
 @dataclass(frozen=True)
-class Enter:
+class EnterNode:
     """Go on below a node."""
 
     node: PmmlNode
 
 
 @dataclass(frozen=True)
-class Stay:
+class PredictFromNode:
     """End with the node's own prediction, for a number of people that the file does not give."""
 
     node: PmmlNode
 
 
 @dataclass(frozen=True)
-class Nothing:
+class PredictNothing:
     """End with no prediction."""
 
 
 @dataclass(frozen=True)
-class Ask:
-    """Ask a predicate: where to go if it is true, false, or unknown.
+class EvaluatePredicate:
+    """Evaluate a predicate: where to go if it is true, false, or unknown.
 
     `surrogate`: it is part of one, where a missing value is unknown whatever the model makes of those elsewhere.
     """
 
     predicate: Predicate
-    true: Way
-    false: Way
-    unknown: Way
+    true: Step
+    false: Step
+    unknown: Step
     surrogate: bool = False
 
 
 @dataclass(frozen=True)
-class Try:
+class TryChildren:
     """Try a node's children from one of them on."""
 
     node: PmmlNode
     child: int
 
 
-Way = Enter | Stay | Nothing | Ask | Try
-To = tuple[Way, Known]
-"""Where to go, and what is known of the fields there."""
+Step = EnterNode | PredictFromNode | PredictNothing | EvaluatePredicate | TryChildren
+"""What is done next on the way of a row through the tree."""
+
+Branch = tuple[Step, Known]
+"""The step after an answer, and what is known of the fields there."""
 
 
 @dataclass(frozen=True)
@@ -141,8 +143,8 @@ class Split:
     """A test, and where it leads if it is true or false."""
 
     test: Test
-    true: To
-    false: To
+    true: Branch
+    false: Branch
 
 
 @dataclass
@@ -167,16 +169,16 @@ class Walk:
 
     def tree(self, root: PmmlNode, place: str, kind: NumberKind = "rows") -> TreeIR:
         """Everything below the root; `kind` is what whole numbers of its nodes count."""
-        waiting: list[tuple[Way, Known, int, int]] = [
-            (Ask(root.predicate, Enter(root), Nothing(), Nothing()), {}, -1, 0)
+        waiting: list[tuple[Step, Known, int, int]] = [
+            (EvaluatePredicate(root.predicate, EnterNode(root), PredictNothing(), PredictNothing()), {}, -1, 0)
         ]
         while waiting:
-            way, known, parent, side = waiting.pop()
+            step, known, parent, side = waiting.pop()
             if len(self.built) > MAX_NODES:
                 raise ReleaseError(f"comes to more than {MAX_NODES:,} nodes", place=place)
             if parent >= 0:
                 self.built.children[parent][side] = len(self.built)
-            waiting += self._step(way, known)
+            waiting += self._add_node(step, known)
         return replace(self._tree(), numbers=self._numbers(root, kind))
 
     def _numbers(self, root: PmmlNode, kind: NumberKind) -> tuple[NodeNumbers, ...]:
@@ -202,105 +204,107 @@ class Walk:
                 )
         return tuple(found)
 
-    def _step(self, way: Way, known: Known) -> list[tuple[Way, Known, int, int]]:
+    def _add_node(self, step: Step, known: Known) -> list[tuple[Step, Known, int, int]]:
         """Add the next node; what is to be done below it."""
         counts = self.nobody * np.nan
         while True:
-            if isinstance(way, Enter):
-                self.visits[way.node] = self.visits.get(way.node, 0) + 1
-                self.entered.append((way.node, len(self.built)))
-                counts = way.node.counts
-                way = Try(way.node, 0) if way.node.children else Stay(way.node)
-                if isinstance(way, Stay):
-                    self._leaf(way.node.says, counts)
+            if isinstance(step, EnterNode):
+                self.visits[step.node] = self.visits.get(step.node, 0) + 1
+                self.entered.append((step.node, len(self.built)))
+                counts = step.node.counts
+                step = TryChildren(step.node, 0) if step.node.children else PredictFromNode(step.node)
+                if isinstance(step, PredictFromNode):
+                    self._leaf(step.node.says, counts)
                     return []
-            elif isinstance(way, Try):
-                way = self._tried(way)
-            elif isinstance(way, Ask):
-                next_ = self._asked(way, known)
-                if isinstance(next_, Split):
-                    return self._inner(next_, counts)
-                way = next_
+            elif isinstance(step, TryChildren):
+                step = self._child_test(step)
+            elif isinstance(step, EvaluatePredicate):
+                tested = self._test(step, known)
+                if isinstance(tested, Split):
+                    return self._inner(tested, counts)
+                step = tested
             else:
-                self._leaf(way.node.says if isinstance(way, Stay) else self.silent, self.nobody)
+                self._leaf(step.node.says if isinstance(step, PredictFromNode) else self.silent, self.nobody)
                 return []
 
-    def _tried(self, way: Try) -> Way:
-        node, child = way.node, way.child
+    def _child_test(self, step: TryChildren) -> Step:
+        node, child = step.node, step.child
         if child == len(node.children):
-            return Stay(node) if self.last else Nothing()
-        after = Try(node, child + 1)
-        default: Way = Nothing() if node.default is None else Enter(node.children[node.default])
-        open_: dict[Missing, Way] = {
+            return PredictFromNode(node) if self.last else PredictNothing()
+        after = TryChildren(node, child + 1)
+        default: Step = PredictNothing() if node.default is None else EnterNode(node.children[node.default])
+        open_: dict[Missing, Step] = {
             "false": after,
-            "last": Stay(node),
-            "null": Nothing(),
+            "last": PredictFromNode(node),
+            "null": PredictNothing(),
             "default": default,
         }
-        return Ask(node.children[child].predicate, Enter(node.children[child]), after, open_[self.missing])
+        return EvaluatePredicate(
+            node.children[child].predicate, EnterNode(node.children[child]), after, open_[self.missing]
+        )
 
-    def _asked(self, way: Ask, known: Known) -> Way | Split:
-        """The way to go at once, or the two ways out of a test: true first."""
-        predicate = way.predicate
+    def _test(self, step: EvaluatePredicate, known: Known) -> Step | Split:
+        """The next step where the answer follows from what is known, else the test with its two branches."""
+        predicate = step.predicate
         self.asked += 1
         if self.asked > MAX_ASKED:
             raise ReleaseError(f"asks more than {MAX_ASKED:,} predicates")
         if isinstance(predicate, bool):
-            return way.true if predicate else way.false
+            return step.true if predicate else step.false
         if isinstance(predicate, Several):
-            return self._several(predicate, way)
+            return self._several(predicate, step)
         left = left_of(predicate.field, known, missing=self.ever_missing)
         self.asked += (len(left.values or ()) + len(left.gone) + len(predicate.chosen)) // VALUES
         true, false = split(predicate, left)
         filled = predicate.filled() if predicate.asks != "missing" else not predicate.turned
-        unknown = self._unknown(way)
-        if filled is None and unknown == way.false:
+        unknown = self._unknown(step)
+        if filled is None and unknown == step.false:
             filled = False
         name = predicate.field.name
         if left.missing and not left.something:
-            return unknown if filled is None else way.true if filled else way.false
+            return unknown if filled is None else step.true if filled else step.false
         if left.missing and predicate.asks != "missing" and _apart(filled, true, false):
             absent = Test(predicate.field, at=sys.float_info.max if predicate.field.number else None, asks="missing")
             gone, there = Remaining(0, 0, missing=True), replace(left, missing=False)
-            return Split(absent, (way, {**known, name: gone}), (way, {**known, name: there}))
+            return Split(absent, (step, {**known, name: gone}), (step, {**known, name: there}))
         true = replace(true, missing=left.missing and filled is True)
         false = replace(false, missing=left.missing and filled is False)
         if not (false.something or false.missing):
-            return way.true
+            return step.true
         if not (true.something or true.missing):
-            return way.false
-        return Split(predicate, (way.true, {**known, name: true}), (way.false, {**known, name: false}))
+            return step.false
+        return Split(predicate, (step.true, {**known, name: true}), (step.false, {**known, name: false}))
 
-    def _several(self, several: Several, way: Ask) -> Ask:
+    def _several(self, several: Several, step: EvaluatePredicate) -> EvaluatePredicate:
         """The first part, and what is left to be asked then."""
         first, rest = several.parts[0], several.parts[1:]
         after: Predicate = Several(several.how, rest) if len(rest) > 1 else rest[0]
-        surrogate = way.surrogate or several.how == "surrogate"
-        unknown = self._unknown(way)
+        surrogate = step.surrogate or several.how == "surrogate"
+        unknown = self._unknown(step)
 
-        def ask(true: Way, false: Way, unknown: Way, predicate: Predicate = after) -> Ask:
-            return Ask(predicate, true, false, unknown, surrogate)
+        def test(true: Step, false: Step, unknown: Step, predicate: Predicate = after) -> EvaluatePredicate:
+            return EvaluatePredicate(predicate, true, false, unknown, surrogate)
 
-        further = ask(way.true, way.false, unknown)
+        further = test(step.true, step.false, unknown)
         match several.how:
             case "and":
-                asked = ask(further, way.false, ask(unknown, way.false, unknown), first)
+                first_test = test(further, step.false, test(unknown, step.false, unknown), first)
             case "or":
-                asked = ask(way.true, further, ask(way.true, unknown, unknown), first)
+                first_test = test(step.true, further, test(step.true, unknown, unknown), first)
             case "xor":
-                asked = ask(ask(way.false, way.true, unknown), further, unknown, first)
+                first_test = test(test(step.false, step.true, unknown), further, unknown, first)
             case "surrogate":
-                asked = ask(way.true, way.false, further, first)
-        return asked
+                first_test = test(step.true, step.false, further, first)
+        return first_test
 
-    def _unknown(self, way: Ask) -> Way:
+    def _unknown(self, step: EvaluatePredicate) -> Step:
         """Where a missing value goes."""
-        return way.false if self.missing == "false" and not way.surrogate else way.unknown
+        return step.false if self.missing == "false" and not step.surrogate else step.unknown
 
-    def _inner(self, way: Split, counts: Floats) -> list[tuple[Way, Known, int, int]]:
+    def _inner(self, tested: Split, counts: Floats) -> list[tuple[Step, Known, int, int]]:
         """A test: a number's goes low where `x <= at`, a set's where x is in it."""
-        test, name = way.test, way.test.field.name
-        (true, if_true), (false, if_false) = way.true, way.false
+        test, name = tested.test, tested.test.field.name
+        (true, if_true), (false, if_false) = tested.true, tested.false
         number, missing = test.field.number, test.asks == "missing"
         if test.turned != (missing and number):
             true, if_true, false, if_false = false, if_false, true, if_true

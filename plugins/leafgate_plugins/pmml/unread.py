@@ -3,137 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from leafgate.api import FileDisclosure
-from leafgate.readers import MANY_NUMBERS, ContentField, ContentKind, UnreadTracker
+from leafgate.readers import MANY_NUMBERS, UnreadTracker, read_shape
 from leafgate_plugins.pmml.xml import name_of, named
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
+SHAPE = read_shape("leafgate_plugins.pmml")
 
-WORD = ContentField(ContentKind.TEXT, re.compile(r"[A-Za-z-]{0,30}"), words=True)
-NUMBER = ContentField(ContentKind.TEXT, re.compile(r"[-+.\deE]{0,24}"), words=True)
-SHORT_NAME = ContentField(ContentKind.TEXT, re.compile(r"[\w .:()/-]{0,60}"), words=True)
-HISTOGRAMS = "sklearn.ensemble._hist_gradient_boosting.gradient_boosting.HistGradientBoosting"
-LONG_ALGORITHMS = (f"{HISTOGRAMS}Classifier", f"{HISTOGRAMS}Regressor")
-"""Names of algorithms that are longer than other names."""
-
-ALGORITHM = ContentField(
-    ContentKind.TEXT, re.compile(rf"[\w .:()/-]{{0,60}}|{'|'.join(map(re.escape, LONG_ALGORITHMS))}"), words=True
-)
-PLACES = ContentField(ContentKind.TEXT, re.compile(r"(https?://[\w./:-]{1,60}\s*){0,2}"), words=True)
-TEXT = ContentField(ContentKind.TEXT, words=True)
-"""A text of known words, or of a name that the reader accounts for."""
-
-NAME = ContentField(ContentKind.TEXT)
-"""A name of a column, a value or a class: what the reader needs and discloses as such."""
-
-SCHEMA_LOCATION = "{http://www.w3.org/2001/XMLSchema-instance}schemaLocation"
-WORD_ATTRIBUTES = """
-    functionName missingValueStrategy noTrueChildStrategy optype dataType usageType outliers missingValueTreatment
-    invalidValueTreatment splitCharacteristic isScorable property feature multipleModelMethod missingPredictionTreatment
-    booleanOperator operator type ruleFeature isFinalResult closure x-mathContext
-"""
-NUMBER_ATTRIBUTES = (
-    "missingValuePenalty isCyclic numberOfFields missingThreshold weight n rank version rescaleConstant rescaleFactor"
-)
-ATTRIBUTES: Mapping[str, ContentField] = {
-    **dict.fromkeys(WORD_ATTRIBUTES.split(), WORD),
-    **dict.fromkeys(NUMBER_ATTRIBUTES.split(), NUMBER),
-    **dict.fromkeys(("modelName", "displayName"), SHORT_NAME),
-    "algorithmName": ALGORITHM,
-    SCHEMA_LOCATION: PLACES,
-}
-"""Attributes that the reader ignores, or that are a choice among words; others are texts."""
-
-NAMES = {
-    ("DataField", "name"),
-    ("FieldRef", "field"),
-    ("MiningField", "name"),
-    ("Value", "value"),
-    ("SimplePredicate", "field"),
-    ("SimplePredicate", "value"),
-    ("SimpleSetPredicate", "field"),
-    ("ScoreDistribution", "value"),
-    ("Node", "score"),
-    ("Target", "field"),
-}
-"""The attributes of elements that are names of columns, values or classes."""
-
-SPECIAL: Mapping[tuple[str, str], ContentField] = {**dict.fromkeys(NAMES, NAME), ("Application", "version"): TEXT}
-MODEL = "modelName functionName algorithmName missingValueStrategy missingValuePenalty noTrueChildStrategy "
-FIELD = "name optype dataType usageType outliers missingValueReplacement missingValueTreatment invalidValueTreatment"
-OUTPUT = "name displayName optype dataType feature value targetField isFinalResult ruleFeature rank"
-ELEMENTS: Mapping[str, Mapping[str, ContentField]] = {
-    name: {key: SPECIAL.get((name, key), ATTRIBUTES.get(key, TEXT)) for key in attributes.split()}
-    for name, attributes in {
-        "PMML": f"version schemaLocation {SCHEMA_LOCATION}",
-        "Header": "",
-        "Application": "name version",
-        "Timestamp": "",
-        "DataDictionary": "numberOfFields",
-        "DataField": FIELD + " isCyclic",
-        "Value": "value property",
-        "Interval": "closure leftMargin rightMargin",
-        "TransformationDictionary": "",
-        "LocalTransformations": "",
-        "DerivedField": "name optype dataType displayName",
-        "FieldRef": "field",
-        "TreeModel": MODEL + "splitCharacteristic isScorable x-mathContext",
-        "MiningModel": MODEL + "isScorable x-mathContext",
-        "MiningSchema": "",
-        "MiningField": FIELD,
-        "Output": "",
-        "OutputField": OUTPUT,
-        "Segmentation": "multipleModelMethod missingPredictionTreatment missingThreshold",
-        "Segment": "id weight",
-        "Node": "id score recordCount defaultChild",
-        "ScoreDistribution": "value recordCount probability",
-        "True": "",
-        "False": "",
-        "SimplePredicate": "field operator value",
-        "SimpleSetPredicate": "field booleanOperator",
-        "CompoundPredicate": "booleanOperator",
-        "Array": "n type",
-        "Targets": "",
-        "Target": "field rescaleConstant rescaleFactor",
-    }.items()
-}
+ELEMENTS = SHAPE.tables
 """The elements that are read, or say what a reader is to do, each with its attributes."""
 
-NOT_READ = """
-Annotation Anova AnovaRow Apply BinarySimilarity BlockIndicator ClassLabels Constant ContStats Counts DecisionTree
-Decisions DefineFunction DiscrStats Discretize EmbeddedModel Extension FieldColumnPair InlineTable MapValues
-MiningBuildTask ModelExplanation ModelStats ModelVerification MultivariateStats NormContinuous NormDiscrete NumericInfo
-ParameterField Partition PredictiveModelQuality Quantile Regression TableLocator TargetValue Taxonomy TextIndex
-UnivariateStats VariableWeight VerificationFields row
-"""
-STANDARD = frozenset(NOT_READ.split())
-"""Elements of the standard that no reader of trees needs; a report calls no others by name."""
+NAMES = {(name, key) for name, fields in ELEMENTS.items() for key, field in fields.items() if not field.words}
+"""The attributes of elements that are names of columns, values or classes: the reader discloses them as such."""
+
+STANDARD, PROGRAMS = SHAPE.words["standard"], SHAPE.words["programs"]
+"""Elements of the standard that no reader of trees needs, and words of names of programs; reports print no others."""
 
 DATE = re.compile(r"[\d:T.+Z/ -]{4,40}|[A-Za-z]{3,9},? [A-Za-z]{3,9} [\d: ]{5,20}([A-Z]{2,5} )?\d{4}")
 """A time in digits, or as Java and C write it."""
 
-WRITERS = """
-angoss apache augustus by cart com converter dmg entity ibm jpmml knime learn library lightgbm micro microstrategy miner
-modeler model node nyoka org package pmml pypmml python r random randomforest rapid rapidminer rattle regression rpart
-sas scikit server sk skl sklearn sklearn2pmml softwareag spark sparkml spss statistica tibco weka xgboost zementis
-"""
-PROGRAMS = frozenset(WRITERS.split())
-"""Words of the names of programs that write PMML, which reports may print."""
-
-FORM_WORDS = """
-{} probability({}) probability_{} Probability_{} confidence({}) Confidence_{} P({}) P_{} p_{} y_{}
-proba_{} predicted_{} Predicted_{} predicted({}) prediction({})
-"""
 CASTS = ("double({})", "float({})", "double(float({}))", "float(double({}))")
 """Names that JPMML gives a field in another precision."""
 
-FORMS = frozenset({*FORM_WORDS.split(), *CASTS})
+FORMS = SHAPE.words["forms"].union(CASTS)
 """Names of outputs of a class or a field."""
 
 SPACES = re.compile(rb"""xmlns(:[\w.-]*)?\s*=\s*("[^"]*"|'[^']*')""")
@@ -146,10 +43,6 @@ PREFIX = 12
 
 NUMBERED = re.compile(r"[A-Za-z_-]{0,8}(\d{1,15})")
 """Identifiers of nodes and segments."""
-
-
-SIZES = FileDisclosure("sizes", "high", "how many people reach its nodes (recordCount)", "counts")
-EXTREMES = FileDisclosure("extremes", "medium", "the smallest and the largest number of a column (Interval)")
 
 TEXTS = {"Array", "Timestamp"}
 """Elements that hold a text."""
@@ -169,20 +62,20 @@ def unread_content(
     `counted` where the counts of its nodes are disclosed already; `asked` are the fields that tests ask about, and the
     one that is predicted.
     """
-    found = [] if counted or not _has_sizes(root) else [SIZES]
     intervals = sum(name_of(each) == "Interval" for each in root.iter())
-    if intervals:
-        of_fields = sum(len(list(named(each, "Interval"))) for each in root.iter() if name_of(each) == "DataField")
-        found.append(EXTREMES if intervals == of_fields else replace(EXTREMES, severity="high"))
-    idle = _unused_fields(root, asked)
-    says = f"the names of {idle} field(s) that the model does not use (DataField)"
-    found += [FileDisclosure("column_names", "medium", says)] if idle else []
+    of_fields = sum(len(list(named(each, "Interval"))) for each in root.iter() if name_of(each) == "DataField")
+    parts = {
+        "recordCount": not counted and _has_sizes(root),
+        "Interval": 0 < intervals == of_fields,
+        "Interval elsewhere": intervals != of_fields,
+        "DataField": _unused_fields(root, asked),
+    }
     tracker = UnreadTracker()
     _check_elements(tracker, root)
     _check_bytes(tracker, content)
     _check_fields(tracker, root)
     _check_ids(tracker, root)
-    return [*found, *tracker.disclosures()], tracker.texts
+    return [*SHAPE.disclosed(parts), *tracker.disclosures()], tracker.texts
 
 
 def _check_elements(tracker: UnreadTracker, root: Element) -> None:
@@ -219,7 +112,7 @@ def _names(root: Element) -> frozenset[str]:
     """What fields, values and classes are called, alone or within the name of an output, as `probability(yes)`."""
     keys = ("name", "value", "score")
     items = {each.get(key, "") for each in root.iter() for key in keys if (name_of(each), key) in NAMES}
-    return frozenset({*(form.format(name) for form in FORMS for name in items), *LONG_ALGORITHMS})
+    return frozenset({*(form.format(name) for form in FORMS for name in items), *SHAPE.words["algorithms"]})
 
 
 def _check_bytes(tracker: UnreadTracker, content: bytes) -> None:
@@ -287,17 +180,3 @@ def _is_many(text: str) -> bool:
         return float(text) > MANY
     except ValueError:
         return True
-
-
-DISCLOSURES = tuple(
-    """
-    how many people reach its nodes (recordCount)
-    people of each class on its nodes (recordCount)
-    shares of each class on its nodes
-    the names of # field(s) that the model does not use (DataField)
-    the smallest and the largest number of a column (Interval)
-    """.replace("\n    ", "\n")
-    .strip()
-    .splitlines()
-)
-"""What disclosures of such files say, with `#` for each number."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from leafgate.api import FileDisclosure as Disclosure
     from leafgate.api import LargeTable, Release, Schema, Table
-    from leafgate.io.release_codec import LoadedRelease
+    from leafgate.io.release_codec import SealedRelease
     from leafgate.readers import ModelReader
 
 
@@ -139,7 +139,7 @@ class Published(TreeBuilder):
         readers: Sequence[ModelReader] | None = None,
         *,
         ask_library: bool = False,
-    ) -> LoadedRelease:
+    ) -> SealedRelease:
         loaded = self._loaded(table.schema, table.people, readers, table if ask_library else None)
         if self.origins is None:
             return loaded
@@ -158,7 +158,7 @@ class Published(TreeBuilder):
         readers: Sequence[ModelReader] | None = None,
         *,
         ask_library: bool = False,
-    ) -> LoadedRelease:
+    ) -> SealedRelease:
         if ask_library:
             what = "the library that wrote the file is not asked about a table that does not fit into memory"
             raise InconclusiveError(what, place="--witness-library", remedy="name a witness")
@@ -170,13 +170,13 @@ class Published(TreeBuilder):
         people: int,
         readers: Sequence[ModelReader] | None,
         asked_about: Table | None = None,
-    ) -> LoadedRelease:
+    ) -> SealedRelease:
         from leafgate.app import load_release
 
         loaded = load_release(self.path, schema, self.encoding, people, readers, asked_about)
         return loaded if self.trained_by is None else self._trained(loaded, self.trained_by)
 
-    def _trained(self, loaded: LoadedRelease, how: TrainedBy) -> LoadedRelease:
+    def _trained(self, loaded: SealedRelease, how: TrainedBy) -> SealedRelease:
         """The release, its file's numbers to be held against a part of the table, or against weights."""
         if how == TrainedBy(complete_rows=True):  # which can be said of any release
             return replace(loaded, provenance=replace(loaded.provenance, complete_rows=True))

@@ -52,13 +52,14 @@ def to_file(thing: Any) -> tuple[str, bytes] | None:
 
 def texts() -> ReaderTexts:
     """Words of scikit-learn's texts, and why a feature is not known."""
-    from leafgate_plugins.sklearn.disclosures import DISCLOSURES
+    from leafgate_plugins.sklearn.disclosures import TRIED
     from leafgate_plugins.sklearn.estimators import READERS
     from leafgate_plugins.sklearn.nearest_models import FOREIGN
     from leafgate_plugins.sklearn.pipeline import FUNCTION
-    from leafgate_plugins.sklearn.unread import PRODUCERS
+    from leafgate_plugins.sklearn.unread import PRODUCERS, SHAPE
 
-    return ReaderTexts(producers=PRODUCERS.union(READERS, FOREIGN), reasons=(FUNCTION,), disclosures=DISCLOSURES)
+    producers = PRODUCERS.union(READERS, FOREIGN)
+    return ReaderTexts(producers=producers, reasons=(FUNCTION,), disclosures=(*SHAPE.says, TRIED))
 
 
 def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.float64]:

@@ -12,81 +12,16 @@ import numpy as np
 
 from leafgate.api import FileDisclosure
 from leafgate.kernel.release import Counted
-from leafgate.readers import RATIOS_DISCLOSURE, ObjectView, TreeIR
+from leafgate.readers import RATIOS_DISCLOSURE, ObjectView, TreeIR, read_shape
 from leafgate_plugins.sklearn.calibration import CALIBRATED, calibrated_trees
 from leafgate_plugins.sklearn.trees import says_labels
 
-ROWS = "how many rows reach every node (n_node_samples)"
-WEIGHTS_AND_ROWS = "how many rows reach every node, and the weight of each class there: in the first tree its people"
-KEPT: Mapping[str, FileDisclosure] = {
-    "oob_decision_function_": FileDisclosure(
-        "training_rows", "high", "what the forest says of every single row it was trained on (oob_decision_function_)"
-    ),
-    "oob_prediction_": FileDisclosure(
-        "training_rows", "high", "what the forest says of every single row it was trained on (oob_prediction_)"
-    ),
-    "_sample_weight": FileDisclosure(
-        "training_rows",
-        "high",
-        "the weight of every single row it was trained on, which class_weight makes its class's",
-    ),
-    "data_min_": FileDisclosure(
-        "extremes", "medium", "the smallest and the largest number of a column (data_min_, data_max_)"
-    ),
-    "max_abs_": FileDisclosure("extremes", "medium", "the number of a column that is farthest from 0 (max_abs_)"),
-    "bin_thresholds_": FileDisclosure(
-        "values",
-        "medium",
-        "where a column's values lie: all of them where they are few, else quantiles (bin_thresholds_)",
-    ),
-    "mean_": FileDisclosure(
-        "moments", "medium", "mean and spread of a column, and how many rows there are (mean_, var_)"
-    ),
-    "center_": FileDisclosure("moments", "medium", "median and quartiles of a column (center_, scale_)"),
-    "statistics_": FileDisclosure(
-        "moments", "medium", "what replaces missing cells: a column's mean, median or commonest value"
-    ),
-    "class_prior_": FileDisclosure("class_shares", "medium", "the share of each class among all rows (class_prior_)"),
-    "_baseline_prediction": FileDisclosure(
-        "class_shares", "medium", "the share of each class among all rows (its first score)"
-    ),
-    "y_thresholds_": FileDisclosure(
-        "class_shares",
-        "high",
-        "the share of each class among people held out whom a tree gives one share (y_thresholds_)",
-    ),
-    "train_score_": FileDisclosure("training_loss", "low", "the loss after each stage of training (train_score_)"),
-    "oob_improvement_": FileDisclosure(
-        "training_loss", "low", "how well each stage did on rows left out of it (oob_improvement_, oob_scores_)"
-    ),
-    "estimator_errors_": FileDisclosure(
-        "training_loss", "low", "the error of each stage on the rows it was trained on (estimator_errors_)"
-    ),
-    "validation_score_": FileDisclosure("training_loss", "low", "the loss on rows set aside (validation_score_)"),
-    **dict.fromkeys(
-        ("_evals_result", "evals_result_", "_best_score", "best_score"),
-        FileDisclosure("training_loss", "low", "the loss after each round of training (evals_result)"),
-    ),
-    "oob_score_": FileDisclosure("training_loss", "low", "how well it did on rows left out (oob_score_)"),
-    "categories_": FileDisclosure("categories", "low", "which values a column had in training (categories_)"),
-    "_infrequent_indices": FileDisclosure(
-        "rare_values", "medium", "which values of a column were rare in training (infrequent_categories_)"
-    ),
-}
-"""Attributes that disclose something, whatever kind of object has them. Numbers that are the cells of a few people are
-found by an audit, which compares them with the table."""
-
-CALIBRATION = FileDisclosure(
-    "calibration", "high", "how many people of each class are at every node, which its shares do not say", "counts"
-)
-"""What a file of calibrated trees holds: attacks are given the calibrated shares, and more follows from the file."""
+DISCLOSURES = read_shape("leafgate_plugins.sklearn").disclosures
+"""What files disclose; the name of an attribute stands for objects of any kind that have it. Numbers that are the cells
+of a few people are found by an audit, which compares them with the table."""
 
 CELLS = frozenset({"extremes", "values"})
 """Kinds of numbers that are somebody's cells; `high` where they are those of no column, and cannot be compared."""
-
-MOMENTS_ALONE = FileDisclosure("moments", "medium", "mean and spread of a column (mean_, var_)")
-"""What a scaler discloses whose number of rows was taken away."""
-
 
 SEARCHES = frozenset({"GridSearchCV", "RandomizedSearchCV"})
 """Searches over settings, which keep the best model with all that they tried."""
@@ -120,21 +55,15 @@ def disclosures(
 
 
 def _numbers(estimator: ObjectView, trees: Sequence[TreeIR], counted: Counted) -> Iterator[FileDisclosure]:
-    if estimator.kind == CALIBRATED and any(tree.size is not None for tree in trees):
-        yield CALIBRATION
+    sized = any(tree.size is not None for tree in trees)
+    if estimator.kind == CALIBRATED and sized:
+        yield DISCLOSURES["people of nodes"]
     elif any(tree.counts is not None for tree in trees):
-        says = {
-            "exact": "how many people of each class are at every node, exactly (shares times weighted_n_node_samples)",
-            "bootstrap": "how often people of each class were drawn to every node, and how many different ones",
-            "sampled": "how many of each tree's own people of each class are at every node, exactly",
-        }.get(counted, "the weight of each class at every node")
-        yield FileDisclosure("counts", "high", says, "counts")
-    elif estimator.kind == "AdaBoostClassifier" and any(tree.size is not None for tree in trees):
-        yield FileDisclosure("counts", "high", WEIGHTS_AND_ROWS, "counts")
-    elif any(tree.size is not None for tree in trees):
-        yield FileDisclosure(
-            "sizes", "high", ROWS if "Hist" not in estimator.kind else "how many rows reach every node", "counts"
-        )
+        yield DISCLOSURES.get(f"{counted} counts", DISCLOSURES["weights of classes"])
+    elif estimator.kind == "AdaBoostClassifier" and sized:
+        yield DISCLOSURES["weights and rows"]
+    elif sized:
+        yield DISCLOSURES["rows of histograms" if "Hist" in estimator.kind else "rows of nodes"]
 
 
 def _impurity(estimator: ObjectView, trees: Sequence[TreeIR]) -> Iterator[FileDisclosure]:
@@ -146,11 +75,9 @@ def _impurity(estimator: ObjectView, trees: Sequence[TreeIR]) -> Iterator[FileDi
         if "classes_" in estimator and "Boosting" not in estimator.kind and not says_labels(trees):
             yield RATIOS_DISCLOSURE
     elif estimator.kind.startswith("Hist"):
-        yield FileDisclosure("gains", "medium", "how much every test gained (gain)")
+        yield DISCLOSURES["gains of histograms"]
     else:
-        yield FileDisclosure(
-            "impurity", "medium", "the impurity of every node, from which shares of classes follow", "shares"
-        )
+        yield DISCLOSURES["impurities of nodes"]
 
 
 def _coins(estimator: ObjectView) -> Iterator[FileDisclosure]:
@@ -162,27 +89,26 @@ def _coins(estimator: ObjectView) -> Iterator[FileDisclosure]:
     if estimator.kind in BAGGING:
         sample = estimator.get("bootstrap") is not False or estimator.get("_max_samples") != estimator.get("_n_samples")
         if seeded and sample:
-            says = "which rows every tree was grown on: they are drawn again from the ensemble's seeds"
-            yield FileDisclosure("bootstrap_rows", "high", says)
+            yield DISCLOSURES["rows of members"]
     elif drawn:
-        says = "which rows every tree was grown on: they are drawn again from each tree's random_state"
-        yield FileDisclosure("bootstrap_rows", "high", says)
+        yield DISCLOSURES["rows of trees"]
     if seeded or isinstance(estimator.get("_random_seed"), int | np.ndarray):
-        yield FileDisclosure("seed", "medium", "the seed, with which training on a guessed table can be repeated")
+        yield DISCLOSURES["the seed"]
 
 
 def kept_by(whole: ObjectView) -> Iterator[FileDisclosure]:
     """What every object in the file keeps; trees themselves are dealt with."""
     for each in _without_trees(whole):
-        for name, result in KEPT.items():
+        for name, result in DISCLOSURES.items():
             if name in each and _something(each.get(name)):
-                yield MOMENTS_ALONE if name == "mean_" and "n_samples_seen_" not in each else result
+                alone = name == "mean_" and "n_samples_seen_" not in each
+                yield DISCLOSURES["moments without rows"] if alone else result
         if each.kind in SEARCHES and "cv_results_" in each:
             parts = each.get("n_splits_")
             few = isinstance(parts, int) and parts <= MAX_PARTS and _are_results(each.get("cv_results_"), parts)
             yield FileDisclosure("search_results", "medium" if few else "high", TRIED)
         if each.kind == "RobustScaler" and _something(each.get("scale_")):
-            yield KEPT["center_"]
+            yield DISCLOSURES["center_"]
 
 
 RESULT = re.compile(r"(mean|std|rank)_[a-z_0-9]{1,40}|params|param_\w{1,80}|split([0-9]{1,2})_[a-z_0-9]{1,40}")
@@ -226,50 +152,3 @@ def _something(document: Any) -> bool:
     if isinstance(document, np.ndarray):
         return document.size > 0
     return document is not None and not (isinstance(document, float) and math.isnan(document))
-
-
-DISCLOSURES = tuple(
-    """
-    how many of each tree's own people of each class are at every node, exactly
-    how many people of each class are at every node, which its shares do not say
-    how many people of each class are at every node, exactly (shares times weighted_n_node_samples)
-    how many rows reach every node
-    how many rows reach every node, and the weight of each class there: in the first tree its people
-    how many rows reach every node (n_node_samples)
-    how much every test gained
-    how much every test gained (gain)
-    how often people of each class were drawn to every node, and how many different ones
-    how well each stage did on rows left out of it (oob_improvement_, oob_scores_)
-    how well every setting that was tried did on parts of the table it was trained on (cv_results_)
-    how well it did on rows left out (oob_score_)
-    mean and spread of a column (mean_, var_)
-    mean and spread of a column, and how many rows there are (mean_, var_)
-    median and quartiles of a column (center_, scale_)
-    the error of each stage on the rows it was trained on (estimator_errors_)
-    the impurity of every node, from which shares of classes follow
-    the loss after each round of training (evals_result)
-    the loss after each stage of training (train_score_)
-    the loss on rows set aside (validation_score_)
-    the names of # column(s) that the model does not use (feature_names_in_)
-    the number of a column that is farthest from # (max_abs_)
-    the seed, with which training on a guessed table can be repeated
-    the share of each class among all rows (class_prior_)
-    the share of each class among people held out whom a tree gives one share (y_thresholds_)
-    the share of each class among all rows (its first score)
-    the smallest and the largest number of a column (data_min_, data_max_)
-    the state of the generator of random numbers that it was trained with
-    the weight of each class at every node
-    the weight of every single row it was trained on, which class_weight makes its class's
-    what replaces missing cells: a column's mean, median or commonest value
-    what the forest says of every single row it was trained on (oob_decision_function_)
-    what the forest says of every single row it was trained on (oob_prediction_)
-    where a column's values lie: all of them where they are few, else quantiles (bin_thresholds_)
-    which rows every tree was grown on: they are drawn again from each tree's random_state
-    which rows every tree was grown on: they are drawn again from the ensemble's seeds
-    which values a column had in training (categories_)
-    which values of a column were rare in training (infrequent_categories_)
-    """.replace("\n    ", "\n")
-    .strip()
-    .splitlines()
-)
-"""What disclosures of such files say, with `#` for each number."""

@@ -19,125 +19,22 @@ from leafgate.readers import (
     LETTERS_PER_NUMBER,
     MANY_NUMBERS,
     CategoryList,
-    ContentField,
-    ContentKind,
     ObjectView,
     UnreadTracker,
     content_size,
+    read_shape,
 )
 from leafgate_plugins.sklearn.encoders import ENCODERS
 from leafgate_plugins.sklearn.feature import PipelineFeature, is_missing, text_of
 
-SINGLE_VALUES = """
-accept_sparse add_indicator algorithm alpha approx_hessian base_estimator bootstrap ccp_alpha check_inverse clip closs
-constant_ constant_hessian copy criterion device do_early_stopping_ dtype early_stopping encoded_missing_value
-error_on_new estimator estimator_ feature_name_combiner feature_names_out features fill_value force_int_remainder_cols
-func handle_unknown high high_inclusive _infrequent_enabled init interval_y_pred interval_y_true inverse_func
-keep_empty_features l2_regularization learning_rate loss low low_inclusive max_bins max_depth max_features max_features_
-max_iter max_leaf_nodes max_samples memory min_frequency min_impurity_decrease min_impurity_split min_samples_leaf
-min_samples_split min_weight_fraction_leaf missing_values missing_values_bin_idx_ n_bins n_classes n_estimators
-n_estimators_ _n_features n_features n_features_in_ n_iter_no_change n_jobs n_outputs n_outputs_ _n_samples
-_n_samples_bootstrap n_threads n_trees_per_iteration_ node_count oob_score oob_score_ pattern percentile _precomputed
-presort quantile random_state remainder scoring _sklearn_version sparse sparse_output sparse_output_ sparse_threshold
-splitter _strategy strategy subsample tol transform_input unit_variance unknown_value _use_validation_data validate
-validation_fraction verbose verbose_feature_names_out warm_start with_centering with_mean with_scaling with_std xp
-y_true_int y_true_one_hot bootstrap_features flatten_transform _max_features _max_samples voting future_dtype
-warning_was_emitted warning_enabled a_ b_ beta_ cv ensemble increasing increasing_ method out_of_bounds
-X_max_ X_min_ y_max y_min
-"""
-PER_FEATURE = """
-categorical_features center_ data_max_ data_min_ data_range_ drop drop_idx_ _drop_idx_after_grouping feature_names_in_
-features_ is_categorical_ _is_categorical_remapped max_abs_ max_categories mean_ min_ monotonic_cst n_samples_seen_
-scale_ statistics_ var_ data
-"""
-LARGE = """
-_baseline_prediction _bin_mapper bin_thresholds_ binned_left_cat_bitsets categories categories_ class_indexing_offsets
-_columns constant _default_to_infrequent_mappings dtype_exclude dtype_include estimators estimators_
-_feature_subsample_rng le_ named_estimators_
-_fill_dtype _fit_dtype _fitted_with_sw gamma gauss has_gauss indicator_ _infrequent_indices init_ is_categorical K
-known_categories _label_encoder link _loss _missing_indices n_bins_non_missing_ _n_classes _n_outputs
-_name_to_fitted_passthrough oob_decision_function_ oob_improvement_ oob_prediction_ oob_scores_ output_indices_
-_predictors _preprocessor _random_seed raw_left_cat_bitsets _remainder _rng _sample_weight _scorer steps train_score_
-transformer_list _transformer_to_input_indices transformers transformers_ tree_ validation_score_
-calibrated_classifiers_ calibrators classes f_ X_thresholds_ y_thresholds_
-"""
-SEARCH = """
-best_estimator_ best_params_ _checked_cv_orig cv_results_ _estimator param_distributions param_grid scorer_ scoring
-"""
-SEARCH_SETTINGS = """
-best_index_ best_score_ cv error_score multimetric_ n_iter n_repeats n_splits n_splits_ pre_dispatch refit refit_time_
-return_train_score _score_func shuffle _sign
-"""
-BOOSTERS = """
-base_score best_iteration _best_iteration booster boosting_type colsample_bylevel colsample_bynode colsample_bytree
-early_stopping_rounds enable_categorical fitted_ _fitted_with_feature_names gamma grow_policy importance_type max_bin
-max_cat_threshold max_cat_to_onehot max_delta_step max_leaves min_child_samples min_child_weight min_split_gain missing
-multi_strategy _n_features _n_features_in _network num_leaves num_parallel_tree objective _objective reg_alpha
-reg_lambda sampling_method scale_pos_weight subsample_for_bin subsample_freq _train_data_name train_set_version
-tree_method validate_parameters verbosity _Booster__need_reload_eval_info _Booster__num_class _Booster__num_dataset
-_Booster__num_inner_eval _Booster__set_objective_to_none network best_ntree_limit _fobj gpu_id predictor
-silent use_label_encoder bagging_fraction bagging_freq cat_l2 cat_smooth data_sample_strategy deterministic device_type
-extra_trees feature_fraction feature_fraction_bynode force_col_wise force_row_wise is_unbalance lambda_l1 lambda_l2
-linear_tree other_rate path_smooth seed top_rate
-"""
-"""Attributes of estimators and Boosters of XGBoost and LightGBM with one value."""
-
-BOOSTERS_LISTS = """
-callbacks _class_weight eval_metric metric kwargs name_valid_sets _other_params params
-_Booster__higher_better_inner_eval _Booster__is_predicted_cur_iter _Booster__name_inner_eval
-"""
-BOOSTERS_PER_FEATURE = "feature_types feature_weights interaction_constraints monotone_constraints"
-BOOSTERS_EMPTY = "_Booster__attr _Booster__init_predictor _Booster__inner_predict_buffer"
-"""What a Booster keeps of rows while it is trained; one that is saved holds none."""
-
-BOOSTERS_LARGE = (
-    "_Booster _best_score best_score _classes _class_map _evals_result evals_result_ _le pandas_categorical"
-)
-BOOSTER_NAMES = frozenset(f"{BOOSTERS} {BOOSTERS_LISTS} {BOOSTERS_PER_FEATURE} {BOOSTERS_LARGE}".split())
-MODELS = ("handle", "_handle")
-"""Where a Booster holds its model, which its own library's reader reads."""
-
-CONSTRAINTS = re.compile(r"[\w\[\](){}\"',.: -]{0,200}")
-SETTING = re.compile(r"[\w.+*<>/:()-]{0,40}( [\w.+*<>/:()-]{1,20}){0,2}")
-"""A setting that is a text, or the name of a step: up to three words."""
-
-
-def _attributes(names: str, max_values: int | str | None = None) -> dict[str, ContentField]:
-    return dict.fromkeys(names.split(), ContentField(ContentKind.ANY, SETTING, max_values=max_values))
-
-
-ATTRIBUTES: Mapping[str, ContentField] = {
-    **_attributes(SINGLE_VALUES, 1),
-    **_attributes(SEARCH_SETTINGS, 1),
-    **_attributes(PER_FEATURE, "features"),
-    **_attributes("interaction_cst", "twice the features"),
-    **_attributes("class_weight class_prior_", "classes"),
-    **_attributes("feature_range quantile_range", 2),
-    **_attributes(
-        "kw_args inv_kw_args transformer_weights n_classes_ _sklearn_output_config _kwargs _response_method", 10
-    ),
-    **_attributes("estimator_params", 30),
-    **_attributes("_seeds weights", "members"),
-    **_attributes("estimator_errors_ estimator_weights_", "stages"),
-    **_attributes("estimators_features_", "members by features"),
-    **_attributes("_n_features_outs", 1_000),
-    **_attributes("nodes", "numbers of nodes"),
-    **_attributes("values", "numbers of leaves"),
-    **_attributes("state bit_generator", 0),
-    **_attributes(BOOSTERS, 1),
-    **_attributes(BOOSTERS_LISTS, 100),
-    **_attributes(BOOSTERS_PER_FEATURE, "features"),
-    "interaction_constraints": ContentField(ContentKind.ANY, CONSTRAINTS, max_values="twice the features"),
-    **_attributes(BOOSTERS_EMPTY, 0),
-    **_attributes(BOOSTERS_LARGE),
-    **dict.fromkeys(MODELS, ContentField(ContentKind.ANY)),
-    **_attributes(f"classes_ {LARGE} {SEARCH}"),
-}
-"""Attributes of scikit-learn's objects: read, disclosed elsewhere, or settings, with the most plain values of each.
+SHAPE = read_shape("leafgate_plugins.sklearn")
+"""Attributes of scikit-learn's objects, and of estimators and Boosters of XGBoost and LightGBM: read, disclosed
+elsewhere, or settings, with the most plain values of each.
 
 Generators of random numbers, which have a `state` and a `bit_generator`, are disclosed as such and not looked into.
 """
 
+ATTRIBUTES, BOOSTERS = SHAPE.tables["attributes"], SHAPE.tables["boosters"]
 TREE = "left_child right_child feature threshold impurity n_node_samples weighted_n_node_samples missing_go_to_left"
 PREDICTOR = (
     "value count feature_idx num_threshold missing_go_to_left left right gain depth is_leaf bin_threshold "
@@ -169,27 +66,32 @@ def unread_content(
     These are attributes that a user set, the generator's state, names of dropped columns.
     """
     own = {one.name for one in features} | {one.origin.column for one in features}
-    tracker, names, random = UnreadTracker(), set[str](), False
+    tracker, names, random = AttributeTracker(), set[str](), False
     for each in _objects(root):
         random |= each.kind in GENERATORS
         if each.kind not in GENERATORS | COMPUTED:
             _check_object(tracker, each)
         names |= {str(name) for name in _listed(each.get("feature_names_in_"))}
     unknown_names = {name for name in names - own if name.partition("__")[2] not in own}
-    says = f"the names of {len(unknown_names)} column(s) that the model does not use (feature_names_in_)"
-    found = [FileDisclosure("column_names", "medium", says)] if unknown_names else []
-    found += [SEED] if random else []
+    found = SHAPE.disclosed({"unused columns": len(unknown_names), "the generator": random})
     return (*found, *tracker.disclosures()), tracker.texts
+
+
+class AttributeTracker(UnreadTracker):
+    """Collects what objects hold; an attribute that scikit-learn does not have may be named after people."""
+
+    def add_unknown(self, location: str, key: str, value: Any) -> None:
+        if value is not None:
+            self.check_texts(f"names of {location}", [key])
+            self.add("an attribute that scikit-learn does not have", content_size(value))
 
 
 def _check_object(tracker: UnreadTracker, each: ObjectView) -> None:
     """Check the attributes of an object, the names of its steps, and the fields of its nodes."""
     values = {name: each.get(name) for name in sorted(each.names)}
-    for name in values.keys() - ATTRIBUTES.keys():
-        if (value := values.pop(name)) is not None:
-            tracker.check_texts("names of attributes", [name])
-            tracker.add("an attribute that scikit-learn does not have", content_size(value))
-    tracker.check_table(values, ATTRIBUTES, _limits(each.kind, values), "attributes")
+    limits = _limits(each.kind, values)
+    for fields, names in ((BOOSTERS, values.keys() & BOOSTERS), (ATTRIBUTES, values.keys() - BOOSTERS)):
+        tracker.check_table({name: values[name] for name in sorted(names)}, fields, limits, "attributes")
     for name in sorted(STEPS_OF & values.keys()):
         _check_names_of_steps(tracker, values[name])
     nodes = values.get("nodes")
@@ -322,9 +224,6 @@ def names_in(root: ObjectView) -> tuple[str, ...]:
     return tuple({str(name): None for each in _objects(root) for name in _listed(each.get("feature_names_in_"))})
 
 
-SEED = FileDisclosure("seed", "medium", "the state of the generator of random numbers that it was trained with")
-
-
 def _objects(whole: ObjectView) -> Iterator[ObjectView]:
     """Every object that another has, trees too."""
     waiting: list[Any] = [whole]
@@ -390,7 +289,7 @@ def unread_skops_content(
     """
     tracker = UnreadTracker()
     if foreign is not None:
-        names = {*names, *BOOSTER_NAMES, *([foreign] if isinstance(foreign, str) else [])}
+        names = {*names, *BOOSTERS, *([foreign] if isinstance(foreign, str) else [])}
     _check_zip(tracker, parts, content)
     referred = _check_schema(tracker, parts, top)
     for name, size in parts.sizes.items():

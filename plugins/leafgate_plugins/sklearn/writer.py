@@ -21,7 +21,7 @@ from leafgate.readers import LEAF, CategoryCodes, ModelIR, Numeric, Origin, Tree
 from leafgate_plugins.sklearn.disclosures import SEARCHES
 from leafgate_plugins.sklearn.idle_categories import forget_idle_categories
 from leafgate_plugins.sklearn.skops import SCHEMA, read
-from leafgate_plugins.sklearn.unread import ATTRIBUTES
+from leafgate_plugins.sklearn.unread import ATTRIBUTES, BOOSTERS
 
 PLACE = "skops file"
 FORESTS = frozenset({"RandomForestClassifier", "ExtraTreesClassifier", "RandomForestRegressor", "ExtraTreesRegressor"})
@@ -284,7 +284,7 @@ def _names_of_categories(before: ModelIR, thing: Any) -> bool:
 def _forget_people(thing: Any) -> None:
     """Take away how many people there were, seeds, and attributes that scikit-learn does not have."""
     for name in list(vars(thing)):
-        if name in SAMPLE_SIZES or name not in ATTRIBUTES:
+        if name in SAMPLE_SIZES or (name not in ATTRIBUTES and name not in BOOSTERS):
             delattr(thing, name)
     if "random_state" in vars(thing):
         thing.random_state = None

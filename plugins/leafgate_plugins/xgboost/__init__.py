@@ -73,9 +73,9 @@ def to_file(thing: Any) -> tuple[str, bytes] | None:
 
 def texts() -> ReaderTexts:
     """Words of the producer."""
-    from leafgate_plugins.xgboost.unread import DISCLOSURES
+    from leafgate_plugins.xgboost.unread import SHAPE
 
-    return ReaderTexts(producers=frozenset({"XGBoost", "xgboost"}), disclosures=DISCLOSURES)
+    return ReaderTexts(producers=frozenset({"XGBoost", "xgboost"}), disclosures=SHAPE.says)
 
 
 def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.float64]:

@@ -35,7 +35,7 @@ from leafgate_plugins.xgboost.saved_state import disclosed as disclosed_by_setti
 from leafgate_plugins.xgboost.saved_state import parameters_of, parts_of
 from leafgate_plugins.xgboost.training import learner_of
 from leafgate_plugins.xgboost.ubjson import parse_ubjson
-from leafgate_plugins.xgboost.unread import unknown_keys, unread_content
+from leafgate_plugins.xgboost.unread import SHAPE, unknown_keys, unread_content
 
 BINARY = ("binary:logistic", "binary:logitraw", "binary:hinge")
 MULTI = ("multi:softprob", "multi:softmax")
@@ -51,7 +51,6 @@ OBJECTIVE = re.compile(r"[a-z]{1,10}:[a-z_]{1,30}")
 """An objective as XGBoost names them, which an error may print."""
 
 MAX_CLASSES = 1000
-BEST_SCORE = FileDisclosure("training_loss", "low", "how well the best round did on rows set aside")
 
 
 def read(content: bytes, place: str) -> ModelIR:
@@ -94,8 +93,7 @@ def read(content: bytes, place: str) -> ModelIR:
         base=base,
         discloses=(
             *disclosed,
-            *_other_disclosures([*names, *numbers], trees),
-            *([BEST_SCORE] if "best_score" in (learner.get("attributes") or {}) else []),
+            *_other_disclosures(learner, [*names, *numbers], trees),
             *(() if settings is None else disclosed_by_settings(settings)),
             *unread.disclosures(),
         ),
@@ -478,12 +476,14 @@ def _sums(document: Mapping[str, Any], place: str, nodes: int) -> tuple[NodeNumb
     return (NodeNumbers("sum_hessian", "hessian", found),) if len(found) == nodes else ()
 
 
-def _other_disclosures(names: Collection[int], trees: Sequence[Mapping[str, Any]]) -> list[FileDisclosure]:
-    found = []
-    if any("loss_changes" in tree for tree in trees):
-        found.append(FileDisclosure("gains", "low", "how much every test gained"))
-    if any("base_weights" in tree for tree in trees):
-        found.append(FileDisclosure("inner values", "medium", "what every inner node would have said"))
-    if names:
-        found.append(FileDisclosure("categories", "medium", "every category that somebody had in training"))
-    return found
+def _other_disclosures(
+    learner: Mapping[str, Any], names: Collection[int], trees: Sequence[Any]
+) -> list[FileDisclosure]:
+    """What the file discloses besides numbers of people and settings."""
+    parts = {
+        "loss_changes": any("loss_changes" in tree for tree in trees),
+        "base_weights": any("base_weights" in tree for tree in trees),
+        "cats": bool(names),
+        "best_score": "best_score" in (learner.get("attributes") or {}),
+    }
+    return SHAPE.disclosed(parts)

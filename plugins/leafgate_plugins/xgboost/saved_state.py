@@ -10,9 +10,10 @@ import numpy as np
 
 from leafgate.api import FileDisclosure, ReleaseError
 from leafgate.io.json import refuse_unknown
-from leafgate.readers import UnreadTracker, object_at
+from leafgate.readers import UnreadTracker, object_at, read_shape
 from leafgate_plugins.xgboost.training import NOT_IN_FILES, PARAMETERS
 
+SHAPE = read_shape("leafgate_plugins.xgboost")
 GENERATOR = "rng_state"
 GENERATOR_STATE = re.compile(r"\d{1,10}( \d{1,10}){0,699}")
 """The state of a Mersenne Twister: 624 numbers and a position."""
@@ -115,8 +116,5 @@ def _leaves(settings: Any) -> Iterator[tuple[str, Any]]:
 
 def disclosed(settings: Mapping[str, Any]) -> list[FileDisclosure]:
     """What the settings disclose."""
-    found = [FileDisclosure("settings", "low", "every setting of the learner, its seeds among them")]
-    if any(key == GENERATOR for key, _ in _leaves(settings)):
-        says = "the state of the generator of random numbers that it was trained with"
-        found.append(FileDisclosure("seed", "medium", says))
-    return found
+    random = any(key == GENERATOR for key, _ in _leaves(settings))
+    return SHAPE.disclosed({"settings": True, GENERATOR: random})

@@ -5,7 +5,6 @@ A key that is unknown where the file says what the model predicts may change the
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,108 +13,18 @@ import numpy as np
 from leafgate.io.json import KEY
 from leafgate.ir.arrays import reachable_nodes
 from leafgate.ir.unread import number_array
-from leafgate.readers import ContentField, ContentKind, UnreadTracker, content_size
+from leafgate.readers import ContentField, ContentKind, UnreadTracker, content_size, read_shape
 from leafgate_plugins.xgboost.saved_state import check_settings
 
 ROOT = 2**31 - 1
 """The parent that XGBoost writes for a root."""
 
-NUMBERS, TABLE, NAME = (
-    ContentField(ContentKind.NUMBERS),
-    ContentField(ContentKind.TABLE),
-    ContentField(ContentKind.TEXT, words=True),
-)
-SHORT_NUMBERS = re.compile(r"[-+.eE\d\[\], ]{0,40}")
-"""A parameter: a number as a text, or a short list of numbers."""
-
-PARAMETER = ContentField(ContentKind.TEXT, SHORT_NUMBERS, words=True)
-CHECKED_WITH_LINKS = ContentField(ContentKind.ANY)
-PER_NODE = ContentField(ContentKind.NUMBERS, length="nodes")
-WEIGHTS = ContentField(ContentKind.NUMBERS, length="trees")
-FLAGS = ContentField(ContentKind.NUMBERS, length="nodes", below=2, booleans=True)
-
-
-def _parameters(names: str) -> ContentField:
-    return ContentField(ContentKind.TABLE, fields=dict.fromkeys(names.split(), PARAMETER))
-
-
-TREE: Mapping[str, ContentField] = {
-    **dict.fromkeys(("left_children", "right_children", "parents", "loss_changes"), CHECKED_WITH_LINKS),
-    **dict.fromkeys(("base_weights", "sum_hessian"), PER_NODE),
-    **dict.fromkeys(("split_conditions", "categories", "categories_nodes"), NUMBERS),
-    **dict.fromkeys(("categories_segments", "categories_sizes"), NUMBERS),
-    **dict.fromkeys(("default_left", "split_type"), FLAGS),
-    "split_indices": ContentField(ContentKind.NUMBERS, below="features"),
-    "id": ContentField(ContentKind.NUMBER),
-    "tree_param": _parameters("num_deleted num_feature num_nodes size_leaf_vector"),
-}
-CATEGORIES: Mapping[str, ContentField] = {
-    "offsets": NUMBERS,
-    "values": NUMBERS,
-    "type": ContentField(ContentKind.NUMBER),
-}
-MODEL: Mapping[str, ContentField] = {
-    "cats": ContentField(
-        ContentKind.TABLE,
-        fields={
-            "enc": ContentField(ContentKind.TABLES, fields=CATEGORIES),
-            "feature_segments": NUMBERS,
-            "sorted_idx": NUMBERS,
-        },
-    ),
-    "gbtree_model_param": _parameters("num_parallel_tree num_trees size_leaf_vector"),
-    "iteration_indptr": NUMBERS,
-    "tree_info": ContentField(ContentKind.NUMBERS, length="trees", below=1000),
-    "trees": ContentField(ContentKind.TABLES),
-    "weight_drop": WEIGHTS,
-}
-BOOSTER: Mapping[str, ContentField] = {"name": NAME, "model": ContentField(ContentKind.TABLE, fields=MODEL)}
-LEARNER: Mapping[str, ContentField] = {
-    "attributes": ContentField(
-        ContentKind.TABLE,
-        fields={
-            "scikit_learn": ContentField(ContentKind.TEXT, re.compile(r"[^\0]{0,199}"), words=True),
-            **dict.fromkeys(
-                ("best_iteration", "best_ntree_limit"), ContentField(ContentKind.TEXT, re.compile(r"\d{1,7}"))
-            ),
-            "best_score": ContentField(ContentKind.TEXT, re.compile(r"-?[\d.]{1,24}(e[-+]?\d{1,3})?")),
-        },
-    ),
-    "feature_names": ContentField(ContentKind.TEXTS),
-    "feature_types": ContentField(ContentKind.TEXTS, re.compile("int|float|i|q|c|categorical"), max_values="features"),
-    "gradient_booster": ContentField(
-        ContentKind.TABLE,
-        fields={**BOOSTER, "gbtree": ContentField(ContentKind.TABLE, fields=BOOSTER), "weight_drop": WEIGHTS},
-    ),
-    "learner_model_param": ContentField(
-        ContentKind.TABLE,
-        fields={
-            "base_score": ContentField(ContentKind.TEXT),
-            **dict.fromkeys(
-                ("boost_from_average", "num_class", "num_feature", "num_target"),
-                ContentField(ContentKind.TEXT, SHORT_NUMBERS),
-            ),
-        },
-    ),
-    "objective": ContentField(
-        ContentKind.TABLE,
-        fields={
-            "name": NAME,
-            "reg_loss_param": _parameters("scale_pos_weight"),
-            "softmax_multiclass_param": _parameters("num_class"),
-            "quantile_loss_param": _parameters("quantile_alpha"),
-            "pseudo_huber_param": _parameters("huber_slope"),
-        },
-    ),
-}
-FILE: Mapping[str, ContentField] = {
-    "learner": ContentField(ContentKind.TABLE, fields=LEARNER),
-    "version": ContentField(ContentKind.NUMBERS, max_values=4, below=10_000),
-}
+SHAPE = read_shape("leafgate_plugins.xgboost")
 """Everything that XGBoost 1.3 to 3.4 writes; names of features and texts of categories are disclosed as such by the
 reader."""
 
-NOT_PREDICTING = {"leaf_child_counts": PER_NODE}
+FILE, TREE, LEARNER = SHAPE.tables["file"], SHAPE.tables["tree"], SHAPE.tables["file"]["learner"].fields or {}
+NOT_PREDICTING = {"leaf_child_counts": ContentField(ContentKind.NUMBERS, length="nodes")}
 """Keys of a tree that predict nothing and are other content: XGBoost 1.0 to 1.2 wrote them."""
 
 
@@ -252,23 +161,3 @@ def _per_node(tracker: UnreadTracker, tree: Mapping[str, Any], key: str, nodes: 
         return numbers
     tracker.add(f"trees.{key}", content_size(tree[key]))
     return None
-
-
-DISCLOSURES = tuple(
-    """
-    every category that somebody had in training
-    every setting of the learner, its seeds among them
-    how much every test gained
-    how well the best round did on rows set aside
-    the people on every node of the first trees; with the leaves' values the people of each class
-    the state of the generator of random numbers that it was trained with
-    the sum of second derivatives on every node
-    the sum of second derivatives on every node: people, the unsure ones weighing more
-    their sum on every node
-    their sum on every node: people, the unsure ones weighing more
-    what every inner node would have said
-    """.replace("\n    ", "\n")
-    .strip()
-    .splitlines()
-)
-"""What disclosures of such files say, with `#` for each number."""

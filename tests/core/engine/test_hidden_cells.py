@@ -24,7 +24,7 @@ from leafgate.api import (
 from leafgate.app import audit_policy, document
 from leafgate.cli.attack import belief_file
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.io.release_codec import LoadedRelease, Provenance
+from leafgate.io.release_codec import Provenance, SealedRelease
 from leafgate.kernel.components import Component
 from leafgate.kernel.findings import Limit, Report
 from leafgate.kernel.tables import Tables
@@ -140,8 +140,8 @@ def test_no_attack_receives_what_a_builder_says_to_the_owner_alone() -> None:
 
     report_of(reads_tables(look), SURE)
     assert [type(release) for release in received] == [Release, Release]
-    owners = {field.name for kind in (BuildResult, LoadedRelease, Provenance) for field in fields(kind)} - {"release"}
-    assert {"origins", "trail", "content", "provenance", "node_numbers", "learner", "witness"} <= owners
+    owners = {field.name for kind in (BuildResult, SealedRelease, Provenance) for field in fields(kind)} - {"release"}
+    assert {"origins", "trail", "written", "provenance", "node_numbers", "learner", "witness"} <= owners
     assert not any(hasattr(release, name) for release in received for name in owners)
 
 

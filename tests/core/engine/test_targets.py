@@ -142,6 +142,6 @@ def test_beliefs_about_targets_are_checked(wrong: str, problem: str) -> None:
     plugins, world = plugins_with(attack_that(infer, needs=frozenset({"targets"}))), MEMBERS.world()
     known = limit_knowledge(replace(world.known, targets=world.asked[0]), {"targets"})
     (attack,) = policy_with(plugins, attacks=[{"use": "nosy"}]).attacks
-    result = run_attack(attack, SealedRelease(world.release, b""), known, plugins)
+    result = run_attack(attack, SealedRelease(world.release, written=b""), known, plugins)
     assert problem in result.problem
     assert bool(result.beliefs) == (wrong == "nothing")

@@ -16,7 +16,7 @@ from leafgate.commands.convert import UNPROVED
 from leafgate.commands.convert.rare_cells import MergedModel, TableOfPolicy, has_value_of_few
 from leafgate.commands.convert.scrub import Proof
 from leafgate.io.json import parse_number
-from leafgate.io.release_codec import LoadedRelease
+from leafgate.io.release_codec import SealedRelease
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.readers import CategoryCodes, ModelIR, Numeric, Origin, Unresolved
@@ -39,12 +39,12 @@ def on_data(original: ModelIR, scrubbed: ModelIR, people: TableOfPolicy, merged:
     return Proof(len(people.table), int((answers != after).sum()), of_people=True)
 
 
-def _lowered(model: ModelIR, people: TableOfPolicy, encoding: Mapping[str, Encoding]) -> LoadedRelease:
+def _lowered(model: ModelIR, people: TableOfPolicy, encoding: Mapping[str, Encoding]) -> SealedRelease:
     """The model over the policy's columns."""
     return lower_model(model, people.table.schema, encoding, people.place)
 
 
-def _check_counts(loaded: LoadedRelease, table: Table, place: str) -> None:
+def _check_counts(loaded: SealedRelease, table: Table, place: str) -> None:
     if inconsistent_leaves(loaded.release, table):
         raise ReleaseError(
             "some of its leaves count other people than the policy's table has there",

@@ -11,7 +11,7 @@ import numpy as np
 from leafgate.algorithms.node_counts import FileNumbers, TreeNumbers
 from leafgate.errors import Problem, ReleaseError
 from leafgate.garbage_collection import paused_garbage_collection
-from leafgate.io.release_codec import LoadedRelease, Provenance
+from leafgate.io.release_codec import Provenance, SealedRelease
 from leafgate.ir.features import Feature, Origin
 from leafgate.ir.model import LEAF, Flags, Ids, ModelIR, TreeIR, topological_order
 from leafgate.kernel.leaf import Leaf, LeafStatistics, Numbers, Statistic
@@ -76,7 +76,7 @@ def lower_model(
     encodings: Mapping[str, Encoding],
     place: str,
     people: int | None = None,
-) -> LoadedRelease:
+) -> SealedRelease:
     """The model, checked before, over the policy's columns; it keeps what the file discloses, whatever the policy says.
 
     `encodings` is what the policy says of the features' encoding, `people` how many the table has, where there is one.
@@ -127,7 +127,7 @@ def lower_model(
             unseen_marks=unseen_marks,
         ),
     )
-    return LoadedRelease(release, provenance=provenance)
+    return SealedRelease(release, provenance=provenance)
 
 
 def _check_numbers(model: ModelIR, target: Column, place: str) -> None:

@@ -19,9 +19,11 @@ from installed_readers import READERS, read_foreign
 from leafgate import ReleaseError
 from leafgate.commands.convert.neutral import written
 from leafgate.commands.convert.scrub import minimise as scrubbed_model
-from leafgate.io.release_codec import KINDS, OWN_TEXTS
+from leafgate.io.release_codec import own_disclosures
+from leafgate.io.shapes import read_shape
 from leafgate.ir.unread import has_known_words, text_size
 from leafgate.readers import ContentField, ContentKind
+from make_shapes import with_shapes
 
 MARK = "Jane Smith=ill"
 Change = Callable[[Any], None]
@@ -389,7 +391,7 @@ def test_nothing_in_graphs_of_pipelines_is_told(name: str) -> None:
 
 
 def test_every_disclosure_in_the_code_is_one_that_files_may_hold() -> None:
-    """Literal texts of disclosures are all among the ones that readers of leafgate's own files know."""
+    """Literal texts of disclosures, and kinds of shape files, are all among the ones that leafgate's files may hold."""
     top = Path(__file__).resolve().parents[4]
     literal = re.compile(r'Disclosure\(\s*"([a-z_ ]+)",\s*"(?:low|medium|high)",\s*"([^"{}]+)"[,)]')
     found = [
@@ -397,9 +399,12 @@ def test_every_disclosure_in_the_code_is_one_that_files_may_hold() -> None:
         for path in (*top.glob("core/**/*.py"), *top.glob("plugins/**/*.py"))
         for each in literal.findall(path.read_text("utf-8"))
     ]
+    shapes = (read_shape(f"leafgate_plugins.{plugin}") for plugin in with_shapes())
+    found += [(each.kind, each.says) for shape in shapes for each in shape.disclosures.values()]
     assert len(found) > 30
-    assert {kind for kind, _ in found} <= KINDS
-    assert {re.sub("[0-9]{1,9}", "#", says) for _, says in found} <= OWN_TEXTS.union(
+    kinds, texts = own_disclosures()
+    assert {kind for kind, _ in found} <= kinds
+    assert {re.sub("[0-9]{1,9}", "#", says) for _, says in found} <= texts.union(
         *(reader.texts().disclosures for reader in READERS)
     )
 

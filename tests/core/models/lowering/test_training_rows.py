@@ -12,7 +12,7 @@ import pytest
 from leafgate.algorithms import routing
 from leafgate.api import Column, Schema, Table, make_table
 from leafgate.api.registry import load_plugins
-from leafgate.io.release_codec import LoadedRelease
+from leafgate.io.release_codec import SealedRelease
 from leafgate.kernel.schema import bin_names
 from leafgate.kernel.training_rows import TrainingRows
 from leafgate.models.lowering.release import lower_model
@@ -46,7 +46,7 @@ def rows_of(classes: int) -> tuple[Any, Any, Table]:
     return x, number, make_table(schema, frame)
 
 
-def read(content: bytes, table: Table) -> LoadedRelease:
+def read(content: bytes, table: Table) -> SealedRelease:
     return lower_model(read_foreign(content, "m", load_plugins().readers), table.schema, {}, "m")
 
 
@@ -160,7 +160,7 @@ def test_rows_and_sums_are_those_of_the_table(name: str) -> None:
         assert summed >= 1
 
 
-def drawn(model: Any, classes: int) -> tuple[TrainingRows, LoadedRelease]:
+def drawn(model: Any, classes: int) -> tuple[TrainingRows, SealedRelease]:
     x, y, table = rows_of(classes)
     loaded = read(sklearn_bytes(model, x, y), table)
     assert loaded.provenance.training_rows is not None
