@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from leafgate.api import hookimpl
 from leafgate.folders import FOLDER_HEAD
-from leafgate.readers import ModelReader, ReaderTexts, read_shape
+from leafgate.readers import ModelReader, ReaderTexts
 
 if TYPE_CHECKING:
     from leafgate.readers import ModelIR
@@ -29,6 +29,8 @@ def read(content: bytes, place: str) -> ModelIR:
 
 def texts() -> ReaderTexts:
     """What disclosures of such folders say."""
+    from leafgate.readers import read_shape
+
     return ReaderTexts(disclosures=read_shape("leafgate_plugins.mlflow").says)
 
 
