@@ -10,6 +10,7 @@ import pytest
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
+@pytest.mark.thorough
 def test_the_epsilons_of_sampling_rates_are_those_of_the_tight_account(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(DOCS / "reproduce"))
     script = import_module("dp_forests")

@@ -169,6 +169,7 @@ def cases(named: Iterable[tuple[str, Any]]) -> list[Any]:
 
 @pytest.mark.parametrize("engines", ENGINES)
 @pytest.mark.parametrize(("name", "form"), cases((name, name) for name in TABLES))
+@pytest.mark.thorough
 def test_engines_make_the_reports_and_the_release_of_the_core(
     name: str, form: str, engines: Sequence[str], tmp_path: Path
 ) -> None:
@@ -180,6 +181,7 @@ def test_engines_make_the_reports_and_the_release_of_the_core(
 
 @pytest.mark.parametrize("engines", ENGINES)
 @pytest.mark.parametrize(("path", "form"), cases((path.stem, path) for path in EXAMPLES))
+@pytest.mark.thorough
 def test_engines_make_the_reports_and_the_release_of_an_example_policy(
     path: Path, form: str, engines: Sequence[str], tmp_path: Path
 ) -> None:

@@ -276,6 +276,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
+@pytest.mark.thorough
 def test_the_script_counts_what_came_of_the_cases(script: ModuleType, tmp_path: Path, capsys: Any) -> None:
     out = tmp_path / "first-policies.csv"
     code = script.main(["--cases", "3", "--repairs", "1", "--processes", "1", "--out", str(out)])

@@ -51,6 +51,7 @@ def test_no_cell_of_the_results_fails_and_each_has_ten_thousand_runs(script: Mod
     }
 
 
+@pytest.mark.thorough
 def test_the_command_with_few_runs_writes_its_cells_and_its_page_and_none_fails(
     script: ModuleType, tmp_path: Path
 ) -> None:

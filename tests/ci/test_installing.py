@@ -137,6 +137,7 @@ def test_plugins_are_installed_beside_and_change_no_pinned_version(
     assert "tiny" in refused.printed
 
 
+@pytest.mark.thorough
 def test_the_words_for_pip_install_hashed_requirements_and_then_this_checkout(temp: Path, checkout: Path) -> None:
     runner = Runner(temp=temp, programs=python_without_installing(temp.parent / "programs"))
     runner.github(checkout, policy="passing.yaml", install="acme==1\n--help; touch ran")

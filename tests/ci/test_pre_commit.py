@@ -40,6 +40,7 @@ def test_the_hook_looks_at_every_yaml_file_for_a_policy_may_be_read_with_any() -
     ("files", "code"),
     [*more((["passing.yaml"], 0), (["passing.yaml", "failing.yaml"], 0)), (["passing.yaml", "invalid.yaml"], 2)],
 )
+@pytest.mark.thorough
 def test_the_hook_runs_on_the_files_it_is_given(files: list[str], code: int, checkout: Path) -> None:
     ended = run(f"git init -q . && {HOOK['entry']} {' '.join(files)}", checkout, *BASH, variables=NOTHING)
     assert ended.code == code
@@ -60,6 +61,7 @@ def test_pre_commit_itself_takes_the_manifest() -> None:
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="pre-commit needs git")
 @pytest.mark.parametrize(("policy", "code"), [*more(("passing.yaml", 0)), ("invalid.yaml", 1)])
+@pytest.mark.thorough
 def test_pre_commit_runs_the_hook_on_the_policies_of_a_repository(policy: str, code: int, checkout: Path) -> None:
     (checkout / policy).rename(checkout / "loans.leafgate.yaml")
     if code == 0:
@@ -88,6 +90,7 @@ def test_pre_commit_runs_the_hook_on_the_policies_of_a_repository(policy: str, c
         ),
     ],
 )
+@pytest.mark.thorough
 def test_pre_commit_looks_at_the_policies_that_depend_on_a_changed_file(
     change: str, code: int, content: str, checkout: Path
 ) -> None:

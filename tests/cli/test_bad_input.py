@@ -119,6 +119,7 @@ WRITTEN = {
 
 @pytest.mark.parametrize("command", ["audit", "validate"])
 @pytest.mark.parametrize(("content", "place", "message"), WRITTEN.values(), ids=WRITTEN)
+@pytest.mark.thorough
 def test_a_policy_that_cannot_be_read_is_invalid(
     tmp_path: Path, command: str, content: str | bytes, place: str, message: str
 ) -> None:

@@ -29,6 +29,7 @@ def test_the_help_lists_the_commands_in_the_order_of_the_design() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.thorough
 def test_every_command_is_explained_by_the_help(command: str) -> None:
     assert f" {command} " in leafgate("--help").out
     ended = leafgate(command, "--help")
@@ -38,6 +39,7 @@ def test_every_command_is_explained_by_the_help(command: str) -> None:
 
 
 @pytest.mark.parametrize(("limit", "code"), [(100, 1), (3, 0)])
+@pytest.mark.thorough
 def test_quiet_prints_nothing_and_ends_in_the_code_of_the_verdict(tmp_path: Path, limit: int, code: int) -> None:
     policy = survey(tmp_path, {"metrics": [{"use": "k_anonymity", "at_least": limit}]})
     ended = leafgate("audit", policy, "-q", "--out", tmp_path / "out")
@@ -69,6 +71,7 @@ def test_validate_reads_no_data(tmp_path: Path) -> None:
     assert leafgate("audit", path).code == 2
 
 
+@pytest.mark.thorough
 def test_limits_on_groups_too_small_to_be_shown_are_warned_of_and_noted(tmp_path: Path) -> None:
     metrics = [
         {"use": "k_anonymity", "at_least": 3},
@@ -238,6 +241,7 @@ def test_the_mortgage_example_passes() -> None:
     assert leafgate("audit", POLICIES / "mortgage.yaml").code == 0
 
 
+@pytest.mark.thorough
 def test_data_and_test_on_the_command_line_may_be_anywhere(tmp_path: Path) -> None:
     inside, outside = tmp_path / "inside", tmp_path / "outside"
     for folder in (inside, outside):

@@ -37,6 +37,7 @@ def no_room(handle: int) -> None:
 
 
 @pytest.mark.parametrize(("code", "changes"), ENDINGS.values(), ids=ENDINGS)
+@pytest.mark.thorough
 def test_an_audit_ends_in_the_code_of_its_verdict(tmp_path: Path, code: int, changes: dict[str, Any]) -> None:
     ended = leafgate("audit", survey(tmp_path, changes))
     assert ended.code == code
@@ -44,6 +45,7 @@ def test_an_audit_ends_in_the_code_of_its_verdict(tmp_path: Path, code: int, cha
 
 
 @pytest.mark.parametrize(("code", "changes"), ENDINGS.values(), ids=ENDINGS)
+@pytest.mark.thorough
 def test_with_json_stdout_is_one_document(tmp_path: Path, code: int, changes: dict[str, Any]) -> None:
     ended = leafgate("audit", survey(tmp_path, changes), "--json")
     assert (ended.code, ended.err) == (code, "")
@@ -87,12 +89,14 @@ def test_without_a_word_the_help_is_shown_and_nothing_is_done() -> None:
 
 
 @pytest.mark.parametrize(("change", "code"), [({"build.use": "nobody"}, 2), ({"build.k": 25}, 1)])
+@pytest.mark.thorough
 def test_the_installed_command_ends_in_the_same_codes(tmp_path: Path, change: dict[str, Any], code: int) -> None:
     ended = process("audit", survey(tmp_path, change))
     assert ended.code == code
     assert "Traceback" not in ended.err
 
 
+@pytest.mark.thorough
 def test_the_script_beside_the_interpreter_is_the_command(tmp_path: Path) -> None:
     script = shutil.which("leafgate", path=str(Path(sys.executable).parent))
     if script is None:
@@ -112,6 +116,7 @@ def test_an_output_folder_that_cannot_be_written_is_invalid(tmp_path: Path, plac
     assert (tmp_path / "people.csv").read_text() == PEOPLE
 
 
+@pytest.mark.thorough
 def test_a_demo_folder_with_a_file_in_the_way_is_invalid(tmp_path: Path) -> None:
     (tmp_path / "kadet").write_text("a file of one's own")
     assert leafgate("demo", "--out", tmp_path).code == 2
@@ -119,6 +124,7 @@ def test_a_demo_folder_with_a_file_in_the_way_is_invalid(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("number", [1, 2, 3])
 @pytest.mark.parametrize("words", [[], ["--json"], ["--audience", "auditor"]])
+@pytest.mark.thorough
 def test_a_full_disk_is_an_internal_error_and_leaves_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], number: int
 ) -> None:

@@ -109,6 +109,7 @@ def test_a_child_may_not_say_how_finely_numbers_of_its_own_column_are_public(tmp
         ('age: {role: quasi_identifier, values: ["1"], domain: private}', "data.columns.age.domain"),
     ],
 )
+@pytest.mark.thorough
 def test_scale_step_and_domain_are_refused_where_they_mean_nothing(tmp_path: Path, column: str, problem: str) -> None:
     path = policy(tmp_path, "[{use: exposure, at_most: 0}]")
     path.write_text(path.read_text().replace("age: {role: quasi_identifier, bounds: [0, 100]}", column))

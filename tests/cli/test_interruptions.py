@@ -87,6 +87,7 @@ def interrupted(
 
 
 @pytest.mark.parametrize("change", [{"attacks": [{"use": "slow_attack"}]}, {"build": {"use": "slow_builder"}}])
+@pytest.mark.thorough
 def test_an_interrupted_audit_ends_in_130_and_leaves_no_file(tmp_path: Path, change: dict[str, Any]) -> None:
     out = tmp_path / "out"
     running = interrupted(tmp_path, survey(tmp_path, change), "audit", "--out", out)
@@ -125,6 +126,7 @@ def test_a_signal_while_python_exits_leaves_the_results_and_prints_no_traceback(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, *more(signal.SIGHUP)])
+@pytest.mark.thorough
 def test_a_signal_that_ends_programs_cleans_up_and_ends_in_its_own_code(tmp_path: Path, number: signal.Signals) -> None:
     out = tmp_path / "out"
     policy = survey(tmp_path, {"attacks": [{"use": "slow_attack"}]})
@@ -134,6 +136,7 @@ def test_a_signal_that_ends_programs_cleans_up_and_ends_in_its_own_code(tmp_path
     assert list(out.iterdir()) == []
 
 
+@pytest.mark.thorough
 def test_an_interrupted_build_ends_in_130_and_leaves_the_old_file(tmp_path: Path) -> None:
     out = tmp_path / "out" / "release.json"
     out.parent.mkdir()

@@ -101,6 +101,7 @@ ROLES = ["quasi_identifier", "private", "sensitive", "weight", "key", "ignored"]
     st.booleans(),
     st.sampled_from(["audit", "json", "test", "build"]),
 )
+@pytest.mark.thorough
 def test_no_error_tells_a_cell(
     tmp_path_factory: pytest.TempPathFactory, kind: str, row: int, column: int, role: str, declared: bool, way: str
 ) -> None:
@@ -138,6 +139,7 @@ def test_no_refusal_of_a_first_policy_tells_a_cell(tmp_path: Path, kind: str, wo
         {"build.k": 1, "metrics": [{"use": "clumsy_metric", "at_least": 1}]},
     ],
 )
+@pytest.mark.thorough
 def test_a_plugin_that_fails_tells_no_cell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
 ) -> None:
@@ -168,6 +170,7 @@ def test_an_internal_error_tells_its_kind_and_no_cell(tmp_path: Path, monkeypatc
 DISTINCT, COPIES = 617, 383
 
 
+@pytest.mark.thorough
 def test_no_command_prints_how_many_distinct_records_there_are(tmp_path: Path) -> None:
     rows = [f"{i % 89},{'abcdefg'[i // 89]},{'ny'[i % 89 > 44]}" for i in range(DISTINCT)]
     people = "\n".join(["age,ward,ill", *rows, *rows[:COPIES]]) + "\n"

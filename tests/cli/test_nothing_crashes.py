@@ -97,6 +97,7 @@ def edited(content: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
 
 
 @given(st.sampled_from(["policy.yaml", "people.csv", "sex.csv", "out/release.json"]), EDITS)
+@pytest.mark.thorough
 def test_a_damaged_file_ends_in_a_code_that_was_meant(
     tmp_path_factory: pytest.TempPathFactory, name: str, edits: list[tuple[int, int, bytes]]
 ) -> None:

@@ -80,6 +80,7 @@ def mined(folder: Path, *files: Path, words: tuple[str, ...] = ()) -> Ended:
     return leafgate("mine", policy(folder), *files, "--out", folder / "release.json", *words)
 
 
+@pytest.mark.thorough
 def test_two_parties_with_rows_of_their_own_make_one_release(tmp_path: Path) -> None:
     files = [shared_by(tmp_path, "north", 0), shared_by(tmp_path, "south", 1000)]
     ended = mined(tmp_path, *files)
@@ -113,6 +114,7 @@ def test_two_parties_with_columns_of_their_own_are_joined_on_the_key(tmp_path: P
     assert np.median(near) < 6  # joined rightly: some person is as near as the noise allows
 
 
+@pytest.mark.thorough
 def test_noise_is_drawn_once_for_a_file_and_a_shared_file_is_never_overwritten(tmp_path: Path) -> None:
     out = shared_by(tmp_path, "north", 0)
     before = out.read_bytes()
@@ -227,6 +229,7 @@ def edited(path: Path, old: str, new: str) -> Path:
         (",low", ",middling", "outside the `values` the policy declares"),
     ],
 )
+@pytest.mark.thorough
 def test_a_file_that_does_not_fit_the_policy_is_refused(tmp_path: Path, old: str, new: str, text: str) -> None:
     ended = mined(tmp_path, edited(shared_by(tmp_path, "north", 0), old, new))
     assert ended.code == 2
@@ -241,6 +244,7 @@ def test_people_who_are_shared_twice_are_refused(tmp_path: Path) -> None:
     assert "300 key(s) occur twice" in ended.err
 
 
+@pytest.mark.thorough
 def test_people_who_are_not_in_every_file_are_left_out_only_when_asked(tmp_path: Path) -> None:
     age = written(
         tmp_path, "age.csv", "id,age,income", [f"p{i},{20 + i},{'high' if i > 9 else 'low'}" for i in range(40)]
@@ -361,6 +365,7 @@ def test_a_rehearsal_repeats_and_never_passes(tmp_path: Path) -> None:
     assert {"rehearsal", "records#age"} <= {finding["id"] for finding in one.document["findings"]}
 
 
+@pytest.mark.thorough
 def test_a_noisy_secret_that_no_attack_reads_is_never_passed_in_silence(tmp_path: Path) -> None:
     path = survey_policy(tmp_path, rehearsal=False)
     one = leafgate("audit", path, "--out", tmp_path / "out")
@@ -460,6 +465,7 @@ def test_missing_cells_are_refused_before_noise_is_drawn(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("cell", ["1e308", "1e12", "39.123456789", "nan", "many"])
+@pytest.mark.thorough
 def test_numbers_that_the_noise_cannot_have_made_are_refused(tmp_path: Path, cell: str) -> None:
     out = shared_by(tmp_path, "north", 0)
     text = out.read_text(encoding="utf-8").splitlines()
@@ -524,6 +530,7 @@ def audited_again(folder: Path, document: dict[str, Any], **build: Any) -> Ended
     return leafgate("audit", again, folder / "people.csv", "--test", folder / "people.csv", "--json")
 
 
+@pytest.mark.thorough
 def test_a_release_is_audited_again_where_its_owner_tells_whose_the_records_are(tmp_path: Path) -> None:
     path, out = survey_policy(tmp_path, rehearsal=False), tmp_path / "out"
     metrics = [{"use": "exposure", "at_most": 0.999, "average": True}]
@@ -553,6 +560,7 @@ def nowhere(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
         ({"seed": 3}, "that this version does not know"),
     ],
 )
+@pytest.mark.thorough
 def test_origins_that_are_not_of_this_release_are_refused(tmp_path: Path, change: dict[str, Any], text: str) -> None:
     path, out = survey_policy(tmp_path, rehearsal=False), tmp_path / "out"
     assert leafgate("audit", path, "--out", out, "--audience", "auditor").code == 3

@@ -217,6 +217,7 @@ def test_an_audit_on_a_terminal_shows_its_steps_and_leaves_no_trace(folder: Path
     assert steps[0] == steps[1]
 
 
+@pytest.mark.thorough
 def test_an_attack_that_reports_nothing_shows_for_how_long_it_runs(folder: Path) -> None:
     policy = survey(folder, {"attacks": [{"use": "silent_attack"}], "metrics.0.of": "silent_attack"})
     with on_terminal("audit", policy, folder=folder, before=SOON) as command:
@@ -226,6 +227,7 @@ def test_an_attack_that_reports_nothing_shows_for_how_long_it_runs(folder: Path)
 
 
 @pytest.mark.parametrize("word", ["-q", *more("--json")])
+@pytest.mark.thorough
 def test_whoever_wants_no_progress_gets_none(folder: Path, word: str) -> None:
     with on_terminal("audit", survey(folder, SLOW_AUDIT), word, folder=folder, before=SOON) as command:
         assert command.end() == 0
@@ -261,6 +263,7 @@ def test_only_a_terminal_of_a_person_shows_progress(
     assert screen(stream.getvalue()) == [""]
 
 
+@pytest.mark.thorough
 def test_without_a_terminal_an_audit_prints_the_same_however_long_it_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -313,6 +316,7 @@ def test_a_sweep_counts_its_points(folder: Path) -> None:
     assert screen(command.text)[-1] == ""
 
 
+@pytest.mark.thorough
 def test_an_interrupted_audit_on_a_terminal_ends_in_130_and_erases_the_line(folder: Path) -> None:
     out = folder / "out"
     policy = survey(folder, FOREVER)

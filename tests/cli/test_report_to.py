@@ -28,6 +28,7 @@ EACH = pytest.mark.parametrize("form", list(FILES))
 
 @EACH
 @pytest.mark.parametrize(("code", "changes"), ENDINGS.items())
+@pytest.mark.thorough
 def test_a_format_never_changes_how_an_audit_ends(
     tmp_path: Path, code: int, changes: dict[str, Any], form: str
 ) -> None:
@@ -72,6 +73,7 @@ def test_a_stdout_that_is_closed_early_is_4_and_the_reports_are_there(tmp_path: 
 
 @EACH
 @pytest.mark.parametrize("code", [0, 1, 3])
+@pytest.mark.thorough
 def test_a_stored_report_shows_what_the_audit_wrote_and_ends_as_it_did(tmp_path: Path, code: int, form: str) -> None:
     out = tmp_path / "out"
     leafgate("audit", survey(tmp_path, ENDINGS[code]), "--out", out, "--to", form)
@@ -84,6 +86,7 @@ def test_a_stored_report_shows_what_the_audit_wrote_and_ends_as_it_did(tmp_path:
 
 
 @EACH
+@pytest.mark.thorough
 def test_an_auditors_report_stays_the_auditors_in_every_format(tmp_path: Path, form: str) -> None:
     out = tmp_path / "out"
     leafgate("audit", survey(tmp_path), "--out", out, "--audience", "auditor", "--to", form)
@@ -94,6 +97,7 @@ def test_an_auditors_report_stays_the_auditors_in_every_format(tmp_path: Path, f
     assert stat.S_IMODE((tmp_path / "mine").stat().st_mode) == 0o600
 
 
+@pytest.mark.thorough
 def test_all_formats_at_once_and_none_of_an_earlier_run(tmp_path: Path) -> None:
     every = [word for form in FILES for word in ("--to", form)]
     leafgate("audit", survey(tmp_path), "--out", tmp_path / "out", *every)
@@ -125,6 +129,7 @@ def test_a_report_that_was_touched_up_is_refused(tmp_path: Path) -> None:
     assert leafgate("report", stored).code == 2
 
 
+@pytest.mark.thorough
 def test_the_installed_command_shows_a_page(tmp_path: Path) -> None:
     leafgate("audit", survey(tmp_path), "--out", tmp_path / "out")
     ended = process("report", tmp_path / "out" / "report.json", "--to", "html")
@@ -143,6 +148,7 @@ def audited_from(folder: Path, name: str) -> Path:
 
 
 @EACH
+@pytest.mark.thorough
 def test_a_stored_report_names_the_audited_file_in_every_format(tmp_path: Path, form: str) -> None:
     out = audited_from(tmp_path, "the-release.json")
     digest = hashlib.sha256((tmp_path / "the-release.json").read_bytes()).hexdigest()
@@ -153,6 +159,7 @@ def test_a_stored_report_names_the_audited_file_in_every_format(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("name", ["a\n::error::b.json", "a\x1b[2Kb.json", "a\u202eb.json", 'a" (onnx), sha256 0.json'])
+@pytest.mark.thorough
 def test_a_files_name_moves_no_cursor_and_is_no_command_where_an_audit_prints_it(tmp_path: Path, name: str) -> None:
     out = audited_from(tmp_path, name)
     printed = leafgate("report", out / "report.json", "--to", "text").out

@@ -53,6 +53,7 @@ def without_remedies(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{key: value for key, value in finding.items() if key != "remedies"} for finding in findings]
 
 
+@pytest.mark.thorough
 def test_a_release_that_was_written_is_audited_again_to_the_same_verdict(tmp_path: Path) -> None:
     for changes, code in (({}, 0), ({"metrics.0.at_least": 24}, 1)):
         first = leafgate("audit", survey(tmp_path, changes), "--out", tmp_path / "out", "--json")
@@ -107,6 +108,7 @@ def test_build_writes_the_release_that_audit_would(tmp_path: Path) -> None:
     assert not (tmp_path / "none.json").exists()
 
 
+@pytest.mark.thorough
 def test_an_auditor_sees_everything_in_the_folder_and_nothing_of_it_on_stdout(tmp_path: Path) -> None:
     policy = survey(tmp_path, {"metrics.0.at_least": 24})
     output = leafgate("audit", policy, "--out", tmp_path / "out", "--audience", "auditor", "--json")
@@ -157,6 +159,7 @@ def test_a_rehearsal_repeats_and_is_never_fit_to_be_published(tmp_path: Path) ->
     assert "rehearsal" in one.out
 
 
+@pytest.mark.thorough
 def test_the_public_report_of_a_private_release_has_no_number_of_an_attack_on_people(tmp_path: Path) -> None:
     metrics = [{"use": "k_anonymity", "at_least": 1}, {"use": "exposure", "at_most": 1}, *PRIVATE["metrics"]]
     build = {**PRIVATE["build"], "trees": 2, "delta": 0.001}

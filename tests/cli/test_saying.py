@@ -27,6 +27,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.thorough
 def test_no_name_is_a_command_to_a_runner_or_a_terminal(tmp_path: Path, name: str) -> None:
     out = tmp_path / "out"
     items = [leafgate("audit", survey(tmp_path, {"name": name}), "--out", out, "--to", "text")]
@@ -55,6 +56,7 @@ def test_a_line_is_as_long_as_can_be_read_and_the_verdict_stands_in_it(tmp_path:
 
 
 @pytest.mark.parametrize("form", list(FILES))
+@pytest.mark.thorough
 def test_stdout_has_the_same_bytes_whatever_its_encoding(tmp_path: Path, form: str) -> None:
     out = tmp_path / "out"
     leafgate("audit", survey(tmp_path, {"name": "süß ✅"}), "--out", out, "--to", form)
@@ -64,6 +66,7 @@ def test_stdout_has_the_same_bytes_whatever_its_encoding(tmp_path: Path, form: s
     assert (running.returncode, said) == (0, (out / FILES[form]).read_bytes())
 
 
+@pytest.mark.thorough
 def test_an_error_about_a_name_that_stderr_cannot_print_ends_in_2(tmp_path: Path) -> None:
     before = "import sys; sys.stdout.reconfigure(encoding='ascii'); sys.stderr.reconfigure(encoding='ascii')"
     assert process("validate", survey(tmp_path, {"✅": 1}), before=before).code == 2
@@ -83,6 +86,7 @@ LISTEN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a named pipe")
 @pytest.mark.parametrize("number", [signal.SIGTERM, *more(signal.SIGKILL, signal.SIGINT)])
+@pytest.mark.thorough
 def test_whatever_stops_an_audit_leaves_no_older_verdict(tmp_path: Path, number: signal.Signals) -> None:
     out = passed_before(tmp_path)
     os.mkfifo(tmp_path / "people.pipe")
@@ -114,6 +118,7 @@ def test_a_sweep_that_cannot_be_made_leaves_no_older_one(tmp_path: Path) -> None
     assert not [file.name for file in out.iterdir() if file.is_file()]
 
 
+@pytest.mark.thorough
 def test_no_cell_of_a_sweeps_csv_is_a_formula(tmp_path: Path) -> None:
     metrics: list[dict[str, Any]] = [{"use": "k_anonymity", "name": "=1+1", "at_least": 3}]
     path, out = survey(tmp_path, {"metrics": metrics}), tmp_path / "swept"

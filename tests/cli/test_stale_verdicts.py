@@ -335,6 +335,7 @@ def day(after: int) -> str:
     return (TODAY + timedelta(days=after)).isoformat()
 
 
+@pytest.mark.thorough
 def test_a_stored_report_is_judged_again_on_the_day_it_is_read(tmp_path: Path) -> None:
     policy = waived(tmp_path)
     assert shown(tmp_path).code == 0
@@ -351,6 +352,7 @@ def test_a_stored_report_is_judged_again_on_the_day_it_is_read(tmp_path: Path) -
         assert shown(tmp_path, "--as-of", wrong).code == 2
 
 
+@pytest.mark.thorough
 def test_a_report_whose_waiver_is_over_fails_without_being_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -359,6 +361,7 @@ def test_a_report_whose_waiver_is_over_fails_without_being_asked(
     assert shown(tmp_path).code == 1
 
 
+@pytest.mark.thorough
 def test_a_report_with_other_waivers_is_of_another_run(tmp_path: Path) -> None:
     waived(tmp_path)
     policy = survey(tmp_path, FAILS)  # the waiver was withdrawn
@@ -366,6 +369,7 @@ def test_a_report_with_other_waivers_is_of_another_run(tmp_path: Path) -> None:
     assert (ended.code, "policy.waivers_sha256" in ended.err) == (2, True)
 
 
+@pytest.mark.thorough
 def test_judging_again_never_lets_more_through(tmp_path: Path) -> None:
     waived(tmp_path)
     report: dict[str, Any] = json.loads((tmp_path / "out" / "report.json").read_bytes())

@@ -55,6 +55,7 @@ def validating(folder: Path, how: str) -> list[object]:
     ("how", "ending"),
     [(NATIVE, "with exit code 0"), *more((EXIT, "with exit code 0"), ("os._exit(3)", "with exit code 3")), KILLED],
 )
+@pytest.mark.thorough
 def test_a_process_that_ends_without_a_verdict_ends_in_4(tmp_path: Path, how: str, ending: str) -> None:
     ended = process(*validating(tmp_path, how), path=tmp_path)
     message = f"leafgate: the process that ran the command ended {ending}, without a verdict\n"
@@ -70,6 +71,7 @@ def test_an_audit_that_ends_without_a_verdict_has_no_report(tmp_path: Path) -> N
     assert not {"report.json", "release.json"} & {*os.listdir(tmp_path / "out")}
 
 
+@pytest.mark.thorough
 def test_an_exit_code_that_is_not_the_stated_one_ends_in_4(tmp_path: Path) -> None:
     ended = process("validate", survey(tmp_path), before="import atexit, os; atexit.register(os._exit, 1)")
     assert (ended.code, "ended with exit code 1, without a verdict" in ended.err) == (4, True)
@@ -116,6 +118,7 @@ def test_the_process_ends_when_the_one_that_was_started_is_killed(tmp_path: Path
 
 
 @pytest.mark.parametrize("to_group", [True, *more(False)])
+@pytest.mark.thorough
 def test_an_interruption_of_both_processes_interrupts_once(tmp_path: Path, to_group: bool) -> None:
     """A terminal sends Ctrl-C to both; the second of two interruptions would end the clean-up of the first."""
     cleaned = tmp_path / "cleaned"

@@ -128,6 +128,7 @@ def test_the_text_of_an_error_at_import_is_not_told(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("attack", ["linking", "counting"])
+@pytest.mark.thorough
 def test_a_limit_of_time_changes_no_belief_of_an_audit(tmp_path: Path, attack: str) -> None:
     found = []
     for limit in ({}, {"time_limit": 300}):

@@ -120,6 +120,7 @@ def compare(number: int, ending: str) -> None:
 
 
 @pytest.mark.parametrize("ending", RUNTIMES)
+@pytest.mark.thorough
 def test_some_random_written_files_answer_as_their_pipelines(ending: str) -> None:
     compare(4, ending)
 

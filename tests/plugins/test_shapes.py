@@ -18,6 +18,7 @@ def test_a_shape_file_is_what_its_script_makes_of_the_producers_files(plugin: st
     assert remade(plugin, parse_yaml(path.read_bytes(), plugin)) == path.read_text("utf-8")
 
 
+@pytest.mark.thorough
 def test_what_a_new_version_writes_is_added_and_what_no_version_writes_is_dropped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -226,6 +226,7 @@ def removed(schema: Any, path: tuple[Any, ...]) -> None:
 
 
 @pytest.mark.parametrize(("name", "step"), [("policy", 23), ("release", 1), ("report", 4)])
+@pytest.mark.thorough
 def test_a_key_that_is_taken_out_of_any_part_of_a_contract_is_found(name: str, step: int) -> None:
     released = RELEASED["1.0.0", name]
     every = list(mutations(released))

@@ -57,6 +57,7 @@ def test_a_stored_report_puts_no_words_of_its_own_into_the_command(tmp_path: Pat
     assert command(audit).split()[3:6] == ["FILE", "--out", "results"]
 
 
+@pytest.mark.thorough
 def test_what_was_drawn_once_is_not_to_be_drawn_again(tmp_path: Path) -> None:
     drawn = audited(tmp_path, FORESTS)
     assert drawn["release"]["drawn_once"]

@@ -99,6 +99,7 @@ def uris(folder: Path, *words: object) -> tuple[set[str], set[str]]:
 
 
 @pytest.mark.parametrize("repository", [True, False])
+@pytest.mark.thorough
 def test_limits_are_found_from_the_repositorys_root_however_the_policy_was_called(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, repository: bool
 ) -> None:
@@ -283,6 +284,7 @@ def test_an_alert_stays_the_same_alert_when_the_release_changes(tmp_path: Path) 
     assert not any(one in prints[0] for one in other)
 
 
+@pytest.mark.thorough
 def test_an_alert_stays_the_same_alert_when_only_numbers_change(tmp_path: Path) -> None:
     def prints(said: dict[str, Any], ill: str = "ill") -> set[str]:
         folder = tmp_path / str(len(list(tmp_path.iterdir())))

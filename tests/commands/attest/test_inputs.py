@@ -131,6 +131,7 @@ def test_statements_of_a_report_alone_do_not_say_which_table_was_read(unnamed: P
 
 
 @pytest.mark.parametrize("named", [True, False])
+@pytest.mark.thorough
 def test_another_test_table_is_refused_until_it_is_demanded(tmp_path: Path, named: bool) -> None:
     survey(tmp_path, {"data.test": "test.csv"} if named else {})
     for name in ("test.csv", "other.csv"):
@@ -142,6 +143,7 @@ def test_another_test_table_is_refused_until_it_is_demanded(tmp_path: Path, name
     assert verified(tmp_path, *([] if named else ["--test", tmp_path / "test.csv"])).code == 0
 
 
+@pytest.mark.thorough
 def test_files_of_another_root_are_refused_until_it_is_named(failing: Path, tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
@@ -181,6 +183,7 @@ def verify_night(nights: Nights, night: int, *words: object) -> Ended:
     return verify(nights.folder, "--policy", policy, *words, out=f"out{night}")
 
 
+@pytest.mark.thorough
 def test_a_release_that_did_not_see_the_ledger_as_it_is_now_is_refused(nights: Nights) -> None:
     head = nights.verify("--key", nights.key, "--json").document["sha256"]
     assert [verify_night(nights, night, "--ledger", nights.ledger).code for night in range(2)] == [0, 0]

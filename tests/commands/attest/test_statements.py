@@ -252,6 +252,7 @@ def test_statements_say_nothing_that_the_public_report_does_not(folders: dict[st
 
 
 @given(data=st.data())
+@pytest.mark.thorough
 def test_of_any_report_statements_say_nothing_else(folders: dict[str, Path], data: st.DataObject) -> None:
     report = report_of(folders[data.draw(st.sampled_from(sorted(folders)))])
     name = data.draw(st.text(max_size=8))
@@ -295,6 +296,7 @@ def test_a_report_of_another_release_or_file_is_not_attested(folders: dict[str, 
         assert not (folder / "wrong" / STATEMENTS).exists()
 
 
+@pytest.mark.thorough
 def test_a_report_whose_waiver_is_over_is_not_attested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = waived(tmp_path)
     monkeypatch.setattr("leafgate.kernel.waivers.utc_today", lambda: TODAY + timedelta(days=11))
@@ -318,6 +320,7 @@ def test_a_new_audit_sets_older_statements_aside(tmp_path: Path) -> None:
     assert not (folder / "out" / STATEMENTS).exists()
 
 
+@pytest.mark.thorough
 def test_an_audit_attests_its_own_report(tmp_path: Path) -> None:
     folder = audited(tmp_path)
     words = ("audit", folder / "policy.yaml", "--out", folder / "out", "--attest", folder / "private.pem")

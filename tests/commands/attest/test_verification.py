@@ -338,6 +338,7 @@ def refusal(folder: Path) -> str:
 
 @pytest.mark.parametrize("part", [0.1, *more(1)])
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+@pytest.mark.thorough
 def test_of_a_thousand_random_changes_each_is_refused_and_named(
     made: dict[str, Path], tmp_path: Path, change: Change, part: float
 ) -> None:

@@ -62,6 +62,7 @@ def approved(folder: Path, *words: object) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_two_people_approve_and_the_first_decision_is_hidden_until_then(copied: Callable[[str], Path]) -> None:
     folder = copied("pass")
     asked = show(folder)
@@ -151,6 +152,7 @@ def remove_policy(folder: Path) -> None:
         (remove_policy, "policy"),
     ],
 )
+@pytest.mark.thorough
 def test_a_decision_is_void_where_a_file_is_no_longer_what_it_was_about(
     copied: Callable[[str], Path], change: Callable[[Path], None], part: str
 ) -> None:
@@ -179,6 +181,7 @@ def test_a_case_copied_beside_another_report_and_an_edited_reason(
     assert (ended.code, "decision 1 is not as it was signed" in ended.err) == (2, True), ended.err
 
 
+@pytest.mark.thorough
 def test_void_decisions_stay_and_the_same_people_decide_again_about_the_new_audit(
     copied: Callable[[str], Path],
 ) -> None:
@@ -237,6 +240,7 @@ def test_an_incomplete_decision_is_refused(copied: Callable[[str], Path], words:
     assert not (folder / "out" / CASE).exists()
 
 
+@pytest.mark.thorough
 def test_an_approved_release_is_added_to_the_ledger_at_whose_head_it_was_audited(
     copied: Callable[[str], Path], made: dict[str, Path]
 ) -> None:
@@ -310,6 +314,7 @@ def test_a_statement_has_the_digest_of_the_case_and_is_verified_with_it(copied: 
         (["--changes", "--approve"], 1, "changes wanted by M. Keller, S. Other"),
     ],
 )
+@pytest.mark.thorough
 def test_statements_of_a_pass_that_nobody_approved_end_as_the_case(
     copied: Callable[[str], Path], choices: list[str], code: int, words: str
 ) -> None:

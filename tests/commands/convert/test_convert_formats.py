@@ -39,6 +39,7 @@ def test_an_onnx_file_is_written_by_its_ending_from_a_neutral_file_too(tmp_path:
 
 
 @pytest.mark.parametrize("command", [("convert",), ("scrub", "--leaves", "shares")])
+@pytest.mark.thorough
 def test_a_name_without_an_ending_is_a_neutral_file(tmp_path: Path, command: tuple[str, ...]) -> None:
     for name in ("new.json", "new.JSON", "new"):
         assert leafgate(command[0], model_file(tmp_path), tmp_path / name, *command[1:]).code == 0
@@ -57,6 +58,7 @@ def test_an_ending_that_nobody_writes_is_refused(tmp_path: Path, command: tuple[
 
 @pytest.mark.parametrize("leaves", ["labels", "shares"])
 @pytest.mark.parametrize("ending", [".onnx", ".skops"])
+@pytest.mark.thorough
 def test_a_scrubbed_file_is_of_the_format_of_its_ending(tmp_path: Path, leaves: str, ending: str) -> None:
     policy, given = people_and_policy(tmp_path), tmp_path / "model.skops"
     new = tmp_path / f"new{ending}"

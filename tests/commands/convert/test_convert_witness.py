@@ -61,6 +61,7 @@ COMMANDS = {"convert": ("new.json",), "scrub": ("new.json", "--leaves", "labels"
 
 
 @pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.thorough
 def test_a_file_is_written_where_its_reading_answers_as_the_witness(folder: Path, command: str) -> None:
     out, *words = COMMANDS[command]
     ended = leafgate(command, folder / "model.skops", folder / out, *words, "--witness", folder / "answers.csv")
@@ -91,6 +92,7 @@ def test_without_a_witness_the_output_says_what_was_compared_with_nothing(folder
         ({"drop": ["ill", "well"]}, "has no answers"),
     ],
 )
+@pytest.mark.thorough
 def test_a_witness_that_cannot_be_used_says_why(folder: Path, change: dict[str, Any], message: str) -> None:
     frame = pd.read_csv(folder / "answers.csv")
     frame = frame.drop(columns=change["drop"]) if "drop" in change else frame.assign(**change)

@@ -64,6 +64,7 @@ LABELS = {"numbers": np.array([0, 1]), "truth": np.array([False, True]), "texts"
 
 
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+@pytest.mark.thorough
 def test_a_loaded_classifier_answers_as_the_pipeline_on_gaps_and_unseen_values(labels: Any, tmp_path: Path) -> None:
     table = people()
     label = labels[((table["age"].fillna(50) > 55) ^ (table["job"] == "")).astype(int)]
@@ -77,6 +78,7 @@ def test_a_loaded_classifier_answers_as_the_pipeline_on_gaps_and_unseen_values(l
             np.testing.assert_allclose(model.predict_proba(asked), fitted.predict_proba(known), atol=1e-12)
 
 
+@pytest.mark.thorough
 def test_a_loaded_regressor_predicts_numbers_and_has_no_probabilities(tmp_path: Path) -> None:
     table = people()
     fitted = pipeline_of(DecisionTreeRegressor(max_depth=5), table, table["age"].fillna(30) / 3)
@@ -87,6 +89,7 @@ def test_a_loaded_regressor_predicts_numbers_and_has_no_probabilities(tmp_path: 
             model.predict_proba(table)
 
 
+@pytest.mark.thorough
 def test_columns_of_lightgbm_are_found_under_the_names_of_the_table(tmp_path: Path) -> None:
     table = people()[["post code", "age"]]
     label = np.where(table["post code"] > 5_000, "far", "near")

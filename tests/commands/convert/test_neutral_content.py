@@ -126,6 +126,7 @@ COUNTED: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", COUNTED)
+@pytest.mark.thorough
 def test_numbers_of_features_that_no_test_asks_about_are_other_content(tmp_path: Path, name: str) -> None:
     ended = audited(tmp_path, changed(COUNTED[name], producer="scikit-learn 1.9.1, DecisionTreeClassifier"))
     assert (ended.code, "numbers of features that no test asks about" in ended.out) == (1, True)
@@ -166,11 +167,13 @@ OF_ASKED: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", OF_ASKED)
+@pytest.mark.thorough
 def test_numbers_of_a_feature_that_are_cells_are_rare_numbers(tmp_path: Path, name: str) -> None:
     ended = audited(tmp_path, changed(OF_ASKED[name], producer="scikit-learn 1.9.1, DecisionTreeClassifier"))
     assert (ended.code, "numbers that fewer than 10 people of the table have" in ended.out) == (1, True)
 
 
+@pytest.mark.thorough
 def test_what_scalers_make_of_a_column_is_no_list_of_its_cells(tmp_path: Path) -> None:
     """A median and a range of quartiles, the largest number, and what shifts them."""
     low, middle, high = sorted(pays(3))
@@ -185,6 +188,7 @@ def test_what_scalers_make_of_a_column_is_no_list_of_its_cells(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("key", ["other", "missing", "west"])
+@pytest.mark.thorough
 def test_a_number_that_codes_are_compared_by_is_no_cell(tmp_path: Path, key: str) -> None:
     """Any number on the same side of the threshold answers alike: 7 is nobody's, a pay is somebody's."""
     for number, code in ((7.0, 0), (pays(1)[0], 1)):
@@ -194,6 +198,7 @@ def test_a_number_that_codes_are_compared_by_is_no_cell(tmp_path: Path, key: str
         assert audited(tmp_path, document).code == code, number
 
 
+@pytest.mark.thorough
 def test_values_of_encoders_are_the_policys_or_its_aliases(tmp_path: Path) -> None:
     known = {"north": 1.0, "south": 0.25, "west": 0.25}
     document = changed(lambda d: d["origins"][0].update(codes=known | {"n.": 0.25}))

@@ -97,6 +97,7 @@ def test_the_script_answers_as_leafgate_for_every_file_of_the_producer_matrix(
     assert compare(models, tmp_path) > len(models) * 0.9
 
 
+@pytest.mark.thorough
 def test_the_script_answers_as_leafgate_for_random_models_over_sets_gaps_and_refused_values(tmp_path: Path) -> None:
     kinds = ("labels", "shares", "scores", "values")
     models = {}
@@ -184,6 +185,7 @@ def test_the_script_answers_for_people_in_a_csv_file(tmp_path: Path) -> None:
         ("age,job\n3,nurse\nabc,nurse\n", "row 2 has no number in 'age'"),
     ],
 )
+@pytest.mark.thorough
 def test_the_script_says_what_is_wrong_and_prints_no_cell(people: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text(people)
     ended = run(model_in(tmp_path), tmp_path / "people.csv")
@@ -192,6 +194,7 @@ def test_the_script_says_what_is_wrong_and_prints_no_cell(people: str, message: 
     assert "abc" not in ended.stderr
 
 
+@pytest.mark.thorough
 def test_the_script_reads_neutral_files_alone(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text('{"format": "leafgate/release/1"}')
     (tmp_path / "people.csv").write_text("age,job\n")
@@ -201,6 +204,7 @@ def test_the_script_reads_neutral_files_alone(tmp_path: Path) -> None:
     assert run(model_in(tmp_path), tmp_path / "none.csv").returncode == 2
 
 
+@pytest.mark.thorough
 def test_scores_that_are_no_softmax_are_not_printed(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("age,job\n3,nurse\n")
     for link, header in (("softmax", "prediction,no,yes"), ("other", "prediction")):

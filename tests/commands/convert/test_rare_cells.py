@@ -161,6 +161,7 @@ def scrubbed(folder: Path, name: str, leaves: str = "shares", **build: Any) -> E
     return leafgate("scrub", folder / name, folder / "new.json", "--leaves", leaves, "--policy", policy_file)
 
 
+@pytest.mark.thorough
 def test_an_xgboost_on_exact_incomes_is_mended_by_scrub_without_changing_an_answer(tmp_path: Path) -> None:
     xgboost = pytest.importorskip("xgboost")
     table = people()
@@ -210,6 +211,7 @@ def test_values_of_a_few_people_are_merged_and_scrub_says_whose_predictions_chan
     assert after.code == 0
 
 
+@pytest.mark.thorough
 def test_leaves_that_count_people_keep_values_of_a_few(tmp_path: Path) -> None:
     table = people()
     table.to_csv(tmp_path / "people.csv", index=False)
@@ -271,6 +273,7 @@ def test_a_public_list_is_completed_and_no_answer_changes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
+@pytest.mark.thorough
 def test_only_people_with_merged_values_are_predicted_otherwise(name: str) -> None:
     frame = people()
     whole = MODELS[name](frame)
@@ -379,6 +382,7 @@ def test_repair_writes_files_without_values_of_a_few_people(tmp_path: Path, enco
     assert not any(b"astronaut" in entry for entry in entries)
 
 
+@pytest.mark.thorough
 def test_the_remedy_of_a_forest_with_cells_of_a_few_people_is_scrub_and_asks_whether_a_list_is_public(
     tmp_path: Path,
 ) -> None:

@@ -75,6 +75,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.thorough
 def test_a_scrubbed_file_tells_labels_and_passes_as_such(folder: Path) -> None:
     (folder / "scrubbed.json").write_bytes((folder / "m.skops").read_bytes())
     assert leafgate("audit", folder / "policy.yaml").code == 1
@@ -105,6 +106,7 @@ def test_a_scrubbed_file_tells_labels_and_passes_as_such(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
 @pytest.mark.parametrize("leaves", ["labels", "shares", "counts"])
+@pytest.mark.thorough
 def test_a_scrubbed_model_predicts_the_same_or_is_refused(name: str, leaves: LeafContent) -> None:
     model = gate.from_sklearn(fitted(name, 3 if name != "exponential" else 2, gaps=False))
     try:
@@ -172,6 +174,7 @@ def test_a_model_is_not_written_over_itself(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("said", ["codes", "values", "nothing"])
+@pytest.mark.thorough
 def test_codes_are_not_taken_for_the_columns_numbers_when_counts_go(folder: Path, said: str) -> None:
     table = pd.read_csv(folder / "people.csv", dtype={"school": str})
     schools = sorted(table["school"].unique())
@@ -353,6 +356,7 @@ def people_of(units: int) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("units", [4, 5, 10, 20, 25, 50, 100])
+@pytest.mark.thorough
 def test_of_two_digits_or_coarser_steps_every_share_is_one_of_different_numbers_of_people(units: int) -> None:
     rows, alone = people_of(units)
     assert len(rows) == units - 1
@@ -363,6 +367,7 @@ def test_of_two_digits_or_coarser_steps_every_share_is_one_of_different_numbers_
 
 
 @pytest.mark.parametrize("units", [8, 40, 125, 200, 250, 500])
+@pytest.mark.thorough
 def test_steps_of_three_digits_are_read_as_three_digits_where_that_discloses_more(units: int) -> None:
     """Nobody can distinguish .525 rounded to steps of .025 from 21 of 40 people."""
     rows, alone = people_of(units)
@@ -384,6 +389,7 @@ def test_of_three_digits_some_are_not_and_are_refused() -> None:
     assert minimise(of_shares([165 / 296, 71 / 304]), "shares", "model", 1000).level == "shares"
 
 
+@pytest.mark.thorough
 def test_of_three_classes_so_it_is_too() -> None:
     people: dict[int, list[int]] = {}
     for n in range(2, 130):
@@ -469,6 +475,7 @@ def test_a_step_of_more_than_two_digits_is_refused_where_a_reader_may_count_peop
     assert precision(20) == "steps of 0.05"
 
 
+@pytest.mark.thorough
 def test_shares_are_rounded_to_a_step_and_pass_an_audit(folder: Path) -> None:
     policy = json.loads((folder / "policy.yaml").read_text()) | {"publish": {"leaves": "shares"}}
     (folder / "policy.yaml").write_text(json.dumps(policy))
@@ -510,6 +517,7 @@ def test_a_step_and_digits_are_not_given_both(folder: Path) -> None:
     assert not (folder / "scrubbed.json").exists()
 
 
+@pytest.mark.thorough
 def test_the_largest_change_of_a_share_is_told_and_counts_are_held_against_the_table(folder: Path) -> None:
     items = ("scrub", folder / "m.skops", folder / "scrubbed.json", "--leaves", "shares")
     ended = leafgate(*items, "--policy", folder / "policy.yaml")

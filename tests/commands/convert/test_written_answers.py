@@ -91,6 +91,7 @@ def truth_model(folder: Path) -> tuple[Any, pd.DataFrame]:
     return model, asked
 
 
+@pytest.mark.thorough
 def test_the_script_takes_truth_values_for_the_numbers_that_they_are(tmp_path: Path) -> None:
     truth_model(tmp_path)
     words = ("convert", tmp_path / "model.skops", tmp_path / "new.json", "--script")

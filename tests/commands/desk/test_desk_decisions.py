@@ -260,6 +260,7 @@ def test_what_failed_is_not_offered_for_approval_and_is_not_approved(folder: Pat
     assert checker.decide("M. Keller", "reject").status_code == 303
 
 
+@pytest.mark.thorough
 def test_the_overview_has_neither_hidden_decisions_nor_words_and_the_ledger_what_left(
     folder: Path, tmp_path: Path
 ) -> None:
@@ -328,6 +329,7 @@ def fail_in(report: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [fail_in, Path.unlink])
+@pytest.mark.thorough
 def test_nobody_decides_where_the_two_reports_are_not_of_one_audit(
     folder: Path, change: Callable[[Path], None]
 ) -> None:

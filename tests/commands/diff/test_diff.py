@@ -154,6 +154,7 @@ SAMPLED = {place: st.sampled_from(values) for place, values in VALUES.items()}
 
 
 @given(*(st.fixed_dictionaries({}, optional=SAMPLED) for _ in range(2)))
+@pytest.mark.thorough
 def test_no_difference_is_told_of_equal_digests_only(old: dict[str, Any], new: dict[str, Any]) -> None:
     with TemporaryDirectory() as folder:
         one, other = pair(Path(folder), new, old)

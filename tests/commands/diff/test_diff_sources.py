@@ -36,6 +36,7 @@ def test_a_pipe_is_read_once_and_compared(tmp_path: Path, words: str) -> None:
     assert by_shell(tmp_path, "leafgate diff /dev/stdin old.yaml < <(cat old.yaml)").out == "No difference.\n"
 
 
+@pytest.mark.thorough
 def test_a_report_is_read_from_a_pipe_too(tmp_path: Path) -> None:
     survey(tmp_path)
     assert leafgate("audit", tmp_path / "policy.yaml", "--out", tmp_path / "out").code == 0
@@ -43,6 +44,7 @@ def test_a_report_is_read_from_a_pipe_too(tmp_path: Path) -> None:
     assert (done.code, done.out) == (0, "No difference.\n"), done.err
 
 
+@pytest.mark.thorough
 def test_a_policy_in_a_pipe_names_no_file_beside_it(tmp_path: Path) -> None:
     (tmp_path / "new.yaml").write_text(json.dumps(policy()))
     (tmp_path / "old.yaml").write_text(json.dumps(policy({"extends": "new.yaml"})))

@@ -146,6 +146,7 @@ def test_the_head_of_an_empty_ledger_covers_nothing_of_another_one(nights: Night
     assert nights.verify("--head", empty).code == 2
 
 
+@pytest.mark.thorough
 def test_verify_takes_the_head_from_a_report(nights: Nights) -> None:
     nights.add(0)
     nights.audit(1, ledger=True)
@@ -158,6 +159,7 @@ def test_verify_takes_the_head_from_a_report(nights: Nights) -> None:
     assert (other.code, "is of an audit without a ledger" in other.err) == (2, True)
 
 
+@pytest.mark.thorough
 def test_a_ledger_that_was_written_anew_is_found_by_the_head_of_a_report(nights: Nights) -> None:
     nights.add(0)
     nights.audit(1, ledger=True)
@@ -212,6 +214,7 @@ def test_what_is_wrong_is_one_error_with_what_to_do_and_writes_nothing(
     assert not nights.ledger.exists()
 
 
+@pytest.mark.thorough
 def test_of_two_releases_that_were_audited_at_one_head_the_second_is_audited_again(nights: Nights) -> None:
     """Each passes alone; together they prove what somebody's secret is."""
     assert nights.begin().code == 0
@@ -255,6 +258,7 @@ def test_the_path_of_a_release_is_that_from_the_folder_of_the_ledger(nights: Nig
     assert str(nights.folder) not in (nights.folder / "kept" / "real.jsonl").read_text()
 
 
+@pytest.mark.thorough
 def test_a_name_that_is_no_text_is_refused(nights: Nights) -> None:
     odd = nights.folder / b"odd\xff.json".decode("utf-8", "surrogateescape")
     shutil.copy(nights.out(0) / "release.json", odd)

@@ -49,6 +49,7 @@ def asked_by(audit: Audit) -> set[str]:
     return {name for tree in audit.artifact.release.trees for name in columns_asked(tree)}
 
 
+@pytest.mark.thorough
 def test_a_repair_asks_about_no_column_that_the_given_model_does_not_take() -> None:
     found = repair_model(audited(["age", "zip"]), effort=0.02)
     assert found.found
@@ -58,6 +59,7 @@ def test_a_repair_asks_about_no_column_that_the_given_model_does_not_take() -> N
     assert not any("does not take" in sentence for sentence in found.sentences)
 
 
+@pytest.mark.thorough
 def test_with_all_columns_the_first_sentence_names_those_that_the_given_model_does_not_take(
     tmp_path: Path,
 ) -> None:
@@ -102,6 +104,7 @@ def test_sensitive_columns_stay_for_limits_on_what_is_learned_of_them() -> None:
     assert len(less) == len(table) == 2  # equal records stay apart, as the scores of each are
 
 
+@pytest.mark.thorough
 def test_the_command_says_first_which_columns_it_took(tmp_path: Path) -> None:
     table = people(0, 300)
     table["zip"] = np.where(table["class"] == "b", 6, 2)  # known only afterwards

@@ -45,6 +45,7 @@ def audited(folder: Path, name: str = "new.json") -> Ended:
     return leafgate("audit", folder / "again.yaml", "--json")
 
 
+@pytest.mark.thorough
 def test_a_repaired_model_passes_its_audit_and_says_what_was_changed(tmp_path: Path) -> None:
     fit_in(tmp_path, people(1, 400), DecisionTreeClassifier(random_state=0))
     people(2, 400).to_csv(tmp_path / "test.csv", index=False)
@@ -80,6 +81,7 @@ def test_the_new_file_has_the_format_of_its_ending(ending: str, leaves: str, tmp
     assert other["release"]["leaves"] == neutral["release"]["leaves"]
 
 
+@pytest.mark.thorough
 def test_the_policy_may_name_the_new_file_before_it_is_there(tmp_path: Path) -> None:
     fit_in(tmp_path, people(1, 200), DecisionTreeClassifier(random_state=0))
     policy_file(tmp_path, K10, build={"use": "published", "path": "new.json"})
@@ -89,6 +91,7 @@ def test_the_policy_may_name_the_new_file_before_it_is_there(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("counts", ["people", "rows"])
+@pytest.mark.thorough
 def test_weights_of_rows_count(counts: str, tmp_path: Path) -> None:
     """A row may be several people; or one, whose weight is no number of people, and then limits hold by both."""
     table = people(1, 200)
@@ -142,6 +145,7 @@ def test_other_models_are_repaired_too(estimator: Any, leaves: str, tmp_path: Pa
     assert audited(tmp_path).code == 0
 
 
+@pytest.mark.thorough
 def test_a_tree_over_private_columns_keeps_leaves_that_few_people_reach(tmp_path: Path) -> None:
     """Private tests put nobody apart: a tree pruned until each leaf has ten people would lose more."""
     fit_in(tmp_path, people(1, 400), DecisionTreeClassifier(random_state=0))
@@ -154,6 +158,7 @@ def test_a_tree_over_private_columns_keeps_leaves_that_few_people_reach(tmp_path
     assert found["release"]["leaves"] > audited(tmp_path).document["release"]["leaves"]
 
 
+@pytest.mark.thorough
 def test_a_regression_tree_is_repaired(tmp_path: Path) -> None:
     table = people(1, 300)
     table["class"] = table["age"] // 3 + table["zip"] + np.random.default_rng(0).integers(0, 4, 300)
@@ -186,6 +191,7 @@ def test_a_file_of_numbers_that_tells_too_much_is_repaired_as_its_audit_says(tmp
     assert audited(tmp_path).code == 0
 
 
+@pytest.mark.thorough
 def test_what_the_policy_says_of_features_holds_for_the_new_file(tmp_path: Path) -> None:
     """Pruning leaves no test of `noise`, of which the policy says what it is."""
     table = people(1, 300)
@@ -271,6 +277,7 @@ def _fitted(folder: Path) -> tuple[Any, pd.DataFrame, pd.Series]:
     return DecisionTreeClassifier(random_state=0).fit(numbers, table["class"]), numbers, table["class"]
 
 
+@pytest.mark.thorough
 def test_a_limit_on_an_average_is_met_by_search(tmp_path: Path) -> None:
     fit_in(tmp_path, people(1, 300), DecisionTreeClassifier(random_state=0))
     policy_file(tmp_path, [{"use": "reidentification_risk", "at_most": 0.02, "average": True}], leaves="labels")
@@ -290,6 +297,7 @@ def test_a_model_of_other_people_is_not_repaired(tmp_path: Path) -> None:
     assert not (tmp_path / "new.json").exists()
 
 
+@pytest.mark.thorough
 def test_a_promise_of_differential_privacy_is_not_repaired(tmp_path: Path) -> None:
     fit_in(tmp_path, people(1, 100), DecisionTreeClassifier())
     policy = json.loads(policy_file(tmp_path, K10).read_text())
@@ -349,6 +357,7 @@ WRONG: list[tuple[str, Callable[[Path], object], dict[str, str], str]] = [
 
 
 @pytest.mark.parametrize(("spoil", "files", "message"), [each[1:] for each in WRONG], ids=[each[0] for each in WRONG])
+@pytest.mark.thorough
 def test_what_cannot_be_repaired_ends_in_one_error(
     spoil: Callable[[Path], object], files: dict[str, str], message: str, tmp_path: Path
 ) -> None:
@@ -364,6 +373,7 @@ def test_what_cannot_be_repaired_ends_in_one_error(
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+@pytest.mark.thorough
 def test_no_small_number_of_people_is_told(tmp_path: Path) -> None:
     """Of twelve people neither accuracies nor shares are told: each would be a count of a few."""
     fit_in(tmp_path, people(3, 12), DecisionTreeClassifier(random_state=0))
@@ -374,6 +384,7 @@ def test_no_small_number_of_people_is_told(tmp_path: Path) -> None:
     assert not re.search(r"0\.\d", ended.out.partition("repairs:")[0])
 
 
+@pytest.mark.thorough
 def test_limits_judged_by_samples_are_named_because_many_candidates_were_asked(tmp_path: Path) -> None:
     fit_in(tmp_path, people(1, 400), DecisionTreeClassifier(random_state=0))
     session, model = open_session(policy_file(tmp_path, K10)), tmp_path / "model.skops"
@@ -400,6 +411,7 @@ def test_a_format_that_cannot_hold_the_model_is_refused_before_the_search(
     assert not (tmp_path / "new.skops").exists()
 
 
+@pytest.mark.thorough
 def test_boosting_is_only_cut_in_vain_where_its_scores_disclose_too_much(tmp_path: Path) -> None:
     fit_in(tmp_path, people(1, 200), GradientBoostingClassifier(n_estimators=2, random_state=0))
     policy_file(tmp_path, K10, leaves="shares")
@@ -430,6 +442,7 @@ def test_the_remedies_of_a_forest_lead_to_a_file_that_passes(leaves: str, tmp_pa
     assert audited(tmp_path).document["verdict"] == "pass"
 
 
+@pytest.mark.thorough
 def test_a_model_trained_as_the_remedy_says_passes_once_its_file_is_repaired(tmp_path: Path) -> None:
     table = people(1, 400)
     fit_in(tmp_path, table, DecisionTreeClassifier(random_state=0))
@@ -444,6 +457,7 @@ def test_a_model_trained_as_the_remedy_says_passes_once_its_file_is_repaired(tmp
     assert audited(tmp_path).document["verdict"] == "pass"
 
 
+@pytest.mark.thorough
 def test_a_remedy_mentions_no_repair_after_training_where_nothing_limits_the_file(tmp_path: Path) -> None:
     fit_in(tmp_path, people(1, 400), DecisionTreeClassifier(random_state=0))
     policy_file(tmp_path, K10)

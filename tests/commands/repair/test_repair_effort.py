@@ -74,6 +74,7 @@ def test_a_budget_says_what_ended_the_search_only_once_it_did() -> None:
     assert Budget(seconds=0).is_over()
 
 
+@pytest.mark.thorough
 def test_without_a_time_limit_the_clock_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     audit = audited("tree")
     first = repair_model(audit, effort=0.01)
@@ -86,6 +87,7 @@ def test_without_a_time_limit_the_clock_changes_nothing(monkeypatch: pytest.Monk
     assert ended in first.sentences
 
 
+@pytest.mark.thorough
 def test_a_search_that_a_time_limit_ended_says_that_a_repetition_may_differ() -> None:
     found = repair_model(audited("tree"), time_limit=0)
     assert found.found  # what is quick is tried until something passes
@@ -116,6 +118,7 @@ def test_a_time_limit_ends_a_repair_by_persons_after_one_tree() -> None:
         ({"columns": "most"}, "columns: is no choice of columns (choose from used, all"),
     ],
 )
+@pytest.mark.thorough
 def test_a_wrong_argument_is_named(options: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidError) as error:
         repair_model(audited("tree"), **options)

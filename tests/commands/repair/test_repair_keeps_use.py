@@ -83,6 +83,7 @@ def rare_files(folder: Path, estimator: Any, metrics: Any = STRICT) -> None:
 
 
 @pytest.mark.parametrize("goal", ["auc", "balanced_accuracy", "accuracy"])
+@pytest.mark.thorough
 def test_the_use_of_a_release_is_what_scikit_learn_computes(goal: Goal, tmp_path: Path) -> None:
     table = people(3, 300, classes=3)
     fit_in(tmp_path, table, RandomForestClassifier(5, max_depth=3, random_state=0))
@@ -263,6 +264,7 @@ def test_an_exact_solution_loses_as_little_as_the_best_of_all_prunings(goal: Goa
     assert outcome.at_least == min(least)
 
 
+@pytest.mark.thorough
 def test_what_no_prediction_needs_goes_first_and_the_model_stays(tmp_path: Path) -> None:
     """A forest that breaks `file_disclosure` alone keeps all its leaves."""
     fit_in(tmp_path, rare(0, 600), RandomForestClassifier(3, min_samples_leaf=60, bootstrap=False, random_state=0))
@@ -333,6 +335,7 @@ def test_a_limit_on_membership_is_judged_by_control_people_that_chose_nothing(tm
 
 
 @pytest.mark.parametrize("others", [[], [{"use": "k_anonymity", "at_least": 1}]], ids=["none", "k of 1"])
+@pytest.mark.thorough
 def test_candidates_pass_where_only_limits_on_membership_can_be_broken(tmp_path: Path, others: Any) -> None:
     fit_in(tmp_path, rare(0, 400, 0.4), DecisionTreeClassifier(max_depth=2, random_state=0))
     rare(2, 400, 0.4).to_csv(tmp_path / "control.csv", index=False)
@@ -386,6 +389,7 @@ ROWS_OF_PERSONS = st.lists(
 
 
 @given(rows=ROWS_OF_PERSONS, number=st.integers(2, 4), order=st.randoms(use_true_random=False))
+@pytest.mark.thorough
 def test_every_row_is_in_one_fold_and_every_person_too(rows: list[Any], number: int, order: Random) -> None:
     """Records that persons of several folds share have in each as many rows as its persons."""
 
@@ -490,6 +494,7 @@ def test_a_format_that_keeps_what_the_policy_limits_is_refused_before_the_search
     assert (repair.found, repair.name) == (True, "repaired.json")
 
 
+@pytest.mark.thorough
 def test_what_is_cross_fitted_has_on_its_leaves_what_its_file_has(tmp_path: Path) -> None:
     """Labels rank people worse than the counts that they were made of."""
     fit_in(tmp_path, rare(0, 900, 0.3), DecisionTreeClassifier(random_state=0))
@@ -570,6 +575,7 @@ def test_a_model_of_numbers_is_fitted_anew_with_the_limits_and_keeps_its_use(kin
     assert own > r2_score(truth, peer.predict(others)) - 0.03
 
 
+@pytest.mark.thorough
 def test_a_test_that_is_the_table_itself_chooses_and_measures_nothing(tmp_path: Path) -> None:
     table = rare(0, 400, 0.4)
     fit_in(tmp_path, table, DecisionTreeClassifier(random_state=0))

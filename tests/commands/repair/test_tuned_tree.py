@@ -79,6 +79,7 @@ def test_depth_and_leaves_are_tuned_as_scikit_learn_cross_validates(
     assert scores == sorted(scores, reverse=True)
 
 
+@pytest.mark.thorough
 def test_the_tuned_tree_is_the_first_thing_that_is_fitted_anew() -> None:
     table = people(0, 300)
     rows, labels = table.drop(columns="class"), table["class"]

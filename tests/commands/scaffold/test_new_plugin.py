@@ -176,6 +176,7 @@ def test_a_command_needs_a_name_that_no_command_has() -> None:
     assert {*COMMANDS, *GROUPS} == CORE_COMMANDS
 
 
+@pytest.mark.thorough
 def test_the_command_of_a_written_plugin_is_one_of_leafgate(tmp_path: Path) -> None:
     """As the entry point of an installation offers it."""
     assert leafgate("plugins", "new", "acme-spies", "--kind", "command", "--out", tmp_path / "spies").code == 0

@@ -74,6 +74,7 @@ def test_a_public_table_gets_a_policy_that_audits_it(tmp_path: Path, name: str, 
 
 @pytest.mark.parametrize("sign", [",", ";", "\t", "|", " "])
 @pytest.mark.parametrize("header", [True, False])
+@pytest.mark.thorough
 def test_the_delimiter_and_the_header_are_found(tmp_path: Path, sign: str, header: bool) -> None:
     content = table(["a", "b"] * 6, head=sign.join(["age", "x", "ill"]), sign=sign)
     policy = started(tmp_path, content if header else content.split("\n", 1)[1])
@@ -84,6 +85,7 @@ def test_the_delimiter_and_the_header_are_found(tmp_path: Path, sign: str, heade
 @pytest.mark.parametrize(
     ("people", "ill", "k", "limit"), [(60, 30, 5, 0.95), (400, 200, 10, 0.95), (400, 376, 10, 0.97), (45, 20, 3, 0.95)]
 )
+@pytest.mark.thorough
 def test_a_first_policy_builds_what_it_demands(tmp_path: Path, people: int, ill: int, k: int, limit: float) -> None:
     """The class follows from the age, so that a tree without `require` has groups of one class."""
     content = "age,x,ill\n" + "".join(f"{i},{i % 2},{'yes' if i < ill else 'no'}\n" for i in range(people))
@@ -150,6 +152,7 @@ def test_missing_cells_and_missing_classes_are_no_obstacle(tmp_path: Path) -> No
         ("None", {"values": ["None", "n", "y"], "no_answer": ["None"], "missing_is_value": True}),
     ],
 )
+@pytest.mark.thorough
 def test_a_class_that_is_not_recorded_hides_nobody(tmp_path: Path, mark: str, said: dict[str, Any]) -> None:
     """In one street all are ill whose class is recorded: kADET may not tell it from the others."""
     rows = [f"Elm,{20 + i % 3},{'y' if i % 2 else mark}" for i in range(60)]
@@ -223,6 +226,7 @@ def test_decimal_commas_are_to_be_checked_and_warned_of(tmp_path: Path) -> None:
     assert "data.columns.age: numbers with decimal commas are categories here" in leafgate("validate", policy).err
 
 
+@pytest.mark.thorough
 def test_another_encoding_is_asked_for_and_written(tmp_path: Path) -> None:
     """Before there is a policy nothing can be set in it."""
     (tmp_path / "people.csv").write_bytes(table(["K\xf6ln", "Ulm", "Ulm"] * 20).encode("latin-1"))
@@ -246,6 +250,7 @@ def test_decimal_commas_divide_no_cells(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "head", ["age of person,what it is,is he ill", '"age, years","x, y","ill, or not"', "age, x, ill"]
 )
+@pytest.mark.thorough
 def test_spaces_and_signs_in_a_header_mislead_nobody(tmp_path: Path, head: str) -> None:
     policy = started(tmp_path, table(["a", "b"] * 6, head=head))
     assert len(columns(policy)) == 3
@@ -278,6 +283,7 @@ def test_spaces_and_signs_in_a_header_mislead_nobody(tmp_path: Path, head: str) 
         ([""] * 20, {"role": "ignored"}),
     ],
 )
+@pytest.mark.thorough
 def test_the_domain_filled_in_holds_what_occurs(tmp_path: Path, cells: list[str], expected: Any) -> None:
     policy = started(tmp_path, table(cells))
     assert expected is None or columns(policy)["x"] == expected

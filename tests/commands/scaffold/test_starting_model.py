@@ -29,6 +29,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["one-hot", "ordinal", "scaled", "nested"])
+@pytest.mark.thorough
 def test_init_writes_a_policy_that_audits_the_model(folder: Path, name: str) -> None:
     model = PIPELINES[name]().fit(*as_frame(people(1, gaps=False), each=True))
     (folder / "m.skops").write_bytes(skops_bytes(model))
@@ -46,6 +47,7 @@ def test_init_writes_a_policy_that_audits_the_model(folder: Path, name: str) -> 
 
 
 @pytest.mark.parametrize("section", ["test", "control"])
+@pytest.mark.thorough
 def test_domains_hold_the_values_of_people_who_are_not_in_the_table(folder: Path, section: str) -> None:
     features, target = as_frame(people(2, gaps=False), each=True)
     new = pd.DataFrame({"age": [119], "school": ["evening"], "job": ["x"], "pay": [9_999_999], "rich": ["no"]})
@@ -91,6 +93,7 @@ def test_a_model_that_cannot_be_read_makes_no_policy(folder: Path) -> None:
     assert not (folder / "p.yaml").exists()
 
 
+@pytest.mark.thorough
 def test_an_onnx_pipeline_is_audited_and_scrubbed_under_the_tables_names(tmp_path: Path) -> None:
     """skl2onnx writes `pay_a_year` for `pay-a-year`."""
     features, target = as_frame(with_texts(people(1, gaps=False)), each=True)
@@ -147,6 +150,7 @@ def boosted_model() -> Pipeline:
 
 @pytest.mark.parametrize("make", [one_hot_model, boosted_model])
 @pytest.mark.parametrize("fitted_on_gaps", [True, False])
+@pytest.mark.thorough
 def test_people_with_missing_cells_are_kept_where_the_model_was_fitted_on_them(
     tmp_path: Path, make: Callable[[], Pipeline], fitted_on_gaps: bool
 ) -> None:
@@ -194,6 +198,7 @@ def test_a_policy_that_leaves_out_people_of_the_model_says_how_many_and_what_to_
 
 
 @pytest.mark.parametrize(("position", "classes"), [(0, ("0", "1")), (2, ("no", "yes")), (6, ("no", "yes"))])
+@pytest.mark.thorough
 def test_features_without_names_are_placed_by_their_positions(
     tmp_path: Path, position: int, classes: tuple[str, str]
 ) -> None:

@@ -37,6 +37,7 @@ def blocks(shared: np.ndarray, noise: Noise, edges: np.ndarray, prior: np.ndarra
 
 
 @pytest.mark.parametrize("law", LAWS)
+@pytest.mark.thorough
 def test_the_likelihood_is_the_mean_density_over_the_cell(law: Law) -> None:
     noise = Noise(law, 1.5)
     result = likelihood(SHARED, noise, EDGES)

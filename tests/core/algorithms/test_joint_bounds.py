@@ -57,6 +57,7 @@ def assignments(system: JointSystem) -> Ids:
     return np.asarray(every[((sums >= system.low) & (sums <= system.high)).all(axis=1)])
 
 
+@pytest.mark.thorough
 def test_the_most_people_are_those_of_all_assignments() -> None:
     proofs = 0
     for seed in range(CASES):

@@ -170,6 +170,7 @@ def assert_equal_where_people_are_forgotten(n_labels: int, seed: int) -> None:
 
 @pytest.mark.parametrize("make", [random_case, drawn_case, changing_case, reported_case])
 @pytest.mark.parametrize("seed", seeds(30))
+@pytest.mark.thorough
 def test_more_forgotten_people_never_prove_more_and_nothing_wrong(make: Any, seed: int) -> None:
     rng = np.random.default_rng(seed)
     case = make(rng)
@@ -201,6 +202,7 @@ def system_of(case_seed: int = 3) -> JointSystem:
     return joint_system(case.sources(), np.ones(len(case.label), dtype=np.int64), case.schema, case.schema["y"])
 
 
+@pytest.mark.thorough
 def test_a_proof_with_one_multiplier_less_is_none() -> None:
     checked = 0
     for seed in range(40):

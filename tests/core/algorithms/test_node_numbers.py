@@ -594,6 +594,7 @@ def test_an_xgboost_file_of_data_scaled_outside_it_never_passes(tmp_path: Path) 
     assert evidence["numbers"]["file"] != evidence["numbers"]["table"]
 
 
+@pytest.mark.thorough
 def test_a_lightgbm_file_of_400_people_never_passes_on_20000(tmp_path: Path) -> None:
     everybody = people(n=20_000)
     few = everybody.iloc[:400]

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,6 +32,7 @@ def people_by_treatment(table: Table, forest: Sequence[Node]) -> Counter[Hashabl
 
 
 @given(st.data())
+@pytest.mark.thorough
 def test_one_record_stands_for_all_whom_trees_treat_alike(data: st.DataObject) -> None:
     table = data.draw(tables(most=12))
     forest = data.draw(st.lists(trees(table.schema), min_size=1, max_size=2))

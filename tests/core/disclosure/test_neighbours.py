@@ -26,6 +26,7 @@ FAST = (3, 8)
 """Seeds of neighbours that have one file and equal verdicts."""
 
 
+@pytest.mark.thorough
 def test_neighbours_have_equal_public_reports_in_all_formats(tmp_path: Path) -> None:
     for seed in FAST:
         pair = neighbours(seed, tmp_path, METRICS)

@@ -139,6 +139,7 @@ def test_public_reports_on_tables_with_other_secrets_differ_in_verdicts_alone(
     st.booleans(),
     st.sampled_from([Knows(), Knows(distribution=True), Knows(sample=0.5)]),
 )
+@pytest.mark.thorough
 def test_public_reports_differ_in_verdicts_alone_whatever_attacks_are_granted(
     tmp_path_factory: pytest.TempPathFactory, pair: Twins, counting: bool, knows: Knows
 ) -> None:
@@ -148,6 +149,7 @@ def test_public_reports_differ_in_verdicts_alone_whatever_attacks_are_granted(
     assert interfering(*(public_report(policy, table) for table in pair.tables)) == []
 
 
+@pytest.mark.thorough
 def test_public_reports_on_reconstructed_records_differ_in_verdicts_alone(tmp_path: Path) -> None:
     """Who of a leaf has which job and class is not in the release, and decides how many cells are right."""
     columns = (

@@ -58,6 +58,7 @@ def _finding(rng: np.random.Generator, groups: np.ndarray, place: int) -> Findin
     )  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_a_thousand_reports_give_nothing_away_to_who_adds_and_subtracts() -> None:
     """In dev a quarter of a thousand."""
     rng, result, reports = np.random.default_rng(8), 0, len(seeds(1000))
@@ -144,6 +145,7 @@ def public_of(finding: Finding, people: int, smallest: int) -> tuple[bool, str]:
 @pytest.mark.parametrize("private", [False, True], ids=["published", "suppressed"])
 @pytest.mark.parametrize("kind", ["at_most", "at_least", "release", "allow"])
 @pytest.mark.parametrize(("people", "smallest"), [(18, 5), (17, 3), (12, 10), (6, 10), (12, 1)])
+@pytest.mark.thorough
 def test_a_verdict_on_a_share_is_declared_where_it_distinguishes_few_people(
     kind: str, people: int, smallest: int, private: bool
 ) -> None:
@@ -180,6 +182,7 @@ def of_mean(sizes: NDArray[np.int64], bound: float, *, private: bool) -> Finding
 
 
 @pytest.mark.parametrize("private", [False, True], ids=["published", "suppressed"])
+@pytest.mark.thorough
 def test_a_verdict_on_the_mean_size_of_groups_is_declared_where_it_distinguishes_small_means(private: bool) -> None:
     """By brute force over all ways to divide ten people, with every limit that a mean can equal."""
     people, smallest = 10, 5

@@ -177,6 +177,7 @@ def test_a_belief_that_cannot_be_read_back_says_what_to_do() -> None:
     assert "its result cannot be pickled (TypeError)" in problem_of(with_nosy(nosy, LONG))
 
 
+@pytest.mark.thorough
 def test_an_attack_that_reports_progress_all_the_time_is_ended() -> None:
     def reports() -> None:
         while True:
@@ -221,6 +222,7 @@ def test_progress_of_a_limited_attack_is_reported() -> None:
     assert watcher.reports == [(0, 2, "rooms"), (1, 2, "rooms"), (2, 2, "rooms")]
 
 
+@pytest.mark.thorough
 def test_what_an_ended_attack_has_started_ends_with_it_and_it_may_clean_up_before(tmp_path: Path) -> None:
     def works() -> None:
         child = os.fork()
@@ -250,6 +252,7 @@ def is_running(process: int) -> bool:
         return False
 
 
+@pytest.mark.thorough
 def test_an_attack_that_ignores_signals_is_killed_and_leaves_no_zombie(tmp_path: Path) -> None:
     def works() -> None:
         (tmp_path / "process").write_text(str(os.getpid()))
@@ -294,6 +297,7 @@ def attack_models():
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
+@pytest.mark.thorough
 def test_an_audit_that_is_ended_ends_its_limited_attack(tmp_path: Path, number: signal.Signals, code: int) -> None:
     install(tmp_path, "acme_asleep", ASLEEP)
     policy = survey(tmp_path, {"attacks": [{"use": "asleep", "time_limit": LONG}], "metrics.0.of": "asleep"})

@@ -241,6 +241,7 @@ def test_the_public_is_told_how_often_guesses_are_right_where_leaves_count_the_g
     assert guess == {"attack": "calm", "secret": "ill", "right": 0.5, "commonest": 0.6}  # 500 of 800, in steps of 0.1
 
 
+@pytest.mark.thorough
 def test_how_often_an_attack_is_right_is_for_auditors_where_the_release_does_not_tell(tmp_path: Path) -> None:
     run_demo(tmp_path)
     policy = tmp_path / "unprotected.yaml"

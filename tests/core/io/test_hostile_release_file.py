@@ -255,6 +255,7 @@ def wide(**changes: Any) -> bytes:
     return json.dumps({**fields, **changes}).encode()
 
 
+@pytest.mark.thorough
 def test_many_branches_and_many_records_are_read_in_time_linear_in_them() -> None:
     with ends_soon():
         release = read_release(wide(), "release").release
@@ -263,6 +264,7 @@ def test_many_branches_and_many_records_are_read_in_time_linear_in_them() -> Non
 
 
 @pytest.mark.parametrize("trees", [MAX_TREES, MAX_TREES + 1])
+@pytest.mark.thorough
 def test_more_trees_than_any_ensemble_has_are_refused(trees: int) -> None:
     leaf = {"kind": "leaf", "label": "n"}
     below = trees // 2
@@ -274,6 +276,7 @@ def test_more_trees_than_any_ensemble_has_are_refused(trees: int) -> None:
         read_release(content, "release")
 
 
+@pytest.mark.thorough
 def test_leaves_without_numbers_for_many_classes_are_refused_before_any_is_made() -> None:
     classes = [f"k{i}" for i in range(5_000)]
     schema = {
@@ -290,6 +293,7 @@ def test_leaves_without_numbers_for_many_classes_are_refused_before_any_is_made(
         read_release(wide(**fields, trees=[leaf] * 10_000), "release")
 
 
+@pytest.mark.thorough
 def test_a_million_trees_of_one_leaf_are_refused_before_they_are_parsed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -96,6 +96,7 @@ def test_a_gzip_file_that_holds_anything_else_is_refused(make: Callable[[], byte
     assert "ane" not in str(refusal.value).replace("than", "")
 
 
+@pytest.mark.thorough
 def test_a_gzip_file_that_would_fill_the_memory_is_refused_soon() -> None:
     compressor = zlib.compressobj(9, zlib.DEFLATED, 31)
     chunk = b'{"learner":' + bytes(2**20)

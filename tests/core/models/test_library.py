@@ -115,6 +115,7 @@ def test_numbers_are_asked_for_too(tmp_path: Path) -> None:
     assert reading(put(tmp_path, {"path": "model.skops"}, columns, table))["passed"] is True
 
 
+@pytest.mark.thorough
 def test_a_class_that_the_policy_maps_to_the_wrong_value_is_no_misreading(tmp_path: Path) -> None:
     table = people()
     build = write_xgboost(tmp_path, table)
@@ -127,6 +128,7 @@ def town_columns(values: list[str]) -> dict[str, Any]:
     return {"age": COLUMNS["age"], "town": {"role": "quasi_identifier", "values": values}, "ill": COLUMNS["ill"]}
 
 
+@pytest.mark.thorough
 def test_xgboost_is_asked_with_the_codes_of_its_own_categories(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"age": rng.integers(20, 80, 300), "town": rng.choice(["a", "b", "c"], 300)})
@@ -139,6 +141,7 @@ def test_xgboost_is_asked_with_the_codes_of_its_own_categories(tmp_path: Path) -
     assert reading(put(tmp_path, build, columns, table))["passed"] is True
 
 
+@pytest.mark.thorough
 def test_missing_texts_are_given_to_a_pipeline_as_pandas_has_them(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"age": rng.integers(20, 80, 300), "town": rng.choice(["a", "b", ""], 300)})

@@ -305,6 +305,7 @@ def test_an_attack_that_is_granted_less_than_the_policy_has_its_own_numbers(
 
 
 @pytest.mark.parametrize("own", [{}, {"facts": [{"column": "ill", "in": ["yes"], "share": {"to": 1}}]}])
+@pytest.mark.thorough
 def test_how_often_an_attack_is_right_is_public_only_where_that_attack_is_granted_nothing(
     tmp_path: Path, own: dict[str, Any]
 ) -> None:

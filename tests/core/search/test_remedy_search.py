@@ -134,6 +134,7 @@ def test_where_nothing_passes_the_report_says_what_was_tried(tmp_path: Path) -> 
     assert "kadet" in remedy.text
 
 
+@pytest.mark.thorough
 def test_no_release_is_chosen_where_one_promises_differential_privacy(tmp_path: Path) -> None:
     build = {"use": "dp_random_trees", "epsilon": 3, "depth": 1, "rehearsal": True}
     changes = {"build": build, "metrics.0.at_least": 1000}

@@ -287,6 +287,7 @@ def honest_and_copied() -> tuple[Any, pd.DataFrame, pd.Series, dict[str, Any]]:
     return RandomForestClassifier(10, random_state=0).fit(table, y), table, y, controls
 
 
+@pytest.mark.thorough
 def test_a_control_of_near_copies_makes_no_model_look_safe() -> None:
     """Neither by loss, nor with shadow models, nor by exclusion; beside other people the forest fails."""
     model, table, y, controls = honest_and_copied()

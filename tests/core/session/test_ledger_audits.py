@@ -98,6 +98,7 @@ def test_a_release_or_a_table_that_is_gone_or_changed_is_inconclusive(
     )
 
 
+@pytest.mark.thorough
 def test_files_that_were_moved_are_found_by_a_new_line(nights: Nights) -> None:
     shutil.move(nights.out(0), nights.folder / "moved")
     assert "the release is gone" in problem_of_joint(nights)
@@ -108,11 +109,13 @@ def test_files_that_were_moved_are_found_by_a_new_line(nights: Nights) -> None:
     assert together == ["this release", "ledger line 2 (release.json)"]
 
 
+@pytest.mark.thorough
 def test_a_ledger_that_is_moved_with_its_files_finds_them(nights: Nights, tmp_path: Path) -> None:
     shutil.move(nights.folder, tmp_path / "moved")
     assert Nights(tmp_path / "moved").audit(1, ledger=True).code == 1
 
 
+@pytest.mark.thorough
 def test_a_line_without_a_table_is_inconclusive_until_another_line_names_it(nights: Nights) -> None:
     nights.ledger.write_bytes(nights.ledger.read_bytes().splitlines(keepends=True)[0])
     nights.add(0, data=False)
@@ -185,6 +188,7 @@ def test_a_ledger_that_nothing_in_the_policy_uses_is_refused(nights: Nights) -> 
     assert (ended.code, "--ledger: no attack and no limit of the policy uses the releases" in ended.err) == (2, True)
 
 
+@pytest.mark.thorough
 def test_a_policy_that_requires_a_ledger_gets_no_verdict_without_one(nights: Nights) -> None:
     nights.policy(1, ledger="required")
     ended = nights.audit(1)
@@ -223,6 +227,7 @@ def test_a_repair_takes_no_ledger_and_says_so_before_it_searches(nights: Nights)
     assert (ended.code, "ledger: requires a ledger, which a repair does not take" in ended.err) == (2, True)
 
 
+@pytest.mark.thorough
 def test_a_limit_on_a_total_epsilon_reads_the_releases_of_a_ledger(nights: Nights) -> None:
     private = {"use": "dp_random_trees", "epsilon": 1, "trees": 2, "rehearsal": True}
     metrics = [{"use": "differential_privacy", "at_most": 3}]
@@ -237,6 +242,7 @@ def test_a_limit_on_a_total_epsilon_reads_the_releases_of_a_ledger(nights: Night
     assert (total["passed"], "ledger line 1: the table" in total["evidence"]["problem"]) == (None, True)
 
 
+@pytest.mark.thorough
 def test_an_organisation_can_demand_a_ledger_and_nobody_can_loosen_that(nights: Nights) -> None:
     org = nights.folder / "org.yaml"
     unlisted = {"except": [{"columns": "id", "roles": ["key"]}]}

@@ -39,6 +39,7 @@ def values_of(audit: leafgate.Audit) -> list[str]:
     return values
 
 
+@pytest.mark.thorough
 def test_integers_of_an_encoder_are_its_values_as_texts_and_a_note_says_that_the_policy_lists_them(fitted: Any) -> None:
     audit = audited(fitted)
     assert values_of(audit) == [str(code) for code in CODES]
@@ -49,10 +50,12 @@ def test_integers_of_an_encoder_are_its_values_as_texts_and_a_note_says_that_the
 
 
 @pytest.mark.parametrize("values", [list(CODES), np.array(CODES, dtype=np.float32), list(map(str, CODES))])
+@pytest.mark.thorough
 def test_values_may_be_given_as_the_numbers_that_they_are(values: Any, fitted: Any) -> None:
     assert values_of(audited(fitted, roles={"code": {"values": values}})) == [str(code) for code in CODES]
 
 
+@pytest.mark.thorough
 def test_values_of_test_people_that_the_encoder_ignores_are_no_error(fitted: Any) -> None:
     other = fitted[1].assign(code=[99_999, *fitted[1]["code"][1:]])
     for roles in ({}, {"code": {"values": list(CODES)}}):

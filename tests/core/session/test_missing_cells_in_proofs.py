@@ -102,6 +102,7 @@ def proofs_agree(seed: int, blank: Blank, folder: Path) -> int:
 
 
 @pytest.mark.parametrize("blank", BLANKS)
+@pytest.mark.thorough
 def test_leaf_constraints_prove_what_an_integer_programme_proves(blank: Blank, tmp_path: Path) -> None:
     assert proofs_agree(1, blank, tmp_path) > 0
 
@@ -144,6 +145,7 @@ def proved_cells(blank: Blank, declared: bool = False, encoder: Any = "passthrou
 
 
 @pytest.mark.parametrize("encoder", ["passthrough", OneHotEncoder()], ids=["numbers", "one hot"])
+@pytest.mark.thorough
 def test_rebuild_proves_every_cell(encoder: Any) -> None:
     assert proved_cells("nowhere", encoder=encoder) == (42, None)
     assert proved_cells("control", encoder=encoder) == (42, None)

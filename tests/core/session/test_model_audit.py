@@ -91,6 +91,7 @@ def test_the_command_line_repeats_an_audit(fitted: Any, tmp_path: Path) -> None:
     by_command(audit, tmp_path)
 
 
+@pytest.mark.thorough
 def test_the_command_line_repeats_an_audit_with_everything_said(fitted: Any, tmp_path: Path) -> None:
     model, table, ill = fitted
     others, theirs = people(1, 50)
@@ -116,6 +117,7 @@ def test_the_command_line_repeats_an_audit_with_everything_said(fitted: Any, tmp
     }
 
 
+@pytest.mark.thorough
 def test_the_command_line_repeats_an_audit_of_every_kind_of_cell(tmp_path: Path) -> None:
     table, ill = people(n=120)
     rows = np.arange(len(table))
@@ -154,6 +156,7 @@ def converted(table: pd.DataFrame) -> Iterator[Any]:
     yield table.set_index(np.arange(len(table))[::-1])
 
 
+@pytest.mark.thorough
 def test_the_library_of_the_table_changes_no_byte(fitted: Any) -> None:
     model, table, ill = fitted
     first = leafgate.audit(model, table, ill, search_remedies=False)
@@ -167,6 +170,7 @@ def test_the_library_of_the_table_changes_no_byte(fitted: Any) -> None:
         assert bytes_of(leafgate.audit(model, whole, "ill", search_remedies=False), "auditor") == wanted
 
 
+@pytest.mark.thorough
 def test_an_array_is_the_table_with_the_models_names() -> None:
     table, ill = people()
     numbers = table[["age", "pay"]].assign(member=table["member"].astype(int))
@@ -176,6 +180,7 @@ def test_an_array_is_the_table_with_the_models_names() -> None:
     assert bytes_of(named, "auditor") == bytes_of(unnamed, "auditor")
 
 
+@pytest.mark.thorough
 def test_a_model_that_was_fitted_without_names_is_audited_under_the_tables_names() -> None:
     table, ill = people()
     numbers = table[["age", "pay"]]
@@ -185,11 +190,13 @@ def test_a_model_that_was_fitted_without_names_is_audited_under_the_tables_names
     assert leafgate.audit(model, numbers.to_numpy(), ill, search_remedies=False).to_policy().count("x0") == 1
 
 
+@pytest.mark.thorough
 def test_the_same_model_has_the_same_file_every_time(fitted: Any) -> None:
     audits = [leafgate.audit(*fitted, search_remedies=False) for _ in range(2)]
     assert bytes_of(audits[0], "auditor") == bytes_of(audits[1], "auditor")
 
 
+@pytest.mark.thorough
 def test_of_a_search_the_best_estimator_is_audited() -> None:
     table, ill = people()
     search = GridSearchCV(pipeline(), {"decisiontreeclassifier__max_depth": [2, 3]}, cv=2).fit(table, ill)
@@ -215,6 +222,7 @@ def test_what_is_predicted_is_called_class_where_y_has_no_name(fitted: Any) -> N
 
 
 @pytest.mark.parametrize("named", [True, False])
+@pytest.mark.thorough
 def test_what_a_function_of_a_pipeline_makes_is_not_taken_for_the_column(named: bool) -> None:
     table, ill = people()
     numbers = table[["age"]] if named else table[["age"]].to_numpy()
@@ -224,6 +232,7 @@ def test_what_a_function_of_a_pipeline_makes_is_not_taken_for_the_column(named: 
             leafgate.audit(model, given_again, ill)
 
 
+@pytest.mark.thorough
 def test_codes_of_the_owners_own_are_not_guessed(tmp_path: Path) -> None:
     table, ill = people()
     job = table["job"].astype("category")
@@ -234,6 +243,7 @@ def test_codes_of_the_owners_own_are_not_guessed(tmp_path: Path) -> None:
     assert leafgate.audit(model, table[["age"]].assign(job=job), ill, encoding=codes).verdict != "pass"
 
 
+@pytest.mark.thorough
 def test_a_pipeline_that_ends_in_another_library_is_audited_by_the_columns_of_the_table() -> None:
     from lightgbm import LGBMClassifier
 
@@ -247,6 +257,7 @@ def test_a_pipeline_that_ends_in_another_library_is_audited_by_the_columns_of_th
     assert leafgate.audit(model[-1], made, ill, search_remedies=False).artifact is not None
 
 
+@pytest.mark.thorough
 def test_a_regressor_has_intervals_of_round_numbers(tmp_path: Path) -> None:
     table, _ = people()
     model = DecisionTreeRegressor(max_depth=2).fit(table[["age"]], table["pay"])
@@ -263,6 +274,7 @@ def test_categories_of_boosting_are_found_by_the_table(tmp_path: Path) -> None:
     by_command(leafgate.audit(model, table, ill, search_remedies=False), tmp_path, "--no-remedies")
 
 
+@pytest.mark.thorough
 def test_xgboost_is_audited_with_categories(tmp_path: Path) -> None:
     from xgboost import XGBClassifier
 
@@ -277,6 +289,7 @@ def test_xgboost_is_audited_with_categories(tmp_path: Path) -> None:
         leafgate.audit(model, table, ill)
 
 
+@pytest.mark.thorough
 def test_lightgbm_is_audited_with_categories_and_classes_of_its_wrapper(tmp_path: Path) -> None:
     from lightgbm import LGBMClassifier
 
@@ -288,6 +301,7 @@ def test_lightgbm_is_audited_with_categories_and_classes_of_its_wrapper(tmp_path
     by_command(audit, tmp_path, "--no-remedies")
 
 
+@pytest.mark.thorough
 def test_a_release_is_audited_with_its_own_domains(tmp_path: Path) -> None:
     table, ill = people()
     label = (ill == "yes").astype(int)
@@ -308,6 +322,7 @@ def test_a_release_is_audited_with_its_own_domains(tmp_path: Path) -> None:
     by_command(audit, tmp_path)
 
 
+@pytest.mark.thorough
 def test_missing_cells_are_kept_under_a_word_that_no_cell_has(tmp_path: Path) -> None:
     table, ill = people()
     table = table.assign(age=table["age"].where(table["age"] > 25), job=table["job"].replace("NA", ""))
@@ -358,6 +373,7 @@ def folders_of_audits() -> set[str]:
     return {name for name in os.listdir(tempfile.gettempdir()) if name.startswith("leafgate-")}
 
 
+@pytest.mark.thorough
 def test_temporary_folders_are_private_and_go_away(
     fitted: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -379,6 +395,7 @@ def test_temporary_folders_are_private_and_go_away(
     assert folders_of_audits() == set()
 
 
+@pytest.mark.thorough
 def test_files_that_repeat_an_audit_are_for_their_owner_only(fitted: Any, tmp_path: Path) -> None:
     leafgate.audit(*fitted, search_remedies=False).to_policy(tmp_path)
     assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o600}
@@ -412,6 +429,7 @@ def test_an_audit_says_its_verdict_and_no_number(fitted: Any, capsys: pytest.Cap
     assert pickle.loads(pickle.dumps(audit)).to_policy() == audit.to_policy()
 
 
+@pytest.mark.thorough
 def test_a_notebook_displays_the_page(fitted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     pages: list[str] = []
     display = ModuleType("IPython.display")
@@ -425,6 +443,7 @@ def test_a_notebook_displays_the_page(fitted: Any, monkeypatch: pytest.MonkeyPat
     assert pages == [audit._repr_html_()]
 
 
+@pytest.mark.thorough
 def test_a_format_that_nobody_offers_is_refused_before_anything_is_removed(fitted: Any, tmp_path: Path) -> None:
     audit = leafgate.audit(*fitted, search_remedies=False)
     audit.save(tmp_path)
@@ -435,6 +454,7 @@ def test_a_format_that_nobody_offers_is_refused_before_anything_is_removed(fitte
     assert {path.name for path in tmp_path.iterdir()} == {"report.json", "report.html", "release.json", "timings.json"}
 
 
+@pytest.mark.thorough
 def test_save_does_not_write_over_a_model_of_the_releases_name(fitted: Any, tmp_path: Path) -> None:
     (tmp_path / "release.json").write_text('{"learner": {}}')
     with pytest.raises(leafgate.LeafgateError, match="would be lost"):
@@ -486,6 +506,7 @@ MISTAKES: list[tuple[str, Callable[[Any, pd.DataFrame, pd.Series], Any]]] = [
 
 
 @pytest.mark.parametrize(("text", "make"), MISTAKES, ids=[text for text, _ in MISTAKES])
+@pytest.mark.thorough
 def test_a_mistake_is_named_without_a_cell(text: str, make: Callable[..., Any], fitted: Any) -> None:
     with pytest.raises(leafgate.LeafgateError, match=text) as error:
         make(*fitted)

@@ -57,6 +57,7 @@ def release_of(people: pd.DataFrame) -> Release:
 
 
 @pytest.mark.parametrize("seed", range(20))
+@pytest.mark.thorough
 def test_metric_builder_and_adversary_agree_on_two_thousand_groups(seed: int) -> None:
     people = people_in_groups(seed)
     judged = VALUES if seed % 2 else VALUES[:2]
@@ -93,6 +94,7 @@ def test_a_repaired_tree_exposes_nobody_to_the_adversary(seed: int) -> None:
 
 
 @given(st.integers(0, 2**31), st.sampled_from([(), ("no",), ("yes",)]), st.booleans())
+@pytest.mark.thorough
 def test_init_and_python_propose_the_same_for_a_model(
     tmp_path_factory: pytest.TempPathFactory, seed: int, harmless: tuple[str, ...], numbers: bool
 ) -> None:

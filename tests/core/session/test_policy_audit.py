@@ -35,6 +35,7 @@ def bytes_of(audit: leafgate.Audit, audience: Any = "public") -> bytes:
         for path in sorted(POLICIES.glob("*.yaml"))
     ],
 )
+@pytest.mark.thorough
 def test_an_example_policy_has_the_same_report(name: str, tmp_path: Path) -> None:
     ended = command("audit", POLICIES / name, "--no-remedies", "--json", "--out", tmp_path, "--audience", "auditor")
     audit = leafgate.audit(leafgate.load_policy(POLICIES / name), search_remedies=False)
@@ -44,6 +45,7 @@ def test_an_example_policy_has_the_same_report(name: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", ["ward.yaml", "mortgage.yaml"])
+@pytest.mark.thorough
 def test_a_table_in_memory_stands_for_the_policys_own(name: str, tmp_path: Path) -> None:
     policy = leafgate.load_policy(POLICIES / name)
     assert policy.data.path is not None

@@ -113,6 +113,7 @@ def test_a_printed_key_is_found_in_the_policy() -> None:
     [DecisionTreeClassifier(random_state=0), RandomForestClassifier(4, max_depth=5, random_state=0)],
     ids=["tree", "forest"],
 )
+@pytest.mark.thorough
 def test_displayed_remedies_are_in_python_and_stored_ones_as_the_command_line_has_them(
     model: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -135,6 +136,7 @@ def test_displayed_remedies_are_in_python_and_stored_ones_as_the_command_line_ha
     assert ("leafgate", "repair", "MODEL", "--policy", "POLICY", "--out", "NEW") in commands
 
 
+@pytest.mark.thorough
 def test_remedies_of_an_audit_by_a_policy_speak_of_the_policy(tmp_path: Path) -> None:
     table, ill = people(100)
     files = leafgate.audit(DecisionTreeClassifier().fit(table, ill), table, ill, search_remedies=False)

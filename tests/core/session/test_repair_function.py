@@ -72,6 +72,7 @@ def test_a_model_without_a_writer_of_its_own_becomes_a_neutral_file() -> None:
     assert repair.name == "repaired.json"
 
 
+@pytest.mark.thorough
 def test_a_file_that_numbers_the_classes_is_spoken_of_with_them(tmp_path: Path) -> None:
     lightgbm = pytest.importorskip("lightgbm")
     model = lightgbm.LGBMClassifier(n_estimators=1, min_child_samples=5, verbose=-1)

@@ -52,6 +52,7 @@ def proved(nights: Nights) -> int:
     return int(findings(nights)["exposure@joint#ill"]["evidence"]["people_proved"])
 
 
+@pytest.mark.thorough
 def test_a_roll_proves_what_its_table_proves_and_findings_say_that_it_was_not_compared(nights: Nights) -> None:
     assert audit(nights).code == 1
     by_table = findings(nights)
@@ -79,6 +80,7 @@ def test_the_line_of_a_roll_names_it_and_has_the_digest_of_what_never_changes(ni
     assert nights.verify("--key", nights.key).code == 0
 
 
+@pytest.mark.thorough
 def test_a_table_whose_path_has_another_table_now_is_replaced_by_the_roll_and_a_copy_elsewhere_is_found(
     nights: Nights,
 ) -> None:
@@ -152,6 +154,7 @@ def test_a_release_whose_trees_test_what_is_not_public_gets_no_roll(nights: Nigh
     assert "--roll: cannot be made: its trees test columns that are not public, and a roll has no secret" in ended.err
 
 
+@pytest.mark.thorough
 def test_after_its_last_day_a_roll_is_inconclusive(nights: Nights, monkeypatch: pytest.MonkeyPatch) -> None:
     from leafgate.session import ledger_releases
 
@@ -163,6 +166,7 @@ def test_after_its_last_day_a_roll_is_inconclusive(nights: Nights, monkeypatch: 
     assert "ledger line 1: the table of its people is gone, and its roll expired on 2999-12-31" in said
 
 
+@pytest.mark.thorough
 def test_without_the_key_of_the_roll_or_with_another_one_it_is_inconclusive(nights: Nights) -> None:
     (nights.folder / "0.csv").unlink()
     assert "its roll cannot be used without its key" in problem(nights)
@@ -173,6 +177,7 @@ def test_without_the_key_of_the_roll_or_with_another_one_it_is_inconclusive(nigh
     assert nights.audit(1, "--roll-key", other).code == 2
 
 
+@pytest.mark.thorough
 def test_a_roll_that_was_changed_or_is_gone_is_inconclusive(nights: Nights) -> None:
     (nights.folder / "0.csv").unlink()
     words = ["--roll-key", nights.roll_key]
@@ -200,6 +205,7 @@ def test_a_roll_that_was_changed_or_is_gone_is_inconclusive(nights: Nights) -> N
     assert "its roll is gone, too" in problem(nights, *words)
 
 
+@pytest.mark.thorough
 def test_whoever_is_forgotten_is_not_in_the_roll_and_less_is_proved(nights: Nights) -> None:
     (nights.folder / "0.csv").unlink()
     audit(nights)
@@ -237,6 +243,7 @@ def test_forgetting_needs_the_key_and_somebody(nights: Nights) -> None:
 
 
 @pytest.mark.parametrize("leaves", ["counts", "shares", "labels"])
+@pytest.mark.thorough
 def test_somebody_who_has_another_secret_now_is_noticed_where_leaves_do_not_allow_it(
     nights: Nights, leaves: str
 ) -> None:
@@ -269,6 +276,7 @@ def test_a_limit_on_a_total_epsilon_needs_the_table_and_no_roll(nights: Nights) 
     assert (total["passed"], "a limit on this needs the table" in total["evidence"]["problem"]) == (None, True)
 
 
+@pytest.mark.thorough
 def test_a_roll_of_an_audit_that_an_organisation_held_to_its_policy_needs_that_policy(nights: Nights) -> None:
     nights.ledger.unlink()
     assert nights.begin().code == 0
@@ -283,6 +291,7 @@ def test_a_roll_of_an_audit_that_an_organisation_held_to_its_policy_needs_that_p
 
 
 @pytest.mark.parametrize("has_own_key", [False, True])
+@pytest.mark.thorough
 def test_people_of_two_rolls_with_one_key_are_the_same_and_each_may_have_its_own(
     nights: Nights, has_own_key: bool
 ) -> None:

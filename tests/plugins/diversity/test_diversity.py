@@ -222,6 +222,7 @@ def together(several: Sequence[Counts]) -> Counts:
 
 @forms
 @given(crowd=crowds())
+@pytest.mark.thorough
 def test_a_score_is_what_the_definition_says_of_people_counted_by_hand(
     use: str, options: dict[str, Any], score: Score, crowd: tuple[Column, list[Counts]]
 ) -> None:
@@ -257,6 +258,7 @@ def cheapest(p: Sequence[Fraction], overall: Sequence[Fraction], cost: Sequence[
 
 @pytest.mark.parametrize("distance", ["equal", "ordered", "hierarchical"])
 @given(crowd=crowds())
+@pytest.mark.thorough
 def test_t_is_the_cheapest_way_to_move_a_groups_shares_to_everyones(
     distance: str, crowd: tuple[Column, list[Counts]]
 ) -> None:

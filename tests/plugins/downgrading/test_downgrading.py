@@ -326,6 +326,7 @@ def test_it_ends_hides_every_secret_cell_and_claims_no_more_than_holds(seed: int
 
 
 @given(seed=st.integers(0, 10_000))
+@pytest.mark.thorough
 def test_the_loss_of_function_stays_within_its_bound(seed: int) -> None:
     table = tiny(seed, 12)
     columns = table.protected.shape[1]

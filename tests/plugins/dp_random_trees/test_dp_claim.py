@@ -33,6 +33,7 @@ def noisy_forest() -> Release:
     return released(laplace_trees(), TABLE)
 
 
+@pytest.mark.thorough
 def test_the_account_is_that_of_the_numbers_of_trees_k_and_beta() -> None:
     expected = at_delta(Forest(10, 0.1, 8), 1e-4).epsilon
     assert epsilon(sampled_forest(), TABLE) == pytest.approx(expected, abs=1e-6)
@@ -46,6 +47,7 @@ def test_noise_adds_up_at_delta_0_and_to_less_beyond() -> None:
     assert epsilon(noisy_forest(), TABLE, delta=0) == pytest.approx(8 / 10)
 
 
+@pytest.mark.thorough
 def test_who_is_replaced_costs_more_than_who_is_added() -> None:
     added, replaced = (
         released(dp_trees(neighbours=n), TABLE).guarantee["epsilon"] for n in ("add_remove", "replace_one")
@@ -131,6 +133,7 @@ def test_a_broken_condition_makes_epsilon_infinite(name: str) -> None:
     assert problems(twin, TABLE)["broken"]
 
 
+@pytest.mark.thorough
 def test_a_claim_for_half_of_the_trees_is_refuted() -> None:
     half = released(dp_trees(trees=4), TABLE).guarantee["epsilon"]
     twin = saying(replace(sampled_forest(), guarantee={"epsilon": half}), trees=4)
@@ -140,6 +143,7 @@ def test_a_claim_for_half_of_the_trees_is_refuted() -> None:
     assert metric.holds(epsilon(released(dp_trees(trees=4), TABLE), TABLE))
 
 
+@pytest.mark.thorough
 def test_suppressing_one_number_more_keeps_the_claim() -> None:
     """`<=` for `<` at the threshold shows less than was promised, not more; the other way shows a number below k."""
     shown = {n for tree in sampled_forest().trees for leaf in leaves(tree) for n in (leaf.counts or {}).values()}
@@ -180,6 +184,7 @@ def test_what_cannot_be_seen_is_inconclusive(release: Callable[[], Release], pro
 
 
 @pytest.mark.parametrize("release", [sampled_forest, noisy_forest])
+@pytest.mark.thorough
 def test_the_metric_asks_for_its_own_neighbours(release: Callable[[], Release]) -> None:
     items = [epsilon(release(), TABLE, neighbours=n) for n in ("add_remove", "replace_one")]
     assert items[0] < items[1]

@@ -89,6 +89,7 @@ def true_chances(table: Table) -> np.ndarray:
 
 
 @pytest.mark.parametrize("private", [False, True])
+@pytest.mark.thorough
 def test_scores_tell_about_the_chances_the_answers_were_drawn_with(private: bool) -> None:
     table = survey(people=20_000)
     builder = dp_trees(trees=60, beta=0.2, k=20) if private else RandomTrees(trees=60)
@@ -99,6 +100,7 @@ def test_scores_tell_about_the_chances_the_answers_were_drawn_with(private: bool
     assert np.average(found, weights=test.weight) == pytest.approx(np.average(true, weights=test.weight), abs=0.02)
 
 
+@pytest.mark.thorough
 def test_two_columns_that_say_the_same_do_not_count_twice() -> None:
     columns = [categorical(name, "quasi_identifier", values=("a", "b")) for name in ("one", "twin", "other")]
     columns.append(categorical("y", "class", "sensitive", values=("no", "yes")))
@@ -122,6 +124,7 @@ def test_scores_are_finite_whatever_is_shown(numbers: list[int]) -> None:
     assert all(np.isfinite(each).all() for each in scores)
 
 
+@pytest.mark.thorough
 def test_scores_repeat() -> None:
     release = released(dp_trees(), TABLE)
     one, two = (leaf_scores(release.trees, TABLE.schema, 10)[1] for _ in range(2))

@@ -120,6 +120,7 @@ def test_samples_that_are_not_each_trees_own_coins_are_refused(kind: str, monkey
 
 
 @pytest.mark.parametrize("people", [20, 40, 60])
+@pytest.mark.thorough
 def test_one_exact_leaf_among_samples_is_refused(people: int) -> None:
     honest = released(dp_trees(trees=4, k=20, beta=0.35, combine="sum"), TABLE)
     tables = (survey(people=size) for size in itertools.count(400))
@@ -132,6 +133,7 @@ def test_one_exact_leaf_among_samples_is_refused(people: int) -> None:
     assert any(BROKEN in result for result in problems(exact, table)["broken"])
 
 
+@pytest.mark.thorough
 def test_a_loaded_release_is_inconclusive_where_a_number_could_be_exact_unnoticed() -> None:
     table, builder = survey(people=700), dp_trees(k=20, beta=0.6, delta=0.01, combine="sum")
     release = released(builder, table)
@@ -262,6 +264,7 @@ def test_the_expectation_under_the_claim_is_at_most_1(drawn: list[tuple[int, int
 
 
 @pytest.mark.parametrize(("scale", "people"), [(0.3, (0, 3)), (2.0, (4,))])
+@pytest.mark.thorough
 def test_the_expectation_under_the_claimed_noise_is_at_most_1(scale: float, people: tuple[int, ...]) -> None:
     law, none, reach = stats.dlaplace(1 / scale), np.zeros(len(people), dtype=np.int64), round(40 * scale)
     expected = 0.0
@@ -308,6 +311,7 @@ FEW: Mapping[str, tuple[Table, Any]] = {
 
 
 @pytest.mark.parametrize("name", FEW)
+@pytest.mark.thorough
 def test_only_a_release_built_in_the_audit_passes_where_false_numbers_are_invisible(name: str) -> None:
     table, builder = FEW[name]
     release = released(builder, table)
@@ -361,6 +365,7 @@ def audited(folder: Path, build: str) -> Any:
     return ended.code, claims
 
 
+@pytest.mark.thorough
 def test_every_audit_of_exact_counts_that_claim_to_be_sampled_ends_in_1(tmp_path: Path) -> None:
     release = with_numbers(RELEASE, TABLE, FALSE["everybody"])
     (tmp_path / "release.json").write_bytes(release_bytes(release))
@@ -369,6 +374,7 @@ def test_every_audit_of_exact_counts_that_claim_to_be_sampled_ends_in_1(tmp_path
     assert any(BROKEN in result for result in findings["guarantee:epsilon"]["evidence"]["broken"])
 
 
+@pytest.mark.thorough
 def test_an_honest_release_passes_and_its_public_report_has_no_number_of_the_test(
     tmp_path: Path,
 ) -> None:

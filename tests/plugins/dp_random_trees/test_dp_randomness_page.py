@@ -47,6 +47,7 @@ def test_an_exact_count_is_refused_from_the_smallest_one_on(script: ModuleType) 
         assert (each.honest_inconclusive == 0) == (each.smallest == each.k)
 
 
+@pytest.mark.thorough
 def test_a_setting_again(script: ModuleType) -> None:
     (again,) = script.forged(3, [(4, 20, 0.35)])
     assert (again.smallest, again.exact_k, again.exact_2k, again.exact_3k) == (20, 10, 10, 10)

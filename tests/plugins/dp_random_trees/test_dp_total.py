@@ -49,6 +49,7 @@ def total(others: Sequence[tuple[Release, Table]], release: Release | None = Non
     return DifferentialPrivacy(at_most=100, **options).score(case)
 
 
+@pytest.mark.thorough
 def test_pure_epsilons_of_three_releases_add_up() -> None:
     score = total([(noisy(delta=0), YESTERDAY), (noisy(1, delta=0), YESTERDAY)], own(delta=0), delta=0)
     assert score.value == pytest.approx(3 * 8 / 10)
@@ -56,6 +57,7 @@ def test_pure_epsilons_of_three_releases_add_up() -> None:
     assert [each["release"] for each in score.evidence["claims"]] == ["this release", "releases[0]", "releases[1]"]
 
 
+@pytest.mark.thorough
 def test_at_the_sum_of_their_deltas_the_total_is_the_sum_of_the_claims() -> None:
     sampled = released(dp_trees(delta=2e-4), YESTERDAY)
     score = total([(sampled, YESTERDAY), (noisy(delta=5e-5), YESTERDAY)], delta=1e-4 + 2e-4 + 5e-5)
@@ -65,6 +67,7 @@ def test_at_the_sum_of_their_deltas_the_total_is_the_sum_of_the_claims() -> None
     assert [each["claim"] for each in score.evidence["claims"]] == [each.guarantee["epsilon"] for each in releases]
 
 
+@pytest.mark.thorough
 def test_a_smaller_delta_is_divided_and_every_release_is_accounted_at_its_part() -> None:
     score = total([(noisy(), YESTERDAY)], delta=1e-4)
     assert score.value == pytest.approx(2 * epsilon(own(), TODAY, delta=5e-5), abs=1e-9)
@@ -76,6 +79,7 @@ def test_parts_of_delta_add_up_to_it(claimed: list[float]) -> None:
     assert math.fsum(divide_delta(claimed, 2e-6)) == pytest.approx(2e-6)
 
 
+@pytest.mark.thorough
 def test_every_release_is_accounted_for_the_relation_of_the_limit() -> None:
     """A claim for people who are added costs twice as much for people who are replaced."""
     replaced = noisy(delta=0, neighbours="replace_one")
@@ -85,6 +89,7 @@ def test_every_release_is_accounted_for_the_relation_of_the_limit() -> None:
 
 
 @pytest.mark.parametrize("position", ["another", "this"])
+@pytest.mark.thorough
 def test_a_release_without_a_claim_makes_the_total_infinite(position: str) -> None:
     without = released(RandomTrees(trees=2), YESTERDAY if position == "another" else TODAY)
     score = total([(without, YESTERDAY)]) if position == "another" else total([(noisy(), YESTERDAY)], without)
@@ -101,6 +106,7 @@ def test_a_claim_that_the_release_breaks_makes_the_total_infinite() -> None:
     assert score.evidence["broken"] == ["releases[0]: the release claims something else than its builder does"]
 
 
+@pytest.mark.thorough
 def test_a_release_of_other_people_than_its_table_says_makes_the_total_infinite() -> None:
     (problem,) = total([(noisy(), survey(500))]).evidence["broken"]
     assert problem.startswith("releases[0]: the numbers are not drawn from this table")
@@ -175,6 +181,7 @@ def nights(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.thorough
 def test_the_releases_of_three_nights_are_judged_together(nights: Path) -> None:
     everybody = slice(0, 600)
     code, findings = audited(nights, "wednesday", everybody, releases=named("monday", "tuesday"))
@@ -189,6 +196,7 @@ def test_the_releases_of_three_nights_are_judged_together(nights: Path) -> None:
     assert findings["guarantee:epsilon"]["passed"] is True
 
 
+@pytest.mark.thorough
 def test_a_frequency_table_breaks_the_total(nights: Path) -> None:
     (nights / "table1.csv").write_text("town,ill,count\na,yes,5\n")
     releases = [*named("monday"), {"path": "table1.csv", "counts": ["town", "ill"], "data": "same"}]
@@ -203,6 +211,7 @@ def test_a_frequency_table_breaks_the_total(nights: Path) -> None:
     assert "releases[1] (table1.csv)" in found["remedies"][0]["text"]
 
 
+@pytest.mark.thorough
 def test_a_release_that_cannot_be_verified_is_inconclusive_unless_the_others_break_the_limit(nights: Path) -> None:
     build = {"use": "dp_laplace_trees", "trees": 4, "scale": 16, "delta": 0, "rehearsal": True}
     audited(nights, "rehearsal", slice(0, 600), build=build)
@@ -220,6 +229,7 @@ JOINT = {"use": "confidence", "of": "joint", "at_most": 0.95}
 
 
 @pytest.mark.parametrize(("at_most", "covered"), [(0.75, True), (0.7, False)])
+@pytest.mark.thorough
 def test_a_total_that_is_kept_covers_what_joint_does_not_read(nights: Path, at_most: float, covered: bool) -> None:
     limits = [{**LIMIT, "at_most": at_most}, JOINT]
     releases = named("monday", "tuesday")
@@ -241,6 +251,7 @@ def test_a_total_that_is_kept_covers_what_joint_does_not_read(nights: Path, at_m
         {"metrics": [{**LIMIT, "at_most": 100}, JOINT], "build": {"use": "dp_laplace_trees", "scale": 0.5, "delta": 0}},
     ],
 )
+@pytest.mark.thorough
 def test_joint_stays_inconclusive_where_no_limit_on_the_total_bounds_beliefs(
     nights: Path, changes: dict[str, Any]
 ) -> None:
@@ -252,6 +263,7 @@ def test_joint_stays_inconclusive_where_no_limit_on_the_total_bounds_beliefs(
     assert "covered_by" not in findings["confidence@joint#ill"]["evidence"]
 
 
+@pytest.mark.thorough
 def test_beside_a_release_with_exact_counts_a_private_one_leaves_joint_inconclusive(nights: Path) -> None:
     build = {"use": "kadet", "k": 20}
     audited(nights, "exact", slice(0, 600), build=build, metrics=[{"use": "k_anonymity", "at_least": 20}])
@@ -264,6 +276,7 @@ def test_beside_a_release_with_exact_counts_a_private_one_leaves_joint_inconclus
     assert findings["confidence@joint#ill"]["passed"] is None
 
 
+@pytest.mark.thorough
 def test_a_release_that_cannot_be_read_leaves_the_total_inconclusive(nights: Path) -> None:
     (nights / "broken.json").write_text("{}")
     code, findings = audited(nights, "wednesday", slice(0, 600), releases=[{"path": "broken.json", "data": "same"}])

@@ -89,6 +89,7 @@ def audited(
     return ended.code, {finding["id"]: finding for finding in report["findings"]}
 
 
+@pytest.mark.thorough
 def test_a_claim_that_the_builders_own_account_keeps_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code, findings = audited(tmp_path, monkeypatch, "honest_stump")
     assert code == 0
@@ -140,6 +141,7 @@ def tree_builders():
     assert "the release names another builder than the one that made it" in ended.out
 
 
+@pytest.mark.thorough
 def test_a_claim_below_the_account_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code, findings = audited(tmp_path, monkeypatch, "bold_stump", claimed=0.4)
     assert code == 1
@@ -161,6 +163,7 @@ def test_a_claim_below_the_account_fails(tmp_path: Path, monkeypatch: pytest.Mon
         ("seeded_stump", {"randomness": "seed"}, "follow from a seed that others may know"),
     ],
 )
+@pytest.mark.thorough
 def test_a_claim_without_an_account_that_can_be_believed_is_inconclusive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, given: dict[str, Any], said: str
 ) -> None:
@@ -170,6 +173,7 @@ def test_a_claim_without_an_account_that_can_be_believed_is_inconclusive(
     assert findings["guarantee:epsilon"]["passed"] is None
 
 
+@pytest.mark.thorough
 def test_a_false_account_is_refuted_by_running_the_builder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code, findings = audited(tmp_path, monkeypatch, "false_stump", noise=False)
     assert code == 1
@@ -177,6 +181,7 @@ def test_a_false_account_is_refuted_by_running_the_builder(tmp_path: Path, monke
     assert findings["guarantee:epsilon"]["evidence"]["problem"] == "an attack refutes it"
 
 
+@pytest.mark.thorough
 def test_a_release_that_was_read_shows_nothing_of_its_builder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     audited(tmp_path, monkeypatch, "stored_stump")
     again = {
@@ -201,6 +206,7 @@ ONE_NOISE = """moved = int(rng.geometric(1 - math.exp(-1 / self.scale))) + 40
 @pytest.mark.parametrize(
     ("name", "swaps"), [("labels", [(LABEL, TRUE_LABEL)]), ("shared", [SHARED, (LABEL, ONE_NOISE)])]
 )
+@pytest.mark.thorough
 def test_labels_without_noise_and_noise_that_numbers_share_are_refuted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, swaps: list[tuple[str, str]]
 ) -> None:
@@ -214,12 +220,14 @@ def test_labels_without_noise_and_noise_that_numbers_share_are_refuted(
     assert findings["guarantee:epsilon"]["passed"] is False
 
 
+@pytest.mark.thorough
 def test_an_account_below_the_claim_is_as_large_as_the_claim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What runs of the builder are compared with is the claim."""
     _, findings = audited(tmp_path, monkeypatch, "boasting_stump", returned="0.01")
     assert findings["differential_privacy"]["value"] == 0.5
 
 
+@pytest.mark.thorough
 def test_where_weights_count_no_people_no_account_is_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(tmp_path, "leafgate_weighed_stump", source_of("weighed_stump"))
     monkeypatch.syspath_prepend(tmp_path)

@@ -155,6 +155,7 @@ def test_a_limit_that_no_leak_of_a_rare_value_breaks_is_inconclusive_and_says_so
     ],
     ids=lambda each: each.name if isinstance(each, AttributeLeak) else "",
 )
+@pytest.mark.thorough
 def test_such_a_limit_passes_beside_one_that_half_of_a_leak_would_break(
     other: AttributeLeak, beside: bool | None, passes: bool | None
 ) -> None:

@@ -415,6 +415,7 @@ def power_options(measure: Measure) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("measure", ALL_MEASURES)
+@pytest.mark.thorough
 def test_a_limit_is_kept_where_the_attack_sees_a_planted_leak_of_its_size(measure: Measure) -> None:
     metric = leak(POWER_LIMIT, **power_options(measure))
     assert verdict(metric, harmless()) == (True, "")

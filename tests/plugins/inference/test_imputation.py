@@ -111,6 +111,7 @@ def is_a_posterior(array: Floats, people_: int, values: int) -> bool:
     return array.shape == (people_, values) and bool((array > 0).all()) and np.allclose(array.sum(axis=1), 1)
 
 
+@pytest.mark.thorough
 def test_imputation_is_nearly_the_law_and_calibrated_when_two_thousand_people_teach_it() -> None:
     targets, true = world(1, 2_000, 4_000)
     imputed = impute(targets, 7)
@@ -139,6 +140,7 @@ def test_cross_fitted_posteriors_say_nothing_of_own_values_when_the_secret_is_no
     assert imputed.accuracy < shares.max() + 3 * np.sqrt(0.25 / len(codes))
 
 
+@pytest.mark.thorough
 def test_posterior_of_a_person_is_the_same_when_people_and_groups_stand_in_another_order() -> None:
     targets, _ = world(3, 60, 60)
     rng = np.random.default_rng(0)
@@ -155,6 +157,7 @@ def test_posterior_of_a_person_is_the_same_when_people_and_groups_stand_in_anoth
     assert (after.model, after.accuracy) == (before.model, before.accuracy)
 
 
+@pytest.mark.thorough
 def test_imputation_follows_from_the_seed_and_is_learned_once() -> None:
     targets, _ = world(3, 60, 60)
     module._KEPT.clear()
@@ -174,6 +177,7 @@ def test_imputation_follows_from_the_seed_and_is_learned_once() -> None:
     assert len(module._KEPT) == module.MAX_KEPT
 
 
+@pytest.mark.thorough
 def test_class_is_read_when_it_is_known_and_not_excluded() -> None:
     targets, _ = world(4, 200, 60, noise=True)
     told = pd.Categorical(np.array(["a", "b"])[targets.auxiliary.codes("income")], categories=["a", "b", "c"])

@@ -281,6 +281,7 @@ def three_trees(secret: Column) -> list[Node]:
     ]
 
 
+@pytest.mark.thorough
 def test_counts_of_several_trees_leave_the_values_of_all_completions_of_few_people() -> None:
     """Counts are compared tree by tree until nothing changes. That could leave more values, but not here."""
     more = 0

@@ -70,6 +70,7 @@ def area(scores: NDArray[Any], member: NDArray[np.bool_]) -> float:
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: f"{attack.use} {getattr(attack, 'mode', '')}".strip())
+@pytest.mark.thorough
 def test_an_attack_finds_who_is_in_a_tree_that_learned_people_by_heart(
     attack: ScoreAttack, game: tuple[Release, AdversaryKnowledge, Membership]
 ) -> None:

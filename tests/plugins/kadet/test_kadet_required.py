@@ -254,6 +254,7 @@ def test_every_group_of_a_built_tree_satisfies_what_its_builder_required(
 
 
 @given(asking(gaps=False), st.integers(1, 4), st.booleans())
+@pytest.mark.thorough
 def test_the_table_published_beside_the_tree_keeps_what_was_required(
     asked: tuple[Table, tuple[Any, ...]], k: int, prune: bool
 ) -> None:

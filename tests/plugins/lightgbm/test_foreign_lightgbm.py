@@ -78,6 +78,7 @@ def test_every_row_ends_where_lightgbm_has_it_end(name: str, sets: bool) -> None
     ],
     ids=str,
 )
+@pytest.mark.thorough
 def test_every_row_ends_where_lightgbm_has_it_end_however_it_was_trained(options: dict[str, Any]) -> None:
     rows = random_rows()
     booster = fitted(rows, **options)
@@ -86,6 +87,7 @@ def test_every_row_ends_where_lightgbm_has_it_end_however_it_was_trained(options
 
 
 @pytest.mark.parametrize("objective", ["multiclass", "multiclassova"])
+@pytest.mark.thorough
 def test_every_row_ends_where_lightgbm_has_it_end_for_several_classes(objective: str) -> None:
     rows = random_rows(4)
     booster = fitted(rows, objective=objective)
@@ -103,6 +105,7 @@ def test_where_nothing_is_missing_in_training_a_missing_number_is_zero() -> None
     check_alike(model, booster, Rows(rows.x, rows.y, rows.categorical))
 
 
+@pytest.mark.thorough
 def test_the_categories_of_a_data_frame_are_told_by_their_texts() -> None:
     frame, y, weight = adult_columns()
     booster = lgb.train(SMALL | {"objective": "binary"}, lgb.Dataset(frame, label=y, weight=weight), num_boost_round=20)
@@ -254,6 +257,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize(("text", "why"), HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.thorough
 def test_what_is_no_model_is_refused(text: str, why: str) -> None:
     assert text != TEXT
     with pytest.raises(ReleaseError, match=why):

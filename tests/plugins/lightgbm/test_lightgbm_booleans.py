@@ -24,6 +24,7 @@ def people() -> tuple[pd.DataFrame, np.ndarray]:
 
 @pytest.mark.parametrize("category", [False, True], ids=["bool", "category"])
 @pytest.mark.parametrize("spelling", SPELLINGS, ids=map(str, SPELLINGS))
+@pytest.mark.thorough
 def test_truth_values_are_read_however_the_table_spells_them(spelling: tuple[str, str], category: bool) -> None:
     rows, ill = people()
     given = rows.assign(smoker=pd.Categorical(rows["smoker"])) if category else rows

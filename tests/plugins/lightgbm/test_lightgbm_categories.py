@@ -177,6 +177,7 @@ def test_lists_that_are_none_are_refused(document: Any) -> None:
         belonging(document, ["none"], 1, "m")
 
 
+@pytest.mark.thorough
 def test_many_lists_and_features_are_gone_through_soon() -> None:
     with ends_soon():
         found = belonging([["a", "b"]] * 50_000, ["[0:1]"] * 100_000, 100_000, "m")

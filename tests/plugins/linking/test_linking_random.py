@@ -38,6 +38,7 @@ def release_of(table: Table, forest: tuple[Node, ...], level: Level = "counts", 
 
 
 @given(planted(most=1) | planted(most=1, whole=False) | planted(most=3))
+@pytest.mark.thorough
 def test_the_groups_of_any_forest_are_those_of_the_joint_definition_4(plant: tuple[Table, tuple[Node, ...]]) -> None:
     # A tree's leaves in reach follow from the joint ones, and its residual tree from its leaves in reach. Some trees
     # have values without a way out.
@@ -57,12 +58,14 @@ AGES = table_of(
 
 
 @given(trees(AGES.schema, depth=5))
+@pytest.mark.thorough
 def test_several_cuts_of_a_private_number_leave_what_definition_4_says(tree: Node) -> None:
     known = grant_knowledge(AGES)
     assert numbered(link(release_of(AGES, (tree,)), known).groups) == numbered(spans([tree], known))
 
 
 @given(planted(most=3, whole=False))
+@pytest.mark.thorough
 def test_a_forest_never_groups_people_whom_its_trees_together_tell_apart(
     plant: tuple[Table, tuple[Node, ...]],
 ) -> None:
@@ -73,6 +76,7 @@ def test_a_forest_never_groups_people_whom_its_trees_together_tell_apart(
 
 
 @given(planted(most=3, whole=False), st.sampled_from(LEVELS), st.booleans())
+@pytest.mark.thorough
 def test_everyone_is_in_one_group_and_every_belief_is_a_belief(
     plant: tuple[Table, tuple[Node, ...]], level: Level, distribution: bool
 ) -> None:
@@ -87,6 +91,7 @@ def test_everyone_is_in_one_group_and_every_belief_is_a_belief(
 
 
 @given(planted(most=3), st.integers(0, 2**32 - 1))
+@pytest.mark.thorough
 def test_the_order_of_the_rows_changes_no_belief(plant: tuple[Table, tuple[Node, ...]], seed: int) -> None:
     table, forest = plant
     rows = np.random.default_rng(seed).permutation(len(table))
@@ -98,6 +103,7 @@ def test_the_order_of_the_rows_changes_no_belief(plant: tuple[Table, tuple[Node,
 
 
 @given(planted(most=3), st.sampled_from(LEVELS), st.booleans())
+@pytest.mark.thorough
 def test_exact_numbers_never_rule_out_the_truth(
     plant: tuple[Table, tuple[Node, ...]], level: Level, distribution: bool
 ) -> None:
@@ -116,6 +122,7 @@ def test_exact_numbers_never_rule_out_the_truth(
     st.sampled_from(LEVELS),
     st.sampled_from(["sampled", "perturbed", "noisy"]),
 )
+@pytest.mark.thorough
 def test_numbers_that_only_approximate_people_make_nobody_certain(
     plant: tuple[Table, tuple[Node, ...]], level: Level, numbers: Counted
 ) -> None:
@@ -127,6 +134,7 @@ def test_numbers_that_only_approximate_people_make_nobody_certain(
 
 @pytest.mark.parametrize("level", LEVELS)
 @given(plant=planted(most=1, whole=False), distribution=st.booleans())
+@pytest.mark.thorough
 def test_the_belief_is_what_the_leaves_in_reach_say(
     level: Level, plant: tuple[Table, tuple[Node, ...]], distribution: bool
 ) -> None:

@@ -251,6 +251,7 @@ def with_one_withheld(records: Records) -> Records:
     return replace(records, rows=(*records.rows[:-1], (WITHHELD, *others)))
 
 
+@pytest.mark.thorough
 def test_one_withheld_cell_among_many_records_is_no_burden() -> None:
     table = crowd(50_000)
     release = PublishedTable().build(table, np.random.default_rng(0))

@@ -65,6 +65,7 @@ def models(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 @pytest.mark.parametrize("gini", [False, True])
+@pytest.mark.thorough
 def test_both_engines_find_the_same_optimum(gini: bool) -> None:
     found = [part for seed in range(30) for part in parts(seed, gini=gini)]
     assert len(found) >= 3  # most random leaves break nothing
@@ -73,6 +74,7 @@ def test_both_engines_find_the_same_optimum(gini: bool) -> None:
 
 
 @pytest.mark.parametrize("gini", [False, True])
+@pytest.mark.thorough
 def test_they_agree_where_a_constraint_may_be_bought_off(gini: bool) -> None:
     part = crossed_leaves(4, gini=gini)
     price = structured.solve(part).duals[0]
@@ -82,6 +84,7 @@ def test_they_agree_where_a_constraint_may_be_bought_off(gini: bool) -> None:
         assert solved(wide).duals[0] == pytest.approx(min(cost, price), rel=1e-4)
 
 
+@pytest.mark.thorough
 def test_linear_inequalities_have_prices_too() -> None:
     part = crossed_leaves(3, gini=False)
     bound = solved(part).x[0] + 0.05
@@ -110,6 +113,7 @@ def test_at_an_optimum_the_prices_make_everything_flat() -> None:
     assert estimate_duals(part, part.start).residual > 0.1 or part.max_violation(part.start) > 1e-3
 
 
+@pytest.mark.thorough
 def test_an_expression_too_long_for_gekko_is_split(models: list[Any]) -> None:
     part = crossed_leaves(200, gini=False)
     names = [f"v{i}" for i in range(len(lift(part).start))]
@@ -238,6 +242,7 @@ def twice(part: Subproblem) -> Subproblem:
 
 
 @pytest.mark.parametrize(("classes", "runs"), [(3, 1), (60, 2)])
+@pytest.mark.thorough
 def test_what_nothing_joins_is_solved_apart_unless_it_is_small(classes: int, runs: int, models: list[Any]) -> None:
     part = crossed_leaves(classes, gini=True)
     one = solved(twice(part))

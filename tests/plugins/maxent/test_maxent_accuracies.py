@@ -62,6 +62,7 @@ def accuracies_written_out(release: Release, known: AdversaryKnowledge, accuraci
 
 
 @given(cases(SMALL, ["labels"], distribution=False))
+@pytest.mark.thorough
 def test_with_the_accuracy_of_each_label_two_other_solvers_find_the_same(case: Case) -> None:
     """Of the whole problem, written out, without the choices of tests: it is convex."""
     table, release, _ = case

@@ -116,6 +116,7 @@ def test_prices_that_are_too_high_are_lowered_and_others_are_not() -> None:
 
 @pytest.mark.parametrize("measure", ["gini", "gain"])
 @pytest.mark.parametrize("level", ["labels", "error_rates"])
+@pytest.mark.thorough
 def test_the_bound_is_the_largest_value_of_the_tangent_in_the_box(measure: str, level: Level) -> None:
     """With the slope of the Lagrangian by finite differences, every constraint by its own arithmetic."""
     rng = np.random.default_rng(3)
@@ -146,6 +147,7 @@ def test_the_bound_is_the_largest_value_of_the_tangent_in_the_box(measure: str, 
 
 
 @pytest.mark.parametrize("measure", ["gini", "gain"])
+@pytest.mark.thorough
 def test_at_the_caps_the_lagrangian_bends_nowhere_upwards(measure: str) -> None:
     """Along no direction that keeps the equalities, wherever the largest shares are kept."""
     rng, tried = np.random.default_rng(4), 0

@@ -41,6 +41,7 @@ def tables_of_three_classes() -> st.SearchStrategy[Table]:
 
 
 @given(cases(tables_of_three_classes(), ["error_rates"], distribution=False))
+@pytest.mark.thorough
 def test_one_start_ends_at_a_belief_that_keeps_every_constraint(case: Case) -> None:
     table, release, known = case
     outcome, problem = answer(release, known, starts=1), problem_of(release, known)
@@ -90,6 +91,7 @@ def test_holding_variables_leaves_every_constraint_what_it_was(measure: str) -> 
     assert held.equality @ x[chosen] - held.equality_bound == pytest.approx(spare, abs=1e-9)
 
 
+@pytest.mark.thorough
 def test_the_people_below_a_broken_node_are_solved_for_anew() -> None:
     """What the closed form breaks is repaired node by node, the smallest first."""
     problem, active = question(3, "gain")
@@ -117,6 +119,7 @@ def relaxed_entropy(left: ReducedProblem, *, by_node: bool) -> float:
 
 
 @pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.thorough
 def test_caps_by_node_bound_no_less_tightly_than_caps_by_path(measure: str) -> None:
     tried, tighter = 0, 0
     for seed in range(6):

@@ -30,6 +30,7 @@ def entropy_of(p: Floats, weight: Floats) -> float:
 
 
 @given(cases(SMALL) | sklearn_cases())
+@pytest.mark.thorough
 def test_that_the_best_test_was_asked_is_information(case: Case) -> None:
     _, release, known = case
     more, less = answer(release, known), answer(release, known, internal=False)
@@ -37,6 +38,7 @@ def test_that_the_best_test_was_asked_is_information(case: Case) -> None:
 
 
 @given(cases(SMALL, distribution=False))
+@pytest.mark.thorough
 def test_the_overall_distribution_is_information(case: Case) -> None:
     table, release, known = case
     informed = grant_knowledge(table, distribution=True)

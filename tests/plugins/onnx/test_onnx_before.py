@@ -549,6 +549,7 @@ def test_nothing_may_be_said_twice(name: str) -> None:
         read_foreign(document.SerializeToString(), "m.onnx")
 
 
+@pytest.mark.thorough
 def test_operators_are_given_no_more_columns_than_anybody_has() -> None:
     document = graph_of([op("Identity", "a", "s0"), op("Add", "s0 k")], {"k": F([1])}, width=1)
     for given in document.graph.input:

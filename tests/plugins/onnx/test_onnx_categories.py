@@ -80,6 +80,7 @@ def order(people: Table) -> np.ndarray:
     trees=st.sampled_from([1, 2, 5]),
     kind=st.sampled_from(["labels", "shares", "scores"]),
 )
+@pytest.mark.thorough
 def test_onnxruntime_and_the_file_read_back_predict_as_the_model_routes(
     seed: int, classes: int, trees: int, kind: str
 ) -> None:

@@ -48,12 +48,14 @@ def test_the_archive_has_sixty_models_of_each_kind_within_its_size() -> None:
     assert sum(path.stat().st_size for path in FOLDER.glob("*.tar.xz")) <= 300_000
 
 
+@pytest.mark.thorough
 def test_most_trees_say_where_missing_cells_go() -> None:
     """Only of a tree whose surrogates take very many tests the file is read as one that does not say."""
     unspecified = [name for name in CASES if name.startswith("rpart") and model_in(name).unspecified_missing]
     assert len(unspecified) <= 2
 
 
+@pytest.mark.thorough
 def test_shares_that_priors_weigh_are_not_called_those_of_the_people() -> None:
     trees = [model for name in CASES if name.startswith("rpart") and (model := model_in(name)).values == "shares"]
     assert {model.counted for model in trees} == {"exact", "unknown"}

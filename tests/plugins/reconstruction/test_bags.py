@@ -186,6 +186,7 @@ metrics: [{use: reconstructed_cells, counted: records, at_most: 1}]
 """
 
 
+@pytest.mark.thorough
 def test_a_default_forest_in_a_file_gives_back_every_record(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"a": rng.integers(0, 2, 40), "b": rng.integers(0, 4, 40), "c": rng.integers(0, 10, 40)})

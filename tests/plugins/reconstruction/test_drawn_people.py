@@ -34,6 +34,7 @@ def cost(n: Floats, leaf: Ids, counts: list[Ids]) -> float:
     return float(sum((s - y * np.log(s))[(s > 1e-9) | (y > 0)].sum() for s, y in zip(inside, counts, strict=True)))
 
 
+@pytest.mark.thorough
 def test_the_numbers_are_those_under_which_the_draws_are_likeliest() -> None:
     rng = np.random.default_rng(0)
     for _ in range(20):
@@ -53,6 +54,7 @@ def test_the_numbers_are_those_under_which_the_draws_are_likeliest() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.thorough
 def test_bootstraps_of_many_trees_give_back_most_of_the_table(seed: int) -> None:
     case = drawn_case(seed, 200, 80)
     (belief,) = Rebuild().infer(case.release, known_of(case))

@@ -95,6 +95,7 @@ def test_limits_of_columns_are_those_of_all_tables(every_case: Every) -> None:
     assert counted["open"] == 0
 
 
+@pytest.mark.thorough
 def test_limits_by_one_column_alone_hold(every_case: Every) -> None:
     """They may be wider than those of all columns together, and of one column alone they are as narrow."""
     narrow = wide = 0
@@ -169,6 +170,7 @@ def test_an_assignment_is_one_of_the_tables(every_case: Every, monkeypatch: pyte
                 assert regions.meets(regions).diagonal().all()
 
 
+@pytest.mark.thorough
 def test_proofs_and_assignments_are_checked_without_the_solver(every_case: Every) -> None:
     """Each limit is that of a sum of constraints in fractions, and shown by an assignment, or was searched for."""
     proofs = searched = 0
@@ -189,6 +191,7 @@ def test_proofs_and_assignments_are_checked_without_the_solver(every_case: Every
     assert proofs > CASES > 20 * searched
 
 
+@pytest.mark.thorough
 def test_without_time_limits_hold_and_are_wider(every_case: Every) -> None:
     for case, forest, _ in every_case[:60]:
         bounds = forest_bounds(forest, single(forest), -math.inf)

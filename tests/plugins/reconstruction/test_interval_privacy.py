@@ -132,6 +132,7 @@ def test_the_worst_column_is_judged_unless_one_is_named() -> None:
         score_of_release(IntervalPrivacy(at_least=0, column="c"), case)
 
 
+@pytest.mark.thorough
 def test_the_error_of_estimates_is_measured_by_the_spread_of_the_originals() -> None:
     """Least error over spread of normal numbers at SNR 1: sqrt(1/2)."""
     case = case_of(one_normal(), shared(one_normal(), {"a": Noise("gaussian", 10.0)}), Posterior(), "a")

@@ -97,6 +97,7 @@ def test_without_the_grant_public_records_are_not_looked_at(attack: Any) -> None
 
 @both_attacks
 @given(st.data())
+@pytest.mark.thorough
 def test_every_column_of_the_records_has_its_distribution(attack: Any, data: st.DataObject) -> None:
     """The table itself agrees with all leaves, so that some table has all known distributions. Each column has its own:
     values and missing cells the numbers of people, and numbers the very cells, but for people in the wrong leaf."""
@@ -182,6 +183,7 @@ def test_places_are_even_within_each_part(parts: list[int]) -> None:
 
 @both_attacks
 @given(tables(most=8), st.data())
+@pytest.mark.thorough
 def test_the_order_of_a_policys_values_and_of_rows_changes_no_record(
     attack: Any, table: Table, data: st.DataObject
 ) -> None:

@@ -249,6 +249,7 @@ def test_limits_without_classes_are_those_of_all_tables(seed: int) -> None:
         assert (limits.high[:, 0] == high).all()
 
 
+@pytest.mark.thorough
 def test_limits_of_draws_hold_in_every_table_of_which_these_may_be_drawn() -> None:
     """Whoever has at least the rows that each leaf counts may have been drawn from; nobody else."""
     best = total = 0

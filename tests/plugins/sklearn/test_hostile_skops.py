@@ -21,6 +21,7 @@ from sample_model import edited
 
 
 @pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.thorough
 def test_a_hostile_file_is_refused_soon_and_runs_nothing(name: str) -> None:
     RAN.unlink(missing_ok=True)
     content = HOSTILE[name]()
@@ -72,6 +73,7 @@ def thing(kind: str, **facts: Any) -> ObjectView:
     return ObjectView(kind, "model", frozenset(facts), facts.__getitem__)
 
 
+@pytest.mark.thorough
 def test_many_categories_take_no_more_time_and_memory_than_there_are() -> None:
     """4,000 categories, one feature each, scaled afterwards; in pairs of category and feature they are 16 millions."""
     values = tuple(f"z{i}" for i in range(4_000))
@@ -94,6 +96,7 @@ def test_many_categories_take_no_more_time_and_memory_than_there_are() -> None:
         assert again.model_sha256 == read_foreign(content, "model").model_sha256
 
 
+@pytest.mark.thorough
 def test_names_of_many_columns_are_found_at_once() -> None:
     names = tuple(f"c{i}" for i in range(60_000))
     with ends_soon():

@@ -422,6 +422,7 @@ def audit(folder: Path, content: bytes, leaves: str) -> Any:
 
 
 @pytest.mark.parametrize("name", ["new.skops", "new.onnx"])
+@pytest.mark.thorough
 def test_an_audit_of_a_file_of_labels_finds_no_counts(name: str, tmp_path: Path) -> None:
     model = searched()
     content = skops_bytes(model)

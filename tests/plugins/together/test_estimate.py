@@ -29,6 +29,7 @@ def test_estimates_agree_with_what_is_published_and_are_near_the_mean_over_all_t
 
 
 @pytest.mark.parametrize(("shares", "leaves"), [((0.7, 0.3), 8), ((0.9, 0.1), 20), ((0.4, 0.3, 0.3), 50)])
+@pytest.mark.thorough
 def test_a_batch_is_as_large_as_simulated_ones_need_to_be(shares: tuple[float, ...], leaves: int) -> None:
     rng, people = np.random.default_rng(0), batch_per_leaf(np.array(shares), leaves)
     assert people is not None

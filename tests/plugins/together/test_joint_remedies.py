@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from leafgate.api import Remedy
@@ -52,6 +53,7 @@ def test_without_a_search_all_that_helps_stands_in_its_order_and_nothing_counts_
     assert "at least 2 / (people in the smallest leaf)" in listed[2].text
 
 
+@pytest.mark.thorough
 def test_what_a_search_verified_takes_its_place_in_the_order(tmp_path: Path) -> None:
     listed = remedies(tmp_path, search=True, metrics=[EXPOSURE])
     expected = ["labels", "batch", "larger groups", "leaves and rounding", "same people", "private forest"]
@@ -63,6 +65,7 @@ def test_what_a_search_verified_takes_its_place_in_the_order(tmp_path: Path) -> 
         assert tonight(tmp_path, metrics=[EXPOSURE], **change).audit().report.verdict == "pass"
 
 
+@pytest.mark.thorough
 def test_labels_that_were_tried_in_vain_are_not_recommended_alone(tmp_path: Path) -> None:
     listed = remedies(tmp_path, search=True, seed=0, nights=2, metrics=[{**EXPOSURE, "insiders": 1}, CONFIDENCE])
     expected = ["labels", "batch", "leaves and rounding", "same people", "private forest", "nothing found"]
@@ -97,6 +100,7 @@ def test_a_release_file_is_built_again_with_labels(tmp_path: Path) -> None:
     assert (listed[0].action, listed[0].place) == ("advise", "")
 
 
+@pytest.mark.thorough
 def test_the_file_of_a_model_is_scrubbed_and_then_repaired(tmp_path: Path) -> None:
     tonight(tmp_path)
     rows = pd.read_csv(tmp_path / "new.csv")

@@ -131,6 +131,7 @@ def test_blocks_of_parquet_of_any_types_hold_the_same_people(engine: DataEngine,
 
 
 @given(st.integers(1, 2**32), st.integers(2, 40), st.sampled_from([10, 100, 2**62]))
+@pytest.mark.thorough
 def test_a_digest_of_blocks_is_that_of_the_table_whatever_its_words_hold(seed: int, size: int, word: int) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
         people(np.random.default_rng(seed), size).to_parquet(path := Path(folder) / "people.parquet")
@@ -371,6 +372,7 @@ def test_an_audit_in_blocks_of_another_engine_writes_the_bytes_of_duckdb_in_memo
 
 
 @pytest.mark.parametrize("build", [BUILDERS[0], pytest.param(BUILDERS[3], marks=RARE), FOREST], ids=json.dumps)
+@pytest.mark.thorough
 def test_an_audit_of_a_file_in_blocks_writes_the_same_bytes(tmp_path: Path, build: dict[str, Any]) -> None:
     files_of_people(tmp_path, 7)
     for roles in ({}, PRIVATE_COLUMNS[3]):
@@ -402,6 +404,7 @@ def private_policy(folder: Path, build: dict[str, Any], on_missing: str = "keep"
 
 @pytest.mark.parametrize("build", with_rare(PRIVATE), ids=json.dumps)
 @pytest.mark.parametrize(("on_missing", "seed", "most"), PEOPLE)
+@pytest.mark.thorough
 def test_private_trees_of_a_known_seed_are_the_same_in_blocks(
     tmp_path: Path, build: dict[str, Any], on_missing: str, seed: int, most: int
 ) -> None:
@@ -487,6 +490,7 @@ def test_groups_that_do_not_fit_into_memory_are_inconclusive(tmp_path: Path, mon
 
 
 @pytest.mark.parametrize("source", ["duckdb", "polars", pytest.param(IN_SPARK, id="spark", marks=NEEDS_SPARK)])
+@pytest.mark.thorough
 def test_blocks_leave_no_file_behind_and_a_wrong_cell_is_counted(
     tmp_path: Path, source: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -164,6 +164,7 @@ def test_scores_by_chance_are_not_taken_for_people(leaves: int, single: bool, di
 
 
 @pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.thorough
 def test_scores_of_each_class_by_chance_are_not_taken_for_people(classes: int) -> None:
     for seed in seeds(20):
         scores = np.random.default_rng(seed).normal(scale=0.3, size=(16, classes))
