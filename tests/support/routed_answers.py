@@ -12,11 +12,10 @@ from leafgate import InconclusiveError, Table
 from leafgate.algorithms.prediction import class_scores, predict, predicted_numbers
 from leafgate.api import Column
 from leafgate.commands.convert.sampling import random_cells
-from leafgate.commands.convert.witness import with_coded_categories
 from leafgate.kernel.schema import bin_names
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
-from leafgate.models.points import known_origins
+from leafgate.models.points import known_origins, with_coded_sets
 from leafgate.readers import CategoryCodes, ModelIR, Numeric
 from random_tables import categorical, numeric, table_of
 
@@ -27,7 +26,7 @@ UNSEEN = "a value never seen"
 def cells_of(model: ModelIR, n: int, seed: int) -> dict[str, list[Any]]:
     """Cells of each column that the model asks about; missing ones where the file says what becomes of them."""
     rng = np.random.default_rng(seed)
-    cells = random_cells((with_coded_categories(model),), n, rng)
+    cells = random_cells((with_coded_sets(model, dict(enumerate(known_origins(model)))),), n, rng)
     for name, codes in sets_of_numbers(model).items():
         drawn = [f"{code:g}" for code in rng.choice([*codes, 77.0], n)]
         cells[name] = [None if cell is None else code for code, cell in zip(drawn, cells[name], strict=True)]

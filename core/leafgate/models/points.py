@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from leafgate.ir.features import (
     Unresolved,
     after_steps,
 )
-from leafgate.ir.model import Floats, ModelIR
+from leafgate.ir.model import Floats, ModelIR, TreeIR
 from leafgate.kernel.schema import Column
 from leafgate.kernel.table import Table
 from leafgate.models.lowering.tests import Split, invert_threshold
@@ -121,3 +122,34 @@ def _feature(origin: Origin, cells: Sequence[Any]) -> Floats:
         case MissingIndicator(_, there, gone):
             return np.array([gone if cell is None else there for cell in cells], dtype=np.float64)
     return np.full(len(cells), math.nan)
+
+
+def with_coded_sets(model: ModelIR, origins: Mapping[int, Origin]) -> ModelIR:
+    """The model whose tests name values by codes, where they named them by their texts; -1 is that of all others.
+
+    Args:
+        model: the model.
+        origins: by number of each feature that a test asks about, whose column the codes are of.
+    """
+    chosen: dict[int, set[str]] = {}
+    for tree in model.trees:
+        for node, values in tree.subsets.items():
+            chosen.setdefault(int(tree.feature[node]), set()).update(v for v in values if isinstance(v, str))
+    codes = {
+        i: {value: float(code) for code, value in enumerate(sorted(values))} for i, values in chosen.items() if values
+    }
+    if not codes:
+        return model
+    own = list(model.origins or (None,) * len(model.features))
+    for i, each in codes.items():
+        own[i] = CategoryCodes(origins[i].column, each, -1.0)
+    trees = tuple(replace(tree, subsets=_coded(tree, codes)) for tree in model.trees)
+    return replace(model, trees=trees, origins=tuple(own))
+
+
+def _coded(tree: TreeIR, codes: Mapping[int, Mapping[str, float]]) -> dict[int, frozenset[str | float]]:
+    """The sets of a tree with numbers in place of texts."""
+    return {
+        node: frozenset(codes[int(tree.feature[node])][v] if isinstance(v, str) else v for v in values)
+        for node, values in tree.subsets.items()
+    }

@@ -21,7 +21,7 @@ from leafgate.models.lowering.content import content_of
 from leafgate.models.lowering.encoding import Encoding, origins_of
 from leafgate.models.lowering.release import asked_features
 from leafgate.models.lowering.tests import apply_steps
-from leafgate.models.points import rows_of
+from leafgate.models.points import rows_of, with_coded_sets
 from leafgate.readers import CategoryCodes, ModelIR, Numeric, OneHot, Origin, TreeIR
 from leafgate.session.run import Session
 
@@ -234,7 +234,7 @@ def merge_rare_values(model: ModelIR, least: ModelIR, people: TableOfPolicy, *, 
     columns = tuple(sorted(name for name in people.rare_values(least) if not schema[name].public_domain))
     if not columns:
         return MergedModel(model)
-    coded = with_coded_sets(model, people)
+    coded = with_coded_sets(model, people.origins(model))
     merged, changed = coded, []
     for name in columns:
         cells = _people_with_few(people, name)
@@ -330,33 +330,6 @@ def _without_rare(
     return replace(model, origins=tuple(own))
 
 
-def with_coded_sets(model: ModelIR, people: TableOfPolicy) -> ModelIR:
-    """The model whose tests name values by codes, where they named them by their texts; -1 is that of all others."""
-    origins = people.origins(model)
-    chosen: dict[int, set[str]] = {}
-    for tree in model.trees:
-        for node, values in tree.subsets.items():
-            chosen.setdefault(int(tree.feature[node]), set()).update(v for v in values if isinstance(v, str))
-    codes = {
-        i: {value: float(code) for code, value in enumerate(sorted(values))} for i, values in chosen.items() if values
-    }
-    if not codes:
-        return model
-    own = list(model.origins or (None,) * len(model.features))
-    for i, each in codes.items():
-        own[i] = CategoryCodes(origins[i].column, each, -1.0)
-    trees = tuple(replace(tree, subsets=_coded(tree, codes)) for tree in model.trees)
-    return replace(model, trees=trees, origins=tuple(own))
-
-
-def _coded(tree: TreeIR, codes: Mapping[int, Mapping[str, float]]) -> dict[int, frozenset[str | float]]:
-    """The sets of a tree with numbers in place of texts."""
-    return {
-        node: frozenset(codes[int(tree.feature[node])][v] if isinstance(v, str) else v for v in values)
-        for node, values in tree.subsets.items()
-    }
-
-
 def complete_public_lists(model: ModelIR, people: TableOfPolicy) -> ModelIR:
     """The model with all values that the policy declares of a column with `domain: public`, where it lists rare ones.
 
@@ -368,7 +341,7 @@ def complete_public_lists(model: ModelIR, people: TableOfPolicy) -> ModelIR:
     columns = [schema[name] for name in people.rare_values(model) if schema[name].public_domain]
     if not columns:
         return model
-    model = with_coded_sets(model, people)
+    model = with_coded_sets(model, people.origins(model))
     origins = people.origins(model)
     own = list(model.origins or (None,) * len(model.features))
     for column in columns:

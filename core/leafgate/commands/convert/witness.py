@@ -21,7 +21,7 @@ from leafgate.io.tables.witness import answers_in, read_answer_cells
 from leafgate.kernel.policy import CsvOptions
 from leafgate.models.lowering.encoding import as_number
 from leafgate.models.lowering.release import asked_features
-from leafgate.models.points import Cells, known_origins, rows_of
+from leafgate.models.points import Cells, known_origins, rows_of, with_coded_sets
 from leafgate.readers import CategoryCodes, ModelIR, Numeric
 
 WRITTEN_POINTS = 5_000
@@ -68,7 +68,7 @@ def rows_answered(models: Mapping[str, ModelIR], witness: Path | None) -> Answer
     frame = read_answer_cells(witness, CsvOptions(), "--witness")
     answered, labels_alone = 0, False
     for name, model in models.items():
-        model = with_coded_categories(model)
+        model = with_coded_sets(model, dict(enumerate(known_origins(model))))
         cells, asked = _cells(frame, model, witness.name)
         others = frame[[column for column in frame.columns if column not in asked]]
         said = answers_in(others, [(label,) for label in model.classes], witness.name)
@@ -105,7 +105,7 @@ def check_written(model: ModelIR, again: ModelIR, name: str) -> None:
     Raises:
         ReleaseError: the file named `name` answers otherwise.
     """
-    coded = [with_coded_categories(each) for each in (model, again)]
+    coded = [with_coded_sets(each, dict(enumerate(known_origins(each)))) for each in (model, again)]
     cells = random_cells(coded, WRITTEN_POINTS, np.random.default_rng(0))
     first, second = (answers_to(each, cells) for each in coded)
     if first_difference(first, second) is not None:
@@ -114,28 +114,6 @@ def check_written(model: ModelIR, again: ModelIR, name: str) -> None:
             place=name,
             remedy="write another format, such as .json, and report it",
         )
-
-
-def with_coded_categories(model: ModelIR) -> ModelIR:
-    """The model whose tests name numbers in place of texts of categories, which are codes of its columns."""
-    texts = {i: sorted(feature.chosen) for i, feature in asked_features(model).items() if feature.chosen}
-    if not texts:
-        return model
-    codes = {i: {text: float(code) for code, text in enumerate(known)} for i, known in texts.items()}
-    trees = tuple(
-        replace(
-            tree,
-            subsets={
-                node: frozenset(codes.get(int(tree.feature[node]), {}).get(str(each), each) for each in chosen)
-                for node, chosen in tree.subsets.items()
-            },
-        )
-        for tree in model.trees
-    )
-    origins = list(known_origins(model))
-    for i, known in codes.items():
-        origins[i] = CategoryCodes(origins[i].column, known, otherwise=-1.0)
-    return replace(model, trees=trees, origins=tuple(origins))
 
 
 def _cells(frame: pd.DataFrame, model: ModelIR, place: str) -> tuple[Cells, set[str]]:

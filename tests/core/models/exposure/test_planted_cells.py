@@ -27,10 +27,11 @@ from leafgate.api import Column, Schema, make_table, typed_column
 from leafgate.commands.convert.neutral import written
 from leafgate.commands.convert.sampling import random_cells
 from leafgate.commands.convert.scrub import minimise
-from leafgate.commands.convert.witness import answers_to, with_coded_categories
+from leafgate.commands.convert.witness import answers_to
 from leafgate.models.exposure.cells import cells_disclosed
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
+from leafgate.models.points import known_origins, with_coded_sets
 from leafgate.models.writer import model_as_file
 
 N = 1200
@@ -572,7 +573,7 @@ def is_accounted(before: bytes, after: bytes) -> bool:
     model, new = read_foreign(before, "m"), read_foreign(after, "m")
     if set(new.discloses) - set(model.discloses) or new.unspecified_missing:
         return True
-    coded = [with_coded_categories(each) for each in (model, new)]
+    coded = [with_coded_sets(each, dict(enumerate(known_origins(each)))) for each in (model, new)]
     cells = random_cells(coded, 500, np.random.default_rng(0))
     first, second = (answers_to(each, cells) for each in coded)
     return len(model.classes) != len(new.classes) or first_difference(first, second) is not None
