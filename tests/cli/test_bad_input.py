@@ -105,6 +105,11 @@ def test_a_policy_that_cannot_be_meant_is_invalid(
     assert any(place in problem["place"] and message in problem["message"] for problem in output.problems)
 
 
+def test_a_table_that_is_not_there_may_be_below_another_folder(tmp_path: Path) -> None:
+    ended = leafgate("audit", survey(tmp_path, {"data.path": "nobody.csv"}))
+    assert "there is no such file (correct `data.path`, or name the folder that it is below: --root)" in ended.err
+
+
 WRITTEN = {
     "duplicate keys": ("seed: 1\nseed: 2\n", "line 2", "the key 'seed' stands twice"),
     "alias bomb": (BOMB, "line 1", "anchors and aliases are not allowed"),

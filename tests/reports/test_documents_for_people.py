@@ -375,3 +375,10 @@ def test_the_auditors_page_has_the_chart_of_attacks(tmp_path: Path) -> None:
     page = view(audited(tmp_path, audience="auditor"), "html").decode()
     assert 'class="attack"' in page
     assert "The public sees it only" not in page
+
+
+@pytest.mark.parametrize(("known", "said"), [(7, "column6 and 1 more column of"), (8, "column6 and 2 more columns of")])
+def test_a_sheet_counts_the_columns_that_it_does_not_list(tmp_path: Path, known: int, said: str) -> None:
+    report = audited(tmp_path, {})
+    report["method"]["known"] = [f"column{i}" for i in range(1, known + 1)]
+    assert said in Page(view(report, "sheet")).text

@@ -256,7 +256,7 @@ def copies_words(seen: JsonObject) -> str:
 
 
 def _value(finding: JsonObject) -> str:
-    if finding["value"] is not None and not _is_split(finding):
+    if finding["value"] is not None and not _is_split(finding, finding["value"]):
         return f" is {'about ' if 'step' in finding else ''}{number_words(finding['value'])}"
     if finding["evidence"].get("unbounded"):
         return " is unbounded"
@@ -265,9 +265,8 @@ def _value(finding: JsonObject) -> str:
     )
 
 
-def _is_split(finding: JsonObject) -> bool:
+def _is_split(finding: JsonObject, value: object) -> bool:
     """Holds a limit that only some numbers of the masked value keep? Beside that value it would seem broken."""
-    value = finding["value"]
     if not finding["passed"] or not isinstance(value, Mapping) or "from" not in value or not finding["limit"]:
         return False
     limit = Limit.from_document(finding["limit"])
@@ -282,7 +281,7 @@ def _distribution_lines(finding: JsonObject) -> Iterator[str]:
     reason = evidence.get("scored_because")
     if reason and reason not in {GROUPS_ALONE, DERIVED_ALONE, HIDDEN_CELLS}:  # there is no alternative in these cases
         yield f"the limit is compared with what an outsider can derive: {reason}"
-    if "derived" in evidence:
+    if "derived" in evidence and not (scored == "worst" and _is_split(finding, evidence["derived"])):
         text = "unbounded" if evidence["derived"] is None else number_words(evidence["derived"])
         yield f"what an outsider can derive is {text}"
     if "composition" in evidence:

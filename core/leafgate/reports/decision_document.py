@@ -176,8 +176,9 @@ def _adversary(report: JsonObject) -> str:
 
 
 def _listed(columns: Sequence[str]) -> str:
-    more = [f"{len(columns) - MAX_COLUMNS} more columns"] if len(columns) > MAX_COLUMNS else []
-    names = [*map(clean, columns[:MAX_COLUMNS]), *more]
+    more = len(columns) - MAX_COLUMNS
+    last = [f"{more} more column{'s' if more > 1 else ''}"] if more > 0 else []
+    names = [*map(clean, columns[:MAX_COLUMNS]), *last]
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
 
 

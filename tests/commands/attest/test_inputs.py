@@ -124,10 +124,21 @@ def test_a_file_of_digests_that_was_changed_is_refused(unnamed: Path) -> None:
 
 def test_statements_of_a_report_alone_do_not_say_which_table_was_read(unnamed: Path) -> None:
     (unnamed / "statements").rename(unnamed / "out")
+    (unnamed / "out" / STATEMENTS).unlink()
     attest(unnamed)
     assert not (unnamed / "statements" / FILES).exists()
     assert refused(verified(unnamed, "--data", unnamed / "people.csv"), "audit again with --attest")
     assert refused(verified(unnamed), "data.path: was given to the audit")
+
+
+def test_a_report_that_is_attested_again_keeps_which_table_was_read_unless_it_is_another_report(unnamed: Path) -> None:
+    (unnamed / "statements").rename(unnamed / "out")
+    assert attest(unnamed).code == 0
+    assert verified(unnamed, "--data", unnamed / "people.csv").code == 0
+    report = unnamed / "out" / "report.json"
+    report.write_bytes(report.read_bytes().replace(b'"seconds"', b'"seconds" ') + b"\n")
+    attest(unnamed)
+    assert not (unnamed / "statements" / FILES).exists()
 
 
 @pytest.mark.parametrize("named", [True, False])

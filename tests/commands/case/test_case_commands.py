@@ -306,6 +306,21 @@ def test_a_statement_has_the_digest_of_the_case_and_is_verified_with_it(copied: 
         assert (refused.code, str(case) in refused.err) == (2, True), refused.err
 
 
+@pytest.mark.parametrize("name", ["private.pem", "other-private.pem"])
+def test_a_statement_of_a_case_keeps_which_files_the_same_key_said_were_read(
+    copied: Callable[[str], Path], name: str
+) -> None:
+    folder = copied("pass")
+    at_audit = ("--out", folder / "out", "--attest", folder / name)
+    assert leafgate("audit", folder / "policy.yaml", *at_audit).code == 0
+    approved(folder)
+    assert attest(folder, out="out").code == 0
+    verified = verify(folder, "--policy", folder / "policy.yaml", "--data", folder / "people.csv", out="out")
+    assert verified.code == (0 if name == "private.pem" else 2), verified.err
+    (folder / "people.csv").write_text((folder / "people.csv").read_text() + "\n")
+    assert verify(folder, "--data", folder / "people.csv", out="out").code == 2
+
+
 @pytest.mark.parametrize(
     ("choices", "code", "words"),
     [

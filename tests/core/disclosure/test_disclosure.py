@@ -316,6 +316,15 @@ def test_no_masked_number_stands_beside_a_limit_that_holds_and_that_only_some_nu
     assert said in summary(document(report(finding, people=400), "public"))
 
 
+@pytest.mark.parametrize(("end", "is_said"), [(0.94, True), (1, False)])
+def test_no_masked_number_that_outsiders_derive_does_either(end: float, is_said: bool) -> None:
+    judged = document(report(risky(400, 1 / 20, at_most=0.95), people=400), "public")
+    finding = judged["findings"][0]
+    finding |= {"value": None, "passed": True, "evidence": {"derived": {"from": 0.9, "to": end}}}
+    finding["limit"] = finding["limit"] | {"scored": "worst"}
+    assert ("what an outsider can derive is" in summary(judged)) == is_said
+
+
 @pytest.mark.parametrize(
     ("people", "value"),
     [

@@ -39,13 +39,15 @@ def attest(
     ] = False,
 ) -> int:
     """Sign a statement about a public report, and the case of its release if there is one, and end as they say."""
-    from leafgate.commands.attest.keys import key_of_file, sealing
+    from leafgate.commands.attest.keys import key_of_file, public_of, sealing
+    from leafgate.commands.attest.verification import EarlierStatement
     from leafgate.disclosure.stored import parse_report, report_bytes
     from leafgate.io.files import clear_file
     from leafgate.kernel.findings import EXIT_CODES
     from leafgate.session.expected_run import ExpectedRun
 
     read = [stored, key, *(Path(each) for each in (release, file) if each)]
+    earlier = EarlierStatement.beside(stored)
     for name in (STATEMENTS, FILES):
         clear_file(out / name, read)
     content = report_bytes(stored)
@@ -53,10 +55,15 @@ def attest(
     _, lapsed = ExpectedRun(release=release, file=file, option_prefix="--").judged(report, stored)
     if lapsed:
         raise InvalidError(lapsed[0], place=str(stored), remedy="audit again, and attest the new report")
-    sealed = sealing(key_of_file(key))
+    private = key_of_file(key)
+    sealed = sealing(private)
+    files = earlier.files_about(content, public_of(private))
     case = _attested_case(stored, out)
     part = None if case is None else case[0]
-    say(write_statement(out, report, content, sealed, place=str(stored), with_digests=with_digests, case=part))
+    line = write_statement(
+        out, report, content, sealed, place=str(stored), with_digests=with_digests, files=files, case=part
+    )
+    say(line)
     if case is not None:
         say(f"{stored.parent}: {case[1].words}")
     return EXIT_CODES[report["verdict"]] or (0 if case is None else case[1].exit_code)

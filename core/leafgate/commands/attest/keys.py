@@ -75,6 +75,11 @@ def sealing(content: bytes) -> Callable[[bytes], bytes]:
     return sealed
 
 
+def public_of(content: bytes) -> PublicKey:
+    """The public key of a private key in PEM; InvalidError where it is no such key."""
+    return PublicKey(_signer(_library(), _private(content)).public_key)
+
+
 @dataclass(frozen=True)
 class Signer:
     """A private key: its public key and what makes its signatures, in hexadecimal digits."""

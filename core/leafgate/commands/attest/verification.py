@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from leafgate.commands.attest.inputs import ExpectedInputs, input_problems
+from leafgate.commands.attest.inputs import ExpectedInputs, ReadFiles, input_problems
 from leafgate.commands.attest.keys import PublicKey
 from leafgate.commands.attest.statement import PREDICATE_TYPE, AuditPredicate, CasePart, audit_predicate
 from leafgate.commands.case.record import CASE, CaseState, Subject, parse_case, state_of
 from leafgate.commands.case.record import MAX_BYTES as MAX_CASE_BYTES
 from leafgate.disclosure.stored import parse_report, report_bytes
-from leafgate.errors import InvalidError, Problem, ReportError, plain
+from leafgate.errors import InvalidError, LeafgateError, Problem, ReportError, plain
 from leafgate.folders import content_digest
 from leafgate.io.files import read_bounded
 from leafgate.io.json import canonical, parse_json
 from leafgate.kernel.findings import Verdict
 from leafgate.session.expected_run import ExpectedRun
-from leafgate.session.results import REPORT, STATEMENTS
+from leafgate.session.results import FILES, REPORT, STATEMENTS
 
 MAX_BYTES = 64 * 1024 * 1024
 """Of a file with a statement."""
@@ -74,6 +75,33 @@ def verify_statement(folder: Path, key: PublicKey, expected: ExpectedRun, inputs
     if problems:
         raise InvalidError.listing(problems)
     return Verified(predicate, judged["verdict"], lapsed, case)
+
+
+@dataclass(frozen=True)
+class EarlierStatement:
+    """What `leafgate audit --attest` left beside its report: a statement, and the owner's file of digests; or none."""
+
+    statement: bytes
+    files: bytes
+
+    @classmethod
+    def beside(cls, report: Path) -> EarlierStatement:
+        """The one beside a report, which may not be read."""
+        content = {STATEMENTS: b"", FILES: b""}
+        for name in content:
+            with suppress(ReportError):
+                content[name] = read_bounded(report.parent / name, MAX_BYTES, ReportError, name)
+        return cls(content[STATEMENTS], content[FILES])
+
+    def files_about(self, report: bytes, key: PublicKey) -> dict[str, str]:
+        """The digests of the files about people that were read for a report, if this key signed so; none otherwise."""
+        try:
+            predicate = _predicate(key.payload(self.statement, STATEMENTS), STATEMENTS)
+            read = ReadFiles.model_validate_json(self.files)
+        except (LeafgateError, ValidationError):
+            return {}
+        signed = (predicate.report, predicate.data.files_sha256)
+        return read.files if signed == (content_digest(report), content_digest(self.files)) else {}
 
 
 def _decisions_of(expected: ExpectedRun) -> int:

@@ -17,12 +17,16 @@ Cells = pd.Series
 """A column of text as a categorical: one code a row, each distinct text once."""
 
 
+BELOW = "or name the folder that it is below: --root"
+"""What helps besides correcting the policy."""
+
+
 def read_bytes(path: Path, key: str = "data.path") -> bytes:
     """The bytes of the file a policy names at `key`; DataError when it cannot be read or is empty."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        raise DataError("there is no such file", place=path.name, remedy=f"correct `{key}`") from None
+        raise DataError("there is no such file", place=path.name, remedy=f"correct `{key}`, {BELOW}") from None
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", place=path.name) from None
     if not content.strip():

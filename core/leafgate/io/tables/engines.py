@@ -21,7 +21,7 @@ from leafgate.api.text_frames import text_column
 from leafgate.errors import DataError, InconclusiveError, LeafgateError
 from leafgate.folders import content_digest
 from leafgate.io.json import parse_number
-from leafgate.io.tables.cells import check_header, check_width, refuse_wide
+from leafgate.io.tables.cells import BELOW, check_header, check_width, refuse_wide
 from leafgate.io.tables.csv import CsvOptions, first_record
 from leafgate.io.tables.plain_csv import BLOCK_BYTES
 from leafgate.io.tables.raw_records import RawRecords, text_categories
@@ -289,7 +289,7 @@ def open_engine_table(engine: DataEngine, path: Path | None, csv: CsvOptions, ke
         return EngineTable(engine, (), csv, "data.source")
     paths = _files(path)
     if not paths:
-        raise DataError("there is no such file", place=path.name, remedy=f"correct `{key}`")
+        raise DataError("there is no such file", place=path.name, remedy=f"correct `{key}`, {BELOW}")
     return EngineTable(engine, paths, csv, path.name)
 
 
