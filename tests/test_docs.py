@@ -315,6 +315,7 @@ UNREAD = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 """Code blocks, lines that scripts make, headings, pictures and titles of papers."""
+CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
 EXPLAINED = re.compile(r"\[[^\[\]]*\]\([^)]*\)|\*\*[^*]+\*\*|(?<!\*)\*[^*\n]+\*(?!\*)")
 """A link, or a term in bold or italics, which its sentence explains."""
 
@@ -335,7 +336,7 @@ def unexplained(text: str) -> list[tuple[str, str, int, int]]:
             continue
         words = re.sub(r"y$", "(?:y|ies)", re.escape(term)).replace(r"\ ", r"\s+")
         pattern = OTHER_MEANINGS.get(term, "{}").replace("{}", rf"{words}(?:s|es|bed)?(?![\w/-])")
-        place = prose if term.startswith("`") else blanked(prose, re.compile(r"`[^`]*`"))
+        place = prose if term.startswith("`") else blanked(prose, CODE_SPAN)
         flags = re.NOFLAG if term.isupper() else re.IGNORECASE
         first = re.search(rf"(?<![\w`/.-]){pattern}", place, flags)
         if first and not any(start <= first.start() < end for start, end in explained):
