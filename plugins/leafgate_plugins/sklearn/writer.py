@@ -10,6 +10,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -89,8 +90,12 @@ def check_original(original: bytes) -> None:
     _original_model(original)
 
 
+@lru_cache(maxsize=1)
 def _original_model(original: bytes) -> ModelIR:
-    """The model in the original file; ReleaseError where no other trees can be put into its estimator."""
+    """The model in the original file; ReleaseError where no other trees can be put into its estimator.
+
+    It is read once for all models that a search puts into one file.
+    """
     if not original.startswith(b"PK\x03\x04"):
         raise ReleaseError(
             "needs the skops file of the model: new trees are put into its estimator",
@@ -191,6 +196,7 @@ def _loaded(original: bytes) -> Any:
     )
 
 
+@lru_cache(maxsize=1)
 def _without_trees(original: bytes) -> bytes:
     """The skops file with `null` in place of each tree, and of what a search keeps beside its best estimator.
 
@@ -200,6 +206,7 @@ def _without_trees(original: bytes) -> bytes:
     entries = entries_of(original)
     schema = json.loads(entries[SCHEMA])
     waiting: list[Any] = [schema]
+    named = set[str]()
     while waiting:
         here = waiting.pop()
         if isinstance(here, list):
@@ -213,8 +220,11 @@ def _without_trees(original: bytes) -> bytes:
             if here.get("__class__") in SEARCHES and here.get("__loader__") == "ObjectNode":
                 kept = here["content"]["content"]
                 kept.update((name, NOTHING) for name in kept.keys() - {"best_estimator_", "_sklearn_version"})
+            named |= {here["file"]} if isinstance(here.get("file"), str) else set()
             waiting.extend(here.values())
-    return with_entries({**entries, SCHEMA: json.dumps(schema).encode()})
+    return with_entries(
+        {name: entries[name] for name in sorted(named & entries.keys())} | {SCHEMA: json.dumps(schema).encode()}
+    )
 
 
 def _dtype_name(array: Mapping[str, Any], entries: Mapping[str, bytes]) -> str:
