@@ -404,6 +404,7 @@ def test_of_a_search_its_best_estimator_is_read_and_what_it_tried_is_told(inner:
     assert [(item.kind, item.severity) for item in read.discloses if item not in alone.discloses] == [
         ("search_results", "medium")
     ]
+    assert {item.kind for item in read_foreign(written(read), "model.json").discloses} >= {"search_results"}
     if not inner:
         assert written(leafgate.from_sklearn(model)) == written(leafgate.from_sklearn(best))
 
