@@ -280,10 +280,8 @@ def serialize(built: Release | BuildResult) -> SealedRelease:
     result = BuildResult.of(built)
     if not isinstance(result, SealedRelease):
         result = SealedRelease(result.release, result.origins, result.trail, built=result.release.file is None)
-    if result.written is not None:
-        return result
-    release = read_release(result.content, "release").release
-    if result.release.file is not None:  # in the words of its reader, which is installed
+    release = read_release(result.content, "release").release  # of a file, too: a builder may have changed what it read
+    if result.written is None and result.release.file is not None:  # in the words of its reader, which is installed
         release = replace(release, file=result.release.file)
     return replace(result, release=release, written=result.content)
 

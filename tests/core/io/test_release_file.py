@@ -68,6 +68,14 @@ def test_a_release_read_from_a_file_keeps_its_bytes() -> None:
     assert serialize(loaded.release).content != spaced
 
 
+def test_what_is_attacked_is_what_the_bytes_say_whatever_a_builder_made_of_them() -> None:
+    sealed = serialize(DRAFT)
+    changed = replace(sealed, release=replace(DRAFT, trees=DRAFT.trees[:1] * 2, combine="vote"))
+    assert changed.release != sealed.release
+    assert serialize(changed).release == sealed.release
+    assert serialize(changed).content == sealed.content
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_level_publishes_one_statistic_and_no_other(level: Level) -> None:
     content = written(replace(DRAFT, records=None), level)
