@@ -50,7 +50,8 @@ def read_shape(package: str) -> Shape:
 
     Its `types` are kinds of content with limits, by name (the attributes of `ContentField`). Each of its `tables` has
     for a key the name of a kind or of a type, the fields of a table, or, in a list of one item, those of each table of
-    a list. `disclosures` have the attributes of `FileDisclosure`. `unseen` is for `tests/support/make_shapes.py`.
+    a list. `disclosures` have the attributes of `FileDisclosure`, `words` are separated by blanks. `unseen` is for
+    `tests/support/make_shapes.py`.
     """
     document = yaml.load(files(package).joinpath(SHAPE_FILE).read_bytes(), LOADER)  # noqa: S506  # a safe one
     types = types_of(document)

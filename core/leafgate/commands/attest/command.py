@@ -47,7 +47,7 @@ def attest(
     from leafgate.session.expected_run import ExpectedRun
 
     read = [stored, key, *(Path(each) for each in (release, file) if each)]
-    earlier = EarlierStatement.beside(stored)
+    earlier = EarlierStatement.read_from(stored.parent)
     for name in (STATEMENTS, FILES):
         clear_file(out / name, read)
     content = report_bytes(stored)

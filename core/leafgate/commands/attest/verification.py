@@ -85,12 +85,12 @@ class EarlierStatement:
     files: bytes
 
     @classmethod
-    def beside(cls, report: Path) -> EarlierStatement:
-        """The one beside a report, which may not be read."""
+    def read_from(cls, folder: Path) -> EarlierStatement:
+        """What the folder of a report has of it; empty where a file is missing or cannot be read."""
         content = {STATEMENTS: b"", FILES: b""}
         for name in content:
             with suppress(ReportError):
-                content[name] = read_bounded(report.parent / name, MAX_BYTES, ReportError, name)
+                content[name] = read_bounded(folder / name, MAX_BYTES, ReportError, name)
         return cls(content[STATEMENTS], content[FILES])
 
     def files_about(self, report: bytes, key: PublicKey) -> dict[str, str]:

@@ -6,5 +6,5 @@ audits these bytes, `people` says whose use of it counts, `choice` chooses.
 
 The rungs: `pruning` turns subtrees into leaves, `exact` solves one tree over public columns by a dynamic programme over
 its subtrees, `search` tries prunings of everything else, `tuning` cross-validates plain trees, `distil` has builders
-grow trees that keep limits on groups, `refit` fits the given model's estimator anew.
+grow trees that keep limits on groups, also for the given model's scores (`teacher`), `refit` fits its estimator anew.
 """
