@@ -8,10 +8,31 @@ from leafgate.errors import ReleaseError
 from leafgate.ir.arrays import refuse_many_categories
 from leafgate.ir.model import LEAF, Flags, Floats, Ids, ModelIR, TreeIR
 from leafgate.ir.node_numbers import MISCOUNTED
+from leafgate.kernel.release import LATER_TREES
 from leafgate.kernel.tree import MAX_DEPTH, MAX_TREES
 
 MAX_LOOKS = 3_000_000
 """Tests above others that are looked at, and categories in their sets."""
+
+
+def best_iteration_key(best: int) -> str:
+    """What `ModelIR.unknown` has of such a file: the key that says up to which round it predicts, and the round."""
+    return f"learner.attributes.best_iteration {best}"
+
+
+def stopped_early(place: str) -> ReleaseError:
+    """The error that a file does not say by itself with which of its trees the model predicts."""
+    return ReleaseError(
+        "was stopped early, so that it is not clear which of its trees predict",
+        place=place,
+        remedy="save booster[:best_iteration + 1], which holds those alone",
+    )
+
+
+def refuse_later_trees(model: ModelIR, place: str) -> None:
+    """Raise ReleaseError where the file holds trees with which the model may not predict."""
+    if any(item.kind == LATER_TREES for item in model.discloses):
+        raise stopped_early(f"{place}.learner.attributes.best_iteration")
 
 
 def contradictory(tree: TreeIR, parent: Ids, place: str = "tree") -> int | None:

@@ -65,9 +65,13 @@ class FileDisclosure:
 TABLE_HELD = "the file holds the table that it was trained on"
 
 
-def holds_table(item: FileDisclosure) -> bool:
-    """Is it that the file holds a table, that of the people or one that is equal to none?"""
-    return item.kind == "training_table"
+LATER_TREES = "later_trees"
+"""The kind of the disclosure that a file holds trees with which its model does not predict."""
+
+
+def is_never_published(item: FileDisclosure) -> bool:
+    """Does the file hold what no attack reads: a table of people, or trees with which the model does not predict?"""
+    return item.kind in {"training_table", LATER_TREES}
 
 
 NOT_STATED = FileDisclosure("not_stated", "high", "what else it tells is not stated by the reader of its format")

@@ -16,7 +16,7 @@ from leafgate.kernel.release import (
     Level,
     Release,
     discloses_more,
-    holds_table,
+    is_never_published,
 )
 
 
@@ -24,15 +24,15 @@ def file_disclosure_check(policy: Policy, plugins: Plugins, release: Release) ->
     """One finding where the release is a model file: what that tells, compared with the level that the policy claims.
 
     A file that tells more is a broken claim: attacks were given what it tells. Where nothing is claimed, nothing is.
-    No policy publishes a table of people: a file that holds one fails, whatever the policy says.
+    No policy publishes a table of people, nor trees that no attack reads: a file with them fails, whatever it says.
     """
     if release.file is None:
         return
     found = sorted(release.file.discloses, key=lambda item: SEVERITIES.index(item.severity), reverse=True)
     level = effective_level(release.publish.leaves, found)
     claim = level if policy.publish is None else policy.publish.leaves
-    tables = [item.says for item in found if holds_table(item)]
-    broken = discloses_more(level, claim) or bool(tables)
+    unaudited = [item.says for item in found if is_never_published(item)]
+    broken = discloses_more(level, claim) or bool(unaudited)
     unknown = NOT_STATED in found
     evidence = {
         "claimed": claim,
@@ -41,10 +41,10 @@ def file_disclosure_check(policy: Policy, plugins: Plugins, release: Release) ->
         "discloses": [item.described() for item in found],
     }
     remedies: tuple[Remedy, ...] = ()
-    if tables:
-        evidence["problem"] = tables[0] if tables[0].startswith(TABLE_HELD) else f"the file holds {tables[0]}"
+    if unaudited:
+        evidence["problem"] = unaudited[0] if unaudited[0].startswith(TABLE_HELD) else f"the file holds {unaudited[0]}"
         leaves = "labels" if release.publish.leaves == "error_rates" else release.publish.leaves
-        remedies = (Remedy.running("Write the model anew without the table", scrub_command(leaves)),)
+        remedies = (Remedy.running("Write the model anew without it", scrub_command(leaves)),)
     elif broken:
         evidence["problem"] = f"the policy publishes {claim}, and the file discloses {level}"
         remedies = (_remedy(release, claim),)

@@ -19,6 +19,7 @@ from leafgate.garbage_collection import paused_garbage_collection
 from leafgate.io.json import is_number
 from leafgate.io.release_codec import FORMAT, Provenance, SealedRelease, read_release
 from leafgate.ir.model_readers import HEAD, ModelReader
+from leafgate.ir.validate import refuse_later_trees
 from leafgate.kernel.components import TreeBuilder
 from leafgate.kernel.release import AuditedFile, Release
 from leafgate.kernel.schema import Column, Schema
@@ -41,6 +42,8 @@ def load_release(
     people: int | None = None,
     readers: Sequence[ModelReader] | None = None,
     asked_about: Table | None = None,
+    *,
+    later_trees: bool = False,
 ) -> SealedRelease:
     """The release in the file, or somebody else's model as one; ReleaseError when it cannot be read or does not fit.
 
@@ -49,11 +52,14 @@ def load_release(
     target must be the policy's class. `encoding` is what the policy says of a model's features, `people` how many the
     table has: a list of values nearly as long as the table names people. `readers` read other libraries' files; None:
     those of all installed plugins. `asked_about` are people about whom the library that wrote the file is asked, too.
+    A file with trees after the best round is refused unless `later_trees`: somebody then says which trees predict.
     """
     content = model_bytes(path)
     readers = load_plugins().readers if readers is None else readers
     if is_foreign(content[:HEAD], readers):
         read, reader = read_with_reader(content, path.name, readers)
+        if not later_trees:
+            refuse_later_trees(read, path.name)
         model = without_declared(read, schema)
         file = AuditedFile.of(path, reader.file_format or read.format, content)
         loaded = lower_model(model, schema, encoding or {}, path.name, people)

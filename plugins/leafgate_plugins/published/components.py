@@ -20,6 +20,7 @@ from leafgate.api import (
     Strict,
     TreeBuilder,
 )
+from leafgate.ir.validate import best_iteration_key
 from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, scrub_command
 from leafgate.kernel.options import PolicyFile
 from leafgate.kernel.release import NOT_STATED, Severity
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from leafgate.api import FileDisclosure as Disclosure
     from leafgate.api import LargeTable, Release, Schema, Table
     from leafgate.io.release_codec import SealedRelease
+    from leafgate.kernel.release import ModelReading
     from leafgate.readers import ModelReader
 
 
@@ -82,6 +84,12 @@ class TrainedBy(Strict):
     )
     parameters: dict[str, str | int | float | bool | None] = Field(
         {}, description="Parameters of `estimator`; the others are as the file says, or have their defaults."
+    )
+
+    best_iteration: int | None = Field(
+        None,
+        ge=0,
+        description="XGBoost's last round that predicts, from 0, where the file holds later ones.",
     )
 
     @model_validator(mode="after")
@@ -173,7 +181,10 @@ class Published(TreeBuilder):
     ) -> SealedRelease:
         from leafgate.app import load_release
 
-        loaded = load_release(self.path, schema, self.encoding, people, readers, asked_about)
+        answered = self.witness is not None or (
+            self.trained_by is not None and self.trained_by.best_iteration is not None
+        )
+        loaded = load_release(self.path, schema, self.encoding, people, readers, asked_about, later_trees=answered)
         return loaded if self.trained_by is None else self._trained(loaded, self.trained_by)
 
     def _trained(self, loaded: SealedRelease, how: TrainedBy) -> SealedRelease:
@@ -188,8 +199,29 @@ class Published(TreeBuilder):
             )
         numbers = replace(loaded.provenance.node_numbers, subsample=how.subsample, weighted=how.weighted)
         learner = _learner(loaded.provenance.learner, how)
-        provenance = replace(loaded.provenance, node_numbers=numbers, learner=learner, complete_rows=how.complete_rows)
+        reading = loaded.provenance.reading
+        if how.best_iteration is not None:
+            reading = _confirmed(reading, how.best_iteration, self.path.name)
+        provenance = replace(
+            loaded.provenance,
+            node_numbers=numbers,
+            learner=learner,
+            complete_rows=how.complete_rows,
+            reading=reading,
+        )
         return replace(loaded, provenance=provenance)
+
+
+def _confirmed(reading: ModelReading | None, best: int, place: str) -> ModelReading:
+    """The reading of a file that was stopped early, whose best round the policy confirms."""
+    key = best_iteration_key(best)
+    if reading is None or key not in reading.unknown:
+        raise ReleaseError(
+            "does not name this round as its best, before others",
+            place=f"{place}, build.trained_by.best_iteration",
+            remedy="give the file's own `best_iteration`, or save booster[:best_iteration + 1]",
+        )
+    return replace(reading, unknown=tuple(each for each in reading.unknown if each != key))
 
 
 def _learner(of_file: Learner | None, how: TrainedBy) -> Learner | None:

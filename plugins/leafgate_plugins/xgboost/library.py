@@ -30,7 +30,8 @@ def answer(content: bytes, rows: Floats, table: pd.DataFrame) -> Mapping[str, An
         rows, feature_names=booster.feature_names, feature_types=kinds, enable_categorical=bool(kinds and "c" in kinds)
     )
     objective = json.loads(booster.save_config())["learner"]["objective"]["name"]
-    predicted = booster.predict(data)
+    best = booster.attr("best_iteration")
+    predicted = booster.predict(data, iteration_range=(0, 0 if best is None else int(best) + 1))
     if objective.startswith("reg:"):
         return {"numbers": predicted}
     if objective in {"binary:hinge", "multi:softmax"}:

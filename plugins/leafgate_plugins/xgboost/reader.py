@@ -17,6 +17,8 @@ from leafgate.io.json import are_texts, list_at
 from leafgate.ir.arrays import floats_at, integers_at, reachable_nodes
 from leafgate.ir.features import number_codes
 from leafgate.ir.node_numbers import Hessians
+from leafgate.ir.validate import best_iteration_key, stopped_early
+from leafgate.kernel.release import LATER_TREES
 from leafgate.readers import (
     LEAF,
     CategoryCodes,
@@ -50,6 +52,9 @@ NUMBERS = (
 OBJECTIVE = re.compile(r"[a-z]{1,10}:[a-z_]{1,30}")
 """An objective as XGBoost names them, which an error may print."""
 
+ROUND = re.compile(r"0|[1-9][0-9]{0,6}")
+"""The number of a round as XGBoost writes it."""
+
 MAX_CLASSES = 1000
 
 
@@ -77,23 +82,28 @@ def read(content: bytes, place: str) -> ModelIR:
         raise ReleaseError(
             "has trees for several targets, which is not read", place=f"{at}.tree_info", remedy="train a model for each"
         )
-    _refuse_early_stop(learner, parallel, len(trees) // scores, here)
+    every = len(trees) // (scores * parallel)
+    predicting = _predicting_rounds(learner, every, here)
     names = category_texts(booster, features, at)
     numbers = _number_categories(booster, features, at)
     base = _base(shape, objective, scores, here)
-    built = tuple(
+    built = [
         _tree(tree, int(group) if objective in MULTI else None, names, weight, f"{at}.trees[{i}]")
         for i, (tree, group, weight) in enumerate(zip(trees, groups, _weights(weighted, len(trees), at), strict=True))
-    )
-    rounds = integers_at(booster, "iteration_indptr", at) if "iteration_indptr" in booster else None
+    ]
+    starts = integers_at(booster, "iteration_indptr", at) if "iteration_indptr" in booster else None
     positive, unread = _positive_weight(learner), unread_content(document, settings)
-    sized, disclosed = sizes(built, base, objective, rounds, weighted=positive != 1.0)
+    rounds = _rounds(groups, starts, parallel)
+    kept = tuple(tree for tree, of_round in zip(built, rounds, strict=True) if of_round < predicting)
+    sized, disclosed = sizes(kept, base, objective, starts, weighted=positive != 1.0)
+    later = every - predicting
     return replace(
         boosted_model("xgboost", features, classes, sized),
         base=base,
         discloses=(
             *disclosed,
             *_other_disclosures(learner, [*names, *numbers], trees),
+            *SHAPE.disclosed({LATER_TREES: later}),
             *(() if settings is None else disclosed_by_settings(settings)),
             *unread.disclosures(),
         ),
@@ -101,13 +111,13 @@ def read(content: bytes, place: str) -> ModelIR:
         category_lists=tuple(CategoryList(features[i], frozenset(texts), complete=True) for i, texts in names.items()),
         texts=unread.texts,
         producer="XGBoost " + ".".join(str(part) for part in _version(document)),
-        unknown=unknown_keys(learner, trees),
+        unknown=(*((best_iteration_key(predicting - 1),) if later else ()), *unknown_keys(learner, trees)),
         link="other" if objective in {"binary:hinge", "binary:logitraw"} else "softmax",
         hessians=_hessians(
             objective,
             base,
             positive,
-            _rounds(groups, rounds, parallel),
+            rounds[: len(kept)],
             dart=weighted is not None,
             version=_version(document),
         ),
@@ -218,20 +228,18 @@ def _version(document: Mapping[str, Any]) -> list[int]:
     return parts if good and isinstance(parts, list) else []
 
 
-def _refuse_early_stop(learner: Mapping[str, Any], parallel: int, trees: int, place: str) -> None:
-    """Before 2.0 XGBoost wrote of every model which of its rounds was the best: the last, unless it was stopped.
+def _predicting_rounds(learner: Mapping[str, Any], rounds: int, place: str) -> int:
+    """With how many of its rounds the model predicts: those up to the best, if its estimator was stopped early.
 
-    `trees` are those of one class; `parallel` of them were grown in one round.
+    Before 2.0 XGBoost wrote of every model which of its rounds was the best: the last, unless it was stopped.
     """
     attributes = learner.get("attributes")
     if not isinstance(attributes, dict) or "best_iteration" not in attributes:
-        return
-    if attributes["best_iteration"] != str(trees // parallel - 1):
-        raise ReleaseError(
-            "was stopped early, so that it is not clear which of its trees predict",
-            place=f"{place}.attributes.best_iteration",
-            remedy="save booster[:best_iteration + 1], which holds those alone",
-        )
+        return rounds
+    best = attributes["best_iteration"]
+    if not isinstance(best, str) or not ROUND.fullmatch(best) or int(best) >= rounds:
+        raise stopped_early(f"{place}.attributes.best_iteration")
+    return int(best) + 1
 
 
 def _classes(objective: str, value: int, place: str) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from leafgate.io.json import are_numbers, are_texts, canonical, is_number, list_
 from leafgate.io.release_codec import read_disclosure
 from leafgate.ir.features import LookupPrecision
 from leafgate.ir.model import LEARNER_SETTINGS
-from leafgate.kernel.release import Counted
+from leafgate.kernel.release import LATER_TREES, Counted
 from leafgate.readers import (
     COUNTS_DISCLOSURE,
     LEAF,
@@ -95,7 +95,7 @@ def _document(model: ModelIR) -> dict[str, Any]:
         **({"untold_of": sorted(model.unspecified_missing_features)} if model.unspecified_missing_features else {}),
         **({"settings": dict(model.settings)} if model.settings else {}),
         **({"sampling": _sampling_document(model.sampling)} if model.sampling != NO_SAMPLING else {}),
-        "discloses": [item.written() for item in model.discloses],
+        "discloses": [item.written() for item in model.discloses if item.kind != LATER_TREES],
         "trees": [_tree_document(tree) for tree in model.trees],
     }
 

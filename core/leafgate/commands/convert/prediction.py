@@ -143,8 +143,10 @@ def load_model(path: str | Path, classes: Sequence[Any] | NDArray[Any] | None = 
         InvalidError: `classes` are not as many as the file has.
     """
     from leafgate.api.registry import load_plugins
+    from leafgate.ir.validate import refuse_later_trees
 
     model = reader.read_model(Path(path), load_plugins().readers)
+    refuse_later_trees(model, Path(path).name)
     given = _typed(model.classes) if classes is None else [*getattr(classes, "tolist", lambda: classes)()]
     if len(given) != len(model.classes):
         what = f"are {len(given)}, and the file has {len(model.classes)}"
