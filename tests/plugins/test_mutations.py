@@ -66,7 +66,9 @@ def test_evaluators_answer_as_the_producers(name: str, version: str) -> None:
         archive, case = archive_of(kind, file)
         answers = kind.evaluate(kind.parse(file.content), file.rows)
         scores = archive.margins(case)
-        if name == "LightGBM" and "forest" in case:  # it adds up what it says of rows, and divides for shares
+        if (
+            name == "LightGBM" and case.endswith("forest") and not case.startswith("poisson")
+        ):  # it adds up what it says of rows, and divides for shares
             scores = scores / (len(kind.parse(file.content)["trees"]) // scores.shape[1])
         assert as_the_producer_says(answers, archive.labels(case), scores), file.name
 

@@ -224,7 +224,8 @@ def of_catboost(model: ModelIR, archive: Archive, name: str) -> Answers:
 def of_lightgbm(model: ModelIR, archive: Archive, name: str) -> Answers:
     """Answers to rows of features; a forest predicts the mean of what LightGBM adds up."""
     answers = by_features(model, archive, name)
-    rounds = len(model.trees) // answers.scores.shape[1] if "forest" in name else 1
+    is_mean = "forest" in name and model.combine != "exp_sum"
+    rounds = len(model.trees) // answers.scores.shape[1] if is_mean else 1
     return Answers(answers.scores * rounds, answers.labels)
 
 
@@ -277,9 +278,6 @@ PRODUCERS = (
             "linear-tree": "linear functions on its leaves (linear_tree)",
             "square-root": "has the objective reg_sqrt that is not read",
             "cross-entropy": "has the objective cross_entropy that is not read",
-            "poisson": "has the objective poisson that is not read",
-            "gamma": "has the objective gamma that is not read",
-            "tweedie": "has the objective tweedie that is not read",
             "rank": "has the objective lambdarank that is not read",
         },
         relative=1e-12,
@@ -290,9 +288,6 @@ PRODUCERS = (
         folder="xgboost/producers",
         versions=("1.7.6", "2.1.4", "3.0.5", "3.2.0", "3.3.0", "3.4.1"),
         refused={
-            "gamma": "has an objective that is not read: reg:gamma",
-            "tweedie": "has an objective that is not read: reg:tweedie",
-            "poisson": "has an objective that is not read: count:poisson",
             "survival": "has an objective that is not read: survival:aft",
             "cox": "has an objective that is not read: survival:cox",
             "share": "has an objective that is not read: reg:logistic",
@@ -374,8 +369,6 @@ PRODUCERS = (
             "adaboost-number": "a model of the class AdaBoostRegressor",
             "several-targets": "a model of the class MultiOutputClassifier",
             "tree-several-targets": "predicts several columns at once",
-            "hist-number-poisson": "predicts by the exponential of its trees' sum",
-            "hist-number-gamma": "predicts by the exponential of its trees' sum",
             "gradient-from-tree": "starts from another model's predictions",
             "logistic": "a model of the class LogisticRegression",
         },

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leafgate.algorithms.prediction import predicted_numbers
+from leafgate.algorithms.prediction import linked, predicted_numbers
 from leafgate.algorithms.routing import route
 from leafgate.kernel.arrays import Floats, Ids, Mask
-from leafgate.kernel.release import Release
+from leafgate.kernel.release import ADDED_UP, Release
 from leafgate.kernel.schema import Column
 from leafgate.kernel.table import Table
 from leafgate.kernel.tree import columns_asked, tree_arrays
@@ -257,7 +257,7 @@ def published_numbers(release: Release, table: Table) -> Floats:
     """
     if not release.discloses_numbers:
         return np.zeros(0)
-    found = [tree_arrays(tree).values for tree in release.fitted_trees]
+    found = [linked(tree_arrays(tree).values, release.combine) for tree in release.fitted_trees]
     if release.predicts_numbers:
         found.append(predicted_numbers(release, table))
     numbers = np.unique(np.concatenate(found))
@@ -280,7 +280,8 @@ def numbers_behind_leaves(release: Release, table: Table) -> Mask:
         return found
     numbers = table.numbers(table.schema.target.name)
     values = [tree_arrays(tree).values for tree in release.trees]
-    added_up = release.combine in {"sum", "boost"}
+    added_up = release.combine in ADDED_UP
+    is_log = release.combine == "exp_sum"
     precisions = sorted({precision(np.concatenate(values)), SINGLE_PRECISION})  # labels may be single, and sums double
     usual = LEARNING_RATES if added_up else tuple(1 / part for part in range(2, len(values) + 1))
     before, is_first = np.zeros(len(table)), all(len(each) > 1 for each in values)
@@ -289,12 +290,25 @@ def numbers_behind_leaves(release: Release, table: Table) -> Mask:
         own = np.append(of_leaves, np.nan)[leaf]
         starts: list[tuple[Floats | float, float]] = [(before, 0.0)]
         if is_first and added_up:  # what boosting starts from may be worked into its first tree
-            starts += [(start, start) for start in _averages(numbers, table.weight)]
+            averages = _averages(numbers, table.weight)
+            starts += [(log, log) for log in map(_log, averages)] if is_log else [(each, each) for each in averages]
         for (start, worked_in), off in itertools.product(starts, precisions):
-            found |= _shares_factor(numbers - start, own - worked_in, leaf, off, usual, any_factor=added_up)
+            for rest in _rests(numbers, start) if is_log else (numbers - start,):
+                found |= _shares_factor(rest, own - worked_in, leaf, off, usual, any_factor=added_up)
         before, is_first = (before + own if added_up else before), False
         usual = usual if len(of_leaves) == 1 or not added_up else ()  # of the first tree that is grown
     return found
+
+
+def _rests(numbers: Floats, start: Floats | float) -> tuple[Floats, Floats]:
+    """What the leaf of one person is a multiple of where sums are logarithms, by the losses of Poisson and of gamma."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = linked(np.asarray(start, dtype=np.float64), "exp_sum")
+        return numbers / mean - 1, 1 - mean / numbers
+
+
+def _log(number: float) -> float:
+    return math.log(number) if number > 0 else 0.0
 
 
 def _averages(numbers: Floats, weight: Ids) -> tuple[float, float]:
@@ -359,7 +373,7 @@ def disclosed_totals(release: Release, table: Table, equivalence_class: Ids) -> 
     found = [classes]
     for tree in release.fitted_trees:
         leaf = route(tree, table).leaf.astype(np.int64)
-        if len(release.fitted_trees) == 1 and release.combine not in {"sum", "boost"}:
+        if len(release.fitted_trees) == 1 and release.combine not in ADDED_UP:
             without = ~_states_total(tree_arrays(tree).values, leaf, table)
             found[0] = np.where(np.isin(classes, classes[~without]), classes, -1)
             leaf = np.where(without, -1, leaf)

@@ -13,7 +13,7 @@ from leafgate.algorithms.consistency import share_units
 from leafgate.algorithms.routing import route
 from leafgate.errors import InconclusiveError
 from leafgate.kernel.leaf import Leaf
-from leafgate.kernel.release import Release
+from leafgate.kernel.release import ADDED_UP, Release
 from leafgate.kernel.table import Table
 from leafgate.kernel.tree import Node, leaves, tree_arrays
 
@@ -70,7 +70,7 @@ def unsupported_reason(release: Release) -> str:
     if release.count_semantics not in {"exact", *DRAWN}:
         kind = "under noise" if release.count_semantics == "noisy" else release.count_semantics
         return f"its numbers are {kind}, so that they state nothing of whole people"
-    if release.combine in {"sum", "boost"} or release.discloses_scores:
+    if release.combine in ADDED_UP or release.discloses_scores:
         return "its leaves have scores that are added up"
     return ""
 

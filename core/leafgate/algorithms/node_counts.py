@@ -385,6 +385,8 @@ class _Scores:
                 found = np.full(scores.shape, form.factor)
             elif form.loss == "hinge":
                 found = (scores * np.where(self.last, 1.0, -1.0)[:, None] < 1).astype(np.float64)
+            elif form.loss == "exponential":
+                found = form.factor * np.exp(np.clip(scores, -80, 80))
             elif form.loss == "logistic":
                 p = 1 / (1 + np.exp(-np.clip(form.scale * scores, -500, 500)))
                 found = form.factor * form.scale**2 * p * (1 - p)
@@ -401,7 +403,7 @@ class _Scores:
 
     def add(self, leaves: Sequence[object], leaf: Ids, output: int | None) -> None:
         """Add what a tree says to the scores of the rounds to come."""
-        if self.form.loss == "constant":
+        if self.form.loss in {"constant", "exponential"}:
             return
         names = self.check.numbers.classes
         column = output if self.form.loss == "softmax" and output is not None else len(names) - 1

@@ -17,6 +17,9 @@ from leafgate.kernel.schema import bin_of
 from leafgate.kernel.table import Table
 from leafgate.kernel.tree import TreeArrays, leaf_arrays, tree_arrays
 
+LARGEST_EXPONENT = 700.0
+"""The exponential of a larger number is none of double precision."""
+
 
 def predict(release: Release, table: Table) -> NDArray[np.int64]:
     """Predict the class of each row.
@@ -142,7 +145,7 @@ def naive_bayes_posterior(model: NaiveBayes, table: Table, classes: tuple[str, .
 
 
 def predicted_numbers(release: Release, table: Table) -> NDArray[np.float64]:
-    """Return the number that regression trees predict for each row: their sum, or their mean with `mean_per_tree`."""
+    """Return the number that regression trees predict for each row: their sum, its exponential, or their mean."""
     return _numbers_at_leaves(release, (route(tree, table).leaf for tree in release.trees), len(table))
 
 
@@ -150,7 +153,12 @@ def _numbers_at_leaves(release: Release, leaf_of_tree: Iterable[CompactIds], n_r
     total = np.zeros(n_rows)
     for tree, leaf in zip(release.trees, leaf_of_tree, strict=True):
         total += np.append(tree_arrays(tree).values, np.nan)[leaf]
-    return total / len(release.trees) if release.combine == "mean_per_tree" else total
+    return linked(total, release.combine) / (len(release.trees) if release.combine == "mean_per_tree" else 1)
+
+
+def linked(sums: NDArray[np.float64], combine: Combine) -> NDArray[np.float64]:
+    """The numbers that models predict whose trees' leaves add up to these sums; exponentials stay finite."""
+    return np.exp(np.clip(sums, -LARGEST_EXPONENT, LARGEST_EXPONENT)) if combine == "exp_sum" else sums
 
 
 def _number_votes(release: Release, leaf_of_tree: Iterable[CompactIds], n_rows: int) -> NDArray[np.float64]:

@@ -237,9 +237,9 @@ def topological_order(tree: TreeIR) -> Ids:
 
 
 def boosted_model(
-    format: str, features: tuple[str, ...], classes: tuple[str, ...], trees: tuple[TreeIR, ...]
+    format: str, features: tuple[str, ...], classes: tuple[str, ...], trees: tuple[TreeIR, ...], *, log: bool = False
 ) -> ModelIR:
-    """A model of boosted trees, whose leaves are added up to scores of classes, or without classes to a number."""
+    """A model of boosted trees, whose leaves are added up to scores of classes, or to a number or its logarithm."""
     if classes:
         return ModelIR(format, features, classes, trees, "scores", "boost")
-    return ModelIR(format, features, classes, trees, "values", "sum")
+    return ModelIR(format, features, classes, trees, "values", "exp_sum" if log else "sum")

@@ -102,6 +102,9 @@ class ModelReader:
             (n_rows, n_classes), `labels` (positions of classes) or `numbers`, with the names of the `classes` where the
             library has an order of its own. It is called in a process of its own, where who runs the audit asks for
             it. None where no library can be asked.
+        rewrites: The first bytes of files that the library alone reads, and "MODULE:NAME" of a function like that of
+            `library`, whose `content` are the bytes of a file of the same model that `read` takes. It is called in a
+            process of its own, where the file's owner asks for it. None where there are no such files.
         check_original: Called before models are looked for that `write` shall put into the structure of a file, with
             the bytes of that file. Raises ReleaseError, in the words of `write`, where `write` takes no model from this
             file, and InconclusiveError where a library is not installed. None where any file will do.
@@ -129,6 +132,7 @@ class ModelReader:
     check_original: Callable[[bytes], None] | None = None
     tested: tuple[str, ...] = ()
     library: str | None = None
+    rewrites: tuple[bytes, str] | None = None
     witness_lines: Callable[[ModelIR, str, str], tuple[str, ...]] | None = None
 
     def tested_with(self, producer: str) -> Literal["version", "program", ""]:

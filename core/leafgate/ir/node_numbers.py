@@ -16,7 +16,7 @@ weights of rows that nobody knows; second derivatives of the loss."""
 OF_PEOPLE: frozenset[NumberKind] = frozenset({"rows", "parts", "draws"})
 """The kinds of numbers that count people."""
 
-Loss = Literal["constant", "logistic", "softmax", "hinge", "bounded", "unknown"]
+Loss = Literal["constant", "logistic", "softmax", "hinge", "exponential", "bounded", "unknown"]
 """How a person's second derivative follows from the scores; `bounded`: it is 1 at most, `unknown`: not at all."""
 
 MISCOUNTED = (
@@ -27,7 +27,7 @@ MISCOUNTED = (
 
 MAX_HESSIAN: Mapping[Loss, float] = {
     **{"constant": 1.0, "logistic": 0.25, "softmax": 0.25},
-    **{"hinge": 1.0, "bounded": 1.0, "unknown": math.inf},
+    **{"hinge": 1.0, "exponential": math.inf, "bounded": 1.0, "unknown": math.inf},
 }
 """The largest second derivative of one person, before factors."""
 
@@ -99,7 +99,8 @@ class Hessians:
     """How the sums of second derivatives follow from the scores.
 
     With `logistic` a person has `factor * scale^2 * p (1 - p)`, p being the logistic function of `scale` times the
-    score; with `softmax` `factor * p (1 - p)` for each class; with `constant` `factor`; with `hinge` 1 where the score
+    score; with `softmax` `factor * p (1 - p)` for each class; with `constant` `factor`; with `exponential` `factor`
+    times the exponential of the score; with `hinge` 1 where the score
     is on the wrong side of the margin, else 0. People of the last class weigh `positive` times as much.
 
     `rounds` says of each tree in which round it was grown; `start` are the scores before the first, None where they

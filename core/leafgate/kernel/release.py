@@ -191,7 +191,10 @@ class NaiveBayes:
 
 Counted = Literal["exact", "sampled", "bootstrap", "perturbed", "noisy", "unknown"]
 Unit = Literal["people", "rows"]
-Combine = Literal["one", "vote", "sum", "mean_per_tree", "boost"]
+Combine = Literal["one", "vote", "sum", "mean_per_tree", "boost", "exp_sum"]
+ADDED_UP: frozenset[Combine] = frozenset({"sum", "boost", "exp_sum"})
+"""How trees become a prediction where what their leaves have is added up; `exp_sum` predicts its exponential."""
+
 Model = Literal["trees", "naive_bayes", "none"]
 
 

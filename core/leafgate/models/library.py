@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from leafgate.algorithms.witness import Answers, Witness
-from leafgate.errors import InconclusiveError
+from leafgate.errors import InconclusiveError, ReleaseError
 from leafgate.ir.model import Floats, ModelIR
 from leafgate.ir.model_readers import ModelReader
 from leafgate.kernel.release import ModelReading, Release
@@ -160,6 +160,20 @@ def in_process(function: str, content: bytes, rows: Floats, frame: pd.DataFrame,
             raise InconclusiveError(what, place=place, remedy=REMEDY)
         with np.load(answered, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
+
+
+def rewritten(content: bytes, function: str, place: str) -> bytes:
+    """The file of the same model that a library writes, in a process of its own; see `ModelReader.rewrites`.
+
+    Raises:
+        ReleaseError: the library is not installed, or cannot open the file.
+    """
+    try:
+        said = in_process(function, content, np.zeros((0, 0)), pd.DataFrame(), place)
+    except InconclusiveError as error:
+        remedy = "do this where the model was trained, or save it by its library in the format that is read"
+        raise ReleaseError(error.problems[0].message, place=place, remedy=remedy) from None
+    return bytes(np.asarray(said["content"], dtype=np.uint8))
 
 
 def serve(folder: str, function: str) -> None:

@@ -100,10 +100,22 @@ def _without_unknown_texts(model: ModelIR, known: Vocabulary) -> ModelIR:
 
 
 def read_model(
-    path: Path, readers: Sequence[ModelReader], open_pickle: Callable[[Path], object] | None = None
+    path: Path,
+    readers: Sequence[ModelReader],
+    open_pickle: Callable[[Path], object] | None = None,
+    *,
+    trust: bool = False,
 ) -> ModelIR:
-    """The checked model in a file; the object that `open_pickle` makes of a pickle, where the caller gives one."""
+    """The checked model in a file; the object that `open_pickle` makes of a pickle, where the caller gives one.
+
+    With `trust` a file that its library alone reads is opened by that library, which writes the model anew.
+    """
     content = model_bytes(path)
+    for reader in readers if trust else ():
+        if reader.rewrites is not None and content.startswith(reader.rewrites[0]):
+            from leafgate.models.library import rewritten
+
+            content = rewritten(content, reader.rewrites[1], path.name)
     if open_pickle is None or not is_pickle(content):
         return read_foreign(content, path.name, readers)
     return _of_unknown_object(open_pickle(path), readers)

@@ -43,7 +43,8 @@ def read(content: bytes, place: str) -> ModelIR:
         raise ReleaseError(
             "is a binary file of CatBoost (.cbm), which CatBoost alone reads",
             place=place,
-            remedy='save it by `save_model(path, format="json", pool=Pool(X, cat_features=...))`',
+            remedy='save it by `save_model(path, format="json", pool=Pool(X, cat_features=...))`; '
+            "or its owner runs `leafgate convert FILE NEW --trust`, which has CatBoost open it",
         )
     from leafgate_plugins.catboost import reader
 
@@ -120,6 +121,7 @@ CATBOOST = ModelReader(
     tested=("CatBoost 1.2",),
     trains=("catboost.",),
     train=train,
+    rewrites=(BINARY, "leafgate_plugins.catboost.library:as_json"),
 )
 """The files that `save_model(path, format="json")` writes."""
 

@@ -40,9 +40,10 @@ ONE, SEVERAL = ("binary",), ("multiclass", "multiclassova")
 NUMBERS = ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
 """What is predicted is the sum itself."""
 
-UNREAD = (
-    *("poisson", "gamma", "tweedie", "cross_entropy", "cross_entropy_lambda", "lambdarank", "rank_xendcg", "custom"),
-)
+LOGS = ("poisson", "gamma", "tweedie")
+"""What is predicted is the exponential of the sum."""
+
+UNREAD = (*("cross_entropy", "cross_entropy_lambda", "lambdarank", "rank_xendcg", "custom"),)
 """Objectives that an error names: what is predicted is not the sum, or no class and no number of a person."""
 
 ZERO = float(np.float32(1e-35))
@@ -88,7 +89,7 @@ def read(content: bytes, place: str) -> ModelIR:
     unread = unread_content(content.decode(), features)
     coded = [origin_of(i, name, lists, by_set=i in sets) for i, name in enumerate(features)]
     return replace(
-        boosted_model("lightgbm", features, classes, trees),
+        boosted_model("lightgbm", features, classes, trees, log=objective[0] in LOGS),
         discloses=(*_disclosed(file, trees), *unread.disclosures()),
         origins=tuple(coded) if any(coded) else None,
         category_lists=_category_lists(file, features, lists.lists),
@@ -254,7 +255,7 @@ def _categories(rest: str, place: str) -> Any:
 
 def _classes(objective: Sequence[str], head: Lines, place: str) -> tuple[str, ...]:
     here = f"{place}.objective"
-    if objective[0] in {*ONE, *NUMBERS} and head.get("num_class") != "1":
+    if objective[0] in {*ONE, *NUMBERS, *LOGS} and head.get("num_class") != "1":
         raise ReleaseError(f"must be 1 where the objective is {objective[0]}", place=f"{place}.num_class")
     if objective[0] in ONE:
         return ("0", "1")
@@ -263,10 +264,10 @@ def _classes(objective: Sequence[str], head: Lines, place: str) -> tuple[str, ..
         if not 2 <= number <= MAX_CLASSES:
             raise ReleaseError(f"has fewer than 2 classes, or more than {MAX_CLASSES:,}", place=here)
         return tuple(map(str, range(number)))
-    if objective[0] in NUMBERS and "sqrt" not in objective:
+    if objective[0] in LOGS or (objective[0] in NUMBERS and "sqrt" not in objective):
         return ()
     name = "reg_sqrt" if objective[0] in NUMBERS else objective[0] if objective[0] in UNREAD else ""
-    known = ", ".join((*ONE, *SEVERAL, *NUMBERS))
+    known = ", ".join((*ONE, *SEVERAL, *NUMBERS, *LOGS))
     raise ReleaseError(
         f"has {f'the objective {name}' if name else 'an objective'} that is not read",
         place=here,

@@ -23,7 +23,7 @@ from leafgate.api import (
 from leafgate.ir.validate import best_iteration_key
 from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, scrub_command
 from leafgate.kernel.options import PolicyFile
-from leafgate.kernel.release import NOT_STATED, Severity
+from leafgate.kernel.release import ADDED_UP, NOT_STATED, Severity
 from leafgate.models.lowering.encoding import Encoding
 
 if TYPE_CHECKING:
@@ -294,7 +294,7 @@ class FileDisclosure(ReleaseAtMost):
                 "Its trees decide together, so `leafgate scrub` seldom writes a file that predicts the same and passes."
             )
             return Remedy.running(REPAIR_CLAUSE, REPAIR, f". {why}", brief=True)
-        left = SCRUBBED_SCORES if release.combine in {"sum", "boost"} else SCRUBBED_LEAVES
+        left = SCRUBBED_SCORES if release.combine in ADDED_UP else SCRUBBED_LEAVES
         disclosing = {"ratios", "scores_betray_counts", "scores_may_betray_counts"}
         high = {item.kind for item in items if item.severity == "high"}
         for leaves, severities in left.items():

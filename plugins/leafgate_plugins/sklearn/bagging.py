@@ -12,6 +12,7 @@ from leafgate.api import Ids, ReleaseError
 from leafgate.bounded.objects import as_tuple
 from leafgate.kernel.release import Counted
 from leafgate.readers import LEAF, NO_SAMPLING, ObjectView, Sampling, TreeIR
+from leafgate_plugins.sklearn.feature import is_sampler
 from leafgate_plugins.sklearn.trees import (
     EstimatorIR,
     bootstrap_sampling,
@@ -60,7 +61,7 @@ def bagging_regressor(estimator: ObjectView) -> EstimatorIR:
 
 def members_of(estimator: ObjectView) -> tuple[ObjectView, ...]:
     """The trees of bagging or AdaBoost; ReleaseError where they are of anything else."""
-    members = as_tuple(estimator["estimators_"], estimator, "estimators_")
+    members = tuple(map(after_samplers, as_tuple(estimator["estimators_"], estimator, "estimators_")))
     kinds = {member.kind if isinstance(member, ObjectView) else "" for member in members}
     if not kinds or not kinds <= BAGGED_TREES:
         raise ReleaseError(
@@ -69,6 +70,14 @@ def members_of(estimator: ObjectView) -> tuple[ObjectView, ...]:
             remedy="fit it with decision trees or extra trees as its `estimator`, or fit a random forest",
         )
     return members
+
+
+def after_samplers(member: Any) -> Any:
+    """The last step of a pipeline whose other steps are samplers; any other thing as it is."""
+    if not isinstance(member, ObjectView) or member.kind != "Pipeline":
+        return member
+    *others, last = [step[1] for step in member.many("steps") if isinstance(step, tuple) and len(step) == 2] or [None]
+    return last if others and all(map(is_sampler, others)) else member
 
 
 def settings_member(members: Sequence[ObjectView]) -> ObjectView:
@@ -133,11 +142,11 @@ def _with_drawn_rows(estimator: ObjectView, read: EstimatorIR) -> EstimatorIR:
     if counted == "bootstrap":
         trees = tuple(with_draws(tree) for tree in trees)
     elif counted == "unknown":
-        trees = tuple(_of_unknown_rows(tree) for tree in trees)
+        trees = tuple(of_unknown_rows(tree) for tree in trees)
     return replace(read, trees=trees, counted=counted, sampling=sampling)
 
 
-def _of_unknown_rows(tree: TreeIR) -> TreeIR:
+def of_unknown_rows(tree: TreeIR) -> TreeIR:
     """The tree with numbers of which nobody knows how often they count a row."""
     return replace(tree, numbers=tuple(replace(each, kind="weight") for each in tree.numbers))
 

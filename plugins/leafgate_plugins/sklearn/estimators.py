@@ -14,10 +14,11 @@ from leafgate.readers import LeafValueKind, LearnerSetting, ModelIR, Numeric, Ob
 from leafgate_plugins.sklearn.adaboost import adaboost_classifier
 from leafgate_plugins.sklearn.calibration import CALIBRATED, calibrated_classifier
 from leafgate_plugins.sklearn.disclosures import SEARCHES, disclosures
-from leafgate_plugins.sklearn.feature import UNKNOWN_CLASS, PipelineFeature, raw
+from leafgate_plugins.sklearn.feature import UNKNOWN_CLASS, PipelineFeature, is_sampler, raw
 from leafgate_plugins.sklearn.hist_boosting import hist_classifier, hist_regressor
 from leafgate_plugins.sklearn.nearest_models import FOREIGN, NEAREST_MODELS
 from leafgate_plugins.sklearn.pipeline import transformed
+from leafgate_plugins.sklearn.resampling import RESAMPLING, resampled
 from leafgate_plugins.sklearn.training import learner_of
 from leafgate_plugins.sklearn.trees import (
     EstimatorIR,
@@ -43,6 +44,8 @@ def model_of(thing: Any, format: str, version: str, place: str) -> ModelIR:
     estimator, outputs = _estimator(thing, place)
     version = str(thing.get("_sklearn_version", version))
     read = READERS[estimator.kind](estimator)
+    is_resampled = estimator.kind in RESAMPLING or _has_samplers(thing)
+    read = resampled(read) if is_resampled else read
     outputs = _given(read.voters[0][0] if read.voters else estimator, outputs)
     if read.add_features is not None:
         outputs = read.add_features(estimator, outputs)
@@ -64,13 +67,13 @@ def model_of(thing: Any, format: str, version: str, place: str) -> ModelIR:
         discloses=tuple(dict.fromkeys((*disclosed, *unread))),
         origins=tuple(one.origin for one in outputs) if result else None,
         producer=f"scikit-learn {version}, {estimator.kind}".replace("  ", " "),
-        settings=_settings(estimator, read),
+        settings=_settings(estimator, read) | ({"class_weight": True} if is_resampled else {}),
         category_lists=(*category_lists(thing), *number_lists(thing, outputs)),
         texts=texts,
         other_names=names_in(thing),
         sampling=read.sampling,
-        link="other" if read.combine == "boost" and estimator.get("loss") == "exponential" else "softmax",
-        learner=learner_of(estimator) if read.member is None and not read.voters else None,
+        link="other" if read.combine == "boost" and estimator.get("loss") == "exponential" else read.link,
+        learner=learner_of(estimator) if read.member is None and not read.voters and not is_resampled else None,
     )
 
 
@@ -161,13 +164,23 @@ def _inner(thing: ObjectView, place: str) -> ObjectView:
     return last[1]
 
 
+def _has_samplers(thing: ObjectView) -> bool:
+    """Does a pipeline before the estimator change the rows that it is fitted on?"""
+    while thing.kind == "Pipeline" or thing.kind in SEARCHES:
+        steps = thing.many("steps") if thing.kind == "Pipeline" else ()
+        if any(is_sampler(step[1]) for step in steps if isinstance(step, tuple) and len(step) == 2):
+            return True
+        thing = _inner(thing, thing.place)
+    return False
+
+
 def features_before(
     pipeline: ObjectView, place: str, given: Sequence[PipelineFeature] | None = None
 ) -> list[PipelineFeature]:
     """What the steps of a pipeline make for its last one, of the features `given`, or of the columns of a table."""
     outputs = list(given) if given is not None else _given(_first(pipeline), None)
     for named in pipeline.many("steps")[:-1]:
-        outputs = transformed(named[1], outputs, place)
+        outputs = outputs if is_sampler(named[1]) else transformed(named[1], outputs, place)
     return outputs
 
 
@@ -210,6 +223,7 @@ def _given(step: ObjectView, outputs: list[PipelineFeature] | None) -> list[Pipe
 
 READERS: Mapping[str, Callable[[ObjectView], EstimatorIR]] = {
     **MEANS_OF_TREES,
+    **RESAMPLING,
     "GradientBoostingClassifier": boosting_classifier,
     "GradientBoostingRegressor": boosting_regressor,
     "HistGradientBoostingClassifier": hist_classifier,

@@ -32,6 +32,22 @@ class PipelineFeature:
 Transform = Callable[[ObjectView, Sequence[PipelineFeature]], list[PipelineFeature]]
 
 
+SAMPLERS = frozenset(
+    {
+        *("ADASYN", "BorderlineSMOTE", "KMeansSMOTE", "RandomOverSampler", "SMOTE", "SMOTEN", "SMOTENC", "SVMSMOTE"),
+        *("AllKNN", "ClusterCentroids", "CondensedNearestNeighbour", "EditedNearestNeighbours", "NearMiss"),
+        *("InstanceHardnessThreshold", "NeighbourhoodCleaningRule", "OneSidedSelection", "RandomUnderSampler"),
+        *("RepeatedEditedNearestNeighbours", "TomekLinks", "SMOTEENN", "SMOTETomek", "FunctionSampler"),
+    }
+)
+"""Steps of imbalanced-learn's pipelines that change rows when a model is fitted, and do nothing when it predicts."""
+
+
+def is_sampler(step: Any) -> bool:
+    """Is it a step that chooses or makes rows, and leaves features as they are?"""
+    return isinstance(step, ObjectView) and step.kind in SAMPLERS
+
+
 def raw(names: Sequence[str]) -> list[PipelineFeature]:
     """The columns as they are given."""
     return [PipelineFeature(name, Numeric(name)) for name in names]

@@ -10,11 +10,17 @@ import numpy as np
 from leafgate.api import ReleaseError
 from leafgate.bounded.objects import as_tuple
 from leafgate.ir.arrays import BitSets, CategoryBudget
-from leafgate.kernel.release import Counted
+from leafgate.kernel.release import Combine, Counted
 from leafgate.readers import LEAF, NO_SAMPLING, NodeNumbers, ObjectView, Sampling, TreeIR
 from leafgate_plugins.sklearn.feature import PipelineFeature
 from leafgate_plugins.sklearn.pipeline import transformed
 from leafgate_plugins.sklearn.trees import EstimatorIR, classes_of
+
+OF_SUMS = ("squared_error", "absolute_error", "quantile")
+"""Losses of regressors that predict the sum of their trees' numbers."""
+
+OF_LOGS = ("poisson", "gamma")
+"""Losses of regressors that predict the exponential of that sum."""
 
 
 def _of_validation(estimator: ObjectView) -> Counted:
@@ -134,9 +140,11 @@ def hist_classifier(estimator: ObjectView) -> EstimatorIR:
 
 
 def hist_regressor(estimator: ObjectView) -> EstimatorIR:
-    if estimator.get("loss", "squared_error") not in {"squared_error", "absolute_error", "quantile"}:
-        raise ReleaseError("predicts by the exponential of its trees' sum", place=estimator.place)
+    loss = estimator.get("loss", "squared_error")
+    if loss not in {*OF_SUMS, *OF_LOGS}:
+        raise ReleaseError("has a loss that is not read", place=estimator.place)
+    combine: Combine = "exp_sum" if loss in OF_LOGS else "boost"
     base = tuple(map(float, estimator.array("_baseline_prediction").ravel().tolist()))
     return EstimatorIR(
-        (), _hist(estimator, 1), "boost", _of_validation(estimator), base, _hist_columns, _held_out(estimator)
+        (), _hist(estimator, 1), combine, _of_validation(estimator), base, _hist_columns, _held_out(estimator)
     )

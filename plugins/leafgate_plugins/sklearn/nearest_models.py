@@ -30,6 +30,11 @@ NEAREST_MODELS: Mapping[str, str] = {
     "TunedThresholdClassifierCV": "audit and publish its `estimator_` by itself, and state the threshold beside it",
     "FixedThresholdClassifier": "audit and publish its `estimator_` by itself, and state the threshold beside it",
     "SelfTrainingClassifier": "fit its decision tree or forest on the rows whose classes are known",
+    **dict.fromkeys(
+        ("RandomForestQuantileRegressor", "ExtraTreesQuantileRegressor"),
+        "it keeps the number of every person that it learned from: fit a GradientBoostingRegressor with "
+        '`loss="quantile"` for each quantile',
+    ),
     "TransformedTargetRegressor": "fit its `regressor` on the transformed numbers",
     "CatBoostClassifier": SAVED_CATBOOST,
     "CatBoostRegressor": SAVED_CATBOOST,

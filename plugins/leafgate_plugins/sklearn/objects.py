@@ -12,6 +12,8 @@ from leafgate_plugins.sklearn.writer import renumbered
 
 PLACE = "model"
 NAME = "model.skops"
+LIBRARIES = frozenset({"sklearn", "imblearn"})
+"""The packages whose estimators are written by skops, and read."""
 
 
 def skops_file(thing: Any) -> tuple[str, bytes] | None:
@@ -24,7 +26,7 @@ def skops_file(thing: Any) -> tuple[str, bytes] | None:
         ReleaseError: the estimator is not fitted, or skops cannot save it.
         InconclusiveError: skops is not installed.
     """
-    if type(thing).__module__.partition(".")[0] != "sklearn" or not hasattr(thing, "get_params"):
+    if type(thing).__module__.partition(".")[0] not in LIBRARIES or not hasattr(thing, "get_params"):
         return None
     if type(thing).__name__ in SEARCHES:
         thing = _best_estimator(thing)
@@ -72,7 +74,7 @@ def _refuse_unfitted(thing: Any) -> None:
 def _ends_in_other_library(thing: Any) -> bool:
     """Is it a pipeline whose last step is an estimator of another library?"""
     steps: Sequence[Any] = getattr(thing, "steps", ())
-    return bool(steps) and type(steps[-1][1]).__module__.partition(".")[0] != "sklearn"
+    return bool(steps) and type(steps[-1][1]).__module__.partition(".")[0] not in LIBRARIES
 
 
 def _refuse_other_library(pipeline: Any) -> NoReturn:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,7 +22,7 @@ class EstimatorIR:
 
     `sampling` says on which rows each tree was grown. `member` is one of the estimators of an ensemble that keeps the
     settings of its trees there alone, `voters` are the estimators of one that combines several, each with what it comes
-    to.
+    to. `link` is that of `ModelIR`.
     """
 
     classes: tuple[str, ...]
@@ -34,6 +34,7 @@ class EstimatorIR:
     sampling: Sampling = NO_SAMPLING
     member: ObjectView | None = None
     voters: tuple[tuple[ObjectView, EstimatorIR], ...] = ()
+    link: Literal["softmax", "other"] = "softmax"
 
 
 def classes_of(estimator: ObjectView) -> tuple[str, ...]:

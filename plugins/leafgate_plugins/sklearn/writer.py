@@ -17,6 +17,7 @@ import numpy as np
 
 from leafgate.api import Floats, Ids, InconclusiveError, ReleaseError
 from leafgate.ir.model import topological_order
+from leafgate.kernel.release import ADDED_UP
 from leafgate.lazy_loading import install_command
 from leafgate.readers import LEAF, CategoryCodes, ModelIR, Numeric, Origin, TreeIR
 from leafgate_plugins.sklearn.disclosures import SEARCHES
@@ -335,7 +336,7 @@ def _fitted(old: Any, settings: Mapping[str, Any], **trees: Any) -> Any:
 def _check_combination(model: ModelIR, kind: str, counted: bool) -> None:
     """ReleaseError where scikit-learn's estimator puts trees together in another way, or predicts something else."""
     forest, regressor = kind in FORESTS, kind.endswith("Regressor")
-    if regressor != (not model.classes) or model.values == "scores" or model.combine == "boost":
+    if regressor != (not model.classes) or model.values == "scores" or model.combine in ADDED_UP - {"sum"}:
         raise ReleaseError(f"is no model that a {kind} can hold", place=PLACE, remedy="write another format")
     if len(model.trees) > 1 and not forest:
         raise ReleaseError(f"has several trees, a {kind} has one", place=PLACE, remedy="write another format")

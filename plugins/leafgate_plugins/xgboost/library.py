@@ -32,7 +32,7 @@ def answer(content: bytes, rows: Floats, table: pd.DataFrame) -> Mapping[str, An
     objective = json.loads(booster.save_config())["learner"]["objective"]["name"]
     best = booster.attr("best_iteration")
     predicted = booster.predict(data, iteration_range=(0, 0 if best is None else int(best) + 1))
-    if objective.startswith("reg:"):
+    if objective.startswith(("reg:", "count:")):
         return {"numbers": predicted}
     if objective in {"binary:hinge", "multi:softmax"}:
         return {"labels": predicted.astype(np.int64)}

@@ -26,22 +26,24 @@ def sizes(
     rounds: Ids | None,
     *,
     weighted: bool,
+    max_step: float,
 ) -> tuple[tuple[TreeIR, ...], list[FileDisclosure]]:
     """The trees with the people on every node where the file has them, and what the sums disclose.
 
     In the first round everybody has the same second derivative: of the logistic loss p (1 - p), of softmax
-    2 p (1 - p), p being the chance that the base gives, of squared errors 1. Divided by it, the sums are numbers of
-    people, if nobody weighed more than others; where the classes have weights (`weighted`), they are sums of these.
+    2 p (1 - p), p being the chance that the base gives, of squared errors 1, of Poisson's loss exp(base + max_step).
+    Divided by it, the sums are numbers of people, if nobody weighed more than others; where the classes have weights
+    (`weighted`), they are sums of these. Of gamma and Tweedie the people follow from the sum and the leaf's value.
 
     Source: XGBoost 3.2, src/objective/regression_loss.h, src/objective/multiclass_obj.cu.
     """
     if not any(tree.numbers for tree in trees):
         return trees, []
     first = int(rounds[1]) if rounds is not None and len(rounds) > 1 else 0
-    result, whole = list(trees), False
+    result, whole = list(trees), objective in {"count:poisson", "reg:gamma", "reg:tweedie"}
     for i, tree in enumerate(trees):
         sums = tree.numbers[0].values if tree.numbers else None
-        each = _second_derivative(base, objective, tree.output)
+        each = _second_derivative(base, objective, tree.output, max_step)
         everywhere = each == 1.0
         if sums is not None and each is not None and (i < first or everywhere) and len(sums) == tree.nodes:
             people = _people(tree, sums / each)
@@ -50,13 +52,15 @@ def sizes(
     return tuple(result), SHAPE.disclosed({"sizes": whole, "sum_hessian": True})
 
 
-def _second_derivative(base: Sequence[float], objective: str, output: int | None) -> float | None:
+def _second_derivative(base: Sequence[float], objective: str, output: int | None, max_step: float) -> float | None:
     """That of anybody in the first round; None where it is not the same for everybody."""
     if objective in {"reg:squarederror", "reg:linear"}:
         return 1.0
     if objective in {"binary:logistic", "binary:logitraw"}:
         chance = 1 / (1 + np.exp(np.clip(-base[0], -25, 25)))
         return float(chance * (1 - chance))
+    if objective == "count:poisson":
+        return float(np.exp(np.clip(base[0] + max_step, -80, 80)))
     if objective.startswith("multi:") and output is not None and output < len(base):
         parts = np.exp(np.array(base) - max(base))
         chance = parts[output] / parts.sum()

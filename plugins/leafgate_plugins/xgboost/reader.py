@@ -49,11 +49,18 @@ NUMBERS = (
 )
 """What is predicted is the sum itself."""
 
+LOGS = ("count:poisson", "reg:gamma", "reg:tweedie")
+"""What is predicted is the exponential of the sum."""
+
 OBJECTIVE = re.compile(r"[a-z]{1,10}:[a-z_]{1,30}")
 """An objective as XGBoost names them, which an error may print."""
 
 ROUND = re.compile(r"0|[1-9][0-9]{0,6}")
 """The number of a round as XGBoost writes it."""
+
+STEP = re.compile(r"[0-9]{1,2}(\.[0-9]{1,12})?")
+MAX_DELTA_STEP = 0.7
+"""Poisson's `max_delta_step` by default."""
 
 MAX_CLASSES = 1000
 
@@ -82,8 +89,6 @@ def read(content: bytes, place: str) -> ModelIR:
         raise ReleaseError(
             "has trees for several targets, which is not read", place=f"{at}.tree_info", remedy="train a model for each"
         )
-    every = len(trees) // (scores * parallel)
-    predicting = _predicting_rounds(learner, every, here)
     names = category_texts(booster, features, at)
     numbers = _number_categories(booster, features, at)
     base = _base(shape, objective, scores, here)
@@ -94,11 +99,16 @@ def read(content: bytes, place: str) -> ModelIR:
     starts = integers_at(booster, "iteration_indptr", at) if "iteration_indptr" in booster else None
     positive, unread = _positive_weight(learner), unread_content(document, settings)
     rounds = _rounds(groups, starts, parallel)
+    every = max(rounds, default=-1) + 1
+    predicting = _predicting_rounds(learner, every, here)
     kept = tuple(tree for tree, of_round in zip(built, rounds, strict=True) if of_round < predicting)
-    sized, disclosed = sizes(kept, base, objective, starts, weighted=positive != 1.0)
+    max_step = _max_delta_step(learner)
+    sized, disclosed = sizes(kept, base, objective, starts, weighted=positive != 1.0, max_step=max_step)
     later = every - predicting
+    if later and starts is not None and (np.diff(starts) == 0).any():
+        raise stopped_early(f"{at}.iteration_indptr")
     return replace(
-        boosted_model("xgboost", features, classes, sized),
+        boosted_model("xgboost", features, classes, sized, log=objective in LOGS),
         base=base,
         discloses=(
             *disclosed,
@@ -120,6 +130,7 @@ def read(content: bytes, place: str) -> ModelIR:
             rounds[: len(kept)],
             dart=weighted is not None,
             version=_version(document),
+            max_step=max_step,
         ),
         learner=learner_of(
             objective,
@@ -150,6 +161,13 @@ def _positive_weight(learner: Mapping[str, Any]) -> float:
     except (TypeError, ValueError):
         found = math.nan
     return float(np.float32(found)) if 0 < found < 1e9 else 1.0
+
+
+def _max_delta_step(learner: Mapping[str, Any]) -> float:
+    """The setting `max_delta_step` of Poisson's loss, which its second derivatives depend on."""
+    result = learner["objective"].get("poisson_regression_param")
+    text = result.get("max_delta_step") if isinstance(result, dict) else None
+    return float(text) if isinstance(text, str) and STEP.fullmatch(text) else MAX_DELTA_STEP
 
 
 def _parallel_trees(booster: Mapping[str, Any], place: str) -> int:
@@ -191,6 +209,7 @@ def _hessians(
     *,
     dart: bool,
     version: Sequence[int],
+    max_step: float,
 ) -> Hessians:
     """How the sums of second derivatives follow from the scores; with `dart` nobody knows which trees were left out.
 
@@ -198,6 +217,8 @@ def _hessians(
     """
     if objective in {"binary:logistic", "binary:logitraw"}:
         return Hessians("logistic", rounds, tuple(base), positive=positive, later=not dart)
+    if objective == LOGS[0]:
+        return Hessians("exponential", rounds, tuple(base), factor=math.exp(max_step), later=False)
     if objective in MULTI:
         return Hessians("softmax", rounds, tuple(base), factor=2.0, later=not dart)
     constant = {"reg:squarederror", "reg:linear"}
@@ -243,16 +264,16 @@ def _predicting_rounds(learner: Mapping[str, Any], rounds: int, place: str) -> i
 
 
 def _classes(objective: str, value: int, place: str) -> tuple[str, ...]:
-    if value > 1 and objective in {*BINARY, *NUMBERS}:
+    if value > 1 and objective in {*BINARY, *NUMBERS, *LOGS}:
         what = f"must be 0 for {objective}: with more, each row has several scores"
         raise ReleaseError(what, place=f"{place}.learner_model_param.num_class")
     if objective in BINARY:
         return ("0", "1")
     if objective in MULTI and 2 <= value <= MAX_CLASSES:
         return tuple(map(str, range(value)))
-    if objective in NUMBERS:
+    if objective in {*NUMBERS, *LOGS}:
         return ()
-    known = ", ".join((*BINARY, *MULTI, *NUMBERS))
+    known = ", ".join((*BINARY, *MULTI, *NUMBERS, *LOGS))
     named = f": {objective}" if OBJECTIVE.fullmatch(objective) else ""
     what = f"has an objective that is not read{named}"
     raise ReleaseError(what, place=f"{place}.objective.name", remedy=f"read: {known}")
@@ -308,6 +329,10 @@ def _base(shape: Mapping[str, Any], objective: str, scores: int, place: str) -> 
         if not all(0 < number < 1 for number in single):
             raise ReleaseError("must be a chance between 0 and 1", place=here)
         single = [-math.log(1 / number - 1) for number in single]
+    if objective in LOGS:
+        if not all(number > 0 for number in single):
+            raise ReleaseError("must be a number above 0", place=here)
+        single = [math.log(number) for number in single]
     if len(single) == 1:
         single *= scores
     if len(single) != scores:

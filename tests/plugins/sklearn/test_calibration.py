@@ -9,9 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -26,7 +33,7 @@ from leafgate import ReleaseError
 from leafgate.algorithms.prediction import class_scores
 from leafgate.app import open_session
 from leafgate.commands.convert.neutral import written
-from leafgate.commands.convert.scrub import predicted
+from leafgate.commands.convert.scrub import predicted, votes
 from sklearn_zoo import answers, rows
 
 TREE = DecisionTreeClassifier(max_depth=4, random_state=0)
@@ -63,12 +70,76 @@ def test_a_tree_that_was_fitted_before_is_read() -> None:
     assert_shares_are_scikit_learns(replace(read, combine="mean_per_tree"), model)
 
 
+SUMS = {
+    "forest": RandomForestClassifier(6, max_depth=4, random_state=0),
+    "extra": ExtraTreesClassifier(5, max_depth=5, bootstrap=True, random_state=0),
+    "bagging": BaggingClassifier(TREE, n_estimators=3, random_state=0),
+    "boosting": GradientBoostingClassifier(n_estimators=6, random_state=0),
+    "histograms": HistGradientBoostingClassifier(max_iter=6, random_state=0),
+}
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+@pytest.mark.parametrize(("method", "classes"), [("sigmoid", 2), ("sigmoid", 3), ("isotonic", 2)])
+@pytest.mark.parametrize("name", SUMS)
+def test_a_sum_of_trees_that_is_calibrated_once_answers_as_it(
+    name: str, method: Any, classes: int, frozen: bool
+) -> None:
+    given, y = rows(1), answers(rows(1), classes)
+    if frozen:
+        inner = FrozenEstimator(clone(SUMS[name]).fit(given[:300], y[:300]))
+        model = CalibratedClassifierCV(inner, method=method).fit(given[300:], y[300:])
+    else:
+        model = CalibratedClassifierCV(SUMS[name], method=method, ensemble=False, cv=3).fit(given, y)
+    for read in both_readings(model):
+        tests = [tree.threshold[tree.feature >= 0] for tree in read.trees]
+        pool = np.concatenate([*tests, *(np.nextafter(each, -np.inf) for each in tests), given.ravel()])
+        people = np.random.default_rng(0).choice(pool, (300, given.shape[1]))
+        asked = people[:, [int(feature.removeprefix("x")) for feature in read.features]]
+        assert np.array_equal(np.array(read.classes)[predicted(read, asked)], model.predict(people).astype(str))
+        assert read.level == "counts"
+        assert {each.kind for each in read.discloses} >= {"calibration"}
+        assert "other_content" not in {each.kind for each in read.discloses}
+        if read.link == "softmax":
+            powers = np.exp(votes(read, asked))
+            order = [read.classes.index(str(value)) for value in model.classes_]
+            shares = (powers / powers.sum(axis=1, keepdims=True))[:, order]
+            np.testing.assert_allclose(shares, model.predict_proba(people), atol=1e-9)
+    assert (read.link == "softmax") == (method == "sigmoid" and classes == 2)
+
+
+@pytest.mark.parametrize(("method", "classes"), [("isotonic", 3), ("temperature", 2), ("temperature", 3)])
+def test_a_map_of_all_scores_together_is_refused(method: Any, classes: int) -> None:
+    model = fitted(CalibratedClassifierCV(SUMS["forest"], method=method, ensemble=False, cv=3), classes)
+    with pytest.raises(ReleaseError, match=r"sum of a RandomForestClassifier is no score|not one calibrator for each"):
+        leafgate.from_sklearn(model)
+
+
+@pytest.mark.parametrize("at", ["jump", "never", "always"])
+def test_the_score_of_an_even_chance_is_none_of_the_points(at: str) -> None:
+    model = fitted(CalibratedClassifierCV(SUMS["forest"], method="isotonic", ensemble=False, cv=3), 2)
+    map_ = model.calibrated_classifiers_[0].calibrators[0]
+    map_.X_thresholds_ = np.array([0.2, 0.5, 0.5 + (1e-12 if at == "jump" else 0.1), 0.9])
+    map_.y_thresholds_ = {
+        "jump": np.array([0.0, 0.5, 0.6, 1.0]),
+        "never": np.array([0.0, 0.1, 0.2, 0.5]),
+        "always": np.array([0.6, 0.7, 0.8, 1.0]),
+    }[at]
+    if at == "jump":
+        with pytest.raises(ReleaseError, match="equal but for their last digits"):
+            leafgate.from_sklearn(model)
+        return
+    read = leafgate.from_sklearn(model)
+    given = rows(2)
+    assert set(predicted(read, given).tolist()) == ({0} if at == "never" else {1})
+
+
 @pytest.mark.parametrize(
     "estimator", [RandomForestClassifier(3), GradientBoostingClassifier(n_estimators=2), LogisticRegression()]
 )
 def test_other_calibrated_models_are_refused_by_their_class(estimator: Any) -> None:
     model = fitted(CalibratedClassifierCV(estimator, cv=2), 2)
-    words = f"calibrates a {type(estimator).__name__}.*put together before.*calibrate a single decision tree"
+    words = f"calibrates a {type(estimator).__name__}.*put together before.*calibrate with `ensemble=False`"
     with pytest.raises(ReleaseError, match=words):
         leafgate.from_sklearn(model)
     with pytest.raises(ReleaseError, match=words):

@@ -1,4 +1,4 @@
-"""Files of XGBoost that was stopped early: read by the rounds with which estimators predict, and published by nobody."""
+"""Files of XGBoost that was stopped early: read by the rounds with which estimators predict, never published."""
 
 from __future__ import annotations
 

@@ -53,6 +53,13 @@ class Answers:
         return np.asarray((both - both.mean(axis=1, keepdims=True))[:, order])
 
 
+def of_logarithms(scores: Floats, size: Floats) -> Answers:
+    """The numbers whose logarithms are these scores, and how large what was added up made them."""
+    with np.errstate(over="ignore"):
+        numbers = np.exp(scores)
+        return Answers(scores=numbers, size=numbers[:, 0] * (1 + size))
+
+
 def softmax(scores: Floats, factor: float = 1.0) -> Floats:
     """Shares of classes of their scores; of one score, which is of the second of two classes, those of both."""
     with np.errstate(all="ignore"):

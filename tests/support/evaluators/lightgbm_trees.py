@@ -23,12 +23,14 @@ from evaluators.answers import (
     Questions,
     leaves,
     numbers,
+    of_logarithms,
     softmax,
 )
 
 ZERO = float(np.float32(1e-35))
 CLASSES, SEVERAL = {"binary"}, {"multiclass", "multiclassova"}
 NUMBERS = {"regression", "regression_l1", "huber", "fair", "quantile", "mape"}
+LOGS = {"poisson", "gamma", "tweedie"}
 
 Lines = dict[str, list[str] | None]
 
@@ -155,7 +157,7 @@ def evaluate(document: Any, columns: Columns) -> Answers:
     head = document["head"]
     objective = head["objective"]
     kind = objective[0]
-    if kind not in CLASSES | SEVERAL | NUMBERS or "sqrt" in objective:
+    if kind not in CLASSES | SEVERAL | NUMBERS | LOGS or "sqrt" in objective:
         raise NoModelError("no such objective")
     width = int(head["num_tree_per_iteration"][0])
     classes = int(head["num_class"][0])
@@ -173,6 +175,8 @@ def evaluate(document: Any, columns: Columns) -> Answers:
         size += abs(added)
     if "average_output" in head:
         scores, size = (each * width / len(document["trees"]) for each in (scores, size))
+    if kind in LOGS:
+        return of_logarithms(scores, size)
     if kind in NUMBERS:
         return Answers(scores=scores, size=size)
     chosen = (scores[:, 0] > 0).astype(int) if kind in CLASSES else scores.argmax(axis=1)

@@ -27,6 +27,7 @@ from evaluators.answers import (
     Questions,
     leaves,
     numbers,
+    of_logarithms,
     softmax,
 )
 
@@ -332,6 +333,8 @@ def _hist(model: Thing, x: Floats) -> Answers:
             added = _hist_values(predictor, x)
             scores[:, k] += added
             size += abs(added)
+    if model.state.get("loss") in {"poisson", "gamma"}:
+        return of_logarithms(scores, size)
     return _boosted(model, scores, size)
 
 

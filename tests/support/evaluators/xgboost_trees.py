@@ -23,6 +23,7 @@ from evaluators.answers import (
     Questions,
     leaves,
     numbers,
+    of_logarithms,
     softmax,
 )
 
@@ -73,6 +74,25 @@ def _predicting(model: Any) -> range:
     if not 0 <= starts[0] <= starts[-1] <= len(model["trees"]):
         raise NoModelError("trees that are not there")
     return range(starts[0], starts[-1])
+
+
+def _best(learner: Any, model: Any, width: int) -> int:
+    """How many trees predict of an estimator that was stopped early."""
+    best = learner.get("attributes", {}).get("best_iteration")
+    trees = len(model["trees"])
+    if best is None:
+        return trees
+    if not best.isascii() or not best.isdigit():
+        raise NoModelError("a round that is no number")
+    starts = [int(each) for each in model.get("iteration_indptr", ())]
+    if len(starts) > 1:
+        if int(best) + 1 >= len(starts):
+            raise NoModelError("a round that is not there")
+        return starts[int(best) + 1]
+    each = width * int(model.get("gbtree_model_param", {}).get("num_parallel_tree", 1))
+    if (int(best) + 1) * each > trees:
+        raise NoModelError("a round that is not there")
+    return (int(best) + 1) * each
 
 
 def _base(learner: Any, objective: str, width: int) -> Floats:
@@ -181,7 +201,7 @@ def evaluate(document: Any, columns: Columns) -> Answers:
     scores = np.tile(_base(learner, objective, width), (len(x), 1))
     size = abs(scores).sum(axis=1)
     trees = sorted(model["trees"], key=lambda tree: int(tree["id"]))
-    for i in _predicting(model):
+    for i in _predicting(model)[: _best(learner, model, width)]:
         tree, group, weight = trees[i], model["tree_info"][i], weights[i]
         if not 0 <= group < width:
             raise NoModelError("a tree of no class")
@@ -191,7 +211,7 @@ def evaluate(document: Any, columns: Columns) -> Answers:
         scores[:, int(group)] += added
         size += abs(added)
     if objective not in CLASSES | SEVERAL:
-        return Answers(scores=scores, size=size)
+        return of_logarithms(scores, size) if objective in LOGARITHM else Answers(scores=scores, size=size)
     chosen = (scores[:, 0] > 0).astype(int) if objective in CLASSES else scores.argmax(axis=1)
     names = tuple(map(str, range(max(2, classes))))
     shares = softmax(scores) if objective in SEVERAL | LOGIT else None

@@ -49,7 +49,7 @@ def convert(
     model: ModelFile,
     out: NewFile,
     trust: Annotated[
-        bool, typer.Option("--trust", help="Open a pickle, which runs what it holds: for its owner, where it was made.")
+        bool, typer.Option("--trust", help="Open a pickle, which runs what it holds, or a .cbm: for its owner.")
     ] = False,
     witness: WitnessFile = None,
     script: WithScript = False,
@@ -57,7 +57,8 @@ def convert(
     """Write a model's trees as a neutral file.
 
     That is leafgate/model/1 (.json), or what OUT's ending says (.onnx, .skops).
-    A pickle or joblib file only with --trust. With --witness both files answer as the model itself, or none is written.
+    A pickle, joblib file or CatBoost's .cbm only with --trust. With --witness both files answer as the model itself, or
+    none is written.
     """
     from leafgate.api.registry import load_plugins
     from leafgate.commands.convert.pickles import opened, refused
@@ -72,7 +73,7 @@ def convert(
     if script:
         refuse_script(out)
     make_folder(out.parent)
-    read = read_model(model, readers, opened if trust else refused)
+    read = read_model(model, readers, opened if trust else refused, trust=trust)
     content = _content(read, model, out.name, writer, readers)
     new = read_foreign(content, out.name, readers)
     rows = rows_answered({model.name: read, out.name: new}, witness)

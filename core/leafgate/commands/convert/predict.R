@@ -14,6 +14,7 @@ predict_people <- function(people, model = .leafgate_model) {
   if (!length(model$classes)) {
     total <- rep(if (length(model$base)) model$base[1] else 0, n)
     for (i in seq_along(leaves)) total <- total + c(model$trees[[i]]$adds[, 1], NA)[leaves[[i]]]
+    if (model$combine == "exp_sum") total <- exp(pmin(pmax(total, -700), 700))
     return(data.frame(prediction = if (model$combine == "mean_per_tree") total / length(leaves) else total))
   }
   found <- .leafgate_votes(model, leaves, "adds", n, width)

@@ -160,6 +160,7 @@ class Model:
         total = np.full(rows.n, self._base[0] if self._base else 0.0)
         for tree in self._trees:
             total = total + np.append(tree.says[:, 0], np.nan)[tree.leaves(rows)]
+        total = np.exp(np.clip(total, -700.0, 700.0)) if self._combine == "exp_sum" else total
         return total / len(self._trees) if self._combine == "mean_per_tree" else total
 
 

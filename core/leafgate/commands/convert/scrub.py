@@ -8,6 +8,7 @@ from typing import Literal, TypeGuard
 
 import numpy as np
 
+from leafgate.algorithms.prediction import linked
 from leafgate.api import Combine, Floats, Ids, ReleaseError
 from leafgate.commands.convert import SCRUBBED
 from leafgate.commands.convert.merging import collapse_equal_leaves
@@ -57,12 +58,12 @@ def votes(model: ModelIR, rows: Floats) -> Floats:
     """What all trees say together: a column for each class, or one of predicted numbers.
 
     `vote` counts each tree's likeliest class, `sum` adds, `mean_per_tree` takes the mean of shares, `boost` adds
-    scores to the base; a number is the sum or the mean likewise. A tie goes to the first class.
+    scores to the base; a number is the sum, its exponential or the mean likewise. A tie goes to the first class.
     """
     total = np.tile(base_scores(model), (len(rows), 1))
     for tree in model.trees:
         total += scores_of_nodes(model, tree)[leaves_of(tree, rows)]
-    return total / len(model.trees) if model.combine == "mean_per_tree" else total
+    return linked(total, model.combine) / (len(model.trees) if model.combine == "mean_per_tree" else 1)
 
 
 def base_scores(model: ModelIR) -> Floats:

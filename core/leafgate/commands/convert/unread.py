@@ -14,6 +14,7 @@ import numpy as np
 from leafgate.commands.convert import FOREIGN_REASON
 from leafgate.ir.features import distinct_names, known_by
 from leafgate.ir.unread import has_known_words
+from leafgate.kernel.release import ADDED_UP
 from leafgate.models.lowering.content import STAND_INS
 from leafgate.readers import (
     LEAF,
@@ -54,7 +55,7 @@ def unread_content(document: Mapping[str, Any], model: ModelIR, known: Vocabular
         items, "kind", [item.kind for item in model.discloses]
     ):
         tracker.add("`discloses` in words that leafgate does not write", MANY_NUMBERS)
-    idle_base = 0 if model.combine in {"boost", "sum"} or not model.classes else len(model.base)
+    idle_base = 0 if model.combine in ADDED_UP or not model.classes else len(model.base)
     if numbers := idle_base + sum(map(_unused_numbers, model.trees)) + sum(_not_labels(model)):
         tracker.add("numbers of nodes that nobody reads", numbers)
     if numbers := _numbers_of_unused_features(model):

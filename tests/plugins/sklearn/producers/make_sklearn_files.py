@@ -120,6 +120,8 @@ CASES: dict[str, tuple[Make, str]] = {
     "hist-number": (of(HistGradientBoostingRegressor, HIST), "number missing"),
     "hist-number-absolute": (of(HistGradientBoostingRegressor, HIST, loss="absolute_error"), "number missing"),
     "hist-number-quantile": (of(HistGradientBoostingRegressor, HIST, loss="quantile", quantile=0.8), "number missing"),
+    "hist-number-poisson": (of(HistGradientBoostingRegressor, HIST, loss="poisson"), "number missing"),
+    "hist-number-gamma": (of(HistGradientBoostingRegressor, HIST, loss="gamma"), "number missing"),
     "bagging": (lambda: BaggingClassifier(DecisionTreeClassifier(**TREE), n_estimators=3, random_state=1), Y),
     "bagging-number": (
         lambda: BaggingRegressor(DecisionTreeRegressor(**TREE), n_estimators=3, random_state=1),
@@ -139,6 +141,14 @@ CASES: dict[str, tuple[Make, str]] = {
     "calibrated-isotonic": (
         lambda: CalibratedClassifierCV(DecisionTreeClassifier(**TREE), method="isotonic", cv=2),
         "three",
+    ),
+    "calibrated-sum-forest": (
+        lambda: CalibratedClassifierCV(RandomForestClassifier(**FEW), cv=2, ensemble=False),
+        Y,
+    ),
+    "calibrated-sum-hist": (
+        lambda: CalibratedClassifierCV(HistGradientBoostingClassifier(**HIST), cv=2, ensemble=False),
+        "two missing",
     ),
     "pipeline-tree": (lambda: make_pipeline(numbers_and_texts(), DecisionTreeClassifier(**TREE)), "two texts"),
     "pipeline-forest": (lambda: make_pipeline(numbers_and_texts(), RandomForestClassifier(**FEW)), "two texts"),
@@ -164,8 +174,6 @@ REFUSED: dict[str, tuple[Make, str]] = {
     ),
     "several-targets": (lambda: MultiOutputClassifier(DecisionTreeClassifier(**TREE)), "targets"),
     "tree-several-targets": (of(DecisionTreeClassifier, TREE), "targets"),
-    "hist-number-poisson": (of(HistGradientBoostingRegressor, HIST, loss="poisson"), "number missing"),
-    "hist-number-gamma": (of(HistGradientBoostingRegressor, HIST, loss="gamma"), "number missing"),
     "gradient-from-tree": (of(GradientBoostingClassifier, FEW, init=DecisionTreeClassifier(max_depth=1)), Y),
     "logistic": (LogisticRegression, Y),
 }
@@ -206,10 +214,10 @@ def margins_of(model: Any, given: Any, name: str) -> Any:
     """What scikit-learn says of each row, to be compared score by score."""
     if not hasattr(model, "classes_"):
         return model.predict(given)
+    if name.startswith(("adaboost", "calibrated-sum")):
+        return np.log(model.predict_proba(given))
     if name.startswith(("gradient", "hist")) or name.endswith("hist"):
         return model.decision_function(given)
-    if name.startswith("adaboost"):
-        return np.log(model.predict_proba(given))
     if name == "voting-hard":
         return np.array([np.bincount(votes, minlength=len(model.classes_)) for votes in model.transform(given)])
     return model.predict_proba(given)

@@ -53,13 +53,18 @@ CASES: dict[str, dict[str, Any]] = {
     "pseudohubererror": {"objective": "reg:pseudohubererror"},
     "squaredlogerror": {"objective": "reg:squaredlogerror"},
     "quantileerror": {"objective": "reg:quantileerror", "quantile_alpha": 0.5},
+    "gamma": {"objective": "reg:gamma"},
+    "tweedie": {"objective": "reg:tweedie", "tweedie_variance_power": 1.3},
+    "poisson": {"objective": "count:poisson"},
+    "poisson-base-dart": {"objective": "count:poisson", "base_score": 2.0, "max_delta_step": 1.0, **DART},
+    "logistic-stopped": {**LOGISTIC, "best_iteration": 1},
+    "softprob-of-three-dart-stopped": {"objective": "multi:softprob", "num_class": 3, **DART, "best_iteration": 0},
 }
 
+LOGS = {"reg:gamma", "reg:tweedie", "count:poisson"}
+"""Objectives whose margins are logarithms: archives have the predicted numbers."""
 
 REFUSED: dict[str, dict[str, Any]] = {
-    "gamma": {"objective": "reg:gamma"},
-    "tweedie": {"objective": "reg:tweedie"},
-    "poisson": {"objective": "count:poisson"},
     "survival": {"objective": "survival:aft"},
     "cox": {"objective": "survival:cox"},
     "share": {"objective": "reg:logistic"},
@@ -111,7 +116,7 @@ def main(folder: Path) -> None:
     for name, case in {**CASES, **REFUSED}.items():
         options = dict(case)
         kinds = ["int", "int", "c" if options.pop("native", False) else "int"]
-        y = learned(number, options)
+        y, best = learned(number, options), options.pop("best_iteration", ROUNDS - 1)
         usual = {**USUAL, **options}
         if options.get("booster") == "gblinear":
             usual = {key: value for key, value in usual.items() if key not in {"max_depth", "tree_method"}}
@@ -120,6 +125,8 @@ def main(folder: Path) -> None:
         except (xgb.core.XGBoostError, ValueError) as error:
             print(f"XGBoost {xgb.__version__} does not train {name}: {str(error)[:80]}")
             continue
+        if best < ROUNDS - 1:
+            booster.set_attr(best_iteration=str(best))  # as early stopping does
         file_name = f"{name}.{'ubj' if len(made.models) % 2 else 'json'}"
         with tempfile.TemporaryDirectory() as temporary:
             path = Path(temporary) / file_name
@@ -130,9 +137,13 @@ def main(folder: Path) -> None:
             made.add(file_name, content)
             continue
         data = of_numbers(rows, None, kinds, options)
-        classifies = not options["objective"].startswith("reg:")
-        labels = labels_of(booster.predict(data), options["objective"]) if classifies else None
-        made.add(file_name, content, booster.predict(data, output_margin=True), labels)
+        classifies = not options["objective"].startswith(("reg:", "count:"))
+        rounds = (0, best + 1)
+        answers = booster.predict(data, iteration_range=rounds)
+        labels = labels_of(answers, options["objective"]) if classifies else None
+        is_log = options["objective"] in LOGS
+        margins = answers if is_log else booster.predict(data, output_margin=True, iteration_range=rounds)
+        made.add(file_name, content, margins, labels)
     made.write(folder / f"{xgb.__version__}.zip")
 
 
