@@ -205,7 +205,7 @@ def test_where_the_data_lay_is_told() -> None:
     ("options", "why"),
     [
         ({"linear_tree": True, "sets": False}, "linear_tree"),
-        ({"objective": "poisson"}, "has the objective poisson that is not read"),
+        ({"objective": "cross_entropy"}, "has the objective cross_entropy that is not read"),
         ({"objective": "regression", "reg_sqrt": True}, "has the objective reg_sqrt that is not read"),
         ({"zero_as_missing": True}, "zero_as_missing"),
     ],
