@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from feature_rows import predicted, votes
 from installed_readers import read_foreign
 from leafgate import ReleaseError
 from leafgate.algorithms.prediction import class_scores, predict, predicted_numbers
 from leafgate.api import Column
-from leafgate.commands.convert.scrub import leaves_of, predicted, votes
+from leafgate.commands.convert.prediction import leaves_of
 from leafgate.ir.model import Floats
 from leafgate.kernel.schema import bin_names
 from leafgate.models.lowering.release import lower_model

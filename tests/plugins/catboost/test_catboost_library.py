@@ -17,11 +17,11 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import leafgate
 import sklearn_pipelines
+from feature_rows import predicted, votes
 from leafgate.algorithms.prediction import class_scores, predict
 from leafgate.algorithms.sampling import record_hashes
 from leafgate.api import InconclusiveError, Learner, ReleaseError, Schema
 from leafgate.app import open_session
-from leafgate.commands.convert.scrub import predicted, votes
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import read_foreign

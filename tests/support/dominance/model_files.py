@@ -151,7 +151,7 @@ def fit_histogram_boosting(rng: Rng, people: People) -> Fitted:
     files = {"skops": skops_bytes(model), "neutral": written(read)}
 
     def leaves(rows: pd.DataFrame) -> Ids:
-        from leafgate.commands.convert.scrub import leaves_of
+        from leafgate.commands.convert.prediction import leaves_of
 
         return np.column_stack([leaves_of(tree, rows.to_numpy(dtype=float)) for tree in read.trees])
 

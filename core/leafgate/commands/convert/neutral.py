@@ -66,7 +66,7 @@ def written(model: ModelIR) -> bytes:
     Features that no test asks about are written without the numbers that make them of their columns. Raises
     ReleaseError for a model that holds an infinite number, or NaN where the format has no word for it.
     """
-    document = _document(with_plain_unused(model))
+    document = document_of(with_plain_unused(model))
     try:
         lines = [f"{canonical(key).decode()}:{canonical(value).decode()}" for key, value in document.items()]
     except ValueError:
@@ -74,7 +74,7 @@ def written(model: ModelIR) -> bytes:
     return ("{" + ",\n".join(lines) + "}\n").encode()
 
 
-def _document(model: ModelIR) -> dict[str, Any]:
+def document_of(model: ModelIR) -> dict[str, Any]:
     """What the neutral file of a model holds, as JSON has it."""
     tables = _tables(model)
     number = {key: i for i, key in enumerate(tables)}
@@ -212,7 +212,7 @@ def read(content: bytes, place: str, known: Vocabulary) -> ModelIR:
         sampling=_sampling(document, f"{place}.sampling"),
         link=one_of(document.get("link", "softmax"), Link, f"{place}.link"),
     )
-    _refuse_unwritten(document, _document(_as_scrubbed(model) if model.producer == SCRUBBED else model), place)
+    _refuse_unwritten(document, document_of(_as_scrubbed(model) if model.producer == SCRUBBED else model), place)
     unread = unread_content(document, model, known)
     found = dict.fromkeys((*model.discloses, *_undeclared(model), *unread.disclosures()))
     return replace(model, discloses=tuple(found), texts=unread.texts | {model.producer, model.format})

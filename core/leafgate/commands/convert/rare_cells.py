@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from leafgate.api import Column, Floats, Table
 from leafgate.commands.convert.merging import without_idle_tests
-from leafgate.commands.convert.scrub import predicted, votes
+from leafgate.commands.convert.prediction import predictor
 from leafgate.models.exposure.cells import ColumnCells, column_cells, in_single_precision, values_of_few
 from leafgate.models.exposure.implied import with_implied_disclosures
 from leafgate.models.lowering.content import content_of
 from leafgate.models.lowering.encoding import Encoding, origins_of
 from leafgate.models.lowering.release import asked_features
 from leafgate.models.lowering.tests import apply_steps
-from leafgate.models.points import rows_of, with_coded_sets
+from leafgate.models.points import with_coded_sets
 from leafgate.readers import CategoryCodes, ModelIR, Numeric, OneHot, Origin, TreeIR
 from leafgate.session.run import Session
 
@@ -272,16 +272,11 @@ def _people_with_few(people: TableOfPolicy, *columns: str) -> dict[str, list[Any
     return {name: [None if cell != cell else cell for cell in each] for name, each in cells.items()}
 
 
-def _answers(model: ModelIR, cells: Mapping[str, list[Any]], people: TableOfPolicy) -> Floats | NDArray[np.int64]:
+def _answers(model: ModelIR, cells: Mapping[str, list[Any]], people: TableOfPolicy) -> NDArray[Any]:
     """What the model predicts of these people."""
     origins = people.origins(model)
-    numbers = range(len(model.features))
-    names = tuple(name if i in origins else f"not asked {i}" for i, name in enumerate(model.features))
-    known = replace(model, features=names, origins=tuple(origins.get(i) for i in numbers))
-    rows = rows_of(known, cells)
-    if not len(next(iter(cells.values()), ())):
-        return np.zeros(0)
-    return predicted(known, rows) if model.classes else votes(known, rows)[:, 0]
+    known = replace(model, origins=tuple(origins.get(i) for i in range(len(model.features))))
+    return np.array(predictor(known).predict(cells), dtype=object)
 
 
 def _stand_ins(model: ModelIR, column: str, people: TableOfPolicy, *, dummies: bool) -> list[str | None]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from leafgate.api import Floats, Ids, LeafgateError, Learner, Mask, Schema, Table
 from leafgate.commands.convert.merging import moved
-from leafgate.commands.convert.scrub import leaves_of
+from leafgate.commands.convert.prediction import leaves_of
 from leafgate.ir.model import topological_order
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import asked_features, with_resolved_origins
