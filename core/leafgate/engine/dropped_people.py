@@ -376,10 +376,8 @@ def _ways(name: str, tests: Sequence[NumericSplit | CategoricalSplit], people: T
     stated = column.missing and any(map(_states_way, tests))
     if column.values is not None:
         codes = np.arange(len(column.values))
-        fans = {
-            tuple(each.values for each in test.branches): test for test in tests if not isinstance(test, NumericSplit)
-        }
-        sides = [branch_of_code(fan, people)[codes] for fan in fans.values()]
+        fans = dict.fromkeys(test.fan for test in tests if not isinstance(test, NumericSplit))
+        sides = [branch_of_code(fan, people)[codes] for fan in fans]
         return np.append(codes[_first_of_different(sides, len(codes))], [len(codes)] * stated)
     cuts = {(test.strict, test.float32, test.at) for test in tests if isinstance(test, NumericSplit)}
     at = np.array(sorted({cut[2] for cut in cuts}), dtype=np.float64)

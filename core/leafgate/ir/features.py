@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from struct import Struct
@@ -170,21 +171,7 @@ def number_codes(column: str, categories: Sequence[float], otherwise: float | No
 def after_steps(number: float, steps: Sequence[ArithmeticStep]) -> float:
     """The number after the steps."""
     for step in steps:
-        match step.operation:
-            case "plus":
-                number = number + step.by
-            case "minus":
-                number = number - step.by
-            case "times":
-                number = number * step.by
-            case "over":
-                number = number / step.by
-            case "at_least":
-                number = max(number, step.by)
-            case "at_most":
-                number = min(number, step.by)
-            case "single":
-                number = rounded(number)
+        number = OPERATIONS[step.operation](number, step.by)
     return number
 
 
@@ -200,6 +187,10 @@ def _truncated(number: float) -> float:
     return float(math.trunc(number)) if math.isfinite(number) else number
 
 
+OPERATIONS: Mapping[Operation, Callable[[float, float], float]] = {
+    **{"plus": operator.add, "minus": operator.sub, "times": operator.mul, "over": operator.truediv},
+    **{"at_least": max, "at_most": min, "single": lambda number, _: rounded(number)},
+}
 LOOKUP_ROUNDING: Mapping[LookupPrecision, Callable[[float], float]] = {
     "": float,
     "single": rounded,

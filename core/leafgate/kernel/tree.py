@@ -86,6 +86,11 @@ class CategoricalSplit(_Split):
     branches: tuple[Branch, ...]
     default: Node | None = field(default_factory=lambda: None)  # a default would stand in for a view's child
 
+    @property
+    def fan(self) -> Fan:
+        """What is asked, without the children."""
+        return Fan(self.column, tuple([branch.values for branch in self.branches]), self.default is not None)
+
 
 Node = Leaf | NumericSplit | CategoricalSplit
 
@@ -440,8 +445,7 @@ def _arrays(
             missing.append(NUMBER_OF_WAY[test.missing])
         else:
             asked = test.column, None
-            values = tuple([branch.values for branch in test.branches])
-            fan.append(fans.setdefault(Fan(test.column, values, test.default is not None), len(fans)))
+            fan.append(fans.setdefault(test.fan, len(fans)))
             at.append(0.0)
             strict.append(False)
             missing.append(0)

@@ -17,12 +17,11 @@ from leafgate.ir.features import (
     Numeric,
     Origin,
     Unresolved,
-    after_steps,
 )
 from leafgate.ir.model import Floats, ModelIR, TreeIR
 from leafgate.kernel.schema import Column
 from leafgate.kernel.table import Table
-from leafgate.models.lowering.tests import Split, invert_threshold
+from leafgate.models.lowering.tests import Split, apply_steps, invert_threshold
 
 Cells = Mapping[str, Sequence[Any]]
 """Columns of numbers or texts; None where missing."""
@@ -100,7 +99,7 @@ def _feature(origin: Origin, cells: Sequence[Any]) -> Floats:
     match origin:
         case Numeric(_, steps, fill, zero_is_missing):
             numbers = np.array([math.nan if cell is None else cell for cell in cells], dtype=np.float64)
-            changed = np.array([after_steps(number, steps) for number in numbers.tolist()]) if steps else numbers
+            changed = apply_steps(numbers, steps)
             filled = changed if fill is None else np.where(np.isnan(numbers), fill, changed)
             return np.where(filled == 0, math.nan, filled) if zero_is_missing else filled
         case CategoryCodes(_, codes, other, missing, precision):

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from leafgate.api import Column, Floats, Table
 from leafgate.commands.convert.merging import without_idle_tests
 from leafgate.commands.convert.prediction import predictor
-from leafgate.models.exposure.cells import ColumnCells, column_cells, in_single_precision, values_of_few
+from leafgate.models.exposure.cells import ColumnCells, column_cells, values_of_few
 from leafgate.models.exposure.implied import with_implied_disclosures
 from leafgate.models.lowering.content import content_of
-from leafgate.models.lowering.encoding import Encoding, origins_of
-from leafgate.models.lowering.release import asked_features
-from leafgate.models.lowering.tests import apply_steps
+from leafgate.models.lowering.encoding import Encoding
+from leafgate.models.lowering.release import resolved_origins
+from leafgate.models.lowering.tests import apply_steps, in_single_precision
 from leafgate.models.points import with_coded_sets
 from leafgate.readers import CategoryCodes, ModelIR, Numeric, OneHot, Origin, TreeIR
 from leafgate.session.run import Session
@@ -138,10 +138,7 @@ class TableOfPolicy:
 
     def origins(self, model: ModelIR) -> dict[int, Origin]:
         """The origin, in the policy's columns, of each feature that a tree asks about; ReleaseError as in an audit."""
-        asked = asked_features(model)
-        encoding = self.encoding_of(model)
-        found = origins_of(list(asked.values()), encoding, self.table.schema, self.place, model.features)
-        return dict(zip(asked, found, strict=True))
+        return resolved_origins(model, self.encoding_of(model), self.table.schema, self.place)
 
     def rare_values(self, model: ModelIR) -> dict[str, frozenset[str]]:
         """By column the values that the model's file lists and that a few people have, or nobody."""

@@ -21,7 +21,7 @@ from leafgate.kernel.release import NOT_STATED, FileDisclosure, Severity
 from leafgate.kernel.schema import Column
 from leafgate.kernel.table import CellCounts, Table
 from leafgate.models.lowering.encoding import as_number
-from leafgate.models.lowering.tests import apply_steps
+from leafgate.models.lowering.tests import apply_steps, in_single_precision
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -130,12 +130,6 @@ class ColumnCells:
         """Which of these are numbers that few people have, after the steps, as they are or in single precision?"""
         cells = apply_steps(self.rare_numbers, steps)
         return np.isin(numbers, cells) | np.isin(numbers, in_single_precision(cells))
-
-
-def in_single_precision(numbers: Floats) -> Floats:
-    """The numbers rounded to single precision; infinite where they are too large for it."""
-    with np.errstate(over="ignore"):
-        return np.asarray(numbers.astype(np.float32).astype(np.float64))
 
 
 def column_cells(table: Table | LargeTable, smallest_cell: int) -> Mapping[str, ColumnCells | None]:

@@ -57,16 +57,21 @@ def _feature(name: str, origin: Origin | None, chosen: set[str | float] | None, 
     return Feature(name, origin, True, len(texts) == len(chosen) and most < least, texts, least, most)
 
 
-def with_resolved_origins(model: ModelIR, encodings: Mapping[str, Encoding], schema: Schema, place: str) -> ModelIR:
-    """The model with what each feature that a tree asks about is made of in the policy's columns; others stay as given.
+def resolved_origins(
+    model: ModelIR, encodings: Mapping[str, Encoding], schema: Schema, place: str
+) -> dict[int, Origin]:
+    """What each feature that a tree asks about is made of in the policy's columns, by its number.
 
-    Raises ReleaseError for a feature that no column expresses.
+    Raises ReleaseError for features that no column expresses, each by its name.
     """
     features = asked_features(model)
-    resolved = origins_of(list(features.values()), encodings, schema, place, model.features)
-    found = dict(zip(features, resolved, strict=True))
-    given = model.origins or (None,) * len(model.features)
-    return replace(model, origins=tuple(found.get(i, given[i]) for i in range(len(model.features))))
+    return dict(zip(features, origins_of([*features.values()], encodings, schema, place, model.features), strict=True))
+
+
+def with_resolved_origins(model: ModelIR, encodings: Mapping[str, Encoding], schema: Schema, place: str) -> ModelIR:
+    """The model with these origins of the features that a tree asks about; others stay as given."""
+    found, given = resolved_origins(model, encodings, schema, place), model.origins or (None,) * len(model.features)
+    return replace(model, origins=tuple(found.get(i, each) for i, each in enumerate(given)))
 
 
 @paused_garbage_collection()
@@ -85,9 +90,7 @@ def lower_model(
     target = schema.target
     _check_numbers(model, target, place)
     values = class_values(model.classes, encodings.get(target.name), target, place) if model.classes else ()
-    features = asked_features(model)
-    resolved = origins_of(list(features.values()), encodings, schema, place, model.features)
-    origins = dict(zip(features, resolved, strict=True))
+    origins = resolved_origins(model, encodings, schema, place)
     unspecified = _unspecified_missing(model, origins)
     _check_missing(unspecified, model.unspecified_missing, schema, place)
     _check_spelling(model, origins, schema, place)
@@ -108,7 +111,7 @@ def lower_model(
     unseen, unseen_marks = values_not_seen(model, origins, schema)
     learner = model.learner
     if learner is not None and not learner.encoding:
-        categories = learner.categories | {feature.name for feature in features.values() if feature.sets}
+        categories = learner.categories | {each.name for each in asked_features(model).values() if each.sets}
         learner = replace(learner, encoding=column_encodings(model, origins, categories, schema))
     provenance = Provenance(
         node_numbers=numbers,

@@ -193,7 +193,7 @@ def apply_steps(numbers: Floats, steps: tuple[ArithmeticStep, ...]) -> Floats:
     """The numbers after the steps, each in double precision as NumPy does it."""
     act: Mapping[str, Callable[[Floats, float], Floats]] = {
         **{"plus": np.add, "minus": np.subtract, "times": np.multiply, "over": np.divide},
-        **{"at_least": np.maximum, "at_most": np.minimum, "single": _singles},
+        **{"at_least": np.maximum, "at_most": np.minimum, "single": lambda numbers, _: in_single_precision(numbers)},
     }
     with np.errstate(all="ignore"):
         for step in steps:
@@ -201,8 +201,10 @@ def apply_steps(numbers: Floats, steps: tuple[ArithmeticStep, ...]) -> Floats:
     return numbers
 
 
-def _singles(numbers: Floats, by: float) -> Floats:
-    return numbers.astype(np.float32).astype(np.float64)
+def in_single_precision(numbers: Floats) -> Floats:
+    """The numbers rounded to single precision; infinite where they are too large for it."""
+    with np.errstate(over="ignore"):
+        return np.asarray(numbers.astype(np.float32).astype(np.float64))
 
 
 def invert_threshold(asked: Split, steps: tuple[ArithmeticStep, ...]) -> float:

@@ -184,7 +184,7 @@ def _leaf_of_person(node: Node, person: Table, others: Table, rows: Ids) -> tupl
             rows = rows[goes_low(node, others.numbers(node.column)[rows]) == low]
             node = node.low if low else node.high
             continue
-        taken = branch_of_code(node, person)
+        taken = branch_of_code(node.fan, person)
         mine = int(taken[person.codes(node.column)[0]])
         if mine == NOWHERE:
             return Leaf(), rows[:0]
