@@ -20,13 +20,11 @@ def contradictory(tree: TreeIR, parent: Ids, place: str = "tree") -> int | None:
     Every way is held against the ways above it that ask about the same feature; a missing value, where all of them
     let it pass, is enough to come there. Sets of categories are held against sets, numbers against numbers.
     """
-    asked_by_set = np.zeros(tree.nodes, dtype=bool)
-    asked_by_set[list(tree.subsets)] = True
-    cut = np.flatnonzero((parent != -1) & ~asked_by_set[parent])
-    wrong = cut[_empty_intervals(tree, parent, asked_by_set, cut)]
+    cut = np.flatnonzero((parent != -1) & tree.compares[parent])
+    wrong = cut[_empty_intervals(tree, parent, cut)]
     if len(wrong):
         return int(wrong[0])
-    chosen = np.flatnonzero((parent != -1) & asked_by_set[parent])
+    chosen = np.flatnonzero((parent != -1) & ~tree.compares[parent])
     looks = 0
     for node in chosen.tolist():
         empty, looked = _empty_set(tree, parent, node)
@@ -38,7 +36,7 @@ def contradictory(tree: TreeIR, parent: Ids, place: str = "tree") -> int | None:
     return None
 
 
-def _empty_intervals(tree: TreeIR, parent: Ids, asked_by_set: Flags, nodes: Ids) -> Flags:
+def _empty_intervals(tree: TreeIR, parent: Ids, nodes: Ids) -> Flags:
     """Which of the nodes, each below a cut, no number can reach by the cuts above, nor a missing one."""
     top, missing_low = _tops(tree), tree.flag("missing_low")
     feature = tree.feature[parent[nodes]]
@@ -47,7 +45,7 @@ def _empty_intervals(tree: TreeIR, parent: Ids, asked_by_set: Flags, nodes: Ids)
     left, below = np.arange(len(nodes)), nodes
     while len(left):
         above = parent[below]
-        same = (tree.feature[above] == feature[left]) & ~asked_by_set[above]
+        same = (tree.feature[above] == feature[left]) & tree.compares[above]
         at, own = above[same], left[same]
         low = tree.low[at] == below[same]
         most[own] = np.where(low, np.minimum(most[own], top[at]), most[own])
@@ -153,9 +151,7 @@ def _check_numbers(model: ModelIR, tree: TreeIR, place: str) -> None:
     _refuse(asks & ((tree.feature < 0) | (tree.feature >= len(model.features))), "asks about no feature", place)
     if not all(0 <= node < tree.nodes and asks[node] for node in tree.subsets):
         raise ReleaseError("has a set of categories where nothing is asked", place=place)
-    cuts = asks.copy()
-    cuts[list(tree.subsets)] = False
-    _refuse(cuts & ~np.isfinite(tree.threshold), "has a threshold that is no finite number", place)
+    _refuse(tree.compares & ~np.isfinite(tree.threshold), "has a threshold that is no finite number", place)
     stated = abs(tree.values) <= MOST
     if model.values == "values" and model.combine == "one":
         stated |= np.isnan(tree.values)

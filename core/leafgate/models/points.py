@@ -21,7 +21,7 @@ from leafgate.ir.features import (
 from leafgate.ir.model import Floats, ModelIR, TreeIR
 from leafgate.kernel.schema import Column
 from leafgate.kernel.table import Table
-from leafgate.models.lowering.tests import Split, apply_steps, invert_threshold
+from leafgate.models.lowering.tests import apply_steps, invert_threshold, splits_in
 
 Cells = Mapping[str, Sequence[Any]]
 """Columns of numbers or texts; None where missing."""
@@ -29,9 +29,8 @@ Cells = Mapping[str, Sequence[Any]]
 
 def known_origins(model: ModelIR) -> list[Origin]:
     """Each feature's origin; a feature whose origin is not known is a column of its own."""
-    origins = model.origins or (None,) * len(model.features)
-    known = (None if isinstance(one, Unresolved) else one for one in origins)
-    return [Numeric(name) if one is None else one for name, one in zip(model.features, known, strict=True)]
+    pairs = zip(model.features, model.given_origins, strict=True)
+    return [Numeric(name) if one is None or isinstance(one, Unresolved) else one for name, one in pairs]
 
 
 def column_edges(model: ModelIR) -> dict[str, set[float]]:
@@ -45,11 +44,8 @@ def column_edges(model: ModelIR) -> dict[str, set[float]]:
 
 def _edges(model: ModelIR, feature: int, origin: Numeric) -> Iterable[float]:
     for tree in model.trees:
-        strict, float32 = tree.flag("strict"), tree.flag("float32")
-        for node in np.flatnonzero(tree.feature == feature).tolist():
-            if node not in tree.subsets:
-                asked = Split(float(tree.threshold[node]), bool(strict[node]), bool(float32[node]), False)
-                yield invert_threshold(asked, origin.steps) if origin.steps else asked.at
+        for _, asked in splits_in(tree, np.flatnonzero(tree.compares & (tree.feature == feature))):
+            yield invert_threshold(asked, origin.steps) if origin.steps else asked.at
 
 
 def around(edges: Iterable[float], step: float | None = None) -> np.ndarray:
@@ -139,7 +135,7 @@ def with_coded_sets(model: ModelIR, origins: Mapping[int, Origin]) -> ModelIR:
     }
     if not codes:
         return model
-    own = list(model.origins or (None,) * len(model.features))
+    own = list(model.given_origins)
     for i, each in codes.items():
         own[i] = CategoryCodes(origins[i].column, each, -1.0)
     trees = tuple(replace(tree, subsets=_coded(tree, codes)) for tree in model.trees)

@@ -101,8 +101,8 @@ def asked_of(model: ModelIR) -> dict[Question, Asked]:
     policy may say what it is.
     """
     questions = {each for tree in model.trees for each in questions_of(tree) if each is not None}
-    given = model.origins or (None,) * len(model.features)
-    origins = [Numeric(name) if one is None else one for name, one in zip(model.features, given, strict=True)]
+    pairs = zip(model.features, model.given_origins, strict=True)
+    origins = [Numeric(name) if one is None else one for name, one in pairs]
     texts = {one.column for one in origins if isinstance(one, CategoryCodes) and not one.lookup_precision}
     found = {each: _feature(each, origins[each.feature], texts) for each in questions}
     if not found:

@@ -358,8 +358,7 @@ def _columns(model: ModelIR, before: ModelIR) -> Ids:
     position = {name: i for i, name in enumerate(before.features)}
     asked = {int(feature) for tree in model.trees for feature in np.unique(tree.feature[tree.feature != LEAF])}
     found = np.zeros(len(model.features), dtype=np.int64)
-    own = model.origins or (None,) * len(model.features)
-    origins = before.origins or (None,) * len(before.features)
+    own, origins = model.given_origins, before.given_origins
     for feature in sorted(asked):
         name = model.features[feature]
         if name not in position or not _same_origin(name, own[feature], origins[position[name]]):

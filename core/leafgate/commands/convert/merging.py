@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from leafgate.api import Ids
-from leafgate.ir.model import topological_order
-from leafgate.models.lowering.release import FLAGS
-from leafgate.models.lowering.tests import Split
+from leafgate.ir.model import FLAGS, topological_order
+from leafgate.models.lowering.tests import splits_in
 from leafgate.readers import LEAF, CategoryCodes, ModelIR, TreeIR
 
 Codes = Mapping[int, frozenset[float | None]]
@@ -64,21 +63,15 @@ def _at(tree: TreeIR, nodes: Ids) -> TreeIR:
 
 def _only_children(model: ModelIR, tree: TreeIR) -> list[tuple[int, int]]:
     """The nodes that send one way all codes of their feature that come to them, each with that child; parents first."""
-    origins = model.origins or (None,) * len(model.features)
-    flags = [tree.flag(name) for name in FLAGS]
     coming: dict[int, Codes] = {0: {}}
     found = []
-    for node in topological_order(tree).tolist():
+    order = topological_order(tree)
+    for node, asked in splits_in(tree, order[tree.feature[order] != LEAF]):
         feature, here = int(tree.feature[node]), coming.pop(node)
-        low, high = int(tree.low[node]), int(tree.high[node])
-        if feature == LEAF:
-            continue
-        origin = origins[feature]
+        low, high, origin = int(tree.low[node]), int(tree.high[node]), model.given_origins[feature]
         coming |= {low: here, high: here}
         if not isinstance(origin, CategoryCodes):
             continue
-        strict, float32, missing_low = (bool(flag[node]) for flag in flags)
-        asked = Split(float(tree.threshold[node]), strict, float32, missing_low, tree.subsets.get(node))
         codes = here.get(feature, frozenset(origin.codes.values()) | {origin.otherwise, origin.missing})
         goes_low = frozenset(code for code in codes if code is not None and asked.low(code))
         goes_high = codes - goes_low - {None}

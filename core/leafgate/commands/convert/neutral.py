@@ -18,7 +18,7 @@ from leafgate.commands.convert.unread import known_reason, unread_content, with_
 from leafgate.io.json import are_numbers, are_texts, canonical, is_number, list_at, object_at, one_of, refuse_unknown
 from leafgate.io.release_codec import read_disclosure
 from leafgate.ir.features import LookupPrecision
-from leafgate.ir.model import LEARNER_SETTINGS
+from leafgate.ir.model import FLAGS, LEARNER_SETTINGS
 from leafgate.kernel.release import Counted
 from leafgate.readers import (
     COUNTS_DISCLOSURE,
@@ -202,7 +202,6 @@ ORIGIN_KEYS = {
 
 SOMETIMES = ("groups", *(name for name, key in LEAVES.items() if key.left_out is not ALWAYS))
 KEYS = ("format", *HEAD, "origins", *(name for name in LEAVES if name not in SOMETIMES))
-FLAGS = ("strict", "float32", "missing_low")
 TREE_KEYS = ("feature", "threshold", "low", "high", "says", "output", *FLAGS, "subsets", "counts", "size")
 OF_ORIGINS = {"kind", "column", "codes", *(name for keys in ORIGIN_KEYS.values() for name in keys)}
 PARTS = frozenset({*KEYS, *SOMETIMES, *TREE_KEYS, *SAMPLING, *OF_ORIGINS, "discloses", "trees"})
@@ -266,11 +265,9 @@ def _origin_document(origin: Origin | None, number: Mapping[int, int]) -> Any:
 
 def _tree_document(tree: TreeIR) -> dict[str, Any]:
     leaf = tree.feature == LEAF
-    has_threshold = ~leaf
-    has_threshold[list(tree.subsets)] = False
     document: dict[str, Any] = {
         "feature": tree.feature.tolist(),
-        "threshold": _rows(tree.threshold, has_threshold),
+        "threshold": _rows(tree.threshold, tree.compares),
         "low": tree.low.tolist(),
         "high": tree.high.tolist(),
         "says": _rows(tree.values, leaf & ~np.isnan(tree.values).any(axis=1)),

@@ -20,9 +20,9 @@ from leafgate.models.exposure.implied import with_implied_disclosures
 from leafgate.models.lowering.content import content_of
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import resolved_origins
-from leafgate.models.lowering.tests import apply_steps, in_single_precision
+from leafgate.models.lowering.tests import apply_steps, in_single_precision, splits_in
 from leafgate.models.points import with_coded_sets
-from leafgate.readers import CategoryCodes, ModelIR, Numeric, OneHot, Origin, TreeIR
+from leafgate.readers import CategoryCodes, ModelIR, Numeric, OneHot, Origin
 from leafgate.session.run import Session
 
 MOST_DIGITS = 17
@@ -178,25 +178,18 @@ def move_rare_thresholds(model: ModelIR, people: TableOfPolicy) -> ModelIR:
         common = np.unique(numbers[~cells.are_rare(numbers, origin.steps)])
         moved: dict[tuple[float, bool, bool], float] = {}
         for number, tree in enumerate(trees):
-            nodes = _nodes_asking(tree, feature)
+            nodes = np.flatnonzero(tree.compares & (tree.feature == feature))
             nodes = nodes[cells.are_rare(tree.threshold[nodes], origin.steps)]
             if not len(nodes):
                 continue
-            strict, float32, threshold = tree.flag("strict"), tree.flag("float32"), tree.threshold.copy()
-            for node in nodes.tolist():
-                key = float(threshold[node]), bool(strict[node]), bool(float32[node])
+            threshold = tree.threshold.copy()
+            for node, asked in splits_in(tree, nodes):
+                key = asked.at, asked.strict, asked.float32
                 if key not in moved:
                     moved[key] = moved_threshold(key[0], numbers, strict=key[1], float32=key[2], keep_ends=common)
                 threshold[node] = moved[key]
             trees[number] = replace(tree, threshold=threshold)
     return replace(model, trees=tuple(trees))
-
-
-def _nodes_asking(tree: TreeIR, feature: int) -> NDArray[np.int64]:
-    """The nodes that compare the number of a feature with a threshold."""
-    asks = tree.feature == feature
-    asks[list(tree.subsets)] = False
-    return np.flatnonzero(asks)
 
 
 @dataclass(frozen=True)
@@ -308,7 +301,7 @@ def _without_rare(
 ) -> ModelIR:
     """The model that takes the rare values of a column for ones that it has never seen, these for `stand_in`."""
     origins = people.origins(model)
-    own = list(model.origins or (None,) * len(model.features))
+    own = list(model.given_origins)
     for i in people.column_features(model, origins, column):
         origin, hot = origins[i], _one_hot(model, i)
         assert isinstance(origin, CategoryCodes)
@@ -335,7 +328,7 @@ def complete_public_lists(model: ModelIR, people: TableOfPolicy) -> ModelIR:
         return model
     model = with_coded_sets(model, people.origins(model))
     origins = people.origins(model)
-    own = list(model.origins or (None,) * len(model.features))
+    own = list(model.given_origins)
     for column in columns:
         features = people.column_features(model, origins, column.name)
         for i in features:

@@ -15,9 +15,10 @@ from leafgate.commands.convert.prediction import predictor
 from leafgate.commands.convert.rounding import UNITS, finer, largest_change, same_labels, with_rounded
 from leafgate.commands.convert.sampling import random_cells
 from leafgate.commands.convert.unread import plainly_named
+from leafgate.ir.model import FLAGS
 from leafgate.models.exposure.categories import drop_unused_categories
 from leafgate.models.exposure.implied import with_implied_disclosures
-from leafgate.models.lowering.tests import Split, invert_threshold
+from leafgate.models.lowering.tests import invert_threshold, splits_in
 from leafgate.readers import (
     COUNTS_DISCLOSURE,
     LEAF,
@@ -170,22 +171,19 @@ def _folded(model: ModelIR, tree: TreeIR) -> TreeIR:
     """The tree over the columns' own numbers: steps and stand-ins of missing cells are worked into its tests."""
     if model.origins is None:
         return tree
-    arrays = {name: np.array(tree.flag(name)) for name in ("strict", "float32", "missing_low")}
+    strict, float32, missing_low = (np.array(tree.flag(name)) for name in FLAGS)
     threshold = tree.threshold.copy()
-    for node in np.flatnonzero(tree.feature != LEAF).tolist():
+    for node, asked in splits_in(tree, np.flatnonzero(tree.compares)):
         origin = model.origins[int(tree.feature[node])]
-        if not _is_foldable(origin) or node in tree.subsets:
+        if not _is_foldable(origin):
             continue
-        fields = {name: bool(array[node]) for name, array in arrays.items()}
-        asked = Split(float(threshold[node]), fields["strict"], fields["float32"], fields["missing_low"])
         if origin.fill is not None:
-            arrays["missing_low"][node] = asked.low(origin.fill)
+            missing_low[node] = asked.low(origin.fill)
         if origin.steps:
             most = np.finfo(np.float64).max
             top = invert_threshold(asked, origin.steps)
             threshold[node] = np.clip(top, -most, most)
-            arrays["strict"][node], arrays["float32"][node] = top == -np.inf, False
-    strict, float32, missing_low = arrays.values()
+            strict[node], float32[node] = top == -np.inf, False
     return replace(tree, threshold=threshold, strict=strict, float32=float32, missing_low=missing_low)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,7 +20,7 @@ from leafgate.ir.features import (
     missing_if_zero,
     rounded,
 )
-from leafgate.ir.model import Flags, Floats, ModelIR
+from leafgate.ir.model import FLAGS, LEAF, Flags, Floats, Ids, ModelIR, TreeIR
 from leafgate.kernel.schema import Column, Value
 from leafgate.kernel.tree import Fan
 
@@ -45,6 +45,15 @@ class Split:
         if self.chosen is not None:
             return seen in self.chosen
         return seen < self.at if self.strict else seen <= self.at
+
+
+def splits_in(tree: TreeIR, nodes: Ids | None = None) -> Iterator[tuple[int, Split]]:
+    """Some nodes of a tree, by default all that ask something, each with its test."""
+    nodes = np.flatnonzero(tree.feature != LEAF) if nodes is None else nodes
+    at = np.where(tree.compares[nodes], tree.threshold[nodes], 0.0).tolist()
+    flags = zip(*(tree.flag(name)[nodes].tolist() for name in FLAGS), strict=True)
+    for node, threshold, (strict, float32, missing_low) in zip(nodes.tolist(), at, flags, strict=True):
+        yield node, Split(threshold, strict, float32, missing_low, tree.subsets.get(node))
 
 
 @dataclass(frozen=True)
