@@ -34,7 +34,7 @@ from leafgate.kernel.release import Release
 from leafgate.kernel.schema import Schema
 from leafgate.kernel.table import Table
 from leafgate.kernel.tables import Tables
-from leafgate.kernel.tree import CategoricalSplit, Node, NumericSplit, children
+from leafgate.kernel.tree import CategoricalSplit, NumericSplit, iterate_nodes
 
 MOST_COPIES = 200_000
 """So many records at most stand for people whose missing cells can go several ways: more take minutes and gigabytes."""
@@ -331,12 +331,9 @@ def all_ways(people: Table, release: Release) -> Table:
 def _tests_by_column(release: Release) -> dict[str, list[NumericSplit | CategoricalSplit]]:
     """Every test of the trees that people are sent down, by its column."""
     tests: dict[str, list[NumericSplit | CategoricalSplit]] = {}
-    waiting: list[Node] = [*release.fitted_trees]
-    while waiting:
-        node = waiting.pop()
+    for node in iterate_nodes(*release.fitted_trees):
         if not isinstance(node, Leaf):
             tests.setdefault(node.column, []).append(node)
-            waiting.extend(children(node))
     return tests
 
 

@@ -107,6 +107,14 @@ def children(node: Node) -> tuple[Node, ...]:
             return ()
 
 
+def iterate_nodes(*trees: Node) -> Iterator[Node]:
+    """Every node of some trees once, a parent before its children."""
+    waiting = [*trees]
+    while waiting:
+        yield (here := waiting.pop())
+        waiting.extend(children(here))
+
+
 def leaves(node: Node) -> Iterator[Leaf]:
     """Every leaf once, from left to right."""
     yield from (node,) if isinstance(node, Leaf) else node.arrays.leaves
