@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -247,14 +247,18 @@ def _sha256(plain: Any) -> str:
     return hashlib.sha256(repr(plain).encode()).hexdigest()
 
 
-def topological_order(tree: TreeIR) -> Ids:
-    """Every node after its parent."""
-    rows, found = np.array([0]), []
+def levels(tree: TreeIR) -> Iterator[Ids]:
+    """The nodes of each depth, from the root down."""
+    rows = np.array([0])
     while len(rows):
-        found.append(rows)
+        yield rows
         inner = rows[tree.feature[rows] != LEAF]
         rows = np.concatenate([tree.low[inner], tree.high[inner]])
-    return np.concatenate(found)
+
+
+def topological_order(tree: TreeIR) -> Ids:
+    """Every node after its parent."""
+    return np.concatenate([*levels(tree)])
 
 
 def boosted_model(

@@ -6,7 +6,7 @@ import numpy as np
 
 from leafgate.errors import ReleaseError
 from leafgate.ir.arrays import refuse_many_categories
-from leafgate.ir.model import LEAF, Flags, Floats, Ids, ModelIR, TreeIR
+from leafgate.ir.model import LEAF, Flags, Floats, Ids, ModelIR, TreeIR, levels
 from leafgate.ir.node_numbers import MISCOUNTED
 from leafgate.kernel.tree import MAX_DEPTH, MAX_TREES
 
@@ -182,15 +182,11 @@ def parents(tree: TreeIR, place: str) -> Ids:
 
 def _check_depth(tree: TreeIR, place: str) -> None:
     """Every node hangs on the root, not too far below."""
-    rows, reached = np.array([0]), 0
-    for _ in range(MAX_DEPTH + 1):
-        if not len(rows):
-            break
+    reached = 0
+    for depth, rows in enumerate(levels(tree)):
+        if depth > MAX_DEPTH:
+            raise ReleaseError(f"is deeper than {MAX_DEPTH} tests", place=place)
         reached += len(rows)
-        inner = rows[tree.feature[rows] != LEAF]
-        rows = np.concatenate([tree.low[inner], tree.high[inner]])
-    if len(rows):
-        raise ReleaseError(f"is deeper than {MAX_DEPTH} tests", place=place)
     if reached < tree.nodes:
         raise ReleaseError("goes in circles apart from its first node", place=place)
 

@@ -157,13 +157,18 @@ def sends_zero_apart(model: ModelIR, column: Column) -> bool:
     for feature, origin in enumerate(model.origins or ()):
         if not isinstance(origin, Numeric) or origin.column != column.name or not origin.zero_is_missing:
             continue
-        if not _may_be_zero(origin, column):
-            continue
-        for tree in model.trees:
-            nodes = np.flatnonzero(tree.feature == feature)
-            at, strict, missing_low = tree.threshold[nodes], tree.flag("strict")[nodes], tree.flag("missing_low")[nodes]
-            if ((np.where(strict, at > 0, at >= 0)) != missing_low).any():
-                return True
+        if _may_be_zero(origin, column) and parts_zero(model, feature):
+            return True
+    return False
+
+
+def parts_zero(model: ModelIR, feature: int) -> bool:
+    """Does some test of a feature send the number 0 elsewhere than a missing one?"""
+    for tree in model.trees:
+        nodes = np.flatnonzero(tree.feature == feature)
+        at, strict, missing_low = tree.threshold[nodes], tree.flag("strict")[nodes], tree.flag("missing_low")[nodes]
+        if ((np.where(strict, at > 0, at >= 0)) != missing_low).any():
+            return True
     return False
 
 
