@@ -261,6 +261,15 @@ def topological_order(tree: TreeIR) -> Ids:
     return np.concatenate([*levels(tree)])
 
 
+def summed_up(tree: TreeIR, numbers: NDArray[Any]) -> NDArray[Any]:
+    """Numbers of leaves added up over all nodes above them, NaN as 0; what stands on inner nodes does not count."""
+    total = np.array(np.nan_to_num(numbers))
+    for rows in reversed([*levels(tree)]):
+        inner = rows[tree.feature[rows] != LEAF]
+        total[inner] = total[tree.low[inner]] + total[tree.high[inner]]
+    return total
+
+
 def boosted_model(
     format: str, features: tuple[str, ...], classes: tuple[str, ...], trees: tuple[TreeIR, ...]
 ) -> ModelIR:

@@ -122,15 +122,9 @@ def leaves(node: Node) -> Iterator[Leaf]:
 
 def map_leaves(node: Node, change: Callable[[Leaf], Leaf]) -> Node:
     """The same tree with every leaf replaced by `change(leaf)`."""
-    match node:
-        case Leaf():
-            return change(node)
-        case NumericSplit():
-            return replace(node, low=map_leaves(node.low, change), high=map_leaves(node.high, change))
-        case CategoricalSplit():
-            branches = tuple(Branch(b.values, map_leaves(b.node, change)) for b in node.branches)
-            other = None if node.default is None else map_leaves(node.default, change)
-            return replace(node, branches=branches, default=other)
+    if isinstance(node, Leaf):
+        return change(node)
+    return replace(node.arrays, content=tuple(map(change, node.arrays.leaves)), _numbers={}).root
 
 
 def columns_asked(node: Node) -> frozenset[str]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from leafgate.api import Floats, Ids, InconclusiveError, ReleaseError
-from leafgate.ir.model import topological_order
+from leafgate.ir.model import levels, summed_up
 from leafgate.lazy_loading import install_command
 from leafgate.readers import LEAF, CategoryCodes, ModelIR, Numeric, Origin, TreeIR
 from leafgate_plugins.sklearn.disclosures import SEARCHES
@@ -406,7 +406,7 @@ def _grown(model: ModelIR, tree: TreeIR, columns: Ids, classes: Sequence[int], o
     made = Tree(int(old.n_features_in_), np.array([values.shape[1]], dtype=np.intp), 1)
     made.__setstate__(
         {
-            "max_depth": _depth(tree),
+            "max_depth": len([*levels(tree)]) - 1,
             "node_count": tree.nodes,
             "nodes": nodes,
             "values": np.ascontiguousarray(values[:, None, :], dtype=np.float64),
@@ -437,13 +437,13 @@ def _counts(model: ModelIR, tree: TreeIR, classes: Sequence[int]) -> tuple[Float
     """Shares of classes, rows and weights of all nodes, from the leaves' counts and, of draws, their rows."""
     if tree.counts is None:
         raise ReleaseError("has no counts", place=PLACE)
-    counts = _summed(tree, tree.counts[:, classes])
+    counts = summed_up(tree, tree.counts[:, classes])
     weights = counts.sum(axis=1)
     named = [each.values for each in tree.numbers if each.name == "n_node_samples" and each.members is None]
     if model.counted == "exact" or (not named and model.counted == "unknown" and (weights == np.rint(weights)).all()):
         rows = weights
     elif named:
-        rows = _summed(tree, named[0][:, None])[:, 0]
+        rows = summed_up(tree, named[0][:, None])[:, 0]
     else:
         why = "counts draws, and does not say how many people they are of (n_node_samples)"
         raise ReleaseError(why, place=PLACE, remedy=COUNTS_REMEDY)
@@ -453,21 +453,3 @@ def _counts(model: ModelIR, tree: TreeIR, classes: Sequence[int]) -> tuple[Float
     if model.values == "shares":
         values[tree.leaves] = tree.values[tree.leaves][:, classes]
     return values, np.rint(rows), weights
-
-
-def _summed(tree: TreeIR, numbers: Floats) -> Floats:
-    """The leaves' numbers, and at each inner node the sum of those below it."""
-    sums = np.array(numbers, dtype=np.float64)
-    for node in topological_order(tree)[::-1].tolist():
-        if tree.feature[node] != LEAF:
-            sums[node] = sums[tree.low[node]] + sums[tree.high[node]]
-    return sums
-
-
-def _depth(tree: TreeIR) -> int:
-    """The most tests from the root to a leaf."""
-    depth = np.zeros(tree.nodes, dtype=np.int64)
-    for node in topological_order(tree).tolist():
-        if tree.feature[node] != LEAF:
-            depth[[tree.low[node], tree.high[node]]] = depth[node] + 1
-    return int(depth.max())
