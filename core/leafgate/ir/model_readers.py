@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 if TYPE_CHECKING:
@@ -102,6 +102,9 @@ class ModelReader:
             (n_rows, n_classes), `labels` (positions of classes) or `numbers`, with the names of the `classes` where the
             library has an order of its own. It is called in a process of its own, where who runs the audit asks for
             it. None where no library can be asked.
+        opened_by: The first bytes of files that only their library opens, each with "MODULE:NAME" of a function that
+            returns, of the bytes of such a file, one that `read` reads. It is called in a process of its own, where the
+            file's owner says so (`leafgate convert --trust`). Otherwise `read` refuses such a file.
         check_original: Called before models are looked for that `write` shall put into the structure of a file, with
             the bytes of that file. Raises ReleaseError, in the words of `write`, where `write` takes no model from this
             file, and InconclusiveError where a library is not installed. None where any file will do.
@@ -129,6 +132,7 @@ class ModelReader:
     check_original: Callable[[bytes], None] | None = None
     tested: tuple[str, ...] = ()
     library: str | None = None
+    opened_by: Mapping[bytes, str] = field(default_factory=dict)
     witness_lines: Callable[[ModelIR, str, str], tuple[str, ...]] | None = None
 
     def tested_with(self, producer: str) -> Literal["version", "program", ""]:
