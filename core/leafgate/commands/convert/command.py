@@ -54,6 +54,9 @@ def convert(
             "--trust", help="Open a pickle, which runs what it holds, or a .cbm: for its owner, where it was made."
         ),
     ] = False,
+    output: Annotated[
+        int | None, typer.Option(min=0, help="Which of several columns that it predicts, by its number from 0.")
+    ] = None,
     witness: WitnessFile = None,
     script: WithScript = False,
 ) -> int:
@@ -76,7 +79,8 @@ def convert(
     if script:
         refuse_script(out)
     make_folder(out.parent)
-    read = read_trusted(model, readers, opened) if trust else read_model(model, readers)
+    of_model = readers if output is None else [reader.of_output(output) for reader in readers]
+    read = read_trusted(model, of_model, opened) if trust else read_model(model, of_model)
     content = _content(read, model, out.name, writer, readers)
     new = read_foreign(content, out.name, readers)
     rows = rows_answered({model.name: read, out.name: new}, witness)
