@@ -74,12 +74,6 @@ class OneHot(Mapping[Value, float]):
         """The numbers of the group's own values."""
         return dict.fromkeys(self.chosen, self.on)
 
-    def stepped(self, step: ArithmeticStep) -> OneHot[Value]:
-        """The numbers one step on."""
-        return OneHot(
-            self.groups, self.group, self.chosen, after_steps(self.on, (step,)), after_steps(self.off, (step,))
-        )
-
 
 @dataclass(frozen=True)
 class CategoryCodes:
@@ -131,7 +125,21 @@ class Unresolved:
     remedy: str = ""
 
 
+Coded = TypeVar("Coded", bound=CategoryCodes | MissingIndicator)
 Origin = Numeric | CategoryCodes | MissingIndicator | Unresolved
+
+
+def recoded(origin: Coded, change: Callable[[float], float]) -> Coded:
+    """The origin with each of its numbers changed alike."""
+    if isinstance(origin, MissingIndicator):
+        return replace(origin, there=change(origin.there), gone=change(origin.gone))
+    codes = origin.codes
+    if isinstance(codes, OneHot):
+        codes = replace(codes, on=change(codes.on), off=change(codes.off))
+    else:
+        codes = {value: change(code) for value, code in codes.items()}
+    others = [None if number is None else change(number) for number in (origin.otherwise, origin.missing)]
+    return replace(origin, codes=codes, otherwise=others[0], missing=others[1])
 
 
 def with_zero_missing(origin: Origin) -> Origin:
@@ -139,16 +147,10 @@ def with_zero_missing(origin: Origin) -> Origin:
     match origin:
         case Numeric():
             return replace(origin, zero_is_missing=True)
-        case CategoryCodes(codes=OneHot() as hot):
-            codes: Mapping[str, float] = replace(hot, on=missing_if_zero(hot.on), off=missing_if_zero(hot.off))
-        case CategoryCodes():
-            codes = {value: missing_if_zero(code) for value, code in origin.codes.items()}
-        case MissingIndicator():
-            return replace(origin, there=missing_if_zero(origin.there), gone=missing_if_zero(origin.gone))
+        case CategoryCodes() | MissingIndicator():
+            return recoded(origin, missing_if_zero)
         case Unresolved():
             return origin
-    others = [None if number is None else missing_if_zero(number) for number in (origin.otherwise, origin.missing)]
-    return replace(origin, codes=codes, otherwise=others[0], missing=others[1])
 
 
 def missing_if_zero(number: float) -> float:
