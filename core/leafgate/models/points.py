@@ -44,8 +44,11 @@ def column_edges(model: ModelIR) -> dict[str, set[float]]:
 
 def _edges(model: ModelIR, feature: int, origin: Numeric) -> Iterable[float]:
     for tree in model.trees:
-        for _, asked in splits_in(tree, np.flatnonzero(tree.compares & (tree.feature == feature))):
-            yield invert_threshold(asked, origin.steps) if origin.steps else asked.at
+        nodes = np.flatnonzero(tree.compares & (tree.feature == feature))
+        if origin.steps:
+            yield from (invert_threshold(asked, origin.steps) for _, asked in splits_in(tree, nodes))
+        else:
+            yield from tree.threshold[nodes].tolist()
 
 
 def around(edges: Iterable[float], step: float | None = None) -> np.ndarray:
