@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from leafgate.api.text_frames import text_column
 from leafgate.errors import DataError
 from leafgate.io.tables.cells import check_header
-from leafgate.io.tables.csv import CsvOptions
-from leafgate.io.tables.raw_records import RawRecords
+from leafgate.io.tables.records import Records
+from leafgate.kernel.policy import CsvOptions
 from leafgate.lazy_loading import install_command
 
 Kind = Literal["text", "number", "truth", "time"]
@@ -102,12 +102,12 @@ class FrameTable:
         """The names of the columns."""
         return [column.name for column in self.columns]
 
-    def records(self, names: Sequence[str]) -> RawRecords:
+    def records(self, names: Sequence[str]) -> Records:
         """The cells of the columns `names`, a row each; DataError where the table has others."""
         check_header(self.names, names, self.place)
         by_name = {column.name: column for column in self.columns}
         cells = pd.DataFrame({name: self._cells(by_name[name]) for name in names})
-        return RawRecords(cells, sha256=self.sha256)
+        return Records.of(cells, sha256=self.sha256)
 
     def _cells(self, column: FrameColumn) -> pd.Series:
         if not column.has_missing:

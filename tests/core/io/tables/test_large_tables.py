@@ -21,7 +21,7 @@ from engine_files import COLUMNS, NEEDS_SPARK, SPARK, described, files, section
 from leafgate import LeafgateError, Table
 from leafgate.algorithms.induction import growth, histograms, large
 from leafgate.api import DataEngine, LargeTable, make_table
-from leafgate.io.tables import digest, reader, stored_records
+from leafgate.io.tables import digest, reader, records
 from leafgate.io.tables.digest import digest_records
 from leafgate.io.tables.reader import read_any_table, read_table
 from leafgate.kernel import large_table
@@ -42,7 +42,7 @@ UNWEIGHTED = {name: column for name, column in COLUMNS.items() if name != "times
 def _everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks, and pieces that are counted, of three records; parts of the tree, and of what is sorted, of five."""
     monkeypatch.setattr(reader, "MOST_IN_MEMORY", 0)
-    monkeypatch.setattr(stored_records, "BLOCK_RECORDS", 3)
+    monkeypatch.setattr(records, "BLOCK_RECORDS", 3)
     monkeypatch.setattr(large, "PART_RECORDS", 5)
     monkeypatch.setattr(digest, "PART_RECORDS", 5)
     for module in (growth, histograms):
