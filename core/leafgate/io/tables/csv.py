@@ -48,8 +48,12 @@ def read_csv(content: bytes, options: CsvOptions, names: Sequence[str], place: s
     raw = read_cells(content, options, place, check)
     if not options.header:
         return raw.set_axis(list(names), axis=1)
-    header = [str(name) for name in raw.iloc[0]]
-    return raw.iloc[1:].reset_index(drop=True).set_axis(header, axis=1).loc[:, list(names)]
+    return below_header(raw).loc[:, list(names)]
+
+
+def below_header(cells: pd.DataFrame) -> pd.DataFrame:
+    """The cells below the first row, under the names that it has."""
+    return cells.iloc[1:].reset_index(drop=True).set_axis([str(name) for name in cells.iloc[0]], axis=1)
 
 
 def _other_delimiter(content: bytes, options: CsvOptions, names: Sequence[str]) -> str | None:

@@ -86,7 +86,7 @@ class FrameTable:
     Attributes:
         place: what errors call it.
         columns: its columns, at least one.
-        missing: the text that stands for missing cells; no column has it as a text of its own.
+        missing: the text that stands for missing cells, and for cells with this text.
         csv: how its file is written.
         quote_all: are all cells of the file quoted, needed or not?
     """
@@ -110,10 +110,8 @@ class FrameTable:
         return Records.of(cells, sha256=self.sha256)
 
     def _cells(self, column: FrameColumn) -> pd.Series:
-        if not column.has_missing:
-            return text_column(column.codes, column.texts)
-        codes = np.where(column.codes < 0, len(column.texts), column.codes)
-        return text_column(codes, (*column.texts, self.missing))
+        texts = [*dict.fromkeys((*column.texts, self.missing))]
+        return text_column(np.where(column.codes < 0, texts.index(self.missing), column.codes), texts)
 
     def csv_blocks(self) -> Iterator[bytes]:
         """The table as a CSV file, block by block; DataError where a cell has signs that the encoding does not have."""

@@ -23,7 +23,7 @@ from leafgate.io.tables.cells import (
     read_bytes,
     refuse_wide,
 )
-from leafgate.io.tables.csv import COMMENTED, read_cells, read_csv
+from leafgate.io.tables.csv import COMMENTED, below_header, read_cells, read_csv
 from leafgate.io.tables.engines import EngineError, EngineTable, TooManyRecordsError, blocks_of, open_engine_table
 from leafgate.io.tables.frames import FrameTable
 from leafgate.io.tables.people import Counting, People
@@ -32,7 +32,7 @@ from leafgate.io.tables.records import Records, text_cells
 from leafgate.io.tables.typed_cells import missing
 from leafgate.kernel.components import DataSource, SourceFile
 from leafgate.kernel.large_table import LargeTable
-from leafgate.kernel.policy import Data
+from leafgate.kernel.policy import CsvOptions, Data
 from leafgate.kernel.schema import Schema
 from leafgate.kernel.table import CellCounts, Table, distinct_rows
 from leafgate.lazy_loading import install_command
@@ -225,15 +225,8 @@ class _Reading:
         if headers is not None:
             first = next(iter(headers.values()))
             return None if first is None else list(first)
-        path, source = Path(self.place), self.data.source
-        if source is not None and source.reads(path.name):
-            frame = read_source(source, self.content, path.name)
-            return None if _is_nameless(frame) else list(frame.columns)
-        if is_parquet(path):
-            return [str(name) for name in read_parquet(self.content, None, path.name).columns]
-        if not self.data.csv.header:
-            return None
-        return [str(cell) for cell in read_cells(self.content, self.data.csv, path.name).iloc[0]]
+        cells = file_cells(self.content, self.data.csv, self.place, self.data.source)
+        return None if _is_nameless(cells) else list(cells.columns)
 
     def records(
         self, names: Sequence[str], schema: Schema, *, any_size: bool = False, number_rows: bool = False
@@ -336,6 +329,16 @@ class _Reading:
         if found is None:
             raise InconclusiveError("could not be read twice alike", place=self.place, remedy="audit a copy")
         return found
+
+
+def file_cells(content: bytes, options: CsvOptions, place: str, source: DataSource | None = None) -> pd.DataFrame:
+    """Every column of a data file as a categorical of texts, under its name; numbered where the file has no names."""
+    if source is not None and source.reads(place):
+        return read_source(source, content, place)
+    if is_parquet(Path(place)):
+        return read_parquet(content, None, place)
+    cells = read_cells(content, options, place)
+    return below_header(cells) if options.header else cells
 
 
 def is_parquet(path: Path) -> bool:

@@ -12,8 +12,7 @@ from leafgate.algorithms.witness import Answers, Witness
 from leafgate.errors import DataError
 from leafgate.io.json import parse_number
 from leafgate.io.tables.cells import read_bytes
-from leafgate.io.tables.csv import read_cells
-from leafgate.io.tables.reader import is_parquet, read_parquet
+from leafgate.io.tables.reader import file_cells
 from leafgate.io.tables.records import Records
 from leafgate.io.tables.typed_cells import missing_cells, typed_columns, typed_frame
 from leafgate.kernel.arrays import Floats, Ids
@@ -34,12 +33,7 @@ def read_answer_cells(path: Path, options: CsvOptions, place: str) -> pd.DataFra
     Raises:
         DataError: it cannot be read, or two columns have one name.
     """
-    content = read_bytes(path, place)
-    if is_parquet(path):
-        frame = read_parquet(content, None, path.name)
-    else:
-        raw = read_cells(content, options, path.name)
-        frame = raw.iloc[1:].reset_index(drop=True).set_axis([str(name) for name in raw.iloc[0]], axis=1)
+    frame = file_cells(read_bytes(path, place), options.model_copy(update={"header": True}), path.name)
     if not frame.columns.is_unique:
         raise DataError("has two columns of one name", place=path.name, remedy="give each column a name of its own")
     if not len(frame):

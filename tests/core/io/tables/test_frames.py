@@ -55,6 +55,14 @@ def test_a_written_table_is_read_with_the_same_cells(words: list[str | None], va
     assert [float(text) for text in read["number"]] == [float(value) for value in values[:rows]]
 
 
+def test_a_text_that_means_a_missing_cell_is_read_as_of_the_file() -> None:
+    table = FrameTable(
+        "X", table_columns(pd.DataFrame({"a": ["?", None, "x"], "b": [1, 2, 3]}), "X"), "?", CsvOptions()
+    )
+    records, read = table.records(["a", "b"]), read_csv(written(table), CsvOptions(), ["a", "b"], "people.csv")
+    assert [records.texts["a"][code] for code in records.loaded.codes("a")] == read["a"].tolist() == ["?", "?", "x"]
+
+
 @given(st.sampled_from([";", "\t", "|"]), st.sampled_from(["'", '"']), st.lists(texts, min_size=2, max_size=9))
 def test_other_signs_between_cells_change_no_cell(delimiter: str, quote: str, words: list[str]) -> None:
     columns = (single_column(words, "a", "X"), single_column(words[::-1], "b", "X"))
