@@ -130,6 +130,18 @@ def test_blocks_of_parquet_of_any_types_hold_the_same_people(engine: DataEngine,
         assert outcome(data, path, in_blocks=True) == outcome(data, path, in_blocks=False)
 
 
+def test_blocks_have_the_open_domain_of_the_table_with_values_of_people_without_a_class(tmp_path: Path) -> None:
+    columns = {
+        "town": {"role": "quasi_identifier"},
+        "risk": {"role": "class", "values": ["good", "bad"], "no_answer": ["?"]},
+    }
+    (path := tmp_path / "people.csv").write_text("town,risk\nRome,good\nBonn,bad\nOslo,?\n")
+    data = section(DuckDb(), columns=columns, missing=[], on_missing=None)
+    found = read_any_table(data, data.meaning(), path)
+    assert (found.schema["town"].values, found.without_class) == (("Bonn", "Oslo", "Rome"), 1)
+    assert outcome(data, path, in_blocks=True) == outcome(data, path, in_blocks=False)
+
+
 @given(st.integers(1, 2**32), st.integers(2, 40), st.sampled_from([10, 100, 2**62]))
 @pytest.mark.thorough
 def test_a_digest_of_blocks_is_that_of_the_table_whatever_its_words_hold(seed: int, size: int, word: int) -> None:
