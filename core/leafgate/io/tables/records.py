@@ -99,7 +99,7 @@ class Records:
         commented: int = 0,
     ) -> Records:
         """Records in main memory, of a categorical of texts for each column; `rows` and `numbers` as of a block."""
-        columns = {str(name): cells[name].cat.remove_unused_categories().cat for name in cells}
+        columns = {str(name): _without_unused(cells[name]).cat for name in cells}
         texts = {name: column.categories.tolist() for name, column in columns.items()}
         codes = {name: column.codes.to_numpy() for name, column in columns.items()}
         return cls(texts, [MemoryBlock(codes, len(cells), rows, numbers)], by_engine, sha256, commented)
@@ -181,6 +181,12 @@ class Records:
             block.write(codes, block.counts[chosen])
         texts = {name: list(itertools.compress(self.texts[name], there)) for name, there in used.items()}
         return replace(self, texts=texts), used
+
+
+def _without_unused(column: pd.Series) -> pd.Series:
+    """The categorical with no other categories than those that occur; itself where all do."""
+    counts = np.bincount(column.cat.codes, minlength=len(column.cat.categories))
+    return column if counts.all() else column.cat.remove_unused_categories()
 
 
 def text_cells(column: pa.ChunkedArray, type_: pa.DataType | None, place: str) -> pd.Series:
