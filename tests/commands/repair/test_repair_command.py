@@ -241,7 +241,7 @@ def test_a_failed_repair_points_at_no_values_where_none_are_printed(tmp_path: Pa
     lines = repaired(tmp_path).out.splitlines()
     assert "no useful model was found to pass" in lines[0]
     assert lines[1:] == [
-        "l_diversity: no release of this table can keep it: even one group of everybody scores 2 for 'class'; "
+        "l_diversity: no release of this table can keep it: even one group of everybody violates it for 'class'; "
         "choose a weaker limit"
     ]
 

@@ -21,7 +21,16 @@ CONFIDENCE = {"use": "confidence", "at_most": 1}
 
 @pytest.mark.parametrize(
     "metrics",
-    [[K1], [EXPOSURE], [K1, EXPOSURE, CONFIDENCE], [CONFIDENCE | {"average": True}], [CONFIDENCE | {"allow": 0.5}]],
+    [
+        *(
+            [K1],
+            [EXPOSURE],
+            [K1, EXPOSURE, CONFIDENCE],
+            [CONFIDENCE | {"average": True}],
+            [CONFIDENCE | {"allow": 0.5}],
+        ),
+        [{"use": "file_disclosure", "at_most": 0}],  # no file of a model is audited
+    ],
 )
 def test_limits_that_no_release_could_break_are_inconclusive(tmp_path: Path, metrics: list[dict[str, Any]]) -> None:
     ended = leafgate("audit", survey(tmp_path, {"metrics": metrics}), "--json")

@@ -32,8 +32,11 @@ STRANGE = "values that neither the policy declares nor the table has: they may n
 WHOLE_LIST = "every value that the policy declares of a column with `domain: public`, values of a few people among them"
 UNCOUNTED = "texts that were not compared with a column, which has too many different ones"
 
-SEPARATORS = re.compile(r"[\W_]+")
-"""What stands between a column and a value in the name of a feature."""
+WORDS = re.compile(r"[^\W_]+")
+"""What stands between separators in the name of a feature: words of its column, and of a value, as `name[T.Anna]`."""
+
+MAX_WORDS = 8
+"""A cell of more words is looked for at the end of a name alone."""
 
 LEAST_LETTERS = 2
 """Shorter texts of no column are nobody's."""
@@ -240,19 +243,21 @@ class _Judgement:
             self.names(map(repr, numbers[self.cells[name].beyond(numbers, ())].tolist()))
 
     def names(self, names: Iterable[str]) -> None:
-        """Judge texts of no column: whole, and what stands behind each sign between column and value."""
+        """Judge texts of no column: whole, and what stands in them between separators."""
         common = {as_in_names(name) for name in self.cells}
         common |= {as_in_names(value) for column in self.columns.values() for value in self._common(column)}
-        ends = {end for name in names for end in _ends(name) if _may_be_a_cell(end) and as_in_names(end) not in common}
-        if not ends:
+        parts = {
+            part for name in names for part in _parts(name) if _may_be_a_cell(part) and as_in_names(part) not in common
+        }
+        if not parts:
             return
         self.skipped |= bool(self.uncounted)
-        numbers = np.array([number for number in map(parse_number, ends) if math.isfinite(number)])
+        numbers = np.array([number for number in map(parse_number, parts) if math.isfinite(number)])
         for name, cells in self.cells.items():
             if name in self.columns and self.columns[name].numeric:
                 if cells.are_rare(numbers).any():
                     self.numbers.add(name)
-            elif any(map(cells.has_few, ends)):
+            elif any(map(cells.has_few, parts)):
                 self.texts.add(name)
 
     def disclosures(self) -> Iterator[FileDisclosure]:
@@ -289,11 +294,14 @@ class _Judgement:
         return (value for value in column.values or () if cells is None or not cells.has_few(value))
 
 
-def _ends(name: str) -> Iterator[str]:
-    """The text, and what stands behind each of its signs."""
+def _parts(name: str) -> Iterator[str]:
+    """The text, what stands behind each of its separators, and each run of a few words between two of them."""
     yield name
-    for sign in SEPARATORS.finditer(name):
-        yield name[sign.end() :]
+    words = [word.span() for word in WORDS.finditer(name)]
+    for first, (start, _) in enumerate(words):
+        yield name[start:]
+        for _, end in words[first : first + MAX_WORDS]:
+            yield name[start:end]
 
 
 def _long(numbers: Floats) -> Floats:
