@@ -46,7 +46,7 @@ def build(
         if not isinstance(built, Release | BuildResult):
             raise InconclusiveError(f"{origin} returned a {type(built).__name__} where a Release belongs")
         result = BuildResult.of(built)
-        if isinstance(table, Table) and table.person_rows is not None and not _is_written(result):
+        if table.person_rows is not None and not _is_written(result):
             result = replace(result, release=replace(result.release, unit="rows"))
         _check_origins(result, 0 if isinstance(table, LargeTable) else len(table.without_key), origin)
         _check_trail(result, origin)

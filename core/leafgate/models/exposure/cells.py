@@ -309,14 +309,13 @@ def _may_be_a_cell(text: str) -> bool:
 
 
 def _counts_of_kept(table: Table | LargeTable) -> CellCounts:
-    """The people with each cell of the columns that the table keeps; None for each column of a large one."""
-    if isinstance(table, LargeTable):
-        return dict.fromkeys((column.name for column in table.schema.columns), None)
-    counts: dict[str, pd.Series | None] = {}
-    for column in table.schema.columns:
-        codes, texts = pd.factorize(table.frame[column.name].astype(object).map(_as_text), sort=True)
-        counts[column.name] = pd.Series(table.people_by(codes, len(texts)), index=texts)
-    return counts
+    """The people with each cell of the columns that the table keeps."""
+    counts: dict[str, list[pd.Series]] = {column.name: [] for column in table.schema.columns}
+    for part in table.tables():
+        for name, found in counts.items():
+            codes, texts = pd.factorize(part.frame[name].astype(object).map(_as_text), sort=True)
+            found.append(pd.Series(part.people_by(codes, len(texts)), index=texts))
+    return {name: pd.concat(found).groupby(level=0).sum() for name, found in counts.items()}
 
 
 def _as_text(cell: object) -> str | None:
