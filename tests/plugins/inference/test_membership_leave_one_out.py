@@ -32,7 +32,6 @@ from leafgate_plugins.inference.membership.leave_one_out import (
     SEEDS_WITHOUT_PERSON,
     LeaveOneOut,
     Refits,
-    distance_to_own_class,
     influences,
     least_mean,
     people_to_try,
@@ -184,21 +183,6 @@ def test_a_rare_influence_of_a_learner_that_draws_never_passes(seeds: int, many:
         assert passed is False or "{use: lira}" in str(score.remedy)
 
 
-def test_a_learner_that_draws_only_without_one_person_never_passes() -> None:
-    """With her one column is better than the other; without her they are equally good, and scikit-learn draws one."""
-    table = blobs(1, 2)
-    for seeds, limit in ((1, 13.0), (8, 13.0), (8, 1.0)):
-        metric = LeaveOneOut(at_most=limit, people=3, time_limit=60, seeds=seeds)
-        for seed in range(6):
-            case = case_of(table, retraining(DecisionTreeClassifier()), DecisionTreeClassifier(random_state=0), seed)
-            assert verdict(metric, metric.score(case)) is not True
-    refits = refits_of(retraining(DecisionTreeClassifier()), table, people_to_try(table, 3, 0)[0])
-    everybody = refits.on_table(1, SEEDS_OF_TABLE)
-    assert everybody is not None
-    assert everybody.repeats
-    assert not influences(refits, 1).repeats
-
-
 def test_models_that_agree_about_all_people_are_told_apart_by_altered_records() -> None:
     """A full tree that draws columns gives each person of its table her own class, whatever the seed."""
     table, _, _ = people()
@@ -334,23 +318,6 @@ def test_single_outs_come_first_and_then_who_is_far_from_her_class() -> None:
     assert named[1] == ("baker", 9.0, "yes")
     assert len(named) == 6
     assert people_to_try(table, 2, 0)[0].tolist() == order[:2].tolist()
-
-
-def test_the_distance_is_the_mean_to_the_nearest_of_the_class_by_hand() -> None:
-    table = town()
-    distance = distance_to_own_class(table, np.random.default_rng(0))
-    frame = table.frame
-    deviation = np.nanstd(table.numbers("age"))
-    for row, cells in frame.iterrows():
-        apart = []
-        for other, others in frame.iterrows():
-            same = cells["ill"] == others["ill"] or (cells["ill"] != cells["ill"] and others["ill"] != others["ill"])
-            if other != row and same:
-                gap = abs(cells["age"] - others["age"]) / deviation
-                missing = float((cells["age"] != cells["age"]) != (others["age"] != others["age"]))
-                apart.append((cells["job"] != others["job"]) + (missing if np.isnan(gap) else gap))
-        expected = np.mean(sorted(apart)[:5]) if apart else np.inf
-        assert distance[int(str(row))] == pytest.approx(expected)
 
 
 def test_one_of_three_equal_people_is_left_out() -> None:

@@ -206,27 +206,6 @@ def test_what_uniform_noise_cannot_have_made_is_believed_to_be_like_all() -> Non
 
 
 @each_attack
-def test_of_one_record_its_own_number_is_believed(attack: AttackModel) -> None:
-    table = secret_numbers({"a": np.array([5.0]), "b": np.array([1.0])}, {"a": (0, 4, 10), "b": (0, 5, 10)})
-    chances, estimates = posterior_and_estimates(
-        attack, shared(table, {name: Noise("gaussian", 0.1) for name in "ab"}), table
-    )
-    assert estimates == pytest.approx([5], abs=0.5)
-    assert chances[0, 1] > 0.99
-
-
-@each_attack
-def test_of_equal_numbers_the_one_is_found(attack: AttackModel) -> None:
-    table = secret_numbers({"a": np.full(2_000, 5.0)}, {"a": (0, 4, 6, 10)})
-    table = Table(table.schema, table.frame, np.array([2_000]))
-    chances, estimates = posterior_and_estimates(attack, shared(table, {"a": Noise("gaussian", 2.0)}), table)
-    if not isinstance(attack, SpectralFilter):  # which takes what sampling adds to the eigenvalue for signal
-        assert estimates == pytest.approx(np.full(2_000, 5), abs=1)
-        assert chances[:, 1].mean() > 0.9
-    assert np.isfinite(chances).all()
-
-
-@each_attack
 def test_without_noisy_secret_numbers_there_is_nothing_to_reconstruct(attack: AttackModel) -> None:
     release = shared(SIX, {"a": Noise("gaussian", 1.0)})
     open_schema = Schema((Column("a", frozenset({"private"}), bounds=(0.0, 10.0)),))
