@@ -99,14 +99,24 @@ def _without_unknown_texts(model: ModelIR, known: Vocabulary) -> ModelIR:
     return replace(model, format=kind, producer=producer, settings=settings)
 
 
-def read_model(
-    path: Path, readers: Sequence[ModelReader], open_pickle: Callable[[Path], object] | None = None
-) -> ModelIR:
-    """The checked model in a file; the object that `open_pickle` makes of a pickle, where the caller gives one."""
+def read_model(path: Path, readers: Sequence[ModelReader]) -> ModelIR:
+    """The checked model in a file; ReleaseError says what is wrong with it, and where."""
+    return read_foreign(model_bytes(path), path.name, readers)
+
+
+def read_trusted(path: Path, readers: Sequence[ModelReader], open_pickle: Callable[[Path], object]) -> ModelIR:
+    """The checked model in a file that its owner trusts: a pickle is opened, and what only its library opens by that.
+
+    Raises:
+        ReleaseError: what is wrong with the file, and where.
+        InconclusiveError: its library is not installed, or does not open it.
+    """
+    from leafgate.models.library import opened_by_library
+
     content = model_bytes(path)
-    if open_pickle is None or not is_pickle(content):
-        return read_foreign(content, path.name, readers)
-    return _of_unknown_object(open_pickle(path), readers)
+    if is_pickle(content):
+        return _of_unknown_object(open_pickle(path), readers)
+    return read_foreign(opened_by_library(content, path.name, readers), path.name, readers)
 
 
 def witness_lines(path: Path, table: Path, readers: Sequence[ModelReader]) -> tuple[str, ...]:

@@ -113,6 +113,10 @@ def test_a_limit_that_could_not_be_determined_makes_a_count_a_lower_bound() -> N
         f"At least 220 {WHOSE}: 220 to 229 outside the limit on k-anonymity.",
         "Whether more people are affected is not known: confidence could not be determined.",
     ]
+    without_metric = Finding("attack:joint", "", None, "joint")
+    assert affected(SMALL, without_metric)[1] == (
+        "Whether more people are affected is not known: attack joint could not be determined."
+    )
     assert affected(undecided) == ["That could not be determined, so it must be taken for everybody."]
 
 

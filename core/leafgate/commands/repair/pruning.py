@@ -128,7 +128,7 @@ def prunable(
 ) -> PrunableModel:
     """The model made ready to be pruned.
 
-    Raises ReleaseError for a model that cannot be told in the policy's columns.
+    Raises ReleaseError for a model that cannot be expressed in the policy's columns.
     """
     plain = folded(model)
     numbered = tuple(
