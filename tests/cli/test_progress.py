@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import time
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cases import more
-from command_line import process
+from command_line import leafgate, process
 from leafgate.api import report_progress
 from leafgate.console.progress import STEPS, ProgressLine, StderrBesideLine, columns_of, fitted, shown_progress
 from leafgate.progress import progress_step, progress_watched_by
@@ -239,6 +240,21 @@ def test_only_a_terminal_of_a_person_shows_progress(
             time.sleep(0.002)
     assert bool(stream.getvalue()) == shown
     assert screen(stream.getvalue()) == [""]
+
+
+@pytest.mark.thorough
+def test_without_a_terminal_an_audit_prints_the_same_however_long_it_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A limit fails, so other settings are tried, which takes minutes on large tables."""
+    policy = survey(tmp_path, {"metrics.0.at_least": 24})
+    quick, clock = leafgate("audit", policy), itertools.count(step=1000.0)
+    for name in ("monotonic", "perf_counter", "process_time", "time"):
+        monkeypatch.setattr(time, name, lambda: next(clock))
+    slow = leafgate("audit", policy)
+    assert next(clock) > 5000
+    assert slow == quick
+    assert (slow.code, slow.err) == (1, "")
 
 
 @pytest.mark.skipif(not PROC.exists(), reason="there is no /proc here")

@@ -9,6 +9,7 @@ import pytest
 from packaging.version import Version
 
 from command_line import leafgate
+from stranger import install
 from survey import survey
 
 SPY = """
@@ -113,3 +114,13 @@ def test_no_error_and_no_explanation_lets_a_cell_out(tmp_path: Path, body: str, 
     )
     assert ended.code == code
     assert "CELL" not in ended.out + ended.err + (tmp_path / "o" / "report.json").read_text()
+
+
+def test_the_text_of_an_error_at_import_is_not_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path, "leafgate_failing", 'raise ValueError("could not convert: CELL-Smith")')
+    monkeypatch.syspath_prepend(tmp_path)
+    trusting = survey(tmp_path, {"plugins": ["leafgate", "leafgate-failing"]})
+    for words in (["plugins"], ["audit", trusting]):
+        ended = leafgate(*words)
+        assert "leafgate_failing" in ended.out + ended.err
+        assert "CELL" not in ended.out + ended.err

@@ -329,17 +329,6 @@ def test_equal_reports_give_equal_bytes_whatever_the_process(tmp_path: Path) -> 
     assert len(said) == 1
 
 
-def test_a_report_of_an_older_version_is_shown_without_pictures(tmp_path: Path) -> None:
-    audit = audited(tmp_path, CHANGES["fail"])
-    for key in ("tree", "guesses"):
-        del audit[key]
-    for finding in audit["findings"]:
-        del finding["distribution"], finding["where"]
-    del audit["policy"]["file"]
-    for form in FILES:
-        assert view(audit, form)
-
-
 def test_the_templates_come_with_the_package() -> None:
     assert {path.name for path in files("leafgate.reports").joinpath("templates").iterdir()} >= {
         "report.html.j2",

@@ -222,6 +222,35 @@ def change_limits(folder: Path, metrics: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.thorough
+def test_several_features_of_an_explained_column_are_of_that_column(tmp_path: Path) -> None:
+    """Each set of categories that a test asks about is a feature of the ONNX file; the policy explains the column."""
+    table = people(6, 600, gaps=True)
+    policy_in(tmp_path, table, leaves="labels", encoding={"f7": {"column": "job"}})
+    tree = TreeIR(
+        feature=np.array([0, 1, LEAF, LEAF, 0, LEAF, LEAF]),
+        threshold=np.array([math.nan, 30.0, math.nan, math.nan, math.nan, math.nan, math.nan]),
+        low=np.array([1, 2, LEAF, LEAF, 5, LEAF, LEAF]),
+        high=np.array([4, 3, LEAF, LEAF, 6, LEAF, LEAF]),
+        values=np.eye(2)[[0, 0, 0, 1, 0, 1, 0]],
+        subsets={0: frozenset({"nurse", "smith"}), 4: frozenset({"clerk"})},
+    )
+    model = ModelIR("made", ("f7", "age"), ILL, (tree,), "labels", discloses=())
+    (tmp_path / "model").write_bytes(written(model))
+    ended = leafgate("convert", tmp_path / "model", tmp_path / "new.onnx")
+    assert ended.code == 0, ended.err
+    assert len(read_foreign((tmp_path / "new.onnx").read_bytes(), "new").features) == 3
+    session = open_session(tmp_path / "policy.yaml")
+    answers = []
+    for name in ("model", "new.onnx"):
+        content = (tmp_path / name).read_bytes()
+        encodings = {"f7": Encoding(column="job")}
+        release = lower_model(read_foreign(content, name), session.table.schema, encodings, name).release
+        answers.append(predict(release, session.table).tolist())
+    assert answers[0] == answers[1]
+    assert len(set(answers[0])) == 2
+
+
+@pytest.mark.thorough
 def test_a_model_over_codes_that_the_policy_explains_is_written_as_onnx(tmp_path: Path) -> None:
     table = people(4, 600, gaps=False)
     coded = table[:400].assign(job=table["job"].map(JOBS.index))

@@ -314,6 +314,24 @@ def test_a_limit_on_membership_is_judged_by_control_people_that_chose_nothing(tm
     assert abs(first.people - last.people) < 120
 
 
+@pytest.mark.parametrize("others", [[], [{"use": "k_anonymity", "at_least": 1}]], ids=["none", "k of 1"])
+@pytest.mark.thorough
+def test_candidates_pass_where_only_limits_on_membership_can_be_broken(tmp_path: Path, others: Any) -> None:
+    fit_in(tmp_path, rare(0, 400, 0.4), DecisionTreeClassifier(max_depth=2, random_state=0))
+    rare(2, 400, 0.4).to_csv(tmp_path / "control.csv", index=False)
+    path = policy_file(tmp_path, [*others, {"use": "membership_auc", "at_most": 0.6}])
+    policy = json.loads(path.read_text())
+    policy["data"]["control"] = "control.csv"
+    policy["attacks"] = [{"use": "linking"}, {"use": "loss_threshold"}]
+    path.write_text(json.dumps(policy))
+    session, model = open_session(path), tmp_path / "model.skops"
+    with Workbench.opened(session, "new.json", model.read_bytes()) as bench:
+        bench.audit_given(model)
+        trial = bench.trial(opened_model(model, session), "shares", "scrub")
+    assert trial is not None
+    assert trial.passes
+
+
 def test_folds_have_as_many_of_each_class_whatever_the_order_of_rows(tmp_path: Path) -> None:
     rare_files(tmp_path, DecisionTreeClassifier(max_depth=2))
     table = open_session(tmp_path / "policy.yaml").table

@@ -236,6 +236,13 @@ def test_another_encoding_is_asked_for_and_written(tmp_path: Path) -> None:
     assert "`data.path`" not in leafgate("init", tmp_path / "none.csv").err
 
 
+def test_decimal_commas_divide_no_cells(tmp_path: Path) -> None:
+    rows = [f"{i % 9},5;{i % 7},25;{i % 5},0;{i % 2}" for i in range(60)]
+    policy = started(tmp_path, "\n".join(rows), header=False)
+    assert len(columns(policy)) == 4
+    assert 'csv: {header: false, delimiter: ";"}' in policy.read_text()
+
+
 @pytest.mark.parametrize(
     "head", ["age of person,what it is,is he ill", '"age, years","x, y","ill, or not"', "age, x, ill"]
 )

@@ -20,8 +20,10 @@ import pytest
 from command_line import Ended, leafgate, start
 from leafgate import PolicyError
 from leafgate.api import Release, Table, TreeBuilder, hookimpl
-from leafgate.commands.sweep.axes import axis_of, points_of
-from leafgate.commands.sweep.worker import Task, policy_at
+from leafgate.commands.sweep.axes import Point, axis_of, points_of
+from leafgate.commands.sweep.picture import _free_line
+from leafgate.commands.sweep.results import Outcome, value_of
+from leafgate.commands.sweep.worker import Result, Task, policy_at
 from leafgate.policy.load import policy_of
 from survey import policy, survey
 
@@ -267,6 +269,14 @@ def test_what_an_auditor_sweeps_tells_the_screen_verdicts_alone(tmp_path: Path) 
     assert all(point["findings"] == [] for point in swept(tmp_path, *words, "--json").document["points"])
 
 
+def test_a_row_says_why_it_has_no_number(tmp_path: Path) -> None:
+    swept(tmp_path, "--over", "build={use: kadet, k: 25},{use: table}")
+    result = rows(tmp_path)
+    assert "fewer than 25 people" in result[0]["problem"]
+    assert "no model to predict with" in result[1]["problem"]
+    assert result[0]["build"] == "{use: kadet, k: 25}"
+
+
 def test_a_killed_worker_is_inconclusive_and_finished_points_stay(tmp_path: Path) -> None:
     path = survey(tmp_path, {"metrics": METRICS})
     words = ["sweep", path, "--over", "build.k=1,2,3,4,5,6,7,8", "--out", tmp_path / "swept", "--workers", 2]
@@ -342,6 +352,25 @@ def test_the_public_does_not_take_over_what_an_auditor_saw(tmp_path: Path) -> No
     assert rows(tmp_path)[0]["k_anonymity@linking#ill"] == "fewer than 10"
 
 
+def test_a_utility_of_nothing_is_better_than_none_or_less() -> None:
+    def result(value: float | None) -> Result:
+        finding = {"id": "u", "metric": "u", "value": value, "passed": True, "limit": {"at_least": -9}, "evidence": {}}
+        return Result(Point({"x": value}, {}), {"verdict": "pass", "findings": [finding]}, str(value))
+
+    best = Outcome([result(-3.0), result(None), result(0.0)], "u", None).best
+    assert best is not None
+    assert best.folder == "0.0"
+
+
+def test_of_several_findings_the_worst_is_shown() -> None:
+    findings = [
+        {"id": f"k@{i}", "metric": "k", "value": value, "passed": True, "limit": {"at_least": 5}, "evidence": {}}
+        for i, value in enumerate([90, 12, 40])
+    ]
+    only = Result(Point({"x": 1}, {}), {"verdict": "pass", "findings": findings}, "x")
+    assert value_of(only, "k") == 12
+
+
 @pytest.mark.parametrize(
     "over",
     [
@@ -369,3 +398,30 @@ def test_options_of_the_data_are_varied_too_each_table_read_for_itself(tmp_path:
         json.loads((tmp_path / "swept" / p["folder"] / "report.json").read_text()) for p in results(tmp_path)["points"]
     ]
     assert [result["data"]["people"] for result in reports] == [12, 18]
+
+
+def test_dots_in_one_place_share_a_name_and_names_stay_in_the_picture(tmp_path: Path) -> None:
+    swept(
+        tmp_path,
+        "--over",
+        "build.k=6,12",
+        "--over",
+        "build.require=[],[{use: confidence, at_most: 1}]",
+        "--audience",
+        "auditor",
+    )
+    root = ElementTree.parse(tmp_path / "swept" / "sweep.svg").getroot()
+    named = {str(e.text): e for e in root.iter() if e.tag.endswith("text") and "," in str(e.text)}
+    assert len([e for e in root.iter() if e.tag.endswith("circle")]) == 4
+    assert sorted(named) == ["12, [] and 1 more", "6, [] and 1 more"]
+    for text, element in named.items():
+        start, width = float(element.attrib["x"]), 7 * len(text)
+        left = start - width if element.get("text-anchor") == "end" else start
+        assert left > 0
+        assert left + width < 720
+
+
+def test_names_of_dots_that_are_close_do_not_run_into_each_other() -> None:
+    taken: list[tuple[float, float, float]] = []
+    lines = [_free_line(taken, start, start + 40.0, 100.0) for start in (10.0, 30.0, 45.0, 90.0)]
+    assert lines == [100.0, 88.0, 76.0, 100.0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,16 @@ def test_nobody_but_its_owner_reads_by_what_a_sweep_knows_finished_points_again(
     points = list((tmp_path / "swept").glob("*/point.json"))
     assert [path.stat().st_mode & 0o777 for path in points] == [0o600, 0o600]
     assert PLAIN not in "".join(path.read_text() for path in (tmp_path / "swept").rglob("*.json"))
+
+
+def test_another_key_makes_another_report_of_every_point(tmp_path: Path) -> None:
+    seen = []
+    for key in (KEY, KEY[::-1]):
+        sweep = ("--over", "build.k=3,6", "--out", tmp_path / "swept", "--workers", 1)
+        leafgate("sweep", with_key(tmp_path, key=key), *sweep)
+        reports = (json.loads(path.read_text()) for path in (tmp_path / "swept").glob("*/report.json"))
+        seen.append({report["data"]["keyed_sha256"] for report in reports})
+    assert len(seen[0] | seen[1]) == 2
 
 
 def test_a_test_table_that_is_the_table_is_noted(tmp_path: Path) -> None:

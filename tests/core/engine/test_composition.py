@@ -171,6 +171,17 @@ def test_a_composition_without_bound_is_not_told_to_be_so_in_public(tmp_path: Pa
     assert "odd@calm#rich is unbounded" in summary(auditor)
 
 
+@pytest.mark.parametrize("scored", ["derived", "composition"])
+def test_where_both_are_equal_the_composition_is_hidden_all_the_same(tmp_path: Path, scored: str) -> None:
+    # The tree asks a private column, so its leaves do not count the groups: that both are equal is for auditors.
+    report = of_mortgage(tmp_path, {"use": "l_diversity", "form": "distinct", "at_least": 2, "scored": scored})
+    found, judged = first(report), scored == "composition"
+    assert (found.value, is_hidden(found)) == (2, judged)
+    assert {"derived", "composition"} & set(found.evidence) == ({"derived"} if judged else set())
+    shown = document(report, "public")["findings"][0]
+    assert (shown["value"], shown["evidence"].get("derived")) == ((None, 2) if judged else (2, None))
+
+
 @pytest.mark.parametrize(("secret", "value"), [("ill", True), ("rich", False)])
 def test_a_composition_is_told_where_the_leaves_count_it(secret: str, value: bool) -> None:
     # Leaves ask the zip code and count who is ill; of the rich they say nothing.

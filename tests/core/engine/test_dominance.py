@@ -15,9 +15,8 @@ from dominance.audits import LENIENT, audited, audited_file
 from dominance.people import people_from
 from dominance.properties import Failure, cases, check
 from dominance.trees import blank
-from leafgate.api import AdversaryKnowledge, Belief, Release, Score, SecretBelief
+from leafgate.api import AdversaryKnowledge, Belief, Release, SecretBelief
 from leafgate_plugins.linking.components import Linking
-from leafgate_plugins.published.components import FileDisclosure
 
 pytestmark = pytest.mark.thorough
 
@@ -229,11 +228,6 @@ def test_an_attack_that_believes_nothing_breaks_b(monkeypatch: pytest.MonkeyPatc
 def test_an_audit_without_doubts_breaks_c(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leafgate.engine.audit, "soundness_checks", lambda *_: [])
     assert breaks("c", "hand made")
-
-
-def test_a_file_that_discloses_nothing_breaks_d(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(FileDisclosure, "score", lambda self, case: Score(0.0))
-    assert breaks("d", "hand made", 40)
 
 
 def test_a_seed_draws_the_same_case_again() -> None:

@@ -187,6 +187,10 @@ def test_an_attack_that_reports_progress_all_the_time_is_ended() -> None:
     assert time.monotonic() - began < SECONDS
 
 
+def test_a_limit_may_be_longer_than_any_wait_of_the_system() -> None:
+    assert limited_call(lambda: 7, 1e300) == 7
+
+
 def test_without_fork_an_attack_says_that_it_cannot_be_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
     assert "needs a process that is forked" in problem_of(with_nosy(attack_that(lambda release, known: []), LONG))

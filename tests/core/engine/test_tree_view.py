@@ -13,14 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from leafgate import Release
 from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Node, NumericSplit, Schema
 from leafgate.app import document, open_session
 from leafgate.commands.demo.audits import run_demo
 from leafgate.disclosure.schema import NodeDocument
-from leafgate.engine.figures import Drawn, layout_of, unfolded
+from leafgate.engine.figures import MAX_ROWS, Drawn, first_asking, layout_of, unfolded
 from leafgate.engine.report import Audit
 from leafgate.kernel.findings import Finding, Limit, Report, TreeView
 from leafgate.session.run import Session
+from patience import ends_soon
 from reports import view
 from standins import audited as audited_by_standins
 
@@ -131,6 +133,13 @@ def test_whatever_is_drawn_holds_every_leaf_once_and_has_room(tree: Node, urgent
         assert not (one.is_folded and one.opened)
 
 
+def test_of_a_forest_the_first_tree_that_asks_anything_is_drawn() -> None:
+    leaf, tree = Leaf(label="no"), NumericSplit("age", 3.0, Leaf(label="yes"), Leaf(label="no"))
+    forests: list[tuple[tuple[Node, ...], int]] = [((leaf, leaf, tree, tree), 3), ((leaf, leaf), 1), ((tree, leaf), 1)]
+    for forest, number in forests:
+        assert first_asking(Release({}, AGE, forest)) == number
+
+
 def test_of_a_test_with_many_answers_only_those_that_matter_are_drawn_apart() -> None:
     values = tuple(f"v{i}" for i in range(60))
     fan = CategoricalSplit("zip", tuple(Branch((value,), Leaf(label="no")) for value in values))
@@ -139,6 +148,15 @@ def test_of_a_test_with_many_answers_only_those_that_matter_are_drawn_apart() ->
     drawn = unfolded(laid, [7, 41], rows=3)
     assert [one.nodes for one in drawn[1:3]] == [(8,), (42,)]
     assert len(drawn[3].nodes) == 58
+
+
+@pytest.mark.thorough
+def test_a_test_with_very_many_answers_is_drawn_soon() -> None:
+    many = 100_000
+    fan = CategoricalSplit("age", tuple(Branch((f"v{i}",), Leaf(label="no")) for i in range(many)))
+    laid = layout_of(fan, AGE)
+    with ends_soon():
+        assert ends(unfolded(laid, list(range(many)))) == MAX_ROWS
 
 
 POLICY = {"name": "p", "sha256": "0" * 64}

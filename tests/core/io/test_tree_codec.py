@@ -142,6 +142,13 @@ def test_nodes_become_arrays_and_arrays_nodes(data: st.DataObject) -> None:
     assert [*leaves(bare.root)] == [*leaves(tree)]
 
 
+@given(releases())
+def test_equal_leaves_of_a_tree_are_read_as_different_objects(release: Release) -> None:
+    for tree in read_release(release_bytes(release), "release").release.trees:
+        each = [*leaves(tree)]
+        assert len({id(leaf) for leaf in each}) == len(each)
+
+
 @given(releases(), st.sampled_from([b"\n", b"\n ", b"\n  "]))
 def test_a_file_is_read_alike_whatever_its_lines_begin_with(release: Release, line: bytes) -> None:
     content = release_bytes(release)

@@ -490,3 +490,13 @@ def test_a_tree_of_one_leaf_is_audited_and_asked_about_no_column() -> None:
     found = {finding.id: (finding.passed, finding.value) for finding in audit.report.findings}
     assert found["reading"][0] is True
     assert found["reconstructed_cells@table_reconstruction"] == (True, 0)
+
+
+def test_warnings_name_arguments() -> None:
+    table, ill = people()
+    table["share"] = np.where(np.arange(len(table)) % 2, "1,5", "2,5")
+    model = DecisionTreeClassifier(max_depth=1).fit(table[["age"]], ill)
+    audit = leafgate.audit(model, table, ill, limits={"k_anonymity": 2}, search_remedies=False)
+    places = [warning.partition(": ")[0] for warning in audit.warnings]
+    assert ("limits[0]" in places, "roles" in places) == (True, True)
+    assert not any("data.columns" in warning or "metrics[" in warning for warning in audit.warnings)

@@ -242,21 +242,6 @@ def test_a_limit_is_judged_on_the_larger_upper_bound(measure: Measure) -> None:
         assert verdict(leak(score.interval[1] - 1e-4, measure=measure), case)[0] is None
 
 
-def test_a_score_depends_on_no_order_of_people() -> None:
-    rng, people = np.random.default_rng(6), 400
-    truth, inside = rng.integers(0, 3, people), rng.random(people) < 0.4
-    attack, imputation = (rng.dirichlet(np.ones(3), people) for _ in range(2))
-    order = rng.permutation(people)
-    first, second = (
-        asked(truth[rows], inside[rows], attack[rows], imputation[rows]) for rows in (np.arange(people), order)
-    )
-    for measure in ALL_MEASURES:
-        metric = leak(measure=measure, top=20)
-        assert evidence_of(metric, first)["columns"] == evidence_of(metric, second)["columns"]
-        assert first.score(metric).interval == pytest.approx(second.score(metric).interval, abs=0.01)
-    assert evidence_of(leak(), first)["people_asked"] == {"table": inside.sum(), "control": (~inside).sum()}
-
-
 def test_people_of_the_control_who_are_identical_to_somebody_in_the_table_do_not_hide_a_leak() -> None:
     truth = np.tile([0, 1], 400)
     inside, identical = groups(400), np.arange(800) >= 600

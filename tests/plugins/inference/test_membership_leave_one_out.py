@@ -183,6 +183,21 @@ def test_a_rare_influence_of_a_learner_that_draws_never_passes(seeds: int, many:
         assert passed is False or "{use: lira}" in str(score.remedy)
 
 
+def test_a_learner_that_draws_only_without_one_person_never_passes() -> None:
+    """With her one column is better than the other; without her they are equally good, and scikit-learn draws one."""
+    table = blobs(1, 2)
+    for seeds, limit in ((1, 13.0), (8, 13.0), (8, 1.0)):
+        metric = LeaveOneOut(at_most=limit, people=3, time_limit=60, seeds=seeds)
+        for seed in range(6):
+            case = case_of(table, retraining(DecisionTreeClassifier()), DecisionTreeClassifier(random_state=0), seed)
+            assert verdict(metric, metric.score(case)) is not True
+    refits = refits_of(retraining(DecisionTreeClassifier()), table, people_to_try(table, 3, 0)[0])
+    everybody = refits.on_table(1, SEEDS_OF_TABLE)
+    assert everybody is not None
+    assert everybody.repeats
+    assert not influences(refits, 1).repeats
+
+
 def test_models_that_agree_about_all_people_are_told_apart_by_altered_records() -> None:
     """A full tree that draws columns gives each person of its table her own class, whatever the seed."""
     table, _, _ = people()

@@ -1,5 +1,7 @@
 """Shadow models: who is drawn for them, and what they answer."""
 
+import errno
+import os
 import signal
 import stat
 import subprocess
@@ -19,7 +21,6 @@ from leafgate.api import (
     Candidates,
     InconclusiveError,
     Learner,
-    Schema,
     Table,
 )
 from leafgate.progress import progress_watched_by
@@ -95,24 +96,6 @@ def test_the_order_of_candidates_only_permutes_the_result() -> None:
     second = train_shadows(ShadowOptions(models=6), known_of(at(doubled, order)))
     assert (second.scores == first.scores[:, order]).all()
     assert _patterns(second, at(doubled, order)) == _patterns(first, doubled)
-
-
-def test_the_order_of_columns_and_values_changes_nothing() -> None:
-    table = people(1, n=600)
-    columns, frame = [], table.frame.iloc[::-1].reset_index(drop=True)
-    for column in table.schema.columns[::-1]:
-        values = None if column.values is None else column.values[::-1]
-        columns.append(replace(column, values=values))
-        if values is not None:
-            frame[column.name] = frame[column.name].cat.set_categories(list(values))
-    twin = Table(Schema(tuple(columns)), frame, table.weight)
-    table = replace(table, weight=np.ones(len(table), dtype=np.int64))
-    forest = partial(train, Learner("sklearn.ensemble.RandomForestClassifier", {"n_estimators": 3}))
-    first, second = (
-        train_shadows(ShadowOptions(models=3), replace(known_of(each), retrain=forest)) for each in (table, twin)
-    )
-    assert (second.trained_on == first.trained_on[:, ::-1]).all()
-    assert (second.scores == first.scores[:, ::-1, ::-1]).all()
 
 
 def _patterns(shadows: ShadowModels, table: Table) -> list[tuple[object, ...]]:
@@ -230,6 +213,28 @@ def test_what_another_process_cached_meanwhile_is_kept(tmp_path: Path) -> None:
     rest = CountedTraining()
     train_shadows(cached(tmp_path, models=5, cache="kept"), replace(known, retrain=rest))
     assert rest.calls == 0
+
+
+def test_a_cache_without_room_is_named_and_hides_no_other_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_room(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", no_room)
+    known = replace(known_of(people(2, n=500)), retrain=CountedTraining(), retrain_id="sklearn tree")
+    with pytest.raises(InconclusiveError, match=r"^shadows.cache: could not be written: .*make room, run again"):
+        train_shadows(cached(tmp_path, models=2, cache="kept"), known)
+
+    def interrupted(own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
+        if calls.pop():
+            raise KeyboardInterrupt
+        return train(TREE, own, asked, seed)
+
+    calls = [True, False]
+    leafgate_plugins.inference.membership.shadows._ANSWERS.sets.clear()
+    with pytest.raises(KeyboardInterrupt):
+        train_shadows(cached(tmp_path, models=2, cache="kept", jobs=1), replace(known, retrain=interrupted))
 
 
 def test_errors_of_threads_are_raised() -> None:

@@ -60,22 +60,6 @@ def with_cells(release: Release, column: int, rows: slice, cell: object) -> Rele
     return replace(release, records=replace(release.records, rows=tuple(map(tuple, changed))))
 
 
-@each_attack
-def test_the_same_records_in_another_order_are_believed_the_same(attack: AttackModel) -> None:
-    table = normal_table(np.array([[100.0, 90.0], [90.0, 100.0]]), people=2_000)
-    release = shared(table, noise_by_snr(table, 1.0))
-    assert release.records is not None
-    order = np.random.default_rng(9).permutation(2_000)
-    rows = tuple(release.records.rows[i] for i in order)
-    chances, estimates = posterior_and_estimates(attack, release, table)
-    others, moved = posterior_and_estimates(
-        attack, replace(release, records=replace(release.records, rows=rows)), table
-    )
-    assert others == pytest.approx(chances[order], abs=1e-9)
-    assert moved == pytest.approx(estimates[order], abs=1e-6)
-    assert (posterior_and_estimates(attack, release, table)[0] == chances).all()
-
-
 @pytest.mark.parametrize("attack", [Posterior(), PcaDr(), BeDr()], ids=lambda attack: attack.use)
 def test_under_huge_noise_everybody_is_believed_to_be_like_all(attack: AttackModel) -> None:
     """Under 100,000 times their own spread numbers tell nothing: no two people are believed to differ."""

@@ -349,6 +349,12 @@ def test_a_child_may_only_allow_fewer_changes(folder: Folder, older: Any, newer:
             load_policy(child)
 
 
+@pytest.mark.parametrize(("word", "may"), [("no", False), ("yes", True)])
+def test_yes_and_no_say_whether_a_secret_may_change(folder: Folder, word: str, may: bool) -> None:
+    changes, _, _ = two_nights(folder)
+    assert load_policy(folder.policy(**changes, secret_may_change=word)).policy.secret_may_change is may
+
+
 def test_all_others_are_proved_where_everybody_with_the_value_is_known(folder: Folder) -> None:
     rows = [(f"p{i:03}", 5 if i < 2 else 1, "a", "yes" if i < 2 else "no") for i in range(10)]
     table = folder.table("people.csv", rows)
