@@ -7,8 +7,8 @@ import pytest
 
 from command_line import leafgate
 from leafgate.api import Metric
-from leafgate.api.registry import load_plugins, use_of
-from leafgate.app import audit_policy
+from leafgate.api.registry import use_of
+from leafgate.app import audit_policy, load_plugins
 from leafgate.kernel.tables import Tables
 from random_tables import table_of
 from standins import ROWS, WEIGHT, audited, metric_that, plugins_with, policy_with

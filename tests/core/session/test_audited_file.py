@@ -174,11 +174,6 @@ def stored(folder: Path, change: Callable[[dict[str, Any]], Any]) -> bytes:
     return json.dumps(report_document).encode()
 
 
-def test_a_stored_report_without_a_file_is_read_as_before(folder: Path) -> None:
-    content = stored(folder, lambda value: value["release"].pop("file"))
-    assert "file" not in parse_report(content, "report.json")["release"]
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
