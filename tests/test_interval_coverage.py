@@ -65,13 +65,6 @@ def test_the_command_with_few_runs_writes_its_cells_and_its_page_and_none_fails(
     assert "\n".join(script.lines(cells)) == results_of(page)
 
 
-@pytest.mark.slow
-def test_no_cell_fails_with_a_thousand_runs(script: ModuleType, tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(MARKERS, encoding="utf-8")
-    assert script.main(["--runs", "1000", "--out", str(tmp_path), "--page", str(page)]) == 0
-
-
 def test_a_cell_fails_where_its_miss_rate_is_surely_above_the_stated(script: ModuleType, tmp_path: Path) -> None:
     cells = [script.Cell("membership_auc", "no difference", "small", 0.05, 10_000, missed) for missed in (0, 500, 700)]
     assert [cell.fails(len(cells)) for cell in cells] == [False, False, True]

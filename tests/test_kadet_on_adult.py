@@ -5,18 +5,13 @@ The page is docs/measurements/kadet-on-adult.md.
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-from adult import adult, audited, data_root, kadet, unprotected, value
+from adult import adult, audited, kadet, unprotected, value
 from leafgate.api import CategoricalSplit, Leaf, Node
 
 pytestmark = pytest.mark.thorough
 
-TOP = Path(__file__).resolve().parents[1]
 SETTINGS = ("adult-id3", "adult-all")
 
 
@@ -103,20 +98,3 @@ def test_with_k_1_kadet_is_id3() -> None:
     assert plain is not None
     assert free.artifact is not None
     assert free.artifact.release.trees == plain.release.trees
-
-
-@pytest.mark.slow
-def test_the_published_results_are_what_the_command_writes(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    page = tmp_path / "page.md"
-    page.write_bytes((TOP / "docs/measurements/kadet-on-adult.md").read_bytes())
-    command = TOP / "docs" / "reproduce" / "kadet_on_adult.py"
-    options = ["--root", str(data_root()), "--out", str(tmp_path), "--page", str(page)]
-    subprocess.run([sys.executable, str(command), *options], check=True)
-    assert page.read_text(encoding="utf-8") == (TOP / "docs/measurements/kadet-on-adult.md").read_text(encoding="utf-8")
-    written = sorted(
-        file for file in tmp_path.iterdir() if file.name.startswith("kadet-adult") and file.suffix != ".svg"
-    )
-    assert len(written) == 8
-    for file in written:
-        assert file.read_bytes() == (TOP / "docs" / "results" / file.name).read_bytes(), file.name

@@ -5,13 +5,9 @@ The page is docs/measurements/maxent-on-adult.md.
 
 from __future__ import annotations
 
-import csv
-import subprocess
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,12 +29,8 @@ from leafgate_plugins.maxent.solve.active_set import solve
 
 pytestmark = pytest.mark.thorough
 
-TOP = Path(__file__).resolve().parents[1]
 MEASURES = ("gini", "gain")
 LEVELS: tuple[Level, ...] = ("counts", "error_rates", "labels")
-RESULTS = TOP / "docs" / "results"
-ENTROPY_TOLERANCE = 5e-4
-"""How far, relatively, entropies of many optima and their gaps are apart on two machines, as the page says."""
 
 MAX_GAP = {"gini": 0.01, "gain": 0.003}
 """The largest gap with error rates and choices, relative to the entropy."""
@@ -183,88 +175,3 @@ def test_every_start_ends_at_a_belief_for_small_nodes_by_information_gain() -> N
     assert len(outcome.optima) == 2
     assert max(problem.violations(outcome.people).values()) < 1e-6
     assert outcome.gap < MAX_GAP["gain"]
-
-
-ONE_ANSWER = {
-    **dict.fromkeys(("divergence", "divergence_lowest", "divergence_highest", "difference", "gain"), 0.0002),
-    **dict.fromkeys(("largest_gain", "kl1", "kl2"), 0.0002),
-    **dict.fromkeys(("entropy", "bound"), 1e-5),
-    **dict.fromkeys(("exposed", "surest", "confidence"), 0.001),  # in per cent: a person is 0.0033
-}
-"""How far numbers may differ on another machine, as the page says, where the problem has one answer."""
-MANY_ANSWERS = {
-    **dict.fromkeys(("entropy", "bound"), 2 * ENTROPY_TOLERANCE),  # entropies are about 2
-    **dict.fromkeys(("divergence", "divergence_lowest", "divergence_highest"), 0.01),
-    "difference": 0.05,
-}
-"""The same where the best of several optima is told: with error rates and choices."""
-OF_THE_MACHINE = frozenset({"gap", "spread", "starts", "missed_linear", "missed_internal"})
-"""What is held against limits elsewhere, and never against another run."""
-OF_THE_OPTIMUM = OF_THE_MACHINE | {"imposed", "imposed_labels", "binding", "kl1", "kl2", "lowest", "highest", "people"}
-
-
-def has_many_answers(row: Mapping[str, str]) -> bool:
-    """Is it a line about error rates, or known accuracies of labels, with choices?
-
-    Tables of differences are about choices throughout, and about nobody who knows accuracies.
-    """
-    rates = row.get("leaves_tell", row.get("level")) == "error_rates" or row.get("label_accuracies") == "yes"
-    return rates and row.get("internal", "yes") == "yes"
-
-
-def disagreements(mine: Path, published: Path) -> list[str]:
-    """Every cell of the first table that is not what the second has, within the page's tolerances."""
-    found = []
-    for number, (row, other) in enumerate(zip(rows(mine), rows(published), strict=True), start=2):
-        many = has_many_answers(row)
-        tolerances, free = (MANY_ANSWERS, OF_THE_OPTIMUM) if many else (ONE_ANSWER, OF_THE_MACHINE)
-        for column in row.keys() - free:
-            cell, wanted, tolerance = row[column], other[column], tolerances.get(column)
-            near = tolerance is not None and cell and wanted and abs(float(cell) - float(wanted)) <= tolerance
-            if cell != wanted and not near:
-                found.append(f"{published.name}, line {number}, {column}: {cell}, and not {wanted}")
-    return found
-
-
-def reproduced(folder: Path) -> list[str]:
-    """Which claims of the paper reproduce."""
-    return [row["reproduces"] for row in rows(folder / "maxent-adult-claims.csv")]
-
-
-def test_tables_agree_within_the_pages_tolerances_and_no_further(tmp_path: Path) -> None:
-    facts, runs = "counts,2.0000,0.0503,{},48.1831", "gini,6,error_rates,{},{},1.990750,{}"
-    heads = {
-        facts: "released,known,divergence,exposed,confidence",
-        runs: "m,s,leaves_tell,internal,imposed,entropy,divergence",
-    }
-
-    def agree(line: str, first: Sequence[object], second: Sequence[object]) -> bool:
-        for name, cells in (("a.csv", first), ("b.csv", second)):
-            (tmp_path / name).write_text(f"{heads[line]}\n{line.format(*cells)}\n", encoding="utf-8")
-        return not disagreements(tmp_path / "a.csv", tmp_path / "b.csv")
-
-    assert agree(facts, ["5.5036"], ["5.5040"])
-    assert not agree(facts, ["5.5036"], ["5.5069"])  # a person more
-    assert agree(runs, ["yes", 215, 0.6670], ["yes", 214, 0.6689])
-    assert not agree(runs, ["yes", 215, 0.6670], ["yes", 214, 0.6789])
-    assert not agree(runs, ["no", 215, 0.6670], ["no", 215, 0.6689])  # one answer
-    assert not agree(runs, ["no", 215, 0.6670], ["no", 214, 0.6670])
-
-
-@pytest.mark.slow
-def test_the_published_results_are_what_the_command_writes(tmp_path: Path) -> None:
-    """Several optima are found from starts that arithmetic on another machine moves: those agree roughly."""
-    pytest.importorskip("matplotlib")
-    page = tmp_path / "page.md"
-    page.write_bytes((TOP / "docs/measurements/maxent-on-adult.md").read_bytes())
-    command = TOP / "docs" / "reproduce" / "maxent_on_adult.py"
-    options = ["--root", str(data_root()), "--out", str(tmp_path), "--page", str(page)]
-    subprocess.run([sys.executable, str(command), *options], check=True)
-    tables = [f"maxent-adult-{name}.csv" for name in ("runs", "top", "averages", "kadet", "people", "facts")]
-    assert not [problem for name in tables for problem in disagreements(tmp_path / name, RESULTS / name)]
-    assert reproduced(tmp_path) == reproduced(RESULTS)
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))

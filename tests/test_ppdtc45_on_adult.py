@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from adult import POLICIES, data_root, value
-from command_line import leafgate
 from leafgate import Table
 from leafgate.api import Schema
 from leafgate.app import open_session
@@ -67,12 +65,6 @@ def test_reconstructed_distributions_beat_all_that_is_printed_and_plain_c45(snr:
     assert accuracy(snr, "deconvolved") > accuracy(snr, "threshold", 0.5) + 1
 
 
-@pytest.mark.slow
-def test_matched_quantiles_beat_plain_c45_on_the_whole() -> None:
-    gains = [accuracy(snr, "matched") - accuracy(snr, "threshold", 0.5) for snr in PRINTED]
-    assert sum(gains) / len(gains) > 0.3
-
-
 def test_naive_bayes_less_the_noises_variance_is_as_good_as_on_originals() -> None:
     """79.87 % on originals is printed; 78.45 and 78.08 for SNR 1.7, without the correction."""
     build = {"noise": {"snr": 1.7}, "model": "naive_bayes"}
@@ -80,14 +72,6 @@ def test_naive_bayes_less_the_noises_variance_is_as_good_as_on_originals() -> No
     audit = audited(build, *both)
     assert 100 * value(audit, "accuracy") == pytest.approx(79.87, abs=1)
     assert 100 * value(audit, "accuracy_on_perturbed") == pytest.approx(78.08, abs=1)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("split", "paths"), [("threshold", "cuts"), ("random_path", "random"), ("weighted", "random")])
-def test_shared_test_people_are_told_by_the_trees_made_for_them(split: str, paths: str) -> None:
-    on_shared = {"use": "accuracy_on_perturbed", "at_least": 0, "paths": paths}
-    audit = audited({"noise": {"snr": 1.7}, "split": split}, on_shared)
-    assert value(audit, "accuracy_on_perturbed") > 0.755
 
 
 def test_on_adult_the_posterior_mean_beats_the_spectral_filter() -> None:
@@ -101,14 +85,3 @@ def test_on_adult_the_posterior_mean_beats_the_spectral_filter() -> None:
         assert errors[0] is not None
         assert errors[1] is not None
         assert errors[0] < errors[1] - 0.1
-
-
-@pytest.mark.slow
-def test_the_policy_that_shares_adult_passes_and_with_little_noise_fails(tmp_path: Path) -> None:
-    policy = POLICIES / "adult-shared.yaml"
-    ended = leafgate("audit", policy, "--root", data_root(), "--out", tmp_path / "out")
-    assert (ended.code, "PASS" in ended.out) == (0, True), ended.out
-    loud = tmp_path / "loud.yaml"
-    loud.write_text(policy.read_text(encoding="utf-8").replace("snr: 1.0", "snr: 10"), encoding="utf-8")
-    ended = leafgate("audit", loud, "--root", data_root(), "--out", tmp_path / "loud")
-    assert (ended.code, "FAIL  normalised_rmse@posterior#age" in ended.out) == (1, True), ended.out

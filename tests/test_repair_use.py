@@ -5,8 +5,6 @@ The page is docs/measurements/repair-use.md.
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -15,13 +13,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from data_files import DATA
-
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 Scripts = Callable[[str], ModuleType]
-COMMAND = DOCS / "reproduce" / "repair_use.py"
 RESULTS = DOCS / "results" / "repair-use.csv"
-PAGE = DOCS / "measurements/repair-use.md"
 
 
 def cell_of(scripts: Scripts, kind: str, areas: Mapping[str, Sequence[float]]) -> list[Any]:
@@ -113,30 +107,3 @@ def test_refits_have_the_settings_of_a_fixed_draw(scripts: Scripts) -> None:
     assert all(len(kind.refits()) == 20 and kind.refits() == kind.refits() for kind in kinds.values())
     assert all(1 <= each["n_estimators"] <= 30 for each in kinds["forest100"].refits())
     assert all(each["class_weight"] == "balanced" for each in kinds["balanced"].refits())
-
-
-@pytest.mark.slow
-def test_a_cell_is_measured_once_and_again_where_it_is_asked(tmp_path: Path) -> None:
-    if not (DATA / "adult").is_dir():
-        pytest.skip("set LEAFGATE_DATA to the folder that holds `adult`")
-    page = tmp_path / "page.md"
-    page.write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
-    options = ["--root", str(DATA), "--out", str(tmp_path), "--page", str(page), "--people", "500", "400", "600"]
-    options += ["--data", "adult", "--models", "tree", "--policies", "k20", "--splits", "1", "--workers", "1"]
-    options += ["--time-limit", "60"]
-
-    def run(*more: str) -> tuple[list[str], pd.DataFrame]:
-        done = subprocess.run([sys.executable, COMMAND, *options, *more], check=True, capture_output=True, text=True)
-        return done.stdout.splitlines(), pd.read_csv(tmp_path / "repair-use.csv")
-
-    printed, first = run()
-    assert len(printed) == 2
-    assert list(first["method"]) == ["kadet", "constant", "given", "repair", "refit"]
-    use = first.set_index("method")["auc"]
-    assert use["constant"] == 0.5
-    assert use.drop("constant").gt(0.5).all()
-    assert "| Adult |" in page.read_text(encoding="utf-8").partition("<!-- results -->")[2]
-    assert run()[0] == []
-    printed, again = run("--again", "repair")
-    assert len(printed) == 1
-    pd.testing.assert_frame_equal(again.drop(columns="seconds"), first.drop(columns="seconds"))

@@ -13,7 +13,6 @@ import hashlib
 import json
 import os
 import re
-import sqlite3
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -532,22 +531,8 @@ def plugins() -> Iterator[Commands]:
             session.leafgate("explain", "surprise")
             session.leafgate("audit", "surprise.yaml", "mortgage.csv", "--audience", "auditor", "--out", "out")
 
-    def globex(session: Session) -> None:
-        folder = TESTS / "third_party" / "globex_leafgate"
-        session.write("risk.yaml", (folder / "risk.yaml").read_bytes())
-        session.write("risk.json", (folder / "samples" / "risk.json").read_bytes())
-        header, *rows = (line.split(",") for line in (folder / "samples" / "people.csv").read_text().splitlines())
-        with contextlib.closing(sqlite3.connect(session.folder / "people.sqlite")) as database:
-            database.execute(f"CREATE TABLE people ({', '.join(header)})")
-            database.executemany(f"INSERT INTO people VALUES ({', '.join('?' * len(header))})", rows)
-            database.commit()
-        with installed(session, folder, "globex_leafgate"):
-            session.leafgate("plugins")
-            session.leafgate("audit", "risk.yaml", "--out", "out", "--to", "csv")
-
     yield Commands("plugins-mistakes", mistakes)
     yield Commands("plugins-acme", acme)
-    yield Commands("plugins-globex", globex)
 
 
 PARTS: Mapping[str, Callable[[], Iterator[Commands]]] = {

@@ -203,20 +203,6 @@ def test_explain_prints_options_threat_model_formula_and_source(name: str) -> No
         assert f"  {option}: {kind} ({shown}){'. ' + description if description else ''}\n" in ended.out
 
 
-def test_explain_of_a_format_says_what_it_writes() -> None:
-    page = leafgate("explain", "html").out
-    assert page.startswith("html: format of leafgate ")
-    assert "File: report.html, of the type text/html.\n" in page
-    assert "Draws the first tree of a release in notebooks.\n" in page
-    assert leafgate("explain", "text").out.endswith("File: report.txt, of the type text/plain.\n")
-
-
-def test_explain_of_a_reader_says_what_it_reads() -> None:
-    page = leafgate("explain", "pmml").out
-    assert page.startswith("pmml: reader of leafgate ")
-    assert "Reads files of up to " in page
-
-
 def test_explain_of_what_nobody_offers_names_what_is_installed() -> None:
     ended = leafgate("explain", "magic")
     assert ended.code == 2

@@ -138,19 +138,6 @@ def test_a_full_disk_is_an_internal_error_and_leaves_no_file(
     assert list((tmp_path / "out").iterdir()) == []
 
 
-@pytest.mark.parametrize("command", ["audit", "build"])
-@pytest.mark.thorough
-def test_a_file_that_may_not_grow_is_an_internal_error_and_leaves_no_file(tmp_path: Path, command: str) -> None:
-    resource = pytest.importorskip("resource")
-    assert resource.RLIMIT_FSIZE is not None
-    out = tmp_path / "out"
-    place = out if command == "audit" else out / "release.json"
-    tiny = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))"
-    ended = process(command, survey(tmp_path), "--out", place, before=tiny)
-    assert (ended.code, "make room" in ended.err) == (4, True)
-    assert list(out.iterdir()) == []
-
-
 def test_the_result_of_an_audit_lies_in_files_for_everyone_or_for_the_auditor(tmp_path: Path) -> None:
     policy = survey(tmp_path)
     for audience, mode in (("public", 0o644), ("auditor", 0o600)):

@@ -1,6 +1,4 @@
-"""Many audits at once that share folders and a cache, are interrupted and killed, and find the disk full or read-only.
-
-Those on Spark have its driver or an executor killed, too.
+"""Many audits at once that share folders and a cache, are interrupted and killed, and find the disk full.
 
 What signal comes when follows from a seed, which every failure names. `LEAFGATE_LOAD_SEED=N` repeats one round.
 """
@@ -15,22 +13,19 @@ import random
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
 
 from command_line import leafgate, start
-from engine_files import NEEDS_SPARK
 from patience import SECONDS
 from session_processes import PROC, running_in
-from spark_faults import CALLS, SUPPORT, Victim, disturb
 from survey import PEOPLE, survey, write_policy
 
 PROCESSES = 8
@@ -45,6 +40,8 @@ TEMPORARY = ".leafgate-*"
 CODES = {0, 1}
 """How runs end that nothing disturbs."""
 WORKER_KILLED = 3
+COMMAND_KILLED = 4
+"""Of the two processes of a command the one that runs it was killed."""
 IN_USE = "another audit or sweep is writing its results there"
 
 pytestmark = pytest.mark.skipif(not PROC.exists(), reason="looks for processes in Linux's /proc")
@@ -120,13 +117,11 @@ class Load:
         sweep = ["sweep", self.folder / "sweep.yaml", *OVER, "--workers", workers]
         return [*(sweep if kind == "sweep" else ["audit", self.folder / f"{kind}.yaml"]), "--out", out]
 
-    def begin(self, kind: str, out: Path, faults: str = "", before: str = "") -> subprocess.Popen[str]:
+    def begin(self, kind: str, out: Path, faults: str = "") -> subprocess.Popen[str]:
         """Start one run in a session of its own, its processes disturbed as `FAULTS` says."""
         setting = f"import os; os.environ['LOAD_FAULTS'] = {faults!r}; import load_faults\n" if faults else ""
-        before = f"{LISTEN}\n{setting}{before}"
-        return start(
-            *self.words(kind, out, workers=2), before=before, path=self.folder / "site", start_new_session=True
-        )
+        before, site = f"{LISTEN}\n{setting}", self.folder / "site"
+        return start(*self.words(kind, out, workers=2), before=before, path=site, start_new_session=True)
 
     def calm(self, kind: str, out: Path) -> None:
         """Run undisturbed: no temporary file of killed ones stays, and the results are those of an untouched folder."""
@@ -219,12 +214,13 @@ def assert_ended(ran: Ran) -> None:
     number = getattr(signal, ran.signal, None)
     codes = CODES | ({128 + number, -number} if number else set())
     codes |= {WORKER_KILLED} if ran.kind == "sweep" and number else set()
+    codes |= {COMMAND_KILLED} if ran.signal == "SIGKILL" else set()
     if ran.code == 2:
         assert IN_USE in ran.err, ran.err
     else:
         assert ran.code in codes, (ran.code, ran.err)
     lines = [line for line in ran.err.splitlines() if line.startswith("leafgate: ")]
-    assert len(lines) == (ran.code in {2, WORKER_KILLED}), ran.err
+    assert len(lines) == (ran.code in {2, WORKER_KILLED, COMMAND_KILLED}), ran.err
     assert number == -ran.code or "Traceback" not in ran.err, ran.err  # Python had not come to leafgate's first line
 
 
@@ -306,105 +302,6 @@ def test_hundreds_of_audits_that_are_interrupted_and_killed_leave_whole_results_
     rounds(load, list(range(first, first + SLOW_ROUNDS)))
 
 
-SPARK = {"spark": "local[2]", "spark cluster": "local-cluster[2,1,1024]"}
-"""Where audits of these kinds have Spark run: in one Java process, or in executors beside it."""
-SPARK_SEEDS = range(SEEDS[0], SEEDS[0] + 3)
-SPARK_SECONDS = 20 * SECONDS
-LOST = 3
-
-
-@dataclass
-class RanOnSpark(Ran):
-    """An audit on Spark, what was killed or interrupted in it, and its temporary folder."""
-
-    victim: str = ""
-    scratch: Path = Path()
-
-    @property
-    def told(self) -> str:
-        return f"{self.signal} of {self.victim}" if self.victim else "undisturbed"
-
-
-def spark_policies(load: Load) -> None:
-    """Add a policy for each kind, and what an audit writes that nothing disturbs; both write the same release."""
-    for kind, master in SPARK.items():
-        changes = {"data.source": {"use": "spark", "master": master}, "data.columns.smoker": {"role": "ignored"}}
-        write_policy(load.folder, changes).rename(load.folder / f"{kind}.yaml")
-        ran = begin_on_spark(load, kind, load.folder / "expected" / kind, "", "SIGKILL", 0, 0)
-        _, err = ran.running.communicate(timeout=SPARK_SECONDS)
-        assert ran.running.returncode in CODES, err
-        load.expected[kind] = results(ran.out)
-    assert len({load.expected[kind]["release.json"] for kind in SPARK}) == 1
-
-
-def begin_on_spark(
-    load: Load, kind: str, out: Path, victim: Victim | Literal[""], signal: str, call: int, most_in_memory: int
-) -> RanOnSpark:
-    """Start one audit in a session of its own; what is killed or interrupted in it is so at a call of Spark."""
-    scratch = Path(tempfile.mkdtemp(dir=load.folder))
-    setting = f"import os; os.environ.update(TMPDIR={str(scratch)!r}, SPARK_WORKER_DIR={str(scratch / 'workers')!r})"
-    faults = disturb(victim or "python", call if victim else 0, signal, most_in_memory)
-    before = f"{LISTEN}\n{setting}\n{faults}"
-    running = start(*load.words(kind, out), before=before, path=SUPPORT, start_new_session=True)
-    return RanOnSpark(kind, out, signal, running, victim=victim, scratch=scratch)
-
-
-def assert_ended_on_spark(load: Load, ran: RanOnSpark) -> None:
-    """A run ends by its verdict, with the results of an undisturbed one, by its signal, or because Spark was lost."""
-    number = getattr(signal, ran.signal)
-    codes = CODES | ({128 + number, -number} if ran.victim == "python" else set())
-    codes |= {LOST} if ran.victim in {"java", "executor"} else set()
-    assert ran.code in codes or (ran.code == 2 and IN_USE in ran.err), (ran.told, ran.code, ran.err)
-    lines = [line for line in ran.err.splitlines() if line.startswith("leafgate: ")]
-    assert len(lines) == (ran.code in {2, LOST}), ran.err
-    assert number == -ran.code or "Traceback" not in ran.err, ran.err
-    left = [*ran.scratch.glob("leafgate-*")]
-    if ran.code == -signal.SIGKILL:  # Spark deletes its own files in the folder that nobody is left to delete
-        assert not [*ran.scratch.glob("leafgate-spark-*/*")]
-    else:
-        assert ran.code == -number or left == [], left
-
-
-def one_round_on_spark(load: Load, seed: str, *, shared: bool) -> None:
-    """Disturb 4 audits into one folder, or into one each, and look at what they leave."""
-    rng = random.Random(seed)
-    started: list[RanOnSpark] = []
-    for number, kind in enumerate(["spark", "spark", "spark", "spark cluster"]):
-        out = load.folder / ("shared" if shared else f"own-{number}")
-        victims: list[Victim | Literal[""]] = ["python", "python", "java", ""]
-        victim = rng.choice(victims) if kind == "spark" else rng.choice(["executor", "executor", victims[2]])
-        name = rng.choice(SIGNALS) if victim == "python" else "SIGKILL"
-        call, most_in_memory = rng.randint(1, CALLS), rng.choice([0, 10**6])
-        started.append(begin_on_spark(load, kind, out, victim, name, call, most_in_memory))
-        time.sleep(rng.uniform(0, STARTED_WITHIN_SECONDS))
-    for ran in started:
-        _, ran.err = ran.running.communicate(timeout=SPARK_SECONDS)
-        ran.code = ran.running.returncode
-        load.counts[f"{ran.told} {ran.code}"] += 1
-    for ran in started:
-        assert_none_left(ran)
-        assert_ended_on_spark(load, ran)
-        if ran.out.exists():
-            assert_whole(ran.out)
-        if not shared:
-            assert (results(ran.out) if ran.out.exists() else {}) == (
-                load.expected[ran.kind] if ran.code in CODES else {}
-            )
-    if shared and (load.folder / "shared" / "report.json").exists():
-        assert results(load.folder / "shared") in [load.expected[kind] for kind in SPARK]
-    for ran in started:
-        shutil.rmtree(ran.out, ignore_errors=True)
-
-
-@pytest.mark.parametrize("seed", [pytest.param(seed, marks=NEEDS_SPARK) for seed in SPARK_SEEDS])
-def test_audits_on_spark_that_are_killed_or_lose_it_leave_whole_results_and_no_process(load: Load, seed: int) -> None:
-    begun = time.monotonic()
-    spark_policies(load)
-    for number, shared in enumerate((True, False, False)):
-        one_round_on_spark(load, f"{seed} {number}", shared=shared)
-    print(dict(sorted(load.counts.items())), f"{time.monotonic() - begun:.0f} s")
-
-
 PAGE_BYTES = 4096
 DISK_PAGES = 64
 NEEDS_MOUNT = "only root can mount a small disk"
@@ -435,10 +332,9 @@ def fill(disk: Path, pages: int) -> Path:
     return filler
 
 
-def assert_full(load: Load, kind: str, out: Path, limit: int = 0) -> None:
+def assert_full(load: Load, kind: str, out: Path) -> None:
     """A run that finds no room ends in 3 or 4, in one line that says what to do, with nothing half written."""
-    resource = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))"
-    running = load.begin(kind, out, before=resource if limit else "")
+    running = load.begin(kind, out)
     said, err = running.communicate(timeout=4 * SECONDS)
     assert_none_left(Ran(kind, out, "a full disk", running))
     lines = [line for line in err.splitlines() if line.startswith("leafgate: ")]
@@ -475,59 +371,6 @@ def test_a_disk_that_is_full_loses_no_earlier_result_and_the_next_run_goes_on(lo
         ended = leafgate(*load.words(kind, out))
         assert ended.code in CODES, ended.err
         assert results(out) == load.expected[kind]
-
-
-@pytest.mark.parametrize(
-    ("kind", "seed"),
-    [
-        pytest.param("shadows", 4, marks=pytest.mark.processes),
-        *(pytest.param(kind, 5, marks=pytest.mark.slow) for kind in ("builder", "model", "sweep")),
-    ],
-)
-def test_files_that_may_not_grow_lose_no_earlier_result_and_the_next_run_goes_on(
-    load: Load, kind: str, seed: int
-) -> None:
-    out = load.folder / "out"
-    assert_full(load, kind, out, random.Random(seed).randrange(1, 1000))
-    load.calm(kind, out)
-
-
-@contextlib.contextmanager
-def read_only(folder: Path) -> Iterator[None]:
-    """A folder in which nothing can be written: root needs a file system that is read-only."""
-    mounted = os.path.ismount(folder)
-    before = folder.stat().st_mode
-    if mounted:
-        subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
-    else:
-        folder.chmod(0o555)
-    try:
-        yield
-    finally:
-        if mounted:
-            subprocess.run(["mount", "-o", "remount,rw", str(folder)], check=True)
-        else:
-            folder.chmod(before)
-
-
-@pytest.mark.processes
-def test_a_folder_that_becomes_read_only_is_named_and_nothing_is_half_written(load: Load) -> None:
-    out = load.folder / "out"
-    with small_disk(out) if os.geteuid() == 0 else contextlib.nullcontext(out):
-        out.mkdir(exist_ok=True)
-        os.mkfifo(load.folder / "people.pipe")
-        words = [*load.words("builder", out), load.folder / "people.pipe"]
-        running = start(*words, start_new_session=True)
-        with (load.folder / "people.pipe").open("w") as pipe, read_only(out):  # opens once the audit reads
-            pipe.write(PEOPLE)
-            pipe.close()
-            _, err = running.communicate(timeout=4 * SECONDS)
-        lines = [line for line in err.splitlines() if line.startswith("leafgate: ")]
-        assert (running.returncode, len(lines)) == (2, 1), err
-        assert lines[0].startswith(f"leafgate: {out}: cannot be written: ")
-        assert "name another place" in lines[0]
-        assert list(out.iterdir()) == []
-        load.calm("builder", out)
 
 
 @pytest.mark.processes

@@ -18,49 +18,10 @@ from command_line import leafgate
 from leafgate import ReleaseError
 from leafgate.commands.convert.scrub import Proof, refuse_different
 from sklearn_zoo import skops_bytes
-from stranger import install
 from survey import HEADER, PEOPLE, ROWS, survey
 
 PLANTED = "Zebulon-77"
 Cells = list[list[str]]
-CLUMSY = """
-from typing import Literal
-from leafgate.api import AttackModel, Metric, ReleaseAtLeast, TreeBuilder, hookimpl
-leafgate_api = ">=3,<4"
-
-def cell(table):
-    return str(table.frame["sex"].cat.categories[-1])
-
-class ClumsyBuilder(TreeBuilder):
-    use: Literal["clumsy_builder"] = "clumsy_builder"
-
-    def build(self, table, rng):
-        raise ValueError(cell(table))
-
-class ClumsyAttack(AttackModel):
-    use: Literal["clumsy_attack"] = "clumsy_attack"
-
-    def infer(self, release, known):
-        raise RuntimeError(cell(known.public))
-
-class ClumsyMetric(ReleaseAtLeast):
-    use: Literal["clumsy_metric"] = "clumsy_metric"
-
-    def score(self, case):
-        raise KeyError(cell(case.table))
-
-@hookimpl
-def tree_builders():
-    return [ClumsyBuilder]
-
-@hookimpl
-def attack_models():
-    return [ClumsyAttack]
-
-@hookimpl
-def privacy_metrics():
-    return [ClumsyMetric]
-"""
 
 
 def planted(rows: Cells, row: int, column: int, cell: str = PLANTED) -> Cells:
@@ -129,30 +90,6 @@ def test_no_refusal_of_a_first_policy_tells_a_cell(tmp_path: Path, kind: str, wo
     ended = leafgate("init", tmp_path / "people.csv", *words)
     assert ended.code in {0, 2}
     assert PLANTED not in ended.err
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"build": {"use": "clumsy_builder"}},
-        {"build.k": 1, "attacks": [{"use": "clumsy_attack"}, {"use": "linking"}], "metrics.0.at_least": 1},
-        {"build.k": 1, "metrics": [{"use": "clumsy_metric", "at_least": 1}]},
-    ],
-)
-@pytest.mark.thorough
-def test_a_plugin_that_fails_tells_no_cell(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
-) -> None:
-    install(tmp_path, "leafgate_clumsy", CLUMSY)
-    monkeypatch.syspath_prepend(tmp_path)
-    people = written(planted([line.split(",") for line in ROWS], 0, 1))
-    policy = survey(tmp_path, change | {"data.columns.sex.values": ["f", "m", PLANTED]}, people)
-    for words in ([], ["--json"], ["--out", tmp_path / "out"]):
-        ended = leafgate("audit", policy, *words)
-        assert ended.code == 3
-        assert "clumsy" in ended.out + ended.err
-        assert "--json" not in words or ended.document["format"] in {"leafgate/error/1", "leafgate/report/1"}
-        assert PLANTED not in ended.out + ended.err
 
 
 def test_an_internal_error_tells_its_kind_and_no_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,14 +15,11 @@ from scipy import stats
 
 import leafgate_plugins.ppdtc45.party
 from command_line import Ended, leafgate
-from leafgate import DataError, Table
-from leafgate.api import Column, Noise, Schema
+from leafgate import DataError
+from leafgate.api import Noise
 from leafgate.io.json import parse_json
-from leafgate_plugins.ppdtc45.party import make_shared_file, pool_files, share_once
-from leafgate_plugins.ppdtc45.shared import SharedFile, SharedRecords, read_shared, share_table
-from leafgate_plugins.ppdtc45.shared import encode_shared as as_bytes
-from random_tables import table_of
-from shared_people import schema_of
+from leafgate_plugins.ppdtc45.party import share_once
+from leafgate_plugins.ppdtc45.shared import SharedFile
 
 COLUMNS: dict[str, Any] = {
     "id": {"role": "key"},
@@ -259,61 +256,6 @@ def test_people_who_are_not_in_every_file_are_left_out_only_when_asked(tmp_path:
     assert "from 35 people" in joined.out
 
 
-def test_files_that_overlap_in_some_columns_are_refused(tmp_path: Path) -> None:
-    data = party(tmp_path, "north", 0)
-    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
-    assert leafgate("perturb", policy(tmp_path), data, "--out", first, "--columns", "age,income").code == 0
-    ended = mined(tmp_path, first)
-    assert ended.code == 2
-    assert "together the files need age, hours, income" in ended.err
-    ended = leafgate("perturb", policy(tmp_path), data, "--out", second, "--columns", "age,hours")
-    assert "noise was drawn for 'age'" in ended.err
-
-
-SCALE = Noise("gaussian", 8.0)
-
-
-def survey(seed: int, number: int) -> Table:
-    rng = np.random.default_rng(seed)
-    cells = [[float(n), ("no", "yes")[int(n > 45)]] for n in rng.gamma(4, 10, number).clip(0, 100)]
-    return table_of(schema_of(1).columns, cells)
-
-
-def through_files(folder: Path, noise: Noise, seed: int) -> SharedRecords:
-    """What two parties share of their halves of a survey, and the miner pools."""
-    schema: Schema = schema_of(1)
-    rng = np.random.default_rng(seed)
-    files = []
-    for half in (0, 1):
-        path = folder / f"{seed}-{half}.csv"
-        path.write_bytes(as_bytes(make_shared_file(survey(half, 2000), {"x0": noise}, rng, path.name)))
-        files.append(read_shared(path, schema))
-    return pool_files(files, schema, {"x0": noise})
-
-
-def one_run(noise: Noise, seed: int) -> SharedRecords:
-    """The same survey shared in one go."""
-    both = [row for half in (0, 1) for row in survey(half, 2000).frame.to_numpy().tolist()]
-    table = table_of(schema_of(1).columns, both)
-    return share_table(table, {"x0": noise}, np.random.default_rng(seed))[0]
-
-
-def differ(one: SharedRecords, other: SharedRecords) -> float:
-    """The p-value of a two-sample test on the numbers of each class, the smaller of both."""
-    return min(
-        float(stats.ks_2samp(one.numbers[one.classes == c, 0], other.numbers[other.classes == c, 0]).pvalue)
-        for c in (0, 1)
-    )
-
-
-def test_two_parties_and_one_pooled_run_agree_in_distribution(
-    tmp_path: Path,
-) -> None:
-    pooled_run = one_run(SCALE, 5)
-    assert differ(through_files(tmp_path, SCALE, 6), pooled_run) > 0.05
-    assert differ(through_files(tmp_path, Noise("gaussian", 4.0), 7), pooled_run) < 0.001
-
-
 def test_what_is_shared_holds_no_original_number(tmp_path: Path) -> None:
     data = written(tmp_path, "odd.csv", "id,age,hours,income", [f"p{i},{31 + i / 7:.9f},40,low" for i in range(30)])
     assert leafgate("perturb", policy(tmp_path), data, "--out", tmp_path / "out.csv").code == 0
@@ -413,16 +355,6 @@ def test_records_of_a_release_are_in_the_order_of_what_they_share_and_not_of_the
     assert rows == sorted(rows)
 
 
-def test_columns_are_joined_by_the_key_whatever_the_order_of_the_files() -> None:
-    schema = Schema((Column("id", frozenset({"key"})), *schema_of(2).columns))
-    noise = {"x0": Noise("gaussian", 4.0), "x1": Noise("gaussian", 4.0)}
-    one = SharedFile("one", ("id", "x0", "class"), [("a", "1", "no"), ("b", "2", "yes")], {"x0": noise["x0"]})
-    two = SharedFile("two", ("id", "x1"), [("b", "20"), ("a", "10")], {"x1": noise["x1"]})
-    joined = pool_files([one, two], schema, noise)
-    assert joined.numbers.tolist() == [[1, 10], [2, 20]]
-    assert joined.classes.tolist() == [0, 1]
-
-
 def test_a_file_named_twice_is_refused_though_it_has_no_keys(tmp_path: Path) -> None:
     path = policy(tmp_path, data=KEYLESS)
     data, out = written(tmp_path, "north.csv", "age,hours,income", lines_of(0, 300)), tmp_path / "shared.csv"
@@ -512,18 +444,6 @@ def test_linking_cannot_tell_whose_noisy_public_cells_are_whose(tmp_path: Path) 
     assert "noisy column 'hours'" in found["evidence"]["problem"]
 
 
-def test_accuracy_on_perturbed_people_is_told_where_people_with_keys_are_alike(tmp_path: Path) -> None:
-    alike = [f"q{i},{30 if i % 2 else 60},40,{'low' if i % 2 else 'high'}" for i in range(40)]
-    test = written(tmp_path, "test.csv", "id,age,hours,income", alike)
-    own = party(tmp_path, "north", 0)
-    metrics = [{"use": "accuracy_on_perturbed", "at_least": 0.5}]
-    build = POLICY["build"] | {"rehearsal": True}
-    path = policy(tmp_path, metrics=metrics, build=build, report={"smallest_cell": 1})
-    ended = leafgate("audit", path, own, "--test", test, "--json")
-    (found,) = (f for f in ended.document["findings"] if f["metric"] == "accuracy_on_perturbed")
-    assert found["value"] > 0.75
-
-
 def audited_again(folder: Path, document: dict[str, Any], **build: Any) -> Ended:
     again = folder / "out" / "again.yaml"
     again.write_text(json.dumps(document | {"build": {"use": "published", "path": "release.json"} | build}), "utf-8")
@@ -571,14 +491,3 @@ def test_origins_that_are_not_of_this_release_are_refused(tmp_path: Path, change
     ended = audited_again(tmp_path, document, origins="origins.json")
     assert ended.code == 2
     assert text in ended.problems[0]["message"]
-
-
-def test_origins_of_other_people_in_the_same_table_are_refused(tmp_path: Path) -> None:
-    path, out = survey_policy(tmp_path, rehearsal=False), tmp_path / "out"
-    assert leafgate("audit", path, "--out", out, "--audience", "auditor").code == 3
-    document = json.loads(path.read_text(encoding="utf-8"))
-    del document["data"]["path"], document["data"]["test"]
-    origins = json.loads((out / "origins.json").read_text(encoding="utf-8"))
-    (out / "origins.json").write_text(json.dumps(origins | {"rows": origins["rows"][::-1]}), encoding="utf-8")
-    ended = audited_again(tmp_path, document, origins="origins.json")
-    assert (ended.code, "is this the same table?" in ended.problems[0]["message"]) == (2, True)

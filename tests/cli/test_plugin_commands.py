@@ -1,11 +1,10 @@
-import json
 from collections.abc import Callable
 
 import pytest
 import typer
 
 from command_line import leafgate
-from entry_points import BASICS, Load, Point, commanding, install, raising
+from entry_points import BASICS, Point, commanding, install
 from leafgate.api import DataError, InconclusiveError, LeafgateError, NoReleaseError, PolicyError
 
 
@@ -97,17 +96,6 @@ def test_a_name_that_a_group_has_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     assert leafgate("plugins", "seven").code == 7
 
 
-@pytest.mark.parametrize("name", ["audit", "explain", "report"])
-def test_a_name_of_the_core_is_refused_and_the_core_keeps_working(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    install(monkeypatch, Point("spies", commanding(app(hello, name), app(hello, "greet"))), BASICS)
-    helped = leafgate("--help")
-    assert helped.code == 0
-    assert f"acme-spies 1.2 offers a command {name!r} that exists already" in helped.err
-    assert leafgate("greet").out == "hello\n"
-    assert "hello" not in leafgate(name, "--help").out
-    assert leafgate("explain", "calm").out.startswith("calm: attack of basics 1.0")
-
-
 @pytest.mark.parametrize("first", [app(say_hello, None), app(hello, "say-hello")], ids=["function", "name"])
 @pytest.mark.parametrize("named", [True, False])
 def test_the_first_of_two_plugins_keeps_a_name(
@@ -143,18 +131,6 @@ def test_a_command_of_a_plugin_ends_as_the_core_s_own_do(
     assert "Ben" not in ended.err
     if isinstance(error, LeafgateError):
         assert str(error) in ended.err
-
-
-@pytest.mark.parametrize("load", [commanding(print), commanding(None), raising(ImportError("gone"))])
-def test_a_broken_plugin_breaks_no_command(monkeypatch: pytest.MonkeyPatch, load: Load) -> None:
-    install(monkeypatch, Point("spies", load), Point("good", commanding(app(hello)), "Good"), BASICS)
-    assert leafgate("greet").out == "hello\n"
-    assert leafgate("--help").code == 0
-    listed = leafgate("plugins", "--json")
-    assert listed.code == 0
-    problems = {result["name"]: result["problem"] for result in json.loads(listed.out)["plugins"]}
-    assert problems["spies"]
-    assert not problems["good"]
 
 
 def test_an_unknown_command_is_a_mistake_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:

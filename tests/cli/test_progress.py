@@ -40,16 +40,9 @@ class SlowAttack(Linking):
                 print("a word of the plugin", file=sys.stderr)
         return super().infer(release, known)
 
-class SilentAttack(Linking):
-    use: Literal["silent_attack"] = "silent_attack"
-
-    def infer(self, release, known):
-        time.sleep(0.6)
-        return super().infer(release, known)
-
 @hookimpl
 def attack_models():
-    return [SlowAttack, SilentAttack]
+    return [SlowAttack]
 """
 SOON = """
 import leafgate.console.progress as progress
@@ -184,11 +177,6 @@ def test_a_terminal_that_is_gone_ends_the_line_and_not_the_work() -> None:
     line.close()
 
 
-def test_without_a_watcher_nothing_happens() -> None:
-    with progress_step("build"):
-        report_progress(1, 2, "parts")
-
-
 def test_words_that_fit_are_not_cut() -> None:
     assert fitted("leafgate: build", ", for 3 s", 24) == "leafgate: build, for 3 s"
     assert fitted("leafgate: build", ", for 3 s", 23) == "leafgate: build..."
@@ -215,15 +203,6 @@ def test_an_audit_on_a_terminal_shows_its_steps_and_leaves_no_trace(folder: Path
         assert (shown / name).read_bytes() == (piped / name).read_bytes()
     steps = [json.loads((out / "timings.json").read_text()).keys() for out in (shown, piped)]
     assert steps[0] == steps[1]
-
-
-@pytest.mark.thorough
-def test_an_attack_that_reports_nothing_shows_for_how_long_it_runs(folder: Path) -> None:
-    policy = survey(folder, {"attacks": [{"use": "silent_attack"}], "metrics.0.of": "silent_attack"})
-    with on_terminal("audit", policy, folder=folder, before=SOON) as command:
-        assert command.end() == 0
-    assert "leafgate: attack silent_attack (1 of 1), for " in command.text
-    assert " left" not in command.text
 
 
 @pytest.mark.parametrize("word", ["-q", *more("--json")])
@@ -278,17 +257,6 @@ def test_without_a_terminal_an_audit_prints_the_same_however_long_it_takes(
     assert (slow.code, slow.err) == (1, "")
 
 
-@pytest.mark.thorough
-def test_a_narrow_terminal_gets_one_line(folder: Path) -> None:
-    policy = survey(folder, SLOW_AUDIT)
-    with on_terminal("audit", policy, folder=folder, before=SOON, columns=40) as command:
-        assert command.end() == 0
-    drawn = [part.partition("\r")[0] for part in command.text.split(ERASE_LINE)[1:]]
-    drawn = [line for line in drawn if line.startswith("leafgate: ")]
-    assert max(map(len, drawn)) == 39
-    assert any(line.startswith("leafgate: attack ") and "..., about " in line for line in drawn)
-
-
 @pytest.mark.skipif(not PROC.exists(), reason="there is no /proc here")
 @pytest.mark.parametrize("workers", [2, *more(1)])
 @pytest.mark.thorough
@@ -305,35 +273,6 @@ def test_an_interrupted_sweep_ends_at_once_in_130_with_its_workers_and_its_line(
         assert ended_in(command.process.pid)
     assert screen(command.text)[-1] == ""
     assert "Traceback" not in command.text
-
-
-@pytest.mark.thorough
-def test_a_sweep_counts_its_points(folder: Path) -> None:
-    words = ["--over", "build.k=1,2,3", "--out", folder / "swept", "--workers", 1]
-    with on_terminal("sweep", survey(folder, SLOW_AUDIT), *words, folder=folder, before=SOON) as command:
-        assert command.end() in {0, 1}
-    assert "leafgate: sweep, 1 of 3 points, attack slow_attack (2 of 2), " in command.text
-    assert screen(command.text)[-1] == ""
-
-
-@pytest.mark.thorough
-def test_an_interrupted_audit_on_a_terminal_ends_in_130_and_erases_the_line(folder: Path) -> None:
-    out = folder / "out"
-    policy = survey(folder, FOREVER)
-    with on_terminal("audit", policy, "--out", out, folder=folder, before=SOON) as command:
-        command.wait_for(lambda text: "2 of 10,000 rooms, about" in text)
-        command.press(CONTROL_C)
-        assert command.end() == 130
-    assert screen(command.text)[-1] == ""
-    assert "Traceback" not in command.text
-    assert list(out.iterdir()) == []
-
-
-def test_the_help_shows_flags_as_flags() -> None:
-    text = leafgate("audit", "--help").out
-    for flag in ("--quiet", "-q", "--json", "--verbose"):
-        assert flag in text
-    assert "--no-quiet" not in text
 
 
 def test_the_version_imports_no_rich() -> None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import errno
-import hashlib
 import json
-import os
 import stat
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cases import more
-from command_line import leafgate, process, start
+from command_line import leafgate, process
 from reports import FILES
 from survey import survey
 
@@ -35,40 +31,6 @@ def test_a_format_never_changes_how_an_audit_ends(
     ended = leafgate("audit", survey(tmp_path, changes), "--out", tmp_path / "out", "--to", form)
     assert ended.code == code
     assert (tmp_path / "out" / FILES[form]).exists() == (code != 2)
-
-
-@EACH
-def test_a_disk_that_fills_up_leaves_no_half_of_the_reports(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
-) -> None:
-    calls, fsync = iter(range(1, 100)), os.fsync
-
-    def full(handle: int) -> None:
-        if next(calls) == 3:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        fsync(handle)
-
-    monkeypatch.setattr(os, "fsync", full)
-    assert leafgate("audit", survey(tmp_path), "--out", tmp_path / "out", "--to", form).code == 4
-    assert list((tmp_path / "out").iterdir()) == []
-
-
-@pytest.mark.parametrize("form", ["html", *more(*(form for form in FILES if form != "html"))])
-@pytest.mark.thorough
-def test_a_stdout_that_is_closed_early_is_4_and_the_reports_are_there(tmp_path: Path, form: str) -> None:
-    read, write = os.pipe()
-    os.close(read)
-    audit = start("audit", survey(tmp_path), "--out", tmp_path / "out", "--to", form, stdout=write)
-    os.close(write)
-    audit.communicate()
-    assert audit.returncode == 4
-    assert (tmp_path / "out" / FILES[form]).stat().st_size
-    read, write = os.pipe()
-    os.close(read)
-    shown = start("report", tmp_path / "out" / "report.json", "--to", form, stdout=write)
-    os.close(write)
-    shown.communicate()
-    assert shown.returncode == 4
 
 
 @EACH
@@ -135,35 +97,3 @@ def test_the_installed_command_shows_a_page(tmp_path: Path) -> None:
     ended = process("report", tmp_path / "out" / "report.json", "--to", "html")
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith("<!DOCTYPE html>")
-
-
-def audited_from(folder: Path, name: str) -> Path:
-    """The folder with the reports of an audit of a release file of this name, which an audit of the survey wrote."""
-    leafgate("audit", survey(folder), "--out", folder / "built")
-    (folder / name).write_bytes((folder / "built" / "release.json").read_bytes())
-    changes = {"build": {"use": "published", "path": name}}
-    words = [word for form in FILES for word in ("--to", form)]
-    assert leafgate("audit", survey(folder, changes), "--out", folder / "out", *words).code == 0
-    return folder / "out"
-
-
-@EACH
-@pytest.mark.thorough
-def test_a_stored_report_names_the_audited_file_in_every_format(tmp_path: Path, form: str) -> None:
-    out = audited_from(tmp_path, "the-release.json")
-    digest = hashlib.sha256((tmp_path / "the-release.json").read_bytes()).hexdigest()
-    ended = leafgate("report", out / "report.json", "--to", form)
-    assert (ended.code, ended.out.encode()) == (0, (out / FILES[form]).read_bytes())
-    assert "the-release.json" in ended.out.replace("\\-", "-")
-    assert digest in ended.out
-
-
-@pytest.mark.parametrize("name", ["a\n::error::b.json", "a\x1b[2Kb.json", "a\u202eb.json", 'a" (onnx), sha256 0.json'])
-@pytest.mark.thorough
-def test_a_files_name_moves_no_cursor_and_is_no_command_where_an_audit_prints_it(tmp_path: Path, name: str) -> None:
-    out = audited_from(tmp_path, name)
-    printed = leafgate("report", out / "report.json", "--to", "text").out
-    assert all(line.isprintable() and not line.lstrip().startswith("::") for line in printed.splitlines())
-    result = printed.splitlines()[1].removeprefix("  audited file ")
-    assert result[json.JSONDecoder().raw_decode(result)[1] :].startswith(" (leafgate/release/1), sha256 ")
-    assert json.loads((out / "report.json").read_bytes())["release"]["file"]["name"] == name

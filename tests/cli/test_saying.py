@@ -111,13 +111,6 @@ def test_a_report_or_diff_that_cannot_be_made_leaves_no_older_one(tmp_path: Path
         assert (out / "report.json").exists()
 
 
-def test_a_sweep_that_cannot_be_made_leaves_no_older_one(tmp_path: Path) -> None:
-    path, out = survey(tmp_path), tmp_path / "swept"
-    assert leafgate("sweep", path, "--over", "build.k=3", "--out", out).code == 0
-    assert leafgate("sweep", tmp_path / "none.yaml", "--over", "build.k=3", "--out", out).code == 2
-    assert not [file.name for file in out.iterdir() if file.is_file()]
-
-
 @pytest.mark.thorough
 def test_no_cell_of_a_sweeps_csv_is_a_formula(tmp_path: Path) -> None:
     metrics: list[dict[str, Any]] = [{"use": "k_anonymity", "name": "=1+1", "at_least": 3}]

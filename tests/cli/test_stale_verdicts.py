@@ -5,10 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-import random
 import shutil
-import signal
-import time
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from command_line import Ended, leafgate, start
+from command_line import Ended, leafgate
 from leafgate.app import load_plugins
 from leafgate.session.expected_run import judge_waivers_again
 from leafgate.session.results import SHOWN
@@ -92,16 +89,6 @@ def test_wrong_words_before_the_folder_leave_no_older_verdict(passed: Path, befo
     assert stale(passed) == set()
 
 
-def test_what_a_report_was_shown_in_later_is_no_older_verdict_either(tmp_path: Path) -> None:
-    out, page = tmp_path / "out", tmp_path / "out" / "report.html"
-    assert leafgate("audit", survey(tmp_path), "--out", out).code == 0
-    assert leafgate("report", out / "report.json", "--to", "html", "--out", page).code == 0
-    shown = page.read_bytes()
-    assert leafgate("audit", tmp_path / "nowhere.yaml", "--out", out).code == 2
-    assert stale(tmp_path) == set()
-    assert (out / "earlier-report.html").read_bytes() == shown
-
-
 def test_reports_that_are_set_aside_are_those_of_all_formats_of_leafgates_own() -> None:
     offered = {each.format.filename for each in load_plugins().formats_by_name.values()}
     assert set(SHOWN) == offered | {"report.txt"}
@@ -115,13 +102,6 @@ def test_every_folder_of_a_repeated_out_is_cleared_and_no_other(passed: Path) ->
     assert stale(passed) == set()
     assert not (passed / "more" / "report.json").exists()
     assert (passed / "other" / "report.json").exists()
-
-
-def test_a_failing_audit_replaces_a_passing_one_altogether(passed: Path) -> None:
-    assert leafgate("audit", survey(passed, FAILS), "--out", passed / "out").code == 1
-    assert json.loads((passed / "out" / "report.json").read_bytes())["verdict"] == "fail"
-    assert stale(passed) == {"report.json", "release.json"}
-    assert not [name for name in os.listdir(passed / "out") if name.startswith("earlier-")]
 
 
 def test_an_older_report_that_cannot_be_set_aside_is_told_of(passed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -413,51 +393,3 @@ def test_a_report_does_not_depend_on_the_folder_leafgate_is_called_in(
     assert policy.get("folder", "") == ("governance" if repository else "")
     assert ("elsewhere/org.yaml" in policy["given"]) == repository
     assert str(tmp_path).encode() not in results[0]["report.json"]
-
-
-def kill_audits(folder: Path, kills: int, seed: int) -> dict[str, int]:
-    """Kill audits that would fail at random moments beside a report that passes; how often what was left.
-
-    The old report may stand only where the process had not begun to run leafgate's first line; whoever reads it with
-    the run they expect is refused.
-    """
-    rng, out = random.Random(seed), folder / "out"
-    failing, kept = folder / "failing.yaml", folder / "kept"
-    shutil.copytree(out, kept)
-    survey(folder, FAILS).rename(failing)
-    expected = leafgate("validate", failing, "--digest").out.strip()
-    begun = time.monotonic()
-    with start("audit", failing, "--out", out) as running:
-        assert running.wait(120) == 1
-    whole = time.monotonic() - begun
-    left = dict.fromkeys(("nothing", "this run's", "older, refused"), 0)
-    for _ in range(kills):
-        shutil.rmtree(out)
-        shutil.copytree(kept, out)
-        with start("audit", failing, "--out", out, start_new_session=True) as running:
-            time.sleep(rng.uniform(0, 1.1 * whole))
-            os.killpg(running.pid, signal.SIGKILL)
-        report = out / "report.json"
-        if not report.exists():
-            left["nothing"] += 1
-        elif json.loads(report.read_bytes())["policy"]["sha256"] == expected:
-            assert leafgate("report", report, "--expect-policy", expected).code == 1
-            left["this run's"] += 1
-        else:
-            assert leafgate("report", report, "--expect-policy", expected).code == 2
-            left["older, refused"] += 1
-    return left
-
-
-@pytest.mark.skipif(not hasattr(os, "killpg"), reason="nothing is killed so here")
-@pytest.mark.thorough
-def test_an_audit_killed_at_any_moment_leaves_no_report_that_passes_for_another_run(passed: Path) -> None:
-    assert sum(kill_audits(passed, 3, 1).values()) == 3
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "killpg"), reason="nothing is killed so here")
-def test_audits_killed_at_200_moments_leave_no_report_that_passes_for_another_run(passed: Path) -> None:
-    left = kill_audits(passed, 200, 2)
-    print(left)
-    assert sum(left.values()) == 200

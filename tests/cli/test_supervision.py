@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-import statistics
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -143,20 +141,3 @@ def test_a_command_reads_from_stdin_and_its_terminal_as_before(tmp_path: Path) -
     command = [sys.executable, "-c", f"{before}\n{MAIN}", "validate", str(survey(tmp_path))]
     done = subprocess.run(command, input="typed", capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr.endswith("typed")) == (0, True)
-
-
-@pytest.mark.slow
-def test_a_command_starts_no_slower_for_it(tmp_path: Path) -> None:
-    """Pairs of runs, with and without the further process."""
-    policy = survey(tmp_path)
-    for words in (["--help"], ["validate", policy]):
-        differences, plain = [], []
-        for _ in range(40):
-            seconds = []
-            for before in ("import os; del os.fork", ""):
-                began = time.perf_counter()
-                assert process(*words, before=before).code == 0
-                seconds.append(time.perf_counter() - began)
-            plain.append(seconds[0])
-            differences.append(seconds[1] - seconds[0])
-        assert statistics.median(differences) < 0.03 * statistics.median(plain)

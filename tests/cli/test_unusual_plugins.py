@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from importlib import metadata
 from pathlib import Path
 
@@ -125,16 +124,3 @@ def test_the_text_of_an_error_at_import_is_not_told(tmp_path: Path, monkeypatch:
         ended = leafgate(*words)
         assert "leafgate_failing" in ended.out + ended.err
         assert "CELL" not in ended.out + ended.err
-
-
-@pytest.mark.parametrize("attack", ["linking", "counting"])
-@pytest.mark.thorough
-def test_a_limit_of_time_changes_no_belief_of_an_audit(tmp_path: Path, attack: str) -> None:
-    found = []
-    for limit in ({}, {"time_limit": 300}):
-        policy = survey(tmp_path, {"attacks": [{"use": attack, **limit}], "report": {"smallest_cell": 1}})
-        ended = leafgate("audit", policy, "--json")
-        assert ended.code == 0, ended.out
-        found.append([{key: each[key] for key in ("id", "value", "passed")} for each in ended.document["findings"]])
-    assert found[0] == found[1]
-    assert json.dumps(found[0])

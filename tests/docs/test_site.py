@@ -245,21 +245,6 @@ def test_axe_finds_nothing_serious(browser: Any, address: str, colours: str) -> 
 
 
 @needs_browser
-def test_the_columns_of_the_first_page_are_about_as_long_as_each_other(browser: Any, address: str) -> None:
-    page = browser.new_page(viewport={"width": DESK[0], "height": DESK[1]})
-    page.goto(f"{address}/index.html")
-    sections = (
-        "Array.from(document.querySelectorAll('section#leafgate > section'), each => each.getBoundingClientRect())"
-    )
-    ends = page.evaluate(f"{sections}.map(box => [box.left, box.bottom])")
-    top = page.evaluate(f"Math.min(...{sections}.map(box => box.top))")
-    page.close()
-    lengths = [max(end for left, end in ends if left == column) - top for column in {left for left, _ in ends}]
-    assert len(lengths) == 2
-    assert max(lengths) < 1.5 * min(lengths)
-
-
-@needs_browser
 @pytest.mark.parametrize(("words", "title"), SEARCHES.items(), ids=SEARCHES)
 def test_the_search_finds_the_page_about(browser: Any, address: str, words: str, title: str) -> None:
     page = browser.new_page()
@@ -271,18 +256,6 @@ def test_the_search_finds_the_page_about(browser: Any, address: str, words: str,
     titles = page.locator("#search-results .search li > a").all_inner_texts()
     page.close()
     assert any(title.lower() in found.lower() for found in titles[:5]), titles[:8]
-
-
-@needs_browser
-def test_code_that_scrolls_sideways_is_reached_by_the_keyboard(browser: Any, address: str) -> None:
-    page = browser.new_page(viewport={"width": PHONE[0], "height": PHONE[1]})
-    page.goto(f"{address}/tutorials/first-audit.html")
-    boxes = "Array.from(document.querySelectorAll('pre, .table-wrapper'))"
-    unreachable = page.evaluate(f"{boxes}.filter(box => box.scrollWidth > box.clientWidth && box.tabIndex < 0).length")
-    scrolling = page.evaluate(f"{boxes}.filter(box => box.scrollWidth > box.clientWidth).length")
-    page.close()
-    assert scrolling > 0
-    assert unreachable == 0
 
 
 def test_pictures_are_small() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from feature_rows import votes
 from foreign_rows import Rows, blanked, probes
 from installed_readers import READERS, read_foreign
 from leafgate import ReleaseError
@@ -19,7 +20,6 @@ from leafgate.algorithms.prediction import predicted_numbers
 from leafgate.api import Column, Schema, Table, make_table
 from leafgate.commands.convert.neutral import written
 from leafgate.commands.convert.predict import Model
-from leafgate.commands.convert.scrub import votes
 from leafgate.kernel.schema import bin_names
 from leafgate.models.lowering.release import lower_model
 from leafgate.models.writer import model_as_file

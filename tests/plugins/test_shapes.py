@@ -6,8 +6,8 @@ from typing import Any, cast
 
 import pytest
 
-from leafgate.io.shapes import read_shape
 from leafgate.io.yaml import parse_yaml
+from leafgate.readers import read_shape
 from make_shapes import remade, shape_file, with_shapes
 
 

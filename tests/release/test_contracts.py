@@ -14,11 +14,10 @@ import jsonschema
 import pytest
 
 from contracts import CONTRACT, EXPERIMENTAL, Comparison, present_schema, released_schemas, without_descriptions
-from leafgate.api import Leaf, NumericSplit, Release
+from leafgate.api import FileDisclosure, Leaf, Noise, NumericSplit, Release
 from leafgate.app import serialize
 from leafgate.io import release_codec, tree_reader
-from leafgate.kernel.noise import Noise
-from leafgate.kernel.release import FileDisclosure, ModelFile, NaiveBayes
+from leafgate.kernel.release import ModelFile, NaiveBayes
 from leafgate.testing.offers import REPORTS
 from sample_release import COUNTS, DRAFT, NOBODY
 

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import Ended, leafgate
+from leafgate.api import InvalidError
 from leafgate.app import document as report_document
 from leafgate.disclosure.questions import OTHER, QUESTIONS
-from leafgate.errors import InvalidError
 from leafgate.reports.decision_document import FactName, facts
 from leafgate.reports.mapping import bundled_frameworks, parse_framework
 from leafgate.reports.sheet import SheetFacts, sheet

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from leafgate.api import Combine
 from leafgate.app import load_plugins
 from leafgate.commands.attest.statement import AuditPredicate
 from leafgate.commands.scaffold.json_schema import policy_schema
 from leafgate.disclosure.schema import ReportDocument
 from leafgate.io.release_codec import FORMAT
-from leafgate.kernel.release import Combine, Counted, Level, Model, Unit
+from leafgate.kernel.release import Counted, Level, Model, Unit
 from leafgate.kernel.schema import Role
 
 CONTRACTS = Path(__file__).resolve().parents[1] / "contracts"

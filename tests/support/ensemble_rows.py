@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import clone
 
 import leafgate
+from feature_rows import votes
 from installed_readers import read_foreign
-from leafgate.commands.convert.scrub import votes
 from leafgate.readers import ModelIR
 from sklearn_zoo import Rows, answers, rows, skops_bytes
 

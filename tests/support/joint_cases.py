@@ -11,15 +11,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leafgate import Release, Table
 from leafgate.algorithms.joint_classes import ReleasedTable
 from leafgate.algorithms.publication import at_level
 from leafgate.algorithms.routing import leaf_numbers
+from leafgate.api import Branch, CategoricalSplit, Column, FileDisclosure, Leaf, Node, NumericSplit, Schema, make_table
 from leafgate.kernel.knowledge import LeafRoll, SecretChange
-from leafgate.kernel.leaf import Leaf
-from leafgate.kernel.release import Counted, FileDisclosure, Level, ModelFile, Publish, Release
-from leafgate.kernel.schema import Column, Schema
-from leafgate.kernel.table import Table, make_table
-from leafgate.kernel.tree import Branch, CategoricalSplit, Node, NumericSplit
+from leafgate.kernel.release import Counted, Level, ModelFile, Publish
 
 QI, PRIVATE = frozenset({"quasi_identifier"}), frozenset({"private"})
 CLASS = frozenset({"class", "sensitive"})

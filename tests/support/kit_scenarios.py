@@ -11,15 +11,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leafgate.api import Column, Example, Leaf, NumericSplit, Release, Table
+from leafgate.api import (
+    BuildResult,
+    Column,
+    Example,
+    Leaf,
+    Mechanism,
+    Noise,
+    NumericSplit,
+    Records,
+    Release,
+    ScoringContext,
+    Table,
+    TreeBuilder,
+)
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.state import records_of_cells
 from leafgate.kernel import belief as beliefs
-from leafgate.kernel.components import TreeBuilder
-from leafgate.kernel.context import ScoringContext
-from leafgate.kernel.knowledge import Mechanism, limit_knowledge
-from leafgate.kernel.noise import Noise
-from leafgate.kernel.release import BuildResult, Records
+from leafgate.kernel.knowledge import limit_knowledge
 from leafgate.testing import Case, Scenario
 from leafgate.testing.metrics import context, people_case, release_case
 from leafgate.testing.scenarios import (

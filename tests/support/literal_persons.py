@@ -10,7 +10,7 @@ import numpy as np
 
 from leafgate.algorithms.leaf_statements import NO_LIMIT, Statement
 from leafgate.algorithms.person_certainty import RowsOfPersons, Statements
-from leafgate.kernel.arrays import Mask
+from leafgate.api import Mask
 
 Stated = Literal["counts", "shares", "labels"]
 Outcome = tuple[tuple[tuple[int, ...], int, int], ...]

@@ -27,9 +27,9 @@ import yaml
 from installed_readers import read_foreign
 from leafgate import ReleaseError
 from leafgate.folders import pack_folder
-from leafgate.io.shapes import SHAPE_FILE, read_shape, types_of
+from leafgate.io.shapes import SHAPE_FILE, types_of
 from leafgate.io.yaml import parse_yaml
-from leafgate.readers import ContentField, UnreadTracker
+from leafgate.readers import ContentField, UnreadTracker, read_shape
 from producer_archive import archives_in
 
 PLUGINS = Path(__file__).resolve().parents[1] / "plugins"

@@ -11,15 +11,13 @@ from typing import Any
 import pandas as pd
 from sklearn.tree import DecisionTreeClassifier
 
-from leafgate import Policy, Table
+from leafgate import LeafgateError, Policy, Table, from_sklearn
 from leafgate.api import Column
 from leafgate.app import audit_policy, document, load_plugins, readable
 from leafgate.commands.convert.neutral import written
 from leafgate.commands.convert.scrub import minimise
 from leafgate.engine.report import Audit
-from leafgate.errors import LeafgateError
 from leafgate.kernel.tables import Tables
-from leafgate.models.reader import from_sklearn
 from leafgate.policy.load import policy_of
 from random_tables import categorical, numeric, table_of
 from reports import FILES, view

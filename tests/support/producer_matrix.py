@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from feature_rows import predicted, votes
 from installed_readers import read_foreign
 from leafgate import ReleaseError
 from leafgate.algorithms.prediction import class_scores, predict, predicted_numbers
 from leafgate.api import Column
-from leafgate.commands.convert.scrub import leaves_of, predicted, votes
+from leafgate.commands.convert.prediction import leaves_of
 from leafgate.ir.model import Floats
 from leafgate.kernel.schema import bin_names
 from leafgate.models.lowering.release import lower_model
@@ -367,8 +368,8 @@ PRODUCERS = (
             "calibrated-forest": "it calibrates a RandomForestClassifier",
             "stacking": "a model of the class StackingClassifier",
             "adaboost-number": "a model of the class AdaBoostRegressor",
-            "several-targets": "a model of the class MultiOutputClassifier",
-            "tree-several-targets": "predicts several columns at once",
+            "several-targets": "columns at once",
+            "tree-several-targets": "columns at once",
             "gradient-from-tree": "starts from another model's predictions",
             "logistic": "a model of the class LogisticRegression",
         },

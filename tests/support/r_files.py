@@ -12,10 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from installed_readers import read_foreign
-from leafgate import Table
+from leafgate import Release, Table
 from leafgate.algorithms.prediction import class_scores, class_votes, predict, predicted_numbers
 from leafgate.api import Column, Floats, Schema
-from leafgate.kernel.release import Release
 from leafgate.kernel.schema import bin_names
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model

@@ -14,7 +14,7 @@ import pytest
 from command_line import leafgate
 from installed_readers import is_foreign, read_foreign
 from leafgate import ReleaseError
-from leafgate.commands.convert.scrub import leaves_of
+from leafgate.commands.convert.prediction import leaves_of
 from leafgate.readers import LEAF
 
 POLICY = """

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from command_line import Ended, leafgate
 from leafgate.testing import source_conformance
@@ -128,59 +127,12 @@ def test_a_wrong_source_is_one_error(tmp_path: Path, stranger: Any, write: Any, 
     assert len(ended.err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("content", [b"no database", bytes(4096), PEOPLE.encode()], ids=["text", "zeros", "csv"])
-def test_what_is_no_database_is_one_error_without_a_cell(tmp_path: Path, stranger: Any, content: bytes) -> None:
-    stranger()
-    ended = audit(tmp_path, lambda *_: content)
-    assert ended.code == 2
-    assert len(ended.err.splitlines()) == 1
-    assert not any(cell in ended.err for cell in PEOPLE.split(",") if len(cell) > 3)
-
-
 def test_a_policy_that_does_not_name_the_source_is_sent_to_it(tmp_path: Path, stranger: Any, write: Any) -> None:
     stranger()
     ended = audit(tmp_path, write, {"data.source": None})
     assert ended.code == 2
     assert "people.sqlite" in ended.err
     assert "(if the data source 'sqlite' is to read it, say `data.source`)" in ended.err
-    assert len(ended.err.splitlines()) == 1
-
-
-def test_a_missing_file_and_one_outside_of_the_folder_are_refused(tmp_path: Path, stranger: Any, write: Any) -> None:
-    stranger()
-    for name, text in (("nowhere.sqlite", "there is no such file"), ("../people.sqlite", "leaves the policy's folder")):
-        ended = audit(tmp_path, write, {"data.path": name})
-        assert ended.code == 2
-        assert text in ended.err
-
-
-def test_a_column_or_a_cell_that_the_policy_does_not_declare_is_refused(
-    tmp_path: Path, stranger: Any, write: Any
-) -> None:
-    stranger()
-    header, *rows = csv.reader(PEOPLE.splitlines())
-    wider = audit(tmp_path, lambda *_: write([*header, "more"], [[*row, "1"] for row in rows]))
-    assert (wider.code, "1 column(s) of the header are not in the policy" in wider.err) == (2, True)
-    strange = audit(tmp_path, lambda *_: write(header, [*rows, ["Vogon" for _ in header]]))
-    assert (strange.code, "Vogon" in strange.err) == (2, False)
-
-
-RAISES = SOURCE.replace("database.deserialize(file.content)", "raise RuntimeError(file.content)")
-NO_FRAME = SOURCE.replace("return text_frame(", "return (")
-
-
-@pytest.mark.parametrize(
-    ("module", "text"),
-    [(RAISES, "raised RuntimeError in read, line 32"), (NO_FRAME, "returned tuple, and no DataFrame")],
-    ids=["raises", "returns nonsense"],
-)
-def test_a_source_that_fails_leaves_the_audit_inconclusive(
-    tmp_path: Path, stranger: Any, write: Any, module: str, text: str
-) -> None:
-    stranger(source=module)
-    ended = audit(tmp_path, write)
-    assert (ended.code, ended.out) == (3, "")
-    assert f"data.source: the data source 'sqlite' {text}" in ended.err
     assert len(ended.err.splitlines()) == 1
 
 
@@ -208,16 +160,6 @@ def test_a_first_policy_needs_a_source_without_required_options(tmp_path: Path, 
     ended = leafgate("init", tmp_path / "people.sqlite")
     assert (ended.code, ended.out) == (2, "")
     assert "the data source 'sqlite' that reads it needs the option 'table'" in ended.err
-
-
-def test_a_first_policy_names_the_source(tmp_path: Path, stranger: Any, write: Any) -> None:
-    stranger("acme_people", SOURCE.replace("Field(description=", 'Field("people", description='))
-    header, *rows = csv.reader(PEOPLE.splitlines())
-    (tmp_path / "people.sqlite").write_bytes(write(header, rows))
-    out = tmp_path / "first.yaml"
-    assert leafgate("init", tmp_path / "people.sqlite", "--out", out).code == 0
-    assert yaml.safe_load(out.read_text())["data"]["source"] == {"use": "sqlite"}
-    assert leafgate("audit", out).code in {0, 1}
 
 
 def test_its_files_are_written_read_only(tmp_path: Path, stranger: Any, write: Any) -> None:

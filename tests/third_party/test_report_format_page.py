@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 import stat
 import sys
@@ -122,36 +121,3 @@ def test_a_list_of_written_files_names_no_file_of_another_kind(tmp_path: Path) -
     leafgate("audit", tmp_path / "policy.yaml", "--out", out)
     assert precious.exists()
     assert (out / "notes.txt").exists()
-
-
-RAISES = """
-from leafgate.api import ReportFormat, hookimpl
-
-leafgate_api = ">=3,<4"
-
-
-def render(document, attachments):
-    raise RuntimeError(document["policy"]["name"])
-
-
-@hookimpl
-def report_formats():
-    return [ReportFormat(name="broken", filename="report.broken", media_type="text/plain", render=render)]
-"""
-
-
-def test_a_format_that_raises_is_one_error_and_leaves_no_file(tmp_path: Path, stranger: Any) -> None:
-    stranger("acme_broken", RAISES)
-    policy, out = survey(tmp_path, {"name": "planted-name"}), tmp_path / "out"
-    assert leafgate("audit", policy, "--out", out).code == 0
-    ended = leafgate("audit", policy, "--out", out, "--to", "html", "--to", "broken")
-    assert ended.code == 4
-    assert "the report format 'broken' of acme-broken 1.0 raised RuntimeError in render, line 8" in ended.err
-    assert "planted-name" not in ended.err + ended.out
-    assert [name for name in os.listdir(out) if name.startswith(("report", "timings", ".leafgate"))] == []
-    assert leafgate("audit", policy, "--out", out).code == 0
-    kept = tmp_path / "mine.txt"
-    kept.write_bytes(b"older")
-    shown = leafgate("report", out / "report.json", "--to", "broken", "--out", kept)
-    assert (shown.code, kept.exists()) == (4, False)
-    assert "planted-name" not in shown.err

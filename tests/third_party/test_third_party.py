@@ -3,14 +3,10 @@
 The page is docs/tutorials/write-a-plugin.md.
 """
 
-import csv
 import json
 import os
-import shutil
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,7 +16,6 @@ import pytest
 pytestmark = pytest.mark.processes
 TOP = Path(__file__).resolve().parents[2]
 PACKAGE = Path(__file__).with_name("acme_leafgate")
-GLOBEX = Path(__file__).with_name("globex_leafgate")
 PAGE = (TOP / "docs/tutorials/write-a-plugin.md").read_text(encoding="utf-8")
 
 
@@ -33,7 +28,7 @@ def run(*words: object, folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of programs of a new virtual environment with leafgate and the strangers' packages in it."""
+    """The folder of programs of a new virtual environment with leafgate and the stranger's package in it."""
     if find_spec("pip") is None:
         pytest.skip("pip is not installed")
     folder = tmp_path_factory.mktemp("stranger")
@@ -43,7 +38,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if run(*pip, "download", "--quiet", "--no-deps", "hatchling", folder=folder).returncode != 0:
         pytest.skip("pip reaches no package index")
     # Not compiling ahead is cheaper by half: what is never imported is never compiled.
-    done = run(*pip, "install", "--quiet", "--no-compile", TOP, PACKAGE, GLOBEX, folder=folder)
+    done = run(*pip, "install", "--quiet", "--no-compile", TOP, PACKAGE, folder=folder)
     assert done.returncode == 0, done.stderr
     return programs
 
@@ -92,23 +87,3 @@ def test_a_policy_that_does_not_trust_it_does_not_load_it(leafgate: Any, tmp_pat
     output = leafgate("validate", "wary.yaml")
     assert output.returncode == 2
     assert "nobody offers 'majority'" in output.stderr
-
-
-def test_a_reader_a_source_a_format_and_a_check_of_another_stranger_work_installed(
-    leafgate: Any, tmp_path: Path
-) -> None:
-    for path in (GLOBEX / "risk.yaml", GLOBEX / "samples" / "risk.json"):
-        shutil.copy(path, tmp_path)
-    header, *rows = csv.reader((GLOBEX / "samples" / "people.csv").read_text().splitlines())
-    with closing(sqlite3.connect(tmp_path / "people.sqlite")) as database:
-        database.execute(f"CREATE TABLE people ({', '.join(header)})")
-        database.executemany(f"INSERT INTO people VALUES ({', '.join('?' * len(header))})", rows)
-        database.commit()
-    listed = leafgate("plugins").stdout
-    offers = "metric baseless_labels, source sqlite, format csv, reader globex_catboost"
-    assert f"globex (globex-leafgate 1.0): {offers}\n" in listed
-    output = leafgate("audit", "risk.yaml", "--out", "out", "--to", "csv")
-    assert (output.returncode, output.stderr) == (1, "")
-    assert "CatBoost keeps how many people end at every leaf" in output.stdout
-    lines = (tmp_path / "out" / "report.csv").read_text().splitlines()
-    assert lines[2].startswith("published_file,failed,")

@@ -30,11 +30,10 @@ from leafgate.algorithms.routing import leaf_numbers
 from leafgate.errors import InconclusiveError
 from leafgate.kernel.arrays import CompactIds, Ids, Mask
 from leafgate.kernel.knowledge import LeafRoll, SecretChange
-from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.release import Release
 from leafgate.kernel.schema import Column, Schema
 from leafgate.kernel.table import Table
-from leafgate.kernel.tree import Node, NumericSplit, columns_asked, tree_arrays
+from leafgate.kernel.tree import Node, NumericSplit, columns_asked, iterate_nodes, tree_arrays
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -417,26 +416,12 @@ def _parts_of_domain(column: Column, trees: Sequence[Node]) -> list[Any]:
     low, high = column.bounds or (-math.inf, math.inf)
     if column.bins is not None:
         low, high = max(low, column.bins[0]), min(high, column.bins[-1])
-    tops = {largest_value_going_low(cut) for tree in trees for cut in _cuts(tree, column.name)}
+    cuts = (node for node in iterate_nodes(*trees) if isinstance(node, NumericSplit) and node.column == column.name)
+    tops = set(map(largest_value_going_low, cuts))
     tops |= {math.nextafter(edge, -math.inf) for edge in (column.bins or ())[1:-1]}
     ends = {low, high, *tops, *(math.nextafter(top, math.inf) for top in tops)}
     finite = sorted(number for number in ends if low <= number <= high and math.isfinite(number))
     return [*finite, *([math.nan] if column.missing else [])]
-
-
-def _cuts(tree: Node, name: str) -> Iterator[NumericSplit]:
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Leaf):
-            continue
-        if isinstance(node, NumericSplit):
-            waiting += [node.low, node.high]
-            if node.column == name:
-                yield node
-            continue
-        waiting += [branch.node for branch in node.branches]
-        waiting += [] if node.default is None else [node.default]
 
 
 def _codes_of(secret: Column, cells: list[Any]) -> Ids:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from leafgate.algorithms.certainty import DOMINANCE, Window
 from leafgate.errors import InconclusiveError
@@ -17,6 +18,12 @@ from leafgate.kernel.persons import PersonRows
 
 MAX_STEPS = 200_000_000
 """Windows times persons of their group, of which more take minutes."""
+
+MAX_PAIRS = 20_000_000
+"""Pairs of groups in which a person has the same total, of which more take too much memory."""
+
+MAX_DIFFERENT = 50
+"""In a difference of two groups with more persons than this, nobody is looked for who dominates it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,4 +146,53 @@ def dominating_persons(
     exposed = (rest < DOMINANCE * largest) & (largest > 0)
     found = np.zeros(len(numbers), dtype=bool)
     found[record[(exposed[own] & (total == largest[own]))[entry]]] = True
+    return found
+
+
+def dominating_differences(numbers: Floats, persons: PersonRows, group: Ids, insiders: int = 0) -> Mask:
+    """Which records the difference of two groups' totals discloses to within 10 %, by the p % rule.
+
+    Persons who have as much in both groups cancel out: what is left is a total of the others, that of few where nearly
+    the same persons are in both. Sums of more than two groups are not looked at.
+
+    Args:
+        numbers: shape (n_records,), from 0 up.
+        persons: whose rows the records are.
+        group: shape (n_records,), from 0 up; -1 in none.
+        insiders: how many people pool their own numbers, from 0.
+
+    Returns:
+        Shape (n_records,): those of the person with most of such a difference, in its two groups.
+
+    Raises:
+        InconclusiveError: too many persons have as much in several groups.
+
+    Source: `leafgate.algorithms.certainty.dominating`.
+    """
+    entries = pd.DataFrame(
+        {
+            "group": group[persons.record],
+            "person": persons.person,
+            "total": persons.rows * numbers[persons.record],
+        }
+    )
+    entries = entries[entries["group"] >= 0].groupby(["group", "person"]).sum().reset_index()
+    alike = entries.groupby(["person", "total"])["group"].transform("size").to_numpy()
+    if float((alike - 1).sum()) > MAX_PAIRS:
+        raise InconclusiveError("too many persons have as much in several groups to compare the totals of these")
+    equal = entries[alike > 1].merge(entries[alike > 1], on=["person", "total"])
+    equal = equal[equal["group_x"] < equal["group_y"]]
+    pairs, cancelled = np.unique(equal[["group_x", "group_y"]].to_numpy(), axis=0, return_counts=True)
+    size = entries["group"].value_counts()
+    of_group = {each: own.set_index("person")["total"] for each, own in entries.groupby("group")}
+    found = np.zeros(len(numbers), dtype=bool)
+    for pair, of_both in zip(pairs.tolist(), cancelled.tolist(), strict=True):
+        one, other = pair
+        if size[one] + size[other] - 2 * of_both > MAX_DIFFERENT:
+            continue
+        left = of_group[one].sub(of_group[other], fill_value=0.0).abs()
+        left = left[left > 0].sort_values(ascending=False)
+        if len(left) and left.iloc[1 + insiders :].sum() < DOMINANCE * left.iloc[0]:
+            hers = persons.record[persons.person == left.index[0]]
+            found[hers[np.isin(group[hers], pair)]] = True
     return found

@@ -28,37 +28,26 @@ EXACT_IN_SINGLE = 2**24
 """Whole numbers below this are the same in single precision, so codes of smaller domains are."""
 
 
-def goes_low(cut: NumericSplit, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which numbers take the low branch; missing ones (NaN) take the branch that the split names, else high."""
-    return _low(cut, _single(numbers) if cut.float32 else numbers)
+def goes_low(cut: NumericSplit, numbers: NDArray[np.floating[Any]]) -> Mask:
+    """Return which numbers take the low branch; missing ones (NaN) take the branch that the split names, else high.
 
-
-def _single(numbers: NDArray[np.float64]) -> NDArray[np.float32]:
+    The numbers are in any precision, and the threshold is rounded to none.
+    """
     with np.errstate(over="ignore"):
-        return numbers.astype(np.float32)
-
-
-def _low(cut: NumericSplit, numbers: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
-    """The same for numbers that are already in the precision of the test; the threshold is not rounded to it."""
+        numbers = numbers.astype(np.float32) if cut.float32 else numbers
     at = np.float64(cut.at)
     low = numbers < at if cut.strict else numbers <= at
     return np.asarray(low | np.isnan(numbers) if cut.missing == "low" else low)
 
 
-def branch_of_code(fan: CategoricalSplit, table: Table) -> NDArray[np.int64]:
-    """Return for each code of the column's domain the position of the child that takes it, NOWHERE if none does."""
-    values = tuple(branch.values for branch in fan.branches)
-    return _branch_of_code(Fan(fan.column, values, fan.default is not None), table)
-
-
 def split_rows(node: NumericSplit | CategoricalSplit, table: Table, rows: Rows) -> Iterator[tuple[Node, Rows]]:
     """Yield each child with the rows that take its branch; rows that no branch names are in none."""
     if isinstance(node, NumericSplit):
-        low = _low(node, _cells_of(table, node.column, node.float32).take(rows))
+        low = goes_low(node, _cells_of(table, node.column, node.float32).take(rows))
         yield node.low, rows.compress(low)
         yield node.high, rows.compress(~low)
         return
-    taken = branch_of_code(node, table).take(table.codes(node.column).take(rows))
+    taken = branch_of_code(node.fan, table).take(table.codes(node.column).take(rows))
     for i, branch in enumerate(node.branches):
         yield branch.node, rows.compress(taken == i)
     if node.default is not None:
@@ -147,7 +136,7 @@ class Router:
     def __init__(self, arrays: TreeArrays, table: Table) -> None:
         self.arrays, self.table = arrays, table
         nothing = np.zeros(0, dtype=np.int64)
-        branches = [_branch_of_code(fan, table) if fan.column in table.schema else nothing for fan in arrays.fans]
+        branches = [branch_of_code(fan, table) if fan.column in table.schema else nothing for fan in arrays.fans]
         self.branch = np.concatenate([*branches, nothing])
         self.first_code = np.cumsum([0, *map(len, branches)])
         self.cells = [_cells_of(table, *column) if column[0] in table.schema else None for column in arrays.columns]
@@ -276,7 +265,7 @@ def _exact_thresholds(arrays: TreeArrays) -> Floats:
     return np.where(single, np.where(rounded > arrays.at, below, rounded), arrays.at)
 
 
-def _branch_of_code(fan: Fan, table: Table) -> Ids:
+def branch_of_code(fan: Fan, table: Table) -> Ids:
     """For each code of the column's domain the branch of a fan that takes it, NOWHERE if none does."""
     position = {value: i for i, values in enumerate(fan.branches) for value in values}
     elsewhere = len(fan.branches) if fan.has_default else NOWHERE

@@ -109,7 +109,7 @@ def true_cells(table: Table, names: Sequence[str], near: float = NEAR) -> tuple[
         names: columns of its schema.
         near: numbers are right within this share of the column's range, by the policy's `bounds`, or of the true
             numbers where it has none; with `scale: ratio` within this share of the larger number. From 0 to below 1.
-            Secret numbers with bins, and classes that are told in intervals, are right in the same interval.
+            Secret numbers with bins, and binned classes, are right in the same interval.
 
     Returns:
         In the order of `names`. The order in which the policy declares a column's values changes nothing.

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 else:
     np, pd = lazy("numpy"), lazy("pandas")
 
-ROWS_AT_ONCE = 50_000
-"""Rows that are held as text at once."""
+ROWS_AT_ONCE = 500
+"""Rows that are held as text at once; of many more Python would search for cycles among them again and again."""
 
 
 def text_frame(

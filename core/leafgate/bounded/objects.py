@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,15 @@ class ObjectView:
     def many(self, name: str) -> tuple[Any, ...]:
         """An attribute that must be a sequence."""
         return as_tuple(self[name], self, name)
+
+
+def with_attributes(view: ObjectView, **changes: Any) -> ObjectView:
+    """The object with other attributes in place of those of these names."""
+
+    def attribute(name: str) -> Any:
+        return changes[name] if name in changes else view.get_attribute(name)
+
+    return replace(view, names=view.names | changes.keys(), get_attribute=attribute)
 
 
 def as_tuple(value: Any, of: ObjectView, name: str) -> tuple[Any, ...]:

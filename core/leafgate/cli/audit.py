@@ -202,7 +202,7 @@ def warnings_of_table(run: sessions.Session, *, with_notes: bool = False) -> lis
     """
     from leafgate.session.limit_warnings import limits_against_table, own_people_as_test, spelled_alike
 
-    people = run.tables.people
+    people = run.table
     against_table = limits_against_table(run.policy, run.plugins, people)
     is_noted = with_notes and run.tables.test is not None and run.tables.test.sha256 == people.sha256 != ""
     own_people = () if is_noted else own_people_as_test(people, run.tables.test)

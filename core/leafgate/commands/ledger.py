@@ -309,17 +309,14 @@ class LeftRelease:
         from leafgate.disclosure.stored import read_report
         from leafgate.engine.rolls import leaves_by_id, leaves_of_trees, unsuitable_reason
         from leafgate.io.roll import make_roll
-        from leafgate.kernel.large_table import LargeTable
         from leafgate.models.load import load_release
         from leafgate.session.run import open_session
 
         session = open_session(wanted.policy, self.data, org=wanted.org)
-        table, policy = session.tables.people, session.policy
+        table, policy = session.table, session.policy
         if policy.sha256 != read_report(self.report)["policy"]["sha256"]:
             remedy = "name the policy of the audit: --policy FILE"
             raise PolicyError("is not the policy of the report", place=str(wanted.policy), remedy=remedy)
-        if isinstance(table, LargeTable):
-            raise DataError("does not fit into memory", place=str(self.data), remedy="leave out --roll")
         encoding = getattr(policy.build, "encoding", None) or None
         release = load_release(self._file, table.schema, encoding, table.people, session.plugins.readers).release
         reason = unsuitable_reason(release, table.schema)

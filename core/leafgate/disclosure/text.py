@@ -162,12 +162,15 @@ OF_ONE_LETTER = re.compile(r"\b([klt]) (?=anonymity|diversity|closeness)")
 
 
 def metric_words(finding: JsonObject) -> str:
-    """The metric of a finding in words, with the secret that it is about.
+    """The metric of a finding in words, with the secret that it is about; where it has no metric, what it is about.
 
     >>> metric_words({"metric": "k_anonymity", "secret": "illness"})
     'k-anonymity (illness)'
+    >>> metric_words({"metric": "", "id": "attack:joint", "secret": None})
+    'attack joint'
     """
-    metric = OF_ONE_LETTER.sub(r"\1-", str(finding["metric"]).replace("_", " "))
+    name = str(finding["metric"] or finding["id"].replace(":", " "))
+    metric = OF_ONE_LETTER.sub(r"\1-", name.replace("_", " "))
     return f"{metric} ({finding['secret']})" if finding["secret"] else metric
 
 

@@ -131,7 +131,7 @@ def score_and_check(
     state = replace(state, verified_claims=verified(claims))
     state = replace(state, private_total=verified_total(policy, state))
     judged = at_limits(policy, judge(policy.metrics, state))
-    disclosed = at_builder(policy, file_disclosure_check(policy, plugins, artifact.release))
+    disclosed = at_builder(policy, file_disclosure_check(policy, plugins, artifact))
     read = at_builder(policy, reading_check(policy, plugins, state, artifact.provenance))
     others, holds = [*doubts, *read, *disclosed, *claims], passes(state, policy.metrics)
     judged, waivers = apply_waivers(policy, artifact, judged, others, holds, today)

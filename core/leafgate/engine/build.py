@@ -46,7 +46,7 @@ def build(
         if not isinstance(built, Release | BuildResult):
             raise InconclusiveError(f"{origin} returned a {type(built).__name__} where a Release belongs")
         result = BuildResult.of(built)
-        if isinstance(table, Table) and table.person_rows is not None and not _is_written(result):
+        if table.person_rows is not None and not _is_written(result):
             result = replace(result, release=replace(result.release, unit="rows"))
         _check_origins(result, 0 if isinstance(table, LargeTable) else len(table.without_key), origin)
         _check_trail(result, origin)
@@ -56,7 +56,7 @@ def build(
 
         content, few = result.provenance.model_content, policy.report.smallest_cell
         held, cells = held_disclosed(content.held, table, few), cells_disclosed(content, table, few)
-        result = replace(result, release=_with_disclosures(result.release, held, cells))
+        result = _with_disclosures(result, held, cells)
     if not _is_written(result):
         return publish(policy, plugins, result)
     refuse_unaudited(result.release, plugins)
@@ -70,12 +70,15 @@ def build(
     return replace(artifact, release=with_policy_columns(artifact.release, table.schema))
 
 
-def _with_disclosures(release: Release, first: tuple[FileDisclosure, ...], last: tuple[FileDisclosure, ...]) -> Release:
-    """The release of a model's file, which discloses this, too, before and after what it discloses itself."""
-    file = release.file
+def _with_disclosures(
+    result: SealedRelease, first: tuple[FileDisclosure, ...], last: tuple[FileDisclosure, ...]
+) -> SealedRelease:
+    """The release of a file, which discloses this, too, before and after what it discloses itself."""
+    file = result.release.file
     if file is None:
-        return release
-    return replace(release, file=replace(file, discloses=(*first, *file.discloses, *last)))
+        return replace(result, provenance=replace(result.provenance, discloses=(*first, *last)))
+    listed = replace(file, discloses=(*first, *file.discloses, *last))
+    return replace(result, release=replace(result.release, file=listed))
 
 
 def _is_written(result: BuildResult) -> bool:

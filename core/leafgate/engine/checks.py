@@ -20,7 +20,7 @@ from leafgate.kernel.belief import CellBelief, MechanismBelief, MembershipBelief
 from leafgate.kernel.components import AttackModel
 from leafgate.kernel.evidence import OWN_ACCOUNT, AuditorOnly, PeopleCount
 from leafgate.kernel.findings import UNLIMITED, Finding, Remedy
-from leafgate.kernel.metrics import Metric, PersonMetric, can_break_protection
+from leafgate.kernel.metrics import Metric, PersonMetric, ValueMetric, can_break_protection
 from leafgate.kernel.paths import DocumentPath
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import Claim, covers_data
@@ -192,7 +192,7 @@ def soundness_checks(policy: Policy, plugins: Plugins, state: AuditState) -> lis
         *_unread_parts(state),
         *_unattacked(state),
         *_unlimited_class(policy, state),
-        *_unlimited(policy),
+        *_unlimited(policy, state),
     ]
     evidence = _evidence(state)
     return [
@@ -381,18 +381,31 @@ def _unlimited_class(policy: Policy, state: AuditState) -> Iterator[SoundnessPro
             yield UNATTACKED, column.name, problem
 
 
-def _unlimited(policy: Policy) -> Iterator[SoundnessProblem]:
+def _unlimited(policy: Policy, state: AuditState) -> Iterator[SoundnessProblem]:
     """Limits on protection none of which any release could break: a pass would say nothing of anybody's protection.
 
     No policy is without limits; a search may audit its candidates by the part of a policy that has none.
     """
-    if not policy.metrics or can_break_protection(policy.metrics):
+    if not policy.metrics or can_break_protection(each for each in policy.metrics if not _judges_nothing(each, state)):
         return
     if any(metric.measures == "protection" for metric in policy.metrics):
         problem = "no release could break a limit of this policy on people's protection: every score keeps each of them"
     else:
         problem = "no limit of this policy is on how well people are protected"
     yield UNLIMITED, None, problem
+
+
+def _judges_nothing(metric: Metric, state: AuditState) -> bool:
+    """Is it a limit on the file of a model where there is none, or on values that nobody has?"""
+    if metric.use == "file_disclosure":
+        return state.release.file is None
+    if not isinstance(metric, ValueMetric) or metric.values is None:
+        return False
+    secrets = [
+        each.name for each in state.table.schema.secrets if metric.secret in {None, each.name} and each.countable
+    ]
+    there = {str(value) for name in secrets for value in state.table.frame[name].dropna().unique()}
+    return not there.intersection(metric.values) and not any(state.table.schema[name].numeric for name in secrets)
 
 
 UNATTACKED = "unattacked"

@@ -34,7 +34,7 @@ from leafgate.kernel.release import Release
 from leafgate.kernel.schema import Schema
 from leafgate.kernel.table import Table
 from leafgate.kernel.tables import Tables
-from leafgate.kernel.tree import CategoricalSplit, Node, NumericSplit, children
+from leafgate.kernel.tree import CategoricalSplit, NumericSplit, iterate_nodes
 
 MOST_COPIES = 200_000
 """So many records at most stand for people whose missing cells can go several ways: more take minutes and gigabytes."""
@@ -331,12 +331,9 @@ def all_ways(people: Table, release: Release) -> Table:
 def _tests_by_column(release: Release) -> dict[str, list[NumericSplit | CategoricalSplit]]:
     """Every test of the trees that people are sent down, by its column."""
     tests: dict[str, list[NumericSplit | CategoricalSplit]] = {}
-    waiting: list[Node] = [*release.fitted_trees]
-    while waiting:
-        node = waiting.pop()
+    for node in iterate_nodes(*release.fitted_trees):
         if not isinstance(node, Leaf):
             tests.setdefault(node.column, []).append(node)
-            waiting.extend(children(node))
     return tests
 
 
@@ -376,10 +373,8 @@ def _ways(name: str, tests: Sequence[NumericSplit | CategoricalSplit], people: T
     stated = column.missing and any(map(_states_way, tests))
     if column.values is not None:
         codes = np.arange(len(column.values))
-        fans = {
-            tuple(each.values for each in test.branches): test for test in tests if not isinstance(test, NumericSplit)
-        }
-        sides = [branch_of_code(fan, people)[codes] for fan in fans.values()]
+        fans = dict.fromkeys(test.fan for test in tests if not isinstance(test, NumericSplit))
+        sides = [branch_of_code(fan, people)[codes] for fan in fans]
         return np.append(codes[_first_of_different(sides, len(codes))], [len(codes)] * stated)
     cuts = {(test.strict, test.float32, test.at) for test in tests if isinstance(test, NumericSplit)}
     at = np.array(sorted({cut[2] for cut in cuts}), dtype=np.float64)

@@ -33,7 +33,6 @@ class UnkeepableLimit:
         number: the position of the metric in the policy.
         metric: the metric.
         secret: the secret; empty for a limit on the sizes of groups.
-        score: what the metric says of everybody in one group.
         share: the largest share of everybody who have one judged value, or numbers in one narrow window.
         in_window: is it of numbers in one narrow window?
     """
@@ -41,18 +40,21 @@ class UnkeepableLimit:
     number: int
     metric: Metric
     secret: str
-    score: float
     share: float
     in_window: bool = False
 
     @property
     def message(self) -> str:
-        """Why it cannot be kept, in a clause without any value."""
-        if not self.secret:
-            return f"{IMPOSSIBLE}: the table has too few people"
-        if not isinstance(self.metric, ValueMetric):
-            return f"{IMPOSSIBLE}: even one group of everybody scores {self.score:.4g} for {self.secret!r}"
-        return f"{IMPOSSIBLE}: {round_share(self.share)} of all people have {self._what} of {self.secret!r}"
+        """Why it cannot be kept, in a clause without a value or a share: logs are often public."""
+        if self.secret and not isinstance(self.metric, ValueMetric):
+            return f"{IMPOSSIBLE}: even one group of everybody violates it for {self.secret!r}"
+        return f"{IMPOSSIBLE}: {self._why}"
+
+    @property
+    def _why(self) -> str:
+        return (
+            f"too many people have {self._what} of {self.secret!r}" if self.secret else "the table has too few people"
+        )
 
     @property
     def _what(self) -> str:
@@ -74,9 +76,8 @@ class UnkeepableLimit:
     @property
     def remedy(self) -> Remedy:
         """The same as what to do about a finding, whose share is for auditors."""
-        why = f"too many people have {self._what} of {self.secret!r}" if self.secret else "the table has too few people"
         details = f"{round_share(self.share)} of all people do." if self.secret else ""
-        text = f"No release of this table can keep this limit, because {why}: {self.hint}."
+        text = f"No release of this table can keep this limit, because {self._why}: {self.hint}."
         return Remedy(action="advise", text=text, details=details)
 
 
@@ -103,12 +104,11 @@ def unkeepable_limits(
         for secret in table.schema.having("class"):
             if "sensitive" not in secret.roles or metric.secret not in {None, secret.name}:
                 continue
-            score = _breaking_score(metric, plugins, table, secret, of_model=of_model)
-            if score is not None:
+            if _everybody_breaks(metric, plugins, table, secret, of_model=of_model):
                 name = "" if metric.groups_only else secret.name
                 share, window = largest_shares(metric, table, secret)
                 in_window = of_model and window > share
-                found.append(UnkeepableLimit(number, metric, name, score, max(share, window * in_window), in_window))
+                found.append(UnkeepableLimit(number, metric, name, max(share, window * in_window), in_window))
     return found
 
 
@@ -123,10 +123,8 @@ def _is_asked(metric: Metric) -> bool:
     return metric.by_equivalence_class and (metric.groups_only or composition)
 
 
-def _breaking_score(
-    metric: PersonMetric, plugins: Plugins, table: Table, secret: Column, *, of_model: bool
-) -> float | None:
-    """The worst score of everybody in one group, where it breaks the limit; else None."""
+def _everybody_breaks(metric: PersonMetric, plugins: Plugins, table: Table, secret: Column, *, of_model: bool) -> bool:
+    """Does everybody in one group violate the limit?"""
     shares = np.bincount(table.codes(secret.name), weights=table.weight, minlength=len(secret.domain)) / table.people
     public = table.public[0]
     posterior = pd.DataFrame(np.tile(shares, (len(public), 1)), columns=pd.Index(secret.domain, dtype=object))
@@ -137,9 +135,9 @@ def _breaking_score(
         case = case if metric.groups_only else case.with_own_record("composition").of_recorded()
         worst = value_of(metric, scores_of(metric, plugins, case)[0], case)
         with isolate_plugin_errors(metric, plugins):
-            return None if metric.holds(worst) else worst
+            return not metric.holds(worst)
     except LeafgateError:  # such as a population that is not read here
-        return None
+        return False
 
 
 def _of_everybody(table: Table, *, of_model: bool) -> Release:
@@ -198,11 +196,10 @@ class FrequentValue:
 
     @property
     def question(self) -> str:
-        """The owner's question, without the value."""
+        """The owner's question, without the value and its share: policies are public, and logs often are."""
         return (
-            f"{round_share(self.share)} of all people have one value of {self.secret!r}: groups of fewer than "
-            f"{round_up(self.pure_by_chance):,} people are all of this value by chance. Does it harm anybody that this "
-            "value is known of them? Only the owner of the data can say"
+            f"nearly all people have one value of {self.secret!r}: small groups are all of this value by chance. Does "
+            "it harm anybody that this value is known of them? Only the owner of the data can say"
         )
 
     @property

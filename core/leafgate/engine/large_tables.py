@@ -47,11 +47,4 @@ def representatives_of(data: LargeTable, release: Release) -> Table:
     """One record for all people whom the trees treat alike, and what is known of the file."""
     from leafgate.algorithms.representatives import representatives
 
-    return replace(
-        representatives(data.tables(), data.schema, release),
-        dropped=data.dropped,
-        without_class=data.without_class,
-        repeated_identifiers=data.repeated_identifiers,
-        suspected=data.suspected,
-        sha256=data.sha256,
-    )
+    return replace(representatives(data.tables(), data.schema, release), **data.facts)

@@ -12,10 +12,11 @@ from leafgate.errors import LeafgateError
 from leafgate.kernel.findings import PERSONS, Finding, Remedy
 from leafgate.kernel.persons import PersonRows
 
-SEVERAL_ROWS = "{!r} has {:,} different values in {:,} rows, and each row was counted as a person"
 BROKEN = "counted by its values, these limits do not hold: {}"
 UNJUDGED = "whether the limits hold where its values are counted could not be judged: {}"
 REPEATED = "some values of {!r} stand in several rows, and each row was counted as a person"
+"""How many do is not said: few of them would be a small count."""
+
 NOT_COUNTED = "an engine did not keep the column for each row, so that no limit could be judged by it"
 PER_ROW = "a claim of differential privacy is about one row, and not about all rows of a person"
 NUMBERS_PEOPLE = "If it numbers the people, say so: `role: person` on the column."
@@ -25,9 +26,9 @@ Judge = Callable[[Adversaries], Sequence[Finding]]
 """Runs the attacks of these adversaries and returns the findings on what they believe."""
 
 
-def persons_note(name: str, rows: PersonRows) -> str:
+def persons_note(name: str) -> str:
     """What a report notes of a column that may number the people, and by which all limits hold."""
-    return f"{SEVERAL_ROWS.format(name, rows.people, int(rows.rows.sum()))}. {NUMBERS_PEOPLE} {ROWS_ARE_PEOPLE}"
+    return f"{REPEATED.format(name)}. {NUMBERS_PEOPLE} {ROWS_ARE_PEOPLE}"
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class PersonColumnAudit:
             judge: returns the findings about people who are counted otherwise.
         """
         doubts = [
-            self._finding(name, rows, reason)
+            self._finding(name, reason)
             for name, rows in self.adversaries.table.suspected.items()
             if (reason := NOT_COUNTED if rows is None else self._reason(rows, findings, judge))
         ]
@@ -73,14 +74,12 @@ class PersonColumnAudit:
         unjudged = [name for name in kept if counted.get(name) is None]
         return BROKEN.format(", ".join(broken)) if broken else UNJUDGED.format(", ".join(unjudged)) if unjudged else ""
 
-    def _finding(self, name: str, rows: PersonRows | None, reason: str) -> Finding:
-        counted = None if rows is None else (rows.people, int(rows.rows.sum()))
-        problem = REPEATED.format(name) if counted is None else SEVERAL_ROWS.format(name, *counted)
+    def _finding(self, name: str, reason: str) -> Finding:
         return Finding(
             f"{PERSONS}#{name}",
             PERSONS,
             passed=None,
-            evidence={"problem": problem, "reason": reason},
+            evidence={"problem": REPEATED.format(name), "reason": reason},
             plugin=self.plugins.origin(self.adversaries.policy.build),
             plain_failure="one person may stand in several rows, and was counted as several",
             remedies=(

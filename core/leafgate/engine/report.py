@@ -21,7 +21,6 @@ from leafgate.errors import NoReleaseError
 from leafgate.io.release_codec import SealedRelease
 from leafgate.kernel.evidence import AuditorOnly, PeopleCount
 from leafgate.kernel.findings import SPELLING, Finding, Report
-from leafgate.kernel.large_table import LargeTable
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.table import Table
 from leafgate.kernel.tables import Tables
@@ -72,10 +71,10 @@ def audit_and_report(
         tables = replace(tables, people=replace(tables.people, incomplete=None))
     auditing = Auditing(policy, plugins, tables, incomplete, today)
     audited = auditing.audited(policy, announce)
-    data, artifact = tables.people, audited.artifact
+    artifact = audited.artifact
     unsettled = any(each.metric == SPELLING for each in audited.report.findings)  # no setting would pass
     wanted = audited.report.verdict == "fail" and not unsettled
-    if search is None or not wanted or artifact is None or isinstance(data, LargeTable):
+    if search is None or not wanted or artifact is None or not len(tables.in_memory):
         return audited
     stopwatch = Stopwatch(dict(audited.seconds))
     with stopwatch("remedies"):

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-import numpy as np
-
 from leafgate.algorithms.routing import count_leaves
 from leafgate.api.registry import Plugins
 from leafgate.engine.audience import beside_claim
@@ -110,20 +108,12 @@ def data_facts(table: Table | LargeTable, files: DataFiles, *, differentially_pr
     counted = {"dropped": table.dropped, "without_class": table.without_class, "commented": table.commented}
     left_out: dict[str, object] = {key: PeopleCount(count) for key, count in counted.items() if count}
     result = files.facts(differentially_private=differentially_private)
-    if isinstance(table, LargeTable):
-        distinct = {} if table.distinct is None else {"distinct": AuditorOnly(PeopleCount(table.distinct))}
-        return {"people": PeopleCount(table.people), **distinct, **result, **left_out}
-    beside = {}
-    if table.rows is not None:
-        beside = {"rows": table.rows} if table.counts_people else {"weight": table.weight}
-    if table.person_rows is not None:
-        beside = {"rows": table.weight}
-        for key, (rows, people) in table.left_out_rows.items():
-            left_out |= {key: PeopleCount(people), f"{key}_rows": AuditorOnly(PeopleCount(rows))} if rows else {}
-        left_out |= {"without_id": PeopleCount(table.without_id)} if table.without_id else {}
-    counts = {key: PeopleCount(int(each.sum())) for key, each in beside.items()}
-    counts = {"people": PeopleCount(table.people_among()), **counts}
-    return {**counts, "distinct": AuditorOnly(PeopleCount(len(table))), **result, **left_out}
+    distinct = {} if table.distinct is None else {"distinct": AuditorOnly(PeopleCount(table.distinct))}
+    for key, (rows, people) in table.left_out_rows.items():
+        left_out |= {key: PeopleCount(people), f"{key}_rows": AuditorOnly(PeopleCount(rows))} if rows else {}
+    left_out |= {"without_id": PeopleCount(table.without_id)} if table.without_id else {}
+    counts = {"people": table.people_among(), **table.counts_beside_people()}
+    return {**{key: PeopleCount(count) for key, count in counts.items()}, **distinct, **result, **left_out}
 
 
 def describe_threat_model(policy: Policy, release: Release | None, schema: Schema) -> dict[str, Any]:
@@ -249,7 +239,7 @@ def report_of(
         from leafgate.engine.person_columns import persons_note
 
         settled = {name: rows for name, rows in table.suspected.items() if f"{PERSONS}#{name}" not in doubted}
-        repeated += [f"{TO_DECIDE}{persons_note(name, rows)}" for name, rows in settled.items() if rows is not None]
+        repeated += [f"{TO_DECIDE}{persons_note(name)}" for name, rows in settled.items() if rows is not None]
     open_domains = [column.name for column in table.schema.columns if not column.declared and "key" not in column.roles]
     return Report(
         policy={**identity, **policy.origin.facts, **_plugin_files(plugins)},
@@ -287,8 +277,7 @@ def _extremes_declared(table: Table | LargeTable) -> Iterator[str]:
     for column in table.schema.columns:
         if not column.declared or column.values is not None or column.bounds is None or "key" in column.roles:
             continue
-        numbers = table.values[column.name] if isinstance(table, LargeTable) else table.numbers(column.name)
-        lowest, highest = np.nanmin(numbers), np.nanmax(numbers)
+        lowest, highest = table.extremes(column.name)
         ends = {"smallest": (column.bounds[0], lowest), "largest": (column.bounds[1], highest)}
         nobodys = {0, 1} if column.bounds == (0, 1) else {0}
         reached = " and the ".join(name for name, (bound, n) in ends.items() if bound == n and n not in nobodys)
@@ -310,7 +299,7 @@ def _persons_declared(policy: Policy, table: Table | LargeTable) -> Iterator[str
     """What columns that number the people mean for limits, and for rows that do not say whose they are."""
     if policy.data.persons:
         yield f"{', '.join(map(repr, policy.data.persons))} {PERSONS_COUNTED}"
-    if isinstance(table, Table) and table.without_id:
+    if table.without_id:
         yield ROWS_OF_NOBODY
 
 

@@ -222,6 +222,7 @@ class Provenance:
         training_rows: what it states of the rows that its trees were grown on, as attacks read it.
         learner: the estimator that was fitted to make the model, where that is known.
         model_content: the texts and numbers that the file holds.
+        discloses: what a release file discloses beside what its release states; a model's file states that itself.
         unspecified_missing: the columns of which the file does not state where missing cells go, of those that its
             trees ask about.
         complete_rows: whether its owner states that nobody with a missing cell was in the training.
@@ -236,6 +237,7 @@ class Provenance:
     training_rows: TrainingRows | None = None
     learner: Learner | None = None
     model_content: FileContent | None = None
+    discloses: tuple[FileDisclosure, ...] = ()
     unspecified_missing: frozenset[str] = frozenset()
     complete_rows: bool = False
     mapped_classes: Mapping[str, str] = field(default_factory=dict)

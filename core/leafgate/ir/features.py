@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from struct import Struct
@@ -73,12 +74,6 @@ class OneHot(Mapping[Value, float]):
         """The numbers of the group's own values."""
         return dict.fromkeys(self.chosen, self.on)
 
-    def stepped(self, step: ArithmeticStep) -> OneHot[Value]:
-        """The numbers one step on."""
-        return OneHot(
-            self.groups, self.group, self.chosen, after_steps(self.on, (step,)), after_steps(self.off, (step,))
-        )
-
 
 @dataclass(frozen=True)
 class CategoryCodes:
@@ -130,7 +125,21 @@ class Unresolved:
     remedy: str = ""
 
 
+Coded = TypeVar("Coded", bound=CategoryCodes | MissingIndicator)
 Origin = Numeric | CategoryCodes | MissingIndicator | Unresolved
+
+
+def recoded(origin: Coded, change: Callable[[float], float]) -> Coded:
+    """The origin with each of its numbers changed alike."""
+    if isinstance(origin, MissingIndicator):
+        return replace(origin, there=change(origin.there), gone=change(origin.gone))
+    codes = origin.codes
+    if isinstance(codes, OneHot):
+        codes = replace(codes, on=change(codes.on), off=change(codes.off))
+    else:
+        codes = {value: change(code) for value, code in codes.items()}
+    others = [None if number is None else change(number) for number in (origin.otherwise, origin.missing)]
+    return replace(origin, codes=codes, otherwise=others[0], missing=others[1])
 
 
 def with_zero_missing(origin: Origin) -> Origin:
@@ -138,16 +147,10 @@ def with_zero_missing(origin: Origin) -> Origin:
     match origin:
         case Numeric():
             return replace(origin, zero_is_missing=True)
-        case CategoryCodes(codes=OneHot() as hot):
-            codes: Mapping[str, float] = replace(hot, on=missing_if_zero(hot.on), off=missing_if_zero(hot.off))
-        case CategoryCodes():
-            codes = {value: missing_if_zero(code) for value, code in origin.codes.items()}
-        case MissingIndicator():
-            return replace(origin, there=missing_if_zero(origin.there), gone=missing_if_zero(origin.gone))
+        case CategoryCodes() | MissingIndicator():
+            return recoded(origin, missing_if_zero)
         case Unresolved():
             return origin
-    others = [None if number is None else missing_if_zero(number) for number in (origin.otherwise, origin.missing)]
-    return replace(origin, codes=codes, otherwise=others[0], missing=others[1])
 
 
 def missing_if_zero(number: float) -> float:
@@ -170,21 +173,7 @@ def number_codes(column: str, categories: Sequence[float], otherwise: float | No
 def after_steps(number: float, steps: Sequence[ArithmeticStep]) -> float:
     """The number after the steps."""
     for step in steps:
-        match step.operation:
-            case "plus":
-                number = number + step.by
-            case "minus":
-                number = number - step.by
-            case "times":
-                number = number * step.by
-            case "over":
-                number = number / step.by
-            case "at_least":
-                number = max(number, step.by)
-            case "at_most":
-                number = min(number, step.by)
-            case "single":
-                number = rounded(number)
+        number = OPERATIONS[step.operation](number, step.by)
     return number
 
 
@@ -200,6 +189,10 @@ def _truncated(number: float) -> float:
     return float(math.trunc(number)) if math.isfinite(number) else number
 
 
+OPERATIONS: Mapping[Operation, Callable[[float, float], float]] = {
+    **{"plus": operator.add, "minus": operator.sub, "times": operator.mul, "over": operator.truediv},
+    **{"at_least": max, "at_most": min, "single": lambda number, _: rounded(number)},
+}
 LOOKUP_ROUNDING: Mapping[LookupPrecision, Callable[[float], float]] = {
     "": float,
     "single": rounded,

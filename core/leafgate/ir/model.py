@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -34,6 +34,9 @@ LISTED_SETTINGS = frozenset({"class_weight", "monotonic_cst"})
 """Settings of these that may be a list or a table, with numbers for each class or column: they are kept as True."""
 
 LEAF = -1
+Flag = Literal["strict", "float32", "missing_low"]
+FLAGS: tuple[Flag, ...] = ("strict", "float32", "missing_low")
+"""The properties of a node's test that are true or false."""
 
 RATIOS_DISCLOSURE = FileDisclosure(
     "ratios", "medium", "shares to the last digit: of small leaves they betray how many people are in them"
@@ -85,7 +88,14 @@ class TreeIR:
         """The numbers of the leaves."""
         return np.flatnonzero(self.feature == LEAF)
 
-    def flag(self, name: Literal["strict", "float32", "missing_low"]) -> Flags:
+    @cached_property
+    def compares(self) -> Flags:
+        """Which nodes compare a number with a threshold: those that ask something, and not by a set."""
+        compares = np.asarray(self.feature != LEAF)
+        compares[list(self.subsets)] = False
+        return compares
+
+    def flag(self, name: Flag) -> Flags:
         """A property of each node's test; one alone holds for all of them."""
         return np.broadcast_to(np.asarray(getattr(self, name), dtype=bool), (self.nodes,))
 
@@ -152,6 +162,17 @@ class ModelIR:
     unknown: tuple[str, ...] = ()
     link: Literal["softmax", "other"] = "softmax"
     held: tuple[HeldVector, ...] = ()
+
+    @property
+    def given_origins(self) -> tuple[Origin | None, ...]:
+        """What the file says that each feature is made of; None where it says nothing of it."""
+        return self.origins or (None,) * len(self.features)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What the file calls the column that each feature is made of, of which it says nothing else the feature."""
+        pairs = zip(self.features, self.given_origins, strict=True)
+        return tuple(name if origin is None else origin.column for name, origin in pairs)
 
     @cached_property
     def asked(self) -> frozenset[int]:
@@ -226,14 +247,27 @@ def _sha256(plain: Any) -> str:
     return hashlib.sha256(repr(plain).encode()).hexdigest()
 
 
-def topological_order(tree: TreeIR) -> Ids:
-    """Every node after its parent."""
-    rows, found = np.array([0]), []
+def levels(tree: TreeIR) -> Iterator[Ids]:
+    """The nodes of each depth, from the root down."""
+    rows = np.array([0])
     while len(rows):
-        found.append(rows)
+        yield rows
         inner = rows[tree.feature[rows] != LEAF]
         rows = np.concatenate([tree.low[inner], tree.high[inner]])
-    return np.concatenate(found)
+
+
+def topological_order(tree: TreeIR) -> Ids:
+    """Every node after its parent."""
+    return np.concatenate([*levels(tree)])
+
+
+def summed_up(tree: TreeIR, numbers: NDArray[Any]) -> NDArray[Any]:
+    """Numbers of leaves added up over all nodes above them, NaN as 0; what stands on inner nodes does not count."""
+    total = np.array(np.nan_to_num(numbers))
+    for rows in reversed([*levels(tree)]):
+        inner = rows[tree.feature[rows] != LEAF]
+        total[inner] = total[tree.low[inner]] + total[tree.high[inner]]
+    return total
 
 
 def boosted_model(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
+
+from leafgate.errors import ReleaseError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,6 +87,8 @@ class ModelReader:
             classes, whole numbers from 0, or any numbers, and returns it, so that `to_file` writes it. The last
             argument is the seed. Raises as `train` does. None for a reader that fits nothing, or whose estimators it
             cannot return.
+        read_output: Called in place of `read` for one of several columns that a model predicts; the third argument is
+            its number, from 0. None for a reader of models that predict one column.
         read_with: Called in place of `read` for files that hold models of other readers, in their words; the third
             argument is what texts may consist of, by all readers in use.
         file_format: What reports call the format of such a file, whose models name the format they came from; empty
@@ -102,9 +106,9 @@ class ModelReader:
             (n_rows, n_classes), `labels` (positions of classes) or `numbers`, with the names of the `classes` where the
             library has an order of its own. It is called in a process of its own, where who runs the audit asks for
             it. None where no library can be asked.
-        rewrites: The first bytes of files that the library alone reads, and "MODULE:NAME" of a function like that of
-            `library`, whose `content` are the bytes of a file of the same model that `read` takes. It is called in a
-            process of its own, where the file's owner asks for it. None where there are no such files.
+        opened_by: The first bytes of files that only their library opens, each with "MODULE:NAME" of a function that
+            returns, of the bytes of such a file, one that `read` reads. It is called in a process of its own, where the
+            file's owner says so (`leafgate convert --trust`). Otherwise `read` refuses such a file.
         check_original: Called before models are looked for that `write` shall put into the structure of a file, with
             the bytes of that file. Raises ReleaseError, in the words of `write`, where `write` takes no model from this
             file, and InconclusiveError where a library is not installed. None where any file will do.
@@ -125,6 +129,7 @@ class ModelReader:
     trains: tuple[str, ...] = ()
     train: Callable[[Learner, Table, Table, int], NDArray[np.float64]] | None = None
     fit: Callable[[Learner, NDArray[np.float64], NDArray[Any], int], Any] | None = None
+    read_output: Callable[[bytes, str, int], ModelIR] | None = None
     read_with: Callable[[bytes, str, Vocabulary], ModelIR] | None = None
     file_format: str = ""
     write: Callable[[ModelIR, bytes], bytes] | None = None
@@ -132,8 +137,18 @@ class ModelReader:
     check_original: Callable[[bytes], None] | None = None
     tested: tuple[str, ...] = ()
     library: str | None = None
-    rewrites: tuple[bytes, str] | None = None
+    opened_by: Mapping[bytes, str] = field(default_factory=dict)
     witness_lines: Callable[[ModelIR, str, str], tuple[str, ...]] | None = None
+
+    def of_output(self, output: int) -> ModelReader:
+        """The reader of one of the columns that models predict, by its number from 0."""
+
+        def read(content: bytes, place: str) -> ModelIR:
+            if self.read_output is None:
+                raise ReleaseError("is of a format whose models predict one column", place=place)
+            return self.read_output(content, place, output)
+
+        return replace(self, read=read, read_with=None)
 
     def tested_with(self, producer: str) -> Literal["version", "program", ""]:
         """Whether it was tested with this version of a program, with the program in other versions, or with neither."""

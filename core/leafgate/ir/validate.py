@@ -6,7 +6,7 @@ import numpy as np
 
 from leafgate.errors import ReleaseError
 from leafgate.ir.arrays import refuse_many_categories
-from leafgate.ir.model import LEAF, Flags, Floats, Ids, ModelIR, TreeIR
+from leafgate.ir.model import LEAF, Flags, Floats, Ids, ModelIR, TreeIR, levels
 from leafgate.ir.node_numbers import MISCOUNTED
 from leafgate.kernel.release import LATER_TREES
 from leafgate.kernel.tree import MAX_DEPTH, MAX_TREES
@@ -41,13 +41,11 @@ def contradictory(tree: TreeIR, parent: Ids, place: str = "tree") -> int | None:
     Every way is held against the ways above it that ask about the same feature; a missing value, where all of them
     let it pass, is enough to come there. Sets of categories are held against sets, numbers against numbers.
     """
-    asked_by_set = np.zeros(tree.nodes, dtype=bool)
-    asked_by_set[list(tree.subsets)] = True
-    cut = np.flatnonzero((parent != -1) & ~asked_by_set[parent])
-    wrong = cut[_empty_intervals(tree, parent, asked_by_set, cut)]
+    cut = np.flatnonzero((parent != -1) & tree.compares[parent])
+    wrong = cut[_empty_intervals(tree, parent, cut)]
     if len(wrong):
         return int(wrong[0])
-    chosen = np.flatnonzero((parent != -1) & asked_by_set[parent])
+    chosen = np.flatnonzero((parent != -1) & ~tree.compares[parent])
     looks = 0
     for node in chosen.tolist():
         empty, looked = _empty_set(tree, parent, node)
@@ -59,7 +57,7 @@ def contradictory(tree: TreeIR, parent: Ids, place: str = "tree") -> int | None:
     return None
 
 
-def _empty_intervals(tree: TreeIR, parent: Ids, asked_by_set: Flags, nodes: Ids) -> Flags:
+def _empty_intervals(tree: TreeIR, parent: Ids, nodes: Ids) -> Flags:
     """Which of the nodes, each below a cut, no number can reach by the cuts above, nor a missing one."""
     top, missing_low = _tops(tree), tree.flag("missing_low")
     feature = tree.feature[parent[nodes]]
@@ -68,7 +66,7 @@ def _empty_intervals(tree: TreeIR, parent: Ids, asked_by_set: Flags, nodes: Ids)
     left, below = np.arange(len(nodes)), nodes
     while len(left):
         above = parent[below]
-        same = (tree.feature[above] == feature[left]) & ~asked_by_set[above]
+        same = (tree.feature[above] == feature[left]) & tree.compares[above]
         at, own = above[same], left[same]
         low = tree.low[at] == below[same]
         most[own] = np.where(low, np.minimum(most[own], top[at]), most[own])
@@ -174,9 +172,7 @@ def _check_numbers(model: ModelIR, tree: TreeIR, place: str) -> None:
     _refuse(asks & ((tree.feature < 0) | (tree.feature >= len(model.features))), "asks about no feature", place)
     if not all(0 <= node < tree.nodes and asks[node] for node in tree.subsets):
         raise ReleaseError("has a set of categories where nothing is asked", place=place)
-    cuts = asks.copy()
-    cuts[list(tree.subsets)] = False
-    _refuse(cuts & ~np.isfinite(tree.threshold), "has a threshold that is no finite number", place)
+    _refuse(tree.compares & ~np.isfinite(tree.threshold), "has a threshold that is no finite number", place)
     stated = abs(tree.values) <= MOST
     if model.values == "values" and model.combine == "one":
         stated |= np.isnan(tree.values)
@@ -207,15 +203,11 @@ def parents(tree: TreeIR, place: str) -> Ids:
 
 def _check_depth(tree: TreeIR, place: str) -> None:
     """Every node hangs on the root, not too far below."""
-    rows, reached = np.array([0]), 0
-    for _ in range(MAX_DEPTH + 1):
-        if not len(rows):
-            break
+    reached = 0
+    for depth, rows in enumerate(levels(tree)):
+        if depth > MAX_DEPTH:
+            raise ReleaseError(f"is deeper than {MAX_DEPTH} tests", place=place)
         reached += len(rows)
-        inner = rows[tree.feature[rows] != LEAF]
-        rows = np.concatenate([tree.low[inner], tree.high[inner]])
-    if len(rows):
-        raise ReleaseError(f"is deeper than {MAX_DEPTH} tests", place=place)
     if reached < tree.nodes:
         raise ReleaseError("goes in circles apart from its first node", place=place)
 

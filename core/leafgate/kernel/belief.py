@@ -218,7 +218,7 @@ class TableBelief(Belief):
     Attributes:
         records: a row for each reconstructed person, in any order, from one to as many as there are people in the
             table; one or more of the schema's columns. Cells are values of the column's domain (of a secret number with
-            bins, and of a class that is told in intervals, the names of these), or finite numbers; missing cells only
+            bins, and of a binned class, the names of these), or finite numbers; missing cells only
             where the column may have them.
         proved_cells: how many cells of these columns, but for the class, are proved: so many people at least have one
             of some values, or of some numbers within a tenth of the column's range, together with some class, in every

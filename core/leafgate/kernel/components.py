@@ -6,7 +6,7 @@ A component's fields are its options in a policy, checked before anything runs. 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
@@ -179,8 +179,12 @@ class TreeBuilder(Component):
         return False
 
     def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release | BuildResult:
-        """What `build` builds, from a table in blocks; called only where `builds_large`."""
-        raise NotImplementedError(type(self).__name__)
+        """What `build` builds, from a table in blocks; called only where `builds_large`.
+
+        By default `build` is asked, which then uses no more of the table than both kinds of tables have.
+        """
+        build: Callable[..., Release | BuildResult] = self.build
+        return build(table, rng)
 
     def account(self, release: Release, delta: float, neighbours: Neighbours) -> float:
         """The epsilon, at `delta`, of the differential privacy of the mechanism that made this release.

@@ -46,7 +46,7 @@ class Observation(Enum):
     SCORED = "which distribution is scored, other than by reading it as `posterior`"
     OVERALL = "the secret's distribution in the whole table"
     TRUTH = "true secrets of single people"
-    NUMBERS = "true numbers of single people, of a secret that is told in intervals"
+    NUMBERS = "true numbers of single people, of a binned secret"
     SIZES = "how many people are in each equivalence class"
     MEMBERSHIP = "who of the candidates or targets is in the table, and the secrets of targets"
     TABLES = "people, in a table or in what the adversary knows, as a metric of the release reads them"
@@ -442,7 +442,7 @@ class ScoringContext:
 
     @property
     def numbers(self) -> NDArray[np.float64] | None:
-        """The true number of each record's secret where it is told in intervals, and people in equivalence classes.
+        """The true number of each record's secret where it is binned, and people in equivalence classes.
 
         None of other secrets, and of hidden cells.
         """

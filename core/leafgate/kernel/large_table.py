@@ -7,13 +7,13 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leafgate.errors import InconclusiveError
 from leafgate.kernel.schema import Schema, bin_of
-from leafgate.kernel.table import CellCounts, Table
+from leafgate.kernel.table import Table, TableFacts, cells_of
 from leafgate.lazy_loading import lazy
 
 if TYPE_CHECKING:
@@ -85,12 +85,6 @@ class StoredBlock:
             message, remedy = "the temporary folder cannot hold the distinct records", "let TMPDIR name one with room"
             raise InconclusiveError(message, place=str(self.folder.parent), remedy=remedy) from None
 
-    def keep(self, rows: NDArray[np.bool_]) -> None:
-        """Remove all other records."""
-        first = self.first
-        codes = {name: self.codes(name)[rows] for name in self.columns}
-        self.write(codes, self.counts[rows], None if first is None else first[rows])
-
     def delete(self) -> None:
         """Delete the files."""
         names: list[int | str] = [*self.columns.values(), "counts", "first"]
@@ -104,7 +98,7 @@ def smallest_integers(numbers: NDArray[np.integer[Any]]) -> NDArray[np.integer[A
 
 
 @dataclass(frozen=True)
-class LargeTable:
+class LargeTable(TableFacts):
     """A multiset of people whose distinct records are stored in blocks, outside of main memory.
 
     Every row of the data is one person; no column is a key, and no cell is protected by itself.
@@ -116,8 +110,6 @@ class LargeTable:
             missing cell.
         people: how many there are.
         distinct: how many distinct records; None where different records of the blocks may be equal.
-        dropped, without_class, repeated_identifiers, suspected, sha256, commented, incomplete, cell_counts: those of
-            Table.
         folder: the folder with the blocks.
         most_records: so many records may be loaded into memory together.
     """
@@ -127,16 +119,21 @@ class LargeTable:
     values: Mapping[str, NDArray[Any]]
     people: int
     distinct: int | None
-    dropped: int = 0
-    without_class: int = 0
-    repeated_identifiers: tuple[str, ...] = ()
-    suspected: Mapping[str, None] = field(default_factory=dict)
-    sha256: str = ""
-    commented: int = 0
-    folder: ScratchFolder | None = field(default=None, repr=False, compare=False)
-    most_records: int = sys.maxsize
-    cell_counts: CellCounts = field(default_factory=dict, repr=False, compare=False)
-    incomplete: Table | None = field(default=None, repr=False, compare=False, kw_only=True)
+    folder: ScratchFolder | None = field(default=None, repr=False, compare=False, kw_only=True)
+    most_records: int = field(default=sys.maxsize, kw_only=True)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is known besides the records, to be stated of another table of these people."""
+        return {each.name: getattr(self, each.name) for each in fields(TableFacts)}
+
+    def people_among(self) -> int:
+        """How many people there are, as limits count them."""
+        return self.people
+
+    def extremes(self, name: str) -> tuple[float, float]:
+        """The lowest and the highest number in a column."""
+        return float(np.nanmin(self.values[name])), float(np.nanmax(self.values[name]))
 
     def tables(self) -> Iterator[Table]:
         """Each block that has records as a Table, in which they are not sorted."""
@@ -146,10 +143,7 @@ class LargeTable:
 
     def cells(self, name: str, codes: NDArray[np.integer[Any]]) -> pd.Series:
         """The cells of a column that these numbers stand for in the blocks."""
-        cells, column = self.values[name][codes], self.schema[name]
-        if column.values is None or column.holds_numbers:
-            return pd.Series(cells)
-        return pd.Series(pd.Categorical.from_codes(cells, categories=pd.Index(column.values)))
+        return cells_of(self.schema[name], self.values[name][codes])
 
     def class_counts(self) -> NDArray[np.int64]:
         """People by class, in the order of the schema's classes."""
@@ -165,11 +159,6 @@ class LargeTable:
     @property
     def without_rows(self) -> Table:
         """The table of nobody, with the same columns."""
-        cells = {}
-        for column in self.schema.columns:
-            nothing = np.zeros(0, dtype=self.values[column.name].dtype)
-            categories = None if column.values is None or column.holds_numbers else pd.Index(column.values)
-            cells[column.name] = pd.Series(
-                nothing if categories is None else pd.Categorical.from_codes(nothing, categories=categories)
-            )
-        return Table(self.schema, pd.DataFrame(cells), np.zeros(0, dtype=np.int64))
+        nothing = np.zeros(0, dtype=np.int64)
+        cells = {column.name: self.cells(column.name, nothing) for column in self.schema.columns}
+        return Table(self.schema, pd.DataFrame(cells), nothing)

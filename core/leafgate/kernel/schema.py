@@ -221,7 +221,7 @@ class Column:
 
     @property
     def holds_numbers(self) -> bool:
-        """Does a table hold numbers: those of a numeric column, or of a class that is told in intervals?"""
+        """Does a table hold numbers: those of a numeric column, or of a binned class?"""
         return self.values is None or self.edges is not None
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -68,16 +68,11 @@ CellCounts = Mapping[str, "pd.Series | None"]
 """By the name of a column how many people have each text of it, indexed by the text; None where it was not counted."""
 
 
-@dataclass(frozen=True)
-class Table:
-    """A multiset of people: distinct records, and for each the number of people who share it.
+@dataclass(frozen=True, kw_only=True)
+class TableFacts:
+    """What a table knows of its people besides their records, wherever these are.
 
     Attributes:
-        schema: the columns.
-        frame: one row for each distinct record, sorted: categorical columns as pandas categoricals over the declared
-            domain, numbers (those of a class that is told in intervals among them) as floats, missing cells as NaN.
-        weight: shape (n_records,), whole numbers from 1: the people who share each record, by the column with the role
-            `weight` where there is one. All algorithms count by it. Where a column numbers the people: the rows.
         dropped: people who were left out for missing cells, or of whom rows were.
         without_class: people who were left out because they have no class, as `no_answer` says, or of whom rows were.
         left_out_rows: where a column numbers the people, by the names of these two fields how many rows were left out,
@@ -86,11 +81,8 @@ class Table:
         repeated_identifiers: identifier columns (dropped on reading) in which some rows are alike: several rows may be
             one person's.
         sha256: the digest of the bytes that were read; empty for a table made in memory.
-        protected: for single columns which rows' cells are secret; for the owner alone, no attack reads it.
         rows: shape (n_records,), the rows of the file that each record comes from, where a column says how many people
             a row stands for; None where every row is one person.
-        counts_people: whether `weight` counts people who are all in the table. Where it does not (survey weights),
-            limits count `persons`, which are the rows then.
         person_rows: whose rows the records are, where a column numbers the people, who may have several; None where
             every row is a person. `people_by` and `people_among` count the people then, and no sum of `persons` does.
         suspected: for each column that may number the people, although the policy does not say so, whose its rows then
@@ -103,25 +95,46 @@ class Table:
             may have missing cells. It is for the engine alone, which may audit a second time with them.
     """
 
+    dropped: int = 0
+    without_class: int = 0
+    left_out_rows: Mapping[str, tuple[int, int]] = field(default_factory=dict, compare=False)
+    commented: int = 0
+    repeated_identifiers: tuple[str, ...] = ()
+    sha256: str = ""
+    rows: NDArray[np.int64] | None = field(default=None, compare=False)
+    person_rows: PersonRows | None = field(default=None, repr=False, compare=False)
+    suspected: Mapping[str, PersonRows | None] = field(default_factory=dict, repr=False, compare=False)
+    without_id: int = field(default=0, compare=False)
+    left_out: int = field(default=0, compare=False)
+    cell_counts: CellCounts = field(default_factory=dict, repr=False, compare=False)
+    incomplete: Table | None = field(default=None, repr=False, compare=False)
+
+    def counts_beside_people(self) -> dict[str, int]:
+        """Where rows are not people: the `rows` of all people, or the `weight` that does not count people."""
+        return {}
+
+
+@dataclass(frozen=True)
+class Table(TableFacts):
+    """A multiset of people: distinct records, and for each the number of people who share it.
+
+    Attributes:
+        schema: the columns.
+        frame: one row for each distinct record, sorted: categorical columns as pandas categoricals over the declared
+            domain, numbers (those of a class that is told in intervals among them) as floats, missing cells as NaN.
+        weight: shape (n_records,), whole numbers from 1: the people who share each record, by the column with the role
+            `weight` where there is one. All algorithms count by it. Where a column numbers the people: the rows.
+        protected: for single columns which rows' cells are secret; for the owner alone, no attack reads it.
+        counts_people: whether `weight` counts people who are all in the table. Where it does not (survey weights),
+            limits count `persons`, which are the rows then.
+    """
+
     schema: Schema
     frame: pd.DataFrame
     weight: NDArray[np.int64]
-    dropped: int = 0
-    without_class: int = field(default=0, kw_only=True)
-    left_out_rows: Mapping[str, tuple[int, int]] = field(default_factory=dict, compare=False, kw_only=True)
-    commented: int = field(default=0, kw_only=True)
-    repeated_identifiers: tuple[str, ...] = field(default=(), kw_only=True)
-    sha256: str = ""
-    protected: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict, compare=False)
-    rows: NDArray[np.int64] | None = field(default=None, compare=False, kw_only=True)
+    protected: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict, compare=False, kw_only=True)
     counts_people: bool = field(default=True, compare=False, kw_only=True)
-    person_rows: PersonRows | None = field(default=None, repr=False, compare=False, kw_only=True)
-    suspected: Mapping[str, PersonRows | None] = field(default_factory=dict, repr=False, compare=False, kw_only=True)
-    without_id: int = field(default=0, compare=False, kw_only=True)
-    left_out: int = field(default=0, compare=False, kw_only=True)
-    cell_counts: CellCounts = field(default_factory=dict, repr=False, compare=False, kw_only=True)
-    incomplete: Table | None = field(default=None, repr=False, compare=False, kw_only=True)
-    _codes: dict[str, NDArray[np.int64]] = field(default_factory=dict, repr=False, compare=False)
+    _codes: dict[str, NDArray[np.int64]] = field(default_factory=dict, repr=False, compare=False, kw_only=True)
     _numbers: dict[str, NDArray[np.float64]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _singles: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False, compare=False)
     reached: ReachedLeaves = field(default_factory=lambda: ReachedLeaves(), init=False, repr=False, compare=False)
@@ -208,6 +221,31 @@ class Table:
     def __len__(self) -> int:
         """How many distinct records there are."""
         return len(self.frame)
+
+    def counts_beside_people(self) -> dict[str, int]:
+        if self.person_rows is not None:
+            return {"rows": self.people}
+        if self.rows is None:
+            return {}
+        return {"rows": int(self.rows.sum())} if self.counts_people else {"weight": self.people}
+
+    @property
+    def distinct(self) -> int | None:
+        """How many distinct records there are; None where that is not known, of a table outside of main memory."""
+        return len(self)
+
+    def tables(self) -> Iterator[Table]:
+        """The table in parts that are in main memory: one."""
+        yield self
+
+    def class_counts(self) -> NDArray[np.int64]:
+        """People by class, in the order of the schema's classes."""
+        codes = self.codes(self.schema.target.name)
+        return np.bincount(codes, weights=self.weight, minlength=len(self.schema.classes)).astype(np.int64)
+
+    def extremes(self, name: str) -> tuple[float, float]:
+        """The lowest and the highest number in a column."""
+        return float(np.nanmin(self.numbers(name))), float(np.nanmax(self.numbers(name)))
 
     def codes(self, name: str) -> NDArray[np.int64]:
         """A column as positions in its domain: values, a missing cell being the last, or a number's bins."""
@@ -412,6 +450,13 @@ def make_table(
         person_rows=None if person is None else person_rows(inverse.astype(np.int64), person, weight, ids),
         without_id=nobodys,
     )
+
+
+def cells_of(column: Column, cells: NDArray[Any]) -> pd.Series:
+    """A column as a Table holds it, of numbers, positions in the domain (-1 where missing), or texts of a key."""
+    if column.values is None or column.holds_numbers:
+        return pd.Series(cells, dtype=cells.dtype)
+    return pd.Series(pd.Categorical.from_codes(cells, categories=pd.Index(column.values)))
 
 
 def typed_column(column: Column, cells: Sequence[Any]) -> pd.Series:

@@ -86,6 +86,11 @@ class CategoricalSplit(_Split):
     branches: tuple[Branch, ...]
     default: Node | None = field(default_factory=lambda: None)  # a default would stand in for a view's child
 
+    @property
+    def fan(self) -> Fan:
+        """What is asked, without the children."""
+        return Fan(self.column, tuple([branch.values for branch in self.branches]), self.default is not None)
+
 
 Node = Leaf | NumericSplit | CategoricalSplit
 
@@ -102,6 +107,14 @@ def children(node: Node) -> tuple[Node, ...]:
             return ()
 
 
+def iterate_nodes(*trees: Node) -> Iterator[Node]:
+    """Every node of some trees once, a parent before its children."""
+    waiting = [*trees]
+    while waiting:
+        yield (here := waiting.pop())
+        waiting.extend(children(here))
+
+
 def leaves(node: Node) -> Iterator[Leaf]:
     """Every leaf once, from left to right."""
     yield from (node,) if isinstance(node, Leaf) else node.arrays.leaves
@@ -109,15 +122,9 @@ def leaves(node: Node) -> Iterator[Leaf]:
 
 def map_leaves(node: Node, change: Callable[[Leaf], Leaf]) -> Node:
     """The same tree with every leaf replaced by `change(leaf)`."""
-    match node:
-        case Leaf():
-            return change(node)
-        case NumericSplit():
-            return replace(node, low=map_leaves(node.low, change), high=map_leaves(node.high, change))
-        case CategoricalSplit():
-            branches = tuple(Branch(b.values, map_leaves(b.node, change)) for b in node.branches)
-            other = None if node.default is None else map_leaves(node.default, change)
-            return replace(node, branches=branches, default=other)
+    if isinstance(node, Leaf):
+        return change(node)
+    return replace(node.arrays, content=tuple(map(change, node.arrays.leaves)), _numbers={}).root
 
 
 def columns_asked(node: Node) -> frozenset[str]:
@@ -440,8 +447,7 @@ def _arrays(
             missing.append(NUMBER_OF_WAY[test.missing])
         else:
             asked = test.column, None
-            values = tuple([branch.values for branch in test.branches])
-            fan.append(fans.setdefault(Fan(test.column, values, test.default is not None), len(fans)))
+            fan.append(fans.setdefault(test.fan, len(fans)))
             at.append(0.0)
             strict.append(False)
             missing.append(0)

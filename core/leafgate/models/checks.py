@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from leafgate.api.registry import Plugins
+from leafgate.io.release_codec import FORMAT, SealedRelease
 from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, Finding, Remedy, VisibleTo, scrub_command
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import (
@@ -20,13 +21,15 @@ from leafgate.kernel.release import (
 )
 
 
-def file_disclosure_check(policy: Policy, plugins: Plugins, release: Release) -> Iterator[Finding]:
-    """One finding where the release is a model file: what that tells, compared with the level that the policy claims.
+def file_disclosure_check(policy: Policy, plugins: Plugins, artifact: SealedRelease) -> Iterator[Finding]:
+    """One finding where the release is of a file: what that discloses, compared with the level that the policy claims.
 
     A file that tells more is a broken claim: attacks were given what it tells. Where nothing is claimed, nothing is.
     No policy publishes a table of people, nor trees that no attack reads: a file with them fails, whatever it says.
     """
+    release = artifact.release
     if release.file is None:
+        yield from _of_release_file(policy, plugins, artifact.provenance.discloses)
         return
     found = sorted(release.file.discloses, key=lambda item: SEVERITIES.index(item.severity), reverse=True)
     level = effective_level(release.publish.leaves, found)
@@ -64,6 +67,27 @@ def file_disclosure_check(policy: Policy, plugins: Plugins, release: Release) ->
         plain_failure=alarm,
         audience=VisibleTo.EVERYBODY,
         remedies=remedies,
+    )
+
+
+def _of_release_file(policy: Policy, plugins: Plugins, found: Sequence[FileDisclosure]) -> Iterator[Finding]:
+    """One finding where a release file discloses more than its release states, such as numbers of a few people.
+
+    It is judged by the limits on what files disclose, which judge the file of a model by themselves.
+    """
+    if not found:
+        return
+    limits = [metric for metric in policy.metrics if metric.use == "file_disclosure"]
+    text = "Round the numbers of this column, say so by its `step`, and build the release anew."
+    yield Finding(
+        "published_file",
+        "published_file",
+        all(metric.holds(float(len(found))) for metric in limits),
+        evidence={"format": FORMAT, "discloses": [item.described() for item in found]},
+        plugin=plugins.origin(policy.build),
+        plain_failure="the release file discloses more than the policy publishes",
+        audience=VisibleTo.EVERYBODY,
+        remedies=(Remedy(action="advise", text=text),) if limits else (),
     )
 
 

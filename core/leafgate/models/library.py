@@ -1,4 +1,4 @@
-"""The answers of the library that wrote a model's file: it opens the file in a process of its own.
+"""The library that wrote a model's file: it opens the file in a process of its own, and answers or writes it anew.
 
 That process has no network where the system lets it give that up, and never the policy's folder: it is sent the file
 and rows of features. A library that parses a hostile file may still do what such a file makes it do, so that nobody but
@@ -8,6 +8,7 @@ who runs the audit can ask for it.
 from __future__ import annotations
 
 import importlib
+import io
 import pickle
 import socket
 import subprocess
@@ -137,9 +138,28 @@ def in_process(function: str, content: bytes, rows: Floats, frame: pd.DataFrame,
     Raises:
         InconclusiveError: it ended otherwise, or has not answered within SECONDS.
     """
+    answered = _run_in_process(function, (content, rows, frame), place, REMEDY)
+    with np.load(io.BytesIO(answered), allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}
+
+
+def opened_by_library(content: bytes, place: str, readers: Sequence[ModelReader]) -> bytes:
+    """The bytes of a file that its library alone opens, as a file that a reader reads; of other files the bytes given.
+
+    Raises:
+        InconclusiveError: the library is not installed, does not open the file, or took longer than SECONDS.
+    """
+    functions = [reader.opened_by[head] for reader in readers for head in reader.opened_by if content.startswith(head)]
+    return (
+        _run_in_process(functions[0], (content,), place, "let the library write a text file") if functions else content
+    )
+
+
+def _run_in_process(function: str, arguments: tuple[Any, ...], place: str, remedy: str) -> bytes:
+    """What a function `MODULE:NAME` returns in a process of its own: bytes, or arrays by name as NumPy saves them."""
     with tempfile.TemporaryDirectory(prefix="leafgate-") as folder:
-        asked, answered = Path(folder) / "asked", Path(folder) / "answered.npz"
-        asked.write_bytes(pickle.dumps((content, rows, frame)))
+        asked, answered = Path(folder) / "asked", Path(folder) / "answered"
+        asked.write_bytes(pickle.dumps(arguments))
         code = CHILD.format(paths=[path for path in sys.path if path], folder=folder, function=function)
         try:
             ended = subprocess.run(  # noqa: S603  Python itself, with code of ours
@@ -152,14 +172,13 @@ def in_process(function: str, content: bytes, rows: Floats, frame: pd.DataFrame,
             )
         except subprocess.TimeoutExpired:
             raise InconclusiveError(
-                f"its library did not answer within {SECONDS} s", place=place, remedy=REMEDY
+                f"its library did not answer within {SECONDS} s", place=place, remedy=remedy
             ) from None
         if not answered.is_file():
             absent = b"ModuleNotFoundError" in ended.stderr or b"ImportError" in ended.stderr
             what = "its library is not installed here" if absent else "its library cannot answer for it"
-            raise InconclusiveError(what, place=place, remedy=REMEDY)
-        with np.load(answered, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
+            raise InconclusiveError(what, place=place, remedy=remedy)
+        return answered.read_bytes()
 
 
 def rewritten(content: bytes, function: str, place: str) -> bytes:
@@ -177,12 +196,16 @@ def rewritten(content: bytes, function: str, place: str) -> bytes:
 
 
 def serve(folder: str, function: str) -> None:
-    """Answer what stands in a folder: what the process does that `in_process` starts."""
+    """Answer what stands in a folder: what the process does that `_run_in_process` starts."""
     _leave_network()
-    content, rows, frame = pickle.loads((Path(folder) / "asked").read_bytes())  # noqa: S301  written by `in_process`
+    arguments = pickle.loads((Path(folder) / "asked").read_bytes())  # noqa: S301  written by `_run_in_process`
     module, _, name = function.partition(":")
-    answer: LibraryAnswer = getattr(importlib.import_module(module), name)
-    np.savez(Path(folder) / "answered.npz", **answer(content, rows, frame))
+    result = getattr(importlib.import_module(module), name)(*arguments)
+    with (Path(folder) / "answered").open("wb") as file:
+        if isinstance(result, bytes):
+            file.write(result)
+        else:
+            np.savez(file, **result)
 
 
 def _leave_network() -> None:

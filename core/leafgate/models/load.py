@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
@@ -18,12 +20,14 @@ from leafgate.errors import Problem, ReleaseError
 from leafgate.garbage_collection import paused_garbage_collection
 from leafgate.io.json import is_number
 from leafgate.io.release_codec import FORMAT, Provenance, SealedRelease, read_release
+from leafgate.ir.content import ColumnNumbers, FileContent
 from leafgate.ir.model_readers import HEAD, ModelReader
 from leafgate.ir.validate import refuse_later_trees
 from leafgate.kernel.components import TreeBuilder
 from leafgate.kernel.release import AuditedFile, Release
 from leafgate.kernel.schema import Column, Schema
 from leafgate.kernel.table import Table
+from leafgate.kernel.tree import NO_FAN, tree_arrays
 from leafgate.models.exposure.categories import without_declared
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
@@ -75,12 +79,24 @@ def load_release(
     if encoding:
         raise ReleaseError("is no foreign model, so there is no `encoding` of it", place=path.name)
     refuse_large(content, path.name, MAX_PARSED)
-    provenance = Provenance(audited_file=AuditedFile.of(path, FORMAT, content))
-    loaded = replace(read_release(content, path.name), provenance=provenance)
+    loaded = read_release(content, path.name)
+    file = AuditedFile.of(path, FORMAT, content)
+    loaded = replace(loaded, provenance=Provenance(audited_file=file, model_content=_content_of(loaded.release)))
     problems = list(_schema_mismatches(loaded.release, schema, path.name))
     if problems:
         raise ReleaseError.listing(problems)
     return loaded
+
+
+def _content_of(release: Release) -> FileContent:
+    """The numbers that the tests of a release file compare with those of a column: its texts are the policy's."""
+    numbers: dict[str, list[NDArray[np.float64]]] = {}
+    for tree in map(tree_arrays, release.fitted_trees):
+        compares = (tree.fan == NO_FAN) & np.isfinite(tree.threshold)
+        for i, (name, _) in enumerate(tree.columns):
+            numbers.setdefault(name, []).append(tree.threshold[compares & (tree.column == i)])
+    found = {name: np.unique(np.concatenate(listed)) for name, listed in numbers.items()}
+    return FileContent({}, numbers=tuple(ColumnNumbers(name, (), each) for name, each in found.items() if len(each)))
 
 
 def _domain(column: Column) -> tuple[object, ...]:

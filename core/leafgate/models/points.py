@@ -17,12 +17,11 @@ from leafgate.ir.features import (
     Numeric,
     Origin,
     Unresolved,
-    after_steps,
 )
 from leafgate.ir.model import Floats, ModelIR, TreeIR
 from leafgate.kernel.schema import Column
 from leafgate.kernel.table import Table
-from leafgate.models.lowering.tests import Split, invert_threshold
+from leafgate.models.lowering.tests import apply_steps, invert_threshold, splits_in
 
 Cells = Mapping[str, Sequence[Any]]
 """Columns of numbers or texts; None where missing."""
@@ -30,9 +29,8 @@ Cells = Mapping[str, Sequence[Any]]
 
 def known_origins(model: ModelIR) -> list[Origin]:
     """Each feature's origin; a feature whose origin is not known is a column of its own."""
-    origins = model.origins or (None,) * len(model.features)
-    known = (None if isinstance(one, Unresolved) else one for one in origins)
-    return [Numeric(name) if one is None else one for name, one in zip(model.features, known, strict=True)]
+    pairs = zip(model.features, model.given_origins, strict=True)
+    return [Numeric(name) if one is None or isinstance(one, Unresolved) else one for name, one in pairs]
 
 
 def column_edges(model: ModelIR) -> dict[str, set[float]]:
@@ -46,11 +44,11 @@ def column_edges(model: ModelIR) -> dict[str, set[float]]:
 
 def _edges(model: ModelIR, feature: int, origin: Numeric) -> Iterable[float]:
     for tree in model.trees:
-        strict, float32 = tree.flag("strict"), tree.flag("float32")
-        for node in np.flatnonzero(tree.feature == feature).tolist():
-            if node not in tree.subsets:
-                asked = Split(float(tree.threshold[node]), bool(strict[node]), bool(float32[node]), False)
-                yield invert_threshold(asked, origin.steps) if origin.steps else asked.at
+        nodes = np.flatnonzero(tree.compares & (tree.feature == feature))
+        if origin.steps:
+            yield from (invert_threshold(asked, origin.steps) for _, asked in splits_in(tree, nodes))
+        else:
+            yield from tree.threshold[nodes].tolist()
 
 
 def around(edges: Iterable[float], step: float | None = None) -> np.ndarray:
@@ -100,7 +98,7 @@ def _feature(origin: Origin, cells: Sequence[Any]) -> Floats:
     match origin:
         case Numeric(_, steps, fill, zero_is_missing):
             numbers = np.array([math.nan if cell is None else cell for cell in cells], dtype=np.float64)
-            changed = np.array([after_steps(number, steps) for number in numbers.tolist()]) if steps else numbers
+            changed = apply_steps(numbers, steps)
             filled = changed if fill is None else np.where(np.isnan(numbers), fill, changed)
             return np.where(filled == 0, math.nan, filled) if zero_is_missing else filled
         case CategoryCodes(_, codes, other, missing, precision):
@@ -140,7 +138,7 @@ def with_coded_sets(model: ModelIR, origins: Mapping[int, Origin]) -> ModelIR:
     }
     if not codes:
         return model
-    own = list(model.origins or (None,) * len(model.features))
+    own = list(model.given_origins)
     for i, each in codes.items():
         own[i] = CategoryCodes(origins[i].column, each, -1.0)
     trees = tuple(replace(tree, subsets=_coded(tree, codes)) for tree in model.trees)

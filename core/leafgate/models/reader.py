@@ -99,26 +99,24 @@ def _without_unknown_texts(model: ModelIR, known: Vocabulary) -> ModelIR:
     return replace(model, format=kind, producer=producer, settings=settings)
 
 
-def read_model(
-    path: Path,
-    readers: Sequence[ModelReader],
-    open_pickle: Callable[[Path], object] | None = None,
-    *,
-    trust: bool = False,
-) -> ModelIR:
-    """The checked model in a file; the object that `open_pickle` makes of a pickle, where the caller gives one.
+def read_model(path: Path, readers: Sequence[ModelReader]) -> ModelIR:
+    """The checked model in a file; ReleaseError says what is wrong with it, and where."""
+    return read_foreign(model_bytes(path), path.name, readers)
 
-    With `trust` a file that its library alone reads is opened by that library, which writes the model anew.
+
+def read_trusted(path: Path, readers: Sequence[ModelReader], open_pickle: Callable[[Path], object]) -> ModelIR:
+    """The checked model in a file that its owner trusts: a pickle is opened, and what only its library opens by that.
+
+    Raises:
+        ReleaseError: what is wrong with the file, and where.
+        InconclusiveError: its library is not installed, or does not open it.
     """
-    content = model_bytes(path)
-    for reader in readers if trust else ():
-        if reader.rewrites is not None and content.startswith(reader.rewrites[0]):
-            from leafgate.models.library import rewritten
+    from leafgate.models.library import opened_by_library
 
-            content = rewritten(content, reader.rewrites[1], path.name)
-    if open_pickle is None or not is_pickle(content):
-        return read_foreign(content, path.name, readers)
-    return _of_unknown_object(open_pickle(path), readers)
+    content = model_bytes(path)
+    if is_pickle(content):
+        return _of_unknown_object(open_pickle(path), readers)
+    return read_foreign(opened_by_library(content, path.name, readers), path.name, readers)
 
 
 def witness_lines(path: Path, table: Path, readers: Sequence[ModelReader]) -> tuple[str, ...]:

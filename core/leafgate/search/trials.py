@@ -32,7 +32,7 @@ MEASURES: dict[Goal, str] = {
 OWN_PEOPLE = "of the table's own people, which flatters what was learned from them"
 OTHER_PEOPLE = "of the people of `data.test`"
 STEPS = (1, 2, 5)
-"""The first digits of the ladder: a value that passes says no more than which coarse settings do."""
+"""The first digits of the ladder: a value that passes discloses no more than which coarse settings pass."""
 
 
 Trial = Audit

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from leafgate.disclosure.limit_query import SMALL, LimitQuery
 from leafgate.errors import Problem
+from leafgate.io.tables.cells import DECIMAL_POINTS, are_decimal_commas
 from leafgate.kernel.findings import Limit
-from leafgate.kernel.large_table import LargeTable
 from leafgate.kernel.metrics import PersonMetric
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.spelling import similar_form, spellings_of_one
@@ -34,7 +34,7 @@ def small_limits(policy: Policy) -> Iterator[Problem]:
             yield Problem.at(place, asked.describe(SMALL, cell))
 
 
-def limits_against_table(policy: Policy, plugins: Plugins, people: Table | LargeTable) -> Iterator[Problem]:
+def limits_against_table(policy: Policy, plugins: Plugins, people: Table) -> Iterator[Problem]:
     """Every limit that no release of the table can keep, and each value of a secret that nearly everybody has.
 
     Nothing of a table that does not fit into memory, and nothing of a builder's that promises differential privacy: its
@@ -44,7 +44,7 @@ def limits_against_table(policy: Policy, plugins: Plugins, people: Table | Large
     target = next((name for name, spec in policy.data.columns.items() if "class" in spec.role), None)
     if policy.build.randomness == "system" or (published is not None and target not in published):
         return
-    if isinstance(people, LargeTable):
+    if not len(people):
         return
     from leafgate.engine.keepable import frequent_values, unkeepable_limits  # loads pandas
 
@@ -56,9 +56,9 @@ def limits_against_table(policy: Policy, plugins: Plugins, people: Table | Large
             yield Problem.at(("data", "columns", frequent.secret), frequent.question, frequent.hint)
 
 
-def own_people_as_test(people: Table | LargeTable, test: Table | None) -> Iterator[Problem]:
+def own_people_as_test(people: Table, test: Table | None) -> Iterator[Problem]:
     """That `data.test` is the table itself, where it is: others are measured by nobody then."""
-    if test is None or isinstance(people, LargeTable):
+    if test is None or not len(people):
         return
     from leafgate.algorithms.sampling import has_same_records  # loads pandas
 
@@ -73,14 +73,12 @@ def decimal_commas(policy: Policy) -> Iterator[Problem]:
         values = spec.values or ()
         if "class" in spec.role or not any("," in value for value in values):
             continue
-        from leafgate.io.tables.cells import DECIMAL_POINTS, are_decimal_commas  # loads pandas, which few policies need
-
         if are_decimal_commas(values):
             message = "numbers with decimal commas are categories here"
             yield Problem.at(("data", "columns", name), message, f"{DECIMAL_POINTS}, and declare `bounds`")
 
 
-def spelled_alike(people: Table | LargeTable) -> Iterator[Problem]:
+def spelled_alike(people: Table) -> Iterator[Problem]:
     """Every column but secrets and classes, which an audit judges, of which some values are spelled alike."""
     for column in people.schema.columns:
         if column.values is None or column.roles & {"class", "sensitive"}:

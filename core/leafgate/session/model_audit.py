@@ -320,10 +320,10 @@ def _warnings(session: Session, audited: Audit) -> Iterator[Problem]:
     """What is doubtful about the policy of a session, and is no decision that the report asks for."""
     yield from small_limits(session.policy)
     yield from decimal_commas(session.policy)
-    yield from spelled_alike(session.tables.people)
-    yield from limits_against_table(session.policy, session.plugins, session.tables.people)
+    yield from spelled_alike(session.table)
+    yield from limits_against_table(session.policy, session.plugins, session.table)
     if f"{TO_DECIDE}{SAME_TEST_TABLE}" not in audited.report.notes:
-        yield from own_people_as_test(session.tables.people, session.tables.test)
+        yield from own_people_as_test(session.table, session.tables.test)
 
 
 def _audit_by_policy(policy: Policy, X: Any, y: Any, test: Any, search_remedies: bool) -> Audit:  # noqa: N803

@@ -108,8 +108,7 @@ def audit_policy(
     if policy.ledger == "required" and policy.origin.ledger is None:
         remedy = "run leafgate audit with --ledger LEDGER --ledger-key KEY"
         raise PolicyError("the policy requires a ledger, and none was given", place="ledger", remedy=remedy)
-    if not isinstance(tables.people, LargeTable):
-        check_facts(policy, tables.people)
+    check_facts(policy, tables.in_memory)
     search = _with_found_remedies if search_remedies else None
     audited = audit_and_report(policy, plugins, tables, today=today, announce=announce, search=search)
     return Audit.of(audited, policy.plugins)
@@ -424,8 +423,7 @@ def _data_key(policy: Policy) -> bytes:
 def _refuse_one_class(table: Table | LargeTable) -> None:
     """DataError for a table whose people all have one class: nothing can be learned from it."""
     for column in table.schema.having("class"):
-        codes = table.values[column.name] if isinstance(table, LargeTable) else table.codes(column.name)
-        if column.values is not None and len(set(codes.tolist())) < 2:
+        if column.values is not None and (table.class_counts() > 0).sum() < 2:
             raise DataError(
                 "everybody has the same class", place=f"column {column.name!r}", remedy="choose another class column"
             )

@@ -44,7 +44,7 @@ def read_undeclared_table(
         PolicyError: the data source needs options, or nobody knows the encoding.
     """
     from leafgate.io.tables.cells import is_code, read_bytes
-    from leafgate.io.tables.csv import read_cells
+    from leafgate.io.tables.csv import below_header, read_cells
     from leafgate.io.tables.reader import is_parquet, read_parquet, read_source
 
     content = read_bytes(path, "DATA")
@@ -70,10 +70,8 @@ def read_undeclared_table(
             if named:
                 remedy = "rename one; or say `--no-header`, if it is no header"
                 raise DataError("a column name stands twice in the header", place=path.name, remedy=remedy)
-    if named:
-        cells = cells.iloc[1:].reset_index(drop=True)
-    names = first if named else [f"column_{i + 1}" for i in range(len(first))]
-    return cells.set_axis(names, axis=1), options.model_copy(update={"header": named}), None
+    cells = below_header(cells) if named else cells.set_axis([f"column_{i + 1}" for i in range(len(first))], axis=1)
+    return cells, options.model_copy(update={"header": named}), None
 
 
 def _refuse_no_text(content: bytes, place: str, encoding: str | None) -> None:

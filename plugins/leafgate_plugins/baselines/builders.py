@@ -44,9 +44,6 @@ class Id3(TreeBuilder):
         """From every table."""
         return True
 
-    def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release:
-        return _build(self, table, self.measure, average_gain=False, confidence=None, min_split=self.min_split)
-
 
 class C45(TreeBuilder):
     """Grow and prune a tree as C4.5 does, without any protection of people."""
@@ -74,10 +71,6 @@ class C45(TreeBuilder):
     def builds_large(self, schema: Schema) -> bool:
         """From every table."""
         return True
-
-    def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release:
-        confidence = self.confidence if self.prune else None
-        return _build(self, table, "gain_ratio", average_gain=self.average_gain, confidence=confidence)
 
 
 def _build(

@@ -2,7 +2,7 @@
 
 `reader` reads the document and builds the model, `trees` builds the nodes of each tree, `hashes` computes the numbers
 by which tests name categories, and `unread` records the rest of the document: how the model was trained, and whatever
-CatBoost does not write. `training` fits such models on other people.
+CatBoost does not write. `training` fits such models on other people; `library` has CatBoost open its binary files.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def read(content: bytes, place: str) -> ModelIR:
             "is a binary file of CatBoost (.cbm), which CatBoost alone reads",
             place=place,
             remedy='save it by `save_model(path, format="json", pool=Pool(X, cat_features=...))`; '
-            "or its owner runs `leafgate convert FILE NEW --trust`, which has CatBoost open it",
+            "or its owner runs `leafgate convert FILE NEW --trust`, with CatBoost installed",
         )
     from leafgate_plugins.catboost import reader
 
@@ -121,7 +121,7 @@ CATBOOST = ModelReader(
     tested=("CatBoost 1.2",),
     trains=("catboost.",),
     train=train,
-    rewrites=(BINARY, "leafgate_plugins.catboost.library:as_json"),
+    opened_by={BINARY: "leafgate_plugins.catboost.library:as_json"},
 )
 """The files that `save_model(path, format="json")` writes."""
 

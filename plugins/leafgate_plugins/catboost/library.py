@@ -1,27 +1,19 @@
-"""CatBoost itself, which opens its binary file and writes the JSON of the same model."""
+"""CatBoost itself, which alone opens its binary files."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from leafgate.api import Floats
 
 
-def as_json(content: bytes, rows: Floats, table: pd.DataFrame) -> Mapping[str, Any]:
-    """The bytes of the JSON file of the model in a binary file (.cbm), under `content`; no row is asked about."""
+def as_json(content: bytes) -> bytes:
+    """The JSON file of the model in a binary file (.cbm), as `save_model` writes it without the table."""
     import catboost
 
-    model = catboost.CatBoost()
-    model.load_model(blob=content)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.json"
-        model.save_model(str(path), format="json")
-        return {"content": np.frombuffer(path.read_bytes(), dtype=np.uint8)}
+        binary, text = Path(folder) / "model.cbm", Path(folder) / "model.json"
+        binary.write_bytes(content)
+        model = catboost.CatBoost()
+        model.load_model(str(binary), format="cbm")
+        model.save_model(str(text), format="json")
+        return text.read_bytes()

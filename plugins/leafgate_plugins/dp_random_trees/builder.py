@@ -136,7 +136,7 @@ def most_rows_of_person(table: Table | LargeTable) -> int | None:
 
     Raises InconclusiveError where a person may have any number of rows of the table.
     """
-    persons = table.person_rows if isinstance(table, Table) else None
+    persons = table.person_rows
     if persons is None:
         return None
     if persons.rows_at_most is None:

@@ -11,7 +11,6 @@ from leafgate.api import (
     MORE,
     AdversaryKnowledge,
     AttackModel,
-    LargeTable,
     MechanismBelief,
     Metric,
     OpenProbability,
@@ -68,9 +67,6 @@ class RandomTrees(TreeBuilder):
         return True
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
-        return builder.random_trees(self, table, rng)
-
-    def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release:
         return builder.random_trees(self, table, rng)
 
 
@@ -139,9 +135,6 @@ class DpRandomTrees(PrivateOptions):
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         return builder.dp_random_trees(self, table, rng)
 
-    def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release:
-        return builder.dp_random_trees(self, table, rng)
-
 
 class DpLaplaceTrees(PrivateOptions):
     """Random trees with discrete Laplace noise on every number: the usual differential privacy, as a baseline."""
@@ -164,9 +157,6 @@ class DpLaplaceTrees(PrivateOptions):
         return claim_check.epsilon_of(claim_check.options_of(release), release, delta, neighbours)
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
-        return builder.dp_laplace_trees(self, table, rng)
-
-    def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release:
         return builder.dp_laplace_trees(self, table, rng)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from leafgate.ir.features import SINGLE_PRECISION
+from leafgate.ir.features import SINGLE_PRECISION, recoded
 from leafgate.readers import ArithmeticStep, CategoryCodes, Numeric, Operation
 from leafgate_plugins.onnx.graph import Operator
 from leafgate_plugins.onnx.symbolic import (
@@ -21,7 +21,6 @@ from leafgate_plugins.onnx.symbolic import (
     constant,
     each,
     people,
-    recoded,
     refuse,
     stepped_cell,
     wire,

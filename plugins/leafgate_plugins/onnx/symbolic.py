@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from leafgate.api import ReleaseError
-from leafgate.ir.features import SINGLE_PRECISION, after_steps
-from leafgate.readers import ArithmeticStep, CategoryCodes, Numeric, OneHot
+from leafgate.ir.features import SINGLE_PRECISION, after_steps, recoded
+from leafgate.readers import ArithmeticStep, CategoryCodes, Numeric
 from leafgate_plugins.onnx.graph import Operator
 from leafgate_plugins.onnx.wire import FLOAT, Tensor
 
@@ -104,13 +104,3 @@ def stepped_cell(cell: Cell, step: ArithmeticStep, kind: int, op: Operator, plac
         fill = None if origin.fill is None else after_steps(origin.fill, steps)
         return replace(cell, origin=Numeric(origin.column, (*origin.steps, *steps), fill))
     return replace(cell, origin=recoded(origin, lambda number: after_steps(number, steps)))
-
-
-def recoded(origin: CategoryCodes, change: Callable[[float], float]) -> CategoryCodes:
-    """The codes, each changed alike."""
-    codes, rest = origin.codes, [None if one is None else change(one) for one in (origin.otherwise, origin.missing)]
-    if isinstance(codes, OneHot):
-        codes = OneHot(codes.groups, codes.group, codes.chosen, change(codes.on), change(codes.off))
-    else:
-        codes = {value: change(code) for value, code in codes.items()}
-    return replace(origin, codes=codes, otherwise=rest[0], missing=rest[1])

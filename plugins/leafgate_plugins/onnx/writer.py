@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from leafgate.api import Floats, Ids, InconclusiveError, ReleaseError
 from leafgate.lazy_loading import install_command
 from leafgate.models.exposure.categories import drop_unused_categories
-from leafgate.models.lowering.tests import Split, invert_threshold
+from leafgate.models.lowering.tests import Split, invert_threshold, splits_in
 from leafgate.readers import LEAF, CategoryCodes, MissingIndicator, ModelIR, Numeric, TreeIR
 from leafgate_plugins.onnx import LABELS_PRODUCER, PRODUCER
 from leafgate_plugins.onnx.written_features import (
@@ -161,20 +161,16 @@ def _written(model: ModelIR, tree: TreeIR, asked: Mapping[Question, Asked], posi
     inner = tree.feature != LEAF
     threshold, missing_low = np.zeros(tree.nodes), np.where(inner, tree.flag("missing_low"), False)
     low, high, feature = tree.low.copy(), tree.high.copy(), np.full(tree.nodes, LEAF)
-    by_threshold = inner.copy()
-    by_threshold[list(tree.subsets)] = False
-    strict, float32 = tree.flag("strict"), tree.flag("float32")
-    threshold[by_threshold] = doubles_going_low(
-        tree.threshold[by_threshold], strict[by_threshold], float32[by_threshold]
-    )
-    for node, question in enumerate(questions_of(tree)):
-        if question is None:
-            continue
+    strict, float32 = tree.flag("strict")[tree.compares], tree.flag("float32")[tree.compares]
+    threshold[tree.compares] = doubles_going_low(tree.threshold[tree.compares], strict, float32)
+    questions = questions_of(tree)
+    for node, split in splits_in(tree):
+        question = questions[node]
+        assert question is not None
         feature[node] = position[question]
         if node in tree.subsets:
             threshold[node], missing_low[node], low[node], high[node] = 0.5, False, tree.high[node], tree.low[node]
             continue
-        split = Split(float(tree.threshold[node]), bool(strict[node]), bool(float32[node]), bool(missing_low[node]))
         origin = None if model.origins is None else model.origins[question.feature]
         if isinstance(origin, CategoryCodes):
             threshold[node] = _between_codes(asked[question].written, split)

@@ -11,7 +11,7 @@ import numpy as np
 
 from leafgate.api import ReleaseError
 from leafgate.ir.features import LookupPrecision
-from leafgate.models.lowering.tests import Split, invert_threshold
+from leafgate.models.lowering.tests import Split, invert_threshold, parts_zero
 from leafgate.readers import LEAF, CategoryCodes, MissingIndicator, ModelIR, Numeric, Origin, TreeIR
 from leafgate_plugins.onnx import MISSING_TEXT
 
@@ -101,8 +101,8 @@ def asked_of(model: ModelIR) -> dict[Question, Asked]:
     policy may say what it is.
     """
     questions = {each for tree in model.trees for each in questions_of(tree) if each is not None}
-    given = model.origins or (None,) * len(model.features)
-    origins = [Numeric(name) if one is None else one for name, one in zip(model.features, given, strict=True)]
+    pairs = zip(model.features, model.given_origins, strict=True)
+    origins = [Numeric(name) if one is None else one for name, one in pairs]
     texts = {one.column for one in origins if isinstance(one, CategoryCodes) and not one.lookup_precision}
     found = {each: _feature(each, origins[each.feature], texts) for each in questions}
     if not found:
@@ -129,12 +129,7 @@ def _sends_zero_apart(model: ModelIR, feature: int, origin: Numeric) -> bool:
         below, last = (invert_threshold(Split(0.0, strict, False, False), origin.steps) for strict in (True, False))
         if not last > below:  # no number comes to 0
             return False
-    for tree in model.trees:
-        nodes = np.flatnonzero(tree.feature == feature)
-        at, strict, missing_low = tree.threshold[nodes], tree.flag("strict")[nodes], tree.flag("missing_low")[nodes]
-        if (np.where(strict, at > 0, at >= 0) != missing_low).any():
-            return True
-    return False
+    return parts_zero(model, feature)
 
 
 def questions_of(tree: TreeIR) -> list[Question | None]:

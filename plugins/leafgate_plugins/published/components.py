@@ -246,7 +246,7 @@ class FileDisclosure(ReleaseAtMost):
     threat_model = "The adversary reads the file itself, not only what it predicts."
     plain_failure = "the model's file discloses more than it may"
     formula = (
-        "number of things the file discloses with this severity or a worse one; 0 for leafgate's own release files"
+        "number of things the file discloses with this severity or a worse one; 0 where no file of a model is audited"
     )
     source = "formats and libraries, read as they write: docs/reference/model-files.md"
 

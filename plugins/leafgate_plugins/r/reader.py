@@ -83,8 +83,7 @@ def _as_trained_by_caret(model: ModelIR, train: RObject, place: Place) -> ModelI
                 codes = {other: float(other == level) for other in of_column}
                 made[f"{name}{level}"] = CategoryCodes(name, codes, None)
         dummies = replace(dummies, dummies=made)
-    given = model.origins or (None,) * len(model.features)
-    origins = tuple(new or old for new, old in zip(dummies.origins, given, strict=True))
+    origins = tuple(new or old for new, old in zip(dummies.origins, model.given_origins, strict=True))
     return replace(model, origins=origins, unspecified_missing=model.unspecified_missing or forests.NOBODY)
 
 

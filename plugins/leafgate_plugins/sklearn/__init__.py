@@ -36,6 +36,13 @@ def read(content: bytes, place: str) -> ModelIR:
     return skops.read(content, place)
 
 
+def read_output(content: bytes, place: str, output: int) -> ModelIR:
+    """The model of one of the columns that an estimator in a skops file predicts."""
+    from leafgate_plugins.sklearn import skops
+
+    return skops.read(content, place, output)
+
+
 def from_object(thing: Any) -> ModelIR:
     """The model of a fitted estimator or pipeline in memory, not yet checked; no method of it is called."""
     from leafgate_plugins.sklearn import estimators
@@ -94,6 +101,7 @@ SKOPS = ModelReader(
     name="skops",
     sniff=sniff,
     read=read,
+    read_output=read_output,
     max_bytes=400 * 2**20,
     texts=texts,
     from_object=from_object,

@@ -19,6 +19,7 @@ from leafgate_plugins.sklearn.hist_boosting import hist_classifier, hist_regress
 from leafgate_plugins.sklearn.nearest_models import FOREIGN, NEAREST_MODELS
 from leafgate_plugins.sklearn.pipeline import transformed
 from leafgate_plugins.sklearn.resampling import RESAMPLING, resampled
+from leafgate_plugins.sklearn.several_outputs import output_of
 from leafgate_plugins.sklearn.training import learner_of
 from leafgate_plugins.sklearn.trees import (
     EstimatorIR,
@@ -37,11 +38,19 @@ ENSEMBLE_SETTINGS = frozenset({"bootstrap", "n_estimators", "max_samples"})
 """The settings of bagging that mean the same as those of a forest; its `max_features` is another one."""
 
 
-def model_of(thing: Any, format: str, version: str, place: str) -> ModelIR:
-    """The neutral model of a fitted estimator or pipeline; ReleaseError names what cannot be expressed."""
+def model_of(thing: Any, format: str, version: str, place: str, output: int | None = None) -> ModelIR:
+    """The neutral model of a fitted estimator or pipeline; ReleaseError names what cannot be expressed.
+
+    Args:
+        thing: the estimator or pipeline.
+        format: what reports call its format.
+        version: of scikit-learn, where the estimator has none.
+        place: what errors call it.
+        output: of a model that predicts several columns, which one of them, from 0.
+    """
     if not isinstance(thing, ObjectView):
         raise ReleaseError("holds no estimator", place=place)
-    estimator, outputs = _estimator(thing, place)
+    estimator, outputs = _estimator(thing, place, output)
     version = str(thing.get("_sklearn_version", version))
     read = READERS[estimator.kind](estimator)
     is_resampled = estimator.kind in RESAMPLING or _has_samplers(thing)
@@ -120,9 +129,9 @@ def _settings_in_common(of_voters: Sequence[Mapping[str, LearnerSetting]]) -> di
     return common | ({"monotonic_cst": True} if constrained else {})
 
 
-def _estimator(thing: ObjectView, place: str) -> tuple[ObjectView, list[PipelineFeature] | None]:
+def _estimator(thing: ObjectView, place: str, output: int | None) -> tuple[ObjectView, list[PipelineFeature] | None]:
     """The estimator at the end of pipelines, and the features made for it; ReleaseError if it is not read."""
-    last = last_estimator(thing, place)
+    last = output_of(last_estimator(thing, place), output)
     if last.kind not in READERS:
         searched = "save its `best_estimator_` alone; " if "best_estimator_" in last else ""
         readable = f"of scikit-learn these can be read: {', '.join(READERS)}"
@@ -130,7 +139,7 @@ def _estimator(thing: ObjectView, place: str) -> tuple[ObjectView, list[Pipeline
         kind = f"a {UNKNOWN_CLASS}" if last.kind == UNKNOWN_CLASS else f"the class {last.kind}"
         what = f"holds a model of {kind}, and not a decision tree or a forest that leafgate reads"
         raise ReleaseError(what, place=place, remedy=remedy)
-    return end_of_pipelines(thing, place)
+    return last, end_of_pipelines(thing, place)[1]
 
 
 def end_of_pipelines(thing: ObjectView, place: str) -> tuple[ObjectView, list[PipelineFeature] | None]:

@@ -11,8 +11,8 @@ import numpy as np
 
 from leafgate.api import ReleaseError
 from leafgate.models.lowering.encoding import IDLE_CATEGORY
-from leafgate.models.lowering.tests import Split
-from leafgate.readers import LEAF, CategoryCodes, ModelIR, OneHot, parse_number
+from leafgate.models.lowering.tests import Split, splits_in
+from leafgate.readers import CategoryCodes, ModelIR, OneHot, parse_number
 
 ENCODERS = frozenset({"OneHotEncoder", "OrdinalEncoder"})
 REMEDY = "write another format, such as .json"
@@ -72,9 +72,9 @@ def _uses(before: ModelIR, model: ModelIR) -> dict[frozenset[str], list[_Use]]:
     """How tests ask about features of each list of categories; lists that two columns have are left out."""
     columns: dict[frozenset[str], set[str]] = {}
     found: dict[frozenset[str], list[_Use]] = {}
-    own = dict(zip(model.features, model.origins or (None,) * len(model.features), strict=True))
+    own = dict(zip(model.features, model.given_origins, strict=True))
     position = {name: i for i, name in enumerate(model.features)}
-    for name, origin in zip(before.features, before.origins or (None,) * len(before.features), strict=True):
+    for name, origin in zip(before.features, before.given_origins, strict=True):
         if not isinstance(origin, CategoryCodes):
             continue
         key = frozenset(origin.codes)
@@ -100,13 +100,8 @@ def _kept(origin: CategoryCodes, new: CategoryCodes) -> frozenset[str]:
 
 def _tests(model: ModelIR, feature: int) -> list[Split]:
     """The different tests of one feature."""
-    found = {
-        Split(float(tree.threshold[node]), bool(strict[node]), bool(float32[node]), bool(missing_low[node]))
-        for tree in model.trees
-        for strict, float32, missing_low in [[tree.flag(name) for name in ("strict", "float32", "missing_low")]]
-        for node in np.flatnonzero((tree.feature == feature) & (tree.feature != LEAF)).tolist()
-    }
-    return sorted(found, key=repr)
+    nodes = ((tree, np.flatnonzero(tree.feature == feature)) for tree in model.trees)
+    return sorted({asked for tree, own in nodes for _, asked in splits_in(tree, own)}, key=repr)
 
 
 def _texts(categories: Any) -> list[str] | None:

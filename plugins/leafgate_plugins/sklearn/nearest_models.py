@@ -23,8 +23,6 @@ NEAREST_MODELS: Mapping[str, str] = {
     "OneVsRestClassifier": ALL_CLASSES,
     "OneVsOneClassifier": ALL_CLASSES,
     "OutputCodeClassifier": ALL_CLASSES,
-    "MultiOutputClassifier": EACH_OUTPUT,
-    "MultiOutputRegressor": EACH_OUTPUT,
     "ClassifierChain": EACH_OUTPUT,
     "RegressorChain": EACH_OUTPUT,
     "TunedThresholdClassifierCV": "audit and publish its `estimator_` by itself, and state the threshold beside it",

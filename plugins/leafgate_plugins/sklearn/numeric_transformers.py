@@ -11,7 +11,7 @@ import numpy as np
 
 from leafgate.api import ReleaseError
 from leafgate.bounded.objects import as_tuple
-from leafgate.ir.features import after_steps
+from leafgate.ir.features import after_steps, recoded
 from leafgate.readers import (
     ArithmeticStep,
     CategoryCodes,
@@ -52,15 +52,12 @@ def _filled(made: PipelineFeature, fill: Any, of: ObjectView) -> PipelineFeature
         case Numeric(_, _, None) if made.fill_value is None:
             filled = replace(made.origin, fill=float(fill))
             return replace(made, origin=filled, fill_value=text_of(fill), named=True)
-        case CategoryCodes(_, codes, other, missing) if _gaps(made.origin):
+        case CategoryCodes() if _gaps(made.origin):
             if made.single or isinstance(fill, str):
                 why = f"its {of.kind} fills {made.name!r} with what is no number of double precision"
                 raise ReleaseError(why, place=of.place)
             by = float(fill)
-            full = {value: by if math.isnan(code) else code for value, code in codes.items()}
-            rest = [by if number is not None and math.isnan(number) else number for number in (other, missing)]
-            codes = codes if isinstance(codes, OneHot) else full
-            return replace(made, origin=replace(made.origin, codes=codes, otherwise=rest[0], missing=rest[1]))
+            return replace(made, origin=recoded(made.origin, lambda number: by if math.isnan(number) else number))
     return made
 
 
@@ -151,19 +148,9 @@ def _stepped(made: PipelineFeature, step: ArithmeticStep, of: ObjectView) -> Pip
         case Numeric(column, steps, fill):
             filled = None if fill is None else after_steps(fill, (step,))
             return replace(made, origin=Numeric(column, (*steps, step), filled))
-        case CategoryCodes(column, codes, other, missing):
-            changed = codes.stepped(step) if isinstance(codes, OneHot) else _each_stepped(codes, step)
-            rest = [None if number is None else after_steps(number, (step,)) for number in (other, missing)]
-            return replace(made, origin=replace(made.origin, codes=changed, otherwise=rest[0], missing=rest[1]))
-        case MissingIndicator(column, there, gone):
-            return replace(
-                made, origin=MissingIndicator(column, after_steps(there, (step,)), after_steps(gone, (step,)))
-            )
+        case CategoryCodes() | MissingIndicator() as origin:
+            return replace(made, origin=recoded(origin, lambda number: after_steps(number, (step,))))
     return made
-
-
-def _each_stepped(codes: Mapping[str, float], step: ArithmeticStep) -> dict[str, float]:
-    return {value: after_steps(code, (step,)) for value, code in codes.items()}
 
 
 SCALERS: Mapping[str, Transform] = {

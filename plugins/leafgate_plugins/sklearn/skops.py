@@ -31,8 +31,8 @@ MAX_VALUES, MAX_LOOKS, MAX_STEPS, MAX_MADE = 2_000_000, 2_000, 5_000, 250_000
 there then; so many features transformers may be given and make, each counted at every one of them."""
 
 
-def read(content: bytes, place: str) -> ModelIR:
-    """The model in a skops file, not yet checked."""
+def read(content: bytes, place: str, output: int | None = None) -> ModelIR:
+    """The model in a skops file, not yet checked; where it predicts several columns, of the one with this number."""
     parts = parse_bounded_zip(content, place)
     if SCHEMA not in parts.sizes:
         raise ReleaseError("is a zip without a skops schema", place=place)
@@ -48,7 +48,7 @@ def read(content: bytes, place: str) -> ModelIR:
     whole = file.value(top)
     if not isinstance(whole, ObjectView):
         raise ReleaseError("holds no estimator", place=place)
-    model = foreign_model(whole, place) or model_of(whole, "skops", "", place)
+    model = foreign_model(whole, place) or model_of(whole, "skops", "", place, output)
     values = (value for each in model.category_lists for value in each.values)
     names = {*model.features, *model.other_names, *model.classes, *values}
     unread = unread_skops_content(parts, content, top, SCHEMA, names, model_content(whole, place))

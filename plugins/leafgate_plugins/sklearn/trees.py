@@ -38,9 +38,7 @@ class EstimatorIR:
 
 
 def classes_of(estimator: ObjectView) -> tuple[str, ...]:
-    """The classes as texts; ReleaseError for a model of several outputs."""
-    if estimator.get("n_outputs_", 1) != 1:
-        raise ReleaseError("predicts several columns at once", place=estimator.place)
+    """The classes as texts."""
     found = as_tuple(estimator["classes_"], estimator, "classes_")
     return tuple(str(int(one)) if isinstance(one, float) and one.is_integer() else str(one) for one in found)
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from leafgate.api import Floats, Ids, InconclusiveError, ReleaseError
-from leafgate.ir.model import topological_order
+from leafgate.ir.model import levels, summed_up
 from leafgate.kernel.release import ADDED_UP
 from leafgate.lazy_loading import install_command
 from leafgate.readers import LEAF, CategoryCodes, ModelIR, Numeric, Origin, TreeIR
@@ -359,8 +359,7 @@ def _columns(model: ModelIR, before: ModelIR) -> Ids:
     position = {name: i for i, name in enumerate(before.features)}
     asked = {int(feature) for tree in model.trees for feature in np.unique(tree.feature[tree.feature != LEAF])}
     found = np.zeros(len(model.features), dtype=np.int64)
-    own = model.origins or (None,) * len(model.features)
-    origins = before.origins or (None,) * len(before.features)
+    own, origins = model.given_origins, before.given_origins
     for feature in sorted(asked):
         name = model.features[feature]
         if name not in position or not _same_origin(name, own[feature], origins[position[name]]):
@@ -408,7 +407,7 @@ def _grown(model: ModelIR, tree: TreeIR, columns: Ids, classes: Sequence[int], o
     made = Tree(int(old.n_features_in_), np.array([values.shape[1]], dtype=np.intp), 1)
     made.__setstate__(
         {
-            "max_depth": _depth(tree),
+            "max_depth": len([*levels(tree)]) - 1,
             "node_count": tree.nodes,
             "nodes": nodes,
             "values": np.ascontiguousarray(values[:, None, :], dtype=np.float64),
@@ -439,13 +438,13 @@ def _counts(model: ModelIR, tree: TreeIR, classes: Sequence[int]) -> tuple[Float
     """Shares of classes, rows and weights of all nodes, from the leaves' counts and, of draws, their rows."""
     if tree.counts is None:
         raise ReleaseError("has no counts", place=PLACE)
-    counts = _summed(tree, tree.counts[:, classes])
+    counts = summed_up(tree, tree.counts[:, classes])
     weights = counts.sum(axis=1)
     named = [each.values for each in tree.numbers if each.name == "n_node_samples" and each.members is None]
     if model.counted == "exact" or (not named and model.counted == "unknown" and (weights == np.rint(weights)).all()):
         rows = weights
     elif named:
-        rows = _summed(tree, named[0][:, None])[:, 0]
+        rows = summed_up(tree, named[0][:, None])[:, 0]
     else:
         why = "counts draws, and does not say how many people they are of (n_node_samples)"
         raise ReleaseError(why, place=PLACE, remedy=COUNTS_REMEDY)
@@ -455,21 +454,3 @@ def _counts(model: ModelIR, tree: TreeIR, classes: Sequence[int]) -> tuple[Float
     if model.values == "shares":
         values[tree.leaves] = tree.values[tree.leaves][:, classes]
     return values, np.rint(rows), weights
-
-
-def _summed(tree: TreeIR, numbers: Floats) -> Floats:
-    """The leaves' numbers, and at each inner node the sum of those below it."""
-    sums = np.array(numbers, dtype=np.float64)
-    for node in topological_order(tree)[::-1].tolist():
-        if tree.feature[node] != LEAF:
-            sums[node] = sums[tree.low[node]] + sums[tree.high[node]]
-    return sums
-
-
-def _depth(tree: TreeIR) -> int:
-    """The most tests from the root to a leaf."""
-    depth = np.zeros(tree.nodes, dtype=np.int64)
-    for node in topological_order(tree).tolist():
-        if tree.feature[node] != LEAF:
-            depth[[tree.low[node], tree.high[node]]] = depth[node] + 1
-    return int(depth.max())

@@ -11,7 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from leafgate.algorithms.routing import split_rows
-from leafgate.api import AuditorOnly, InconclusiveError, Leaf, Node, PeopleCount, Release, ScoringContext, children
+from leafgate.api import AuditorOnly, InconclusiveError, Leaf, Node, PeopleCount, Release, ScoringContext, leaves
+from leafgate.kernel.tree import tree_arrays
 from leafgate_plugins.structure.sacro_rules import (
     CHOICES,
     RULES,
@@ -141,7 +142,8 @@ def _measured(case: ScoringContext, names: set[str]) -> dict[str, Setting]:
     trees = case.release.trees
     asking = [tree for tree in trees if not isinstance(tree, Leaf)]  # a leaf alone is what boosting starts from
     rounds = len(asking) / (_scored_classes(asking) if case.release.combine == "boost" else 1)
-    found: dict[str, Setting] = {"n_estimators": max(1.0, rounds), "max_depth": float(max(map(_depth, trees)))}
+    depth = max(tree_arrays(tree).depth for tree in trees)
+    found: dict[str, Setting] = {"n_estimators": max(1.0, rounds), "max_depth": float(depth)}
     if names & set(COUNTS):
         least = np.array([_least_people(case, tree) for tree in trees]).min(axis=0)
         found |= {name: float(n) for name, n in zip(COUNTS, least, strict=True) if np.isfinite(n)}
@@ -152,18 +154,8 @@ def _scored_classes(trees: Sequence[Node]) -> int:
     """To how many classes' scores the trees add, each to one: so many trees are grown in a round of boosting."""
     found = set[str]()
     for tree in trees:
-        node = tree
-        while not isinstance(node, Leaf):
-            node = children(node)[0]
-        found |= {name for name, score in (node.scores or {}).items() if score}
+        found |= {name for name, score in (next(leaves(tree)).scores or {}).items() if score}
     return max(1, len(found))
-
-
-def _depth(tree: Node) -> int:
-    level, depth = [tree], 0
-    while level := [child for node in level for child in children(node)]:
-        depth += 1
-    return depth
 
 
 def _least_people(case: ScoringContext, tree: Node) -> tuple[float, float]:

@@ -24,6 +24,7 @@ from leafgate.api import (
     children,
     lazy,
 )
+from leafgate.kernel.tree import iterate_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -343,13 +344,7 @@ def parameters(release: Release) -> int:
     """
     if not release.trees:
         raise InconclusiveError("the release has no trees", remedy="it judges releases of trees")
-    learned, waiting = 0, list[Node](release.trees)
-    while waiting:
-        node = waiting.pop()
-        below = children(node)
-        learned += len(below) if below else _of_leaf(node, release)
-        waiting.extend(below)
-    return learned
+    return sum(len(children(node)) or _of_leaf(node, release) for node in iterate_nodes(*release.trees))
 
 
 def _of_leaf(node: Node, release: Release) -> int:

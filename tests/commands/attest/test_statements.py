@@ -339,8 +339,8 @@ def test_an_audit_attests_its_own_report(tmp_path: Path) -> None:
 
 
 def test_the_policys_digest_is_taken_before_the_first_attack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from leafgate import Policy
     from leafgate.engine import audit as engine
-    from leafgate.kernel.policy import Policy
 
     done: list[str] = []
     attack, digests = engine.attack, vars(Policy)["_digests"]

@@ -34,10 +34,10 @@ from attested import (
 )
 from cases import more
 from command_line import Ended, leafgate
+from leafgate.api import InvalidError
 from leafgate.commands.attest.inputs import ExpectedInputs
 from leafgate.commands.attest.keys import public_key, sealing
 from leafgate.commands.attest.verification import verify_statement
-from leafgate.errors import InvalidError
 from leafgate.io.json import canonical
 from leafgate.kernel.paths import paths_of
 from leafgate.session.expected_run import ExpectedRun

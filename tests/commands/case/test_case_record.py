@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import random
 from collections.abc import Callable, Mapping
@@ -13,10 +12,9 @@ import pytest
 
 from attested import private_pem
 from decided_cases import is_approved, sha256
+from leafgate.api import InvalidError
 from leafgate.commands.attest.keys import signer_of
 from leafgate.commands.case.record import (
-    STATES,
-    STRICTNESS,
     CaseRecord,
     Request,
     Subject,
@@ -24,7 +22,6 @@ from leafgate.commands.case.record import (
     state_of,
     with_decision,
 )
-from leafgate.errors import InvalidError
 from leafgate.reports.sheet import SheetFacts
 
 FILES = {name: f"{name} of the case".encode() for name in ("policy", "report", "release", "file")}
@@ -135,53 +132,6 @@ def test_no_edit_of_the_files_of_a_case_stays_approved(edits: int) -> None:
             assert not stays or json.loads(edited) == json.loads(case), edited  # white space alone was changed
 
 
-@pytest.mark.parametrize("choices", [*itertools.product(STRICTNESS, repeat=2)], ids=" ".join)
-def test_where_two_decisions_disagree_the_stricter_counts(choices: tuple[str, str]) -> None:
-    record = decided(*choices)
-    strictest = max(choices, key=[*STRICTNESS].index)  # type: ignore[arg-type]
-    assert state_of(record, subject(FILES)).name == STATES[strictest]  # type: ignore[index]
-    assert (STATES[strictest] == "approved") == is_approved(record.content, digests(FILES))  # type: ignore[index]
-
-
-@pytest.mark.parametrize("verdict", ["fail", "inconclusive"])
-def test_what_did_not_pass_is_not_approved_and_may_be_rejected(verdict: Any) -> None:
-    now = subject(FILES, verdict=verdict)
-    assert state_of(decided("approve", "approve"), now).name == "void"
-    assert state_of(decided("reject", "changes"), now).name == "rejected"
-    assert state_of(decided("approve", "approve"), now).exit_code == {"fail": 1, "inconclusive": 3}[verdict]
-
-
-@pytest.mark.parametrize(
-    ("names", "keys"),
-    [
-        (("M. Keller", "m.  KELLER "), (1, 2)),
-        (("M. Keller", "\uff2d. \u212aeller"), (1, 2)),  # a wide M, and the sign of the kelvin
-        (("Keller <m@x.org>", "Somebody <M@X.org>"), (1, 2)),
-        (("M. Keller", "S. Other"), (1, 1)),
-    ],
-)
-def test_one_person_is_not_two(names: tuple[str, str], keys: tuple[int, int]) -> None:
-    state = state_of(decided("approve", "approve", names=names, keys=keys), subject(FILES))
-    assert (state.name, state.exit_code) == ("waiting", 3)
-    rejected = state_of(decided("approve", "reject", names=names, keys=keys), subject(FILES, wanted=1))
-    assert rejected.name == "rejected"  # she may become stricter
-
-
-def test_the_first_decision_is_hidden_until_another_person_has_decided_about_the_same_files() -> None:
-    assert [each.is_hidden for each in state_of(decided("reject"), subject(FILES)).decisions] == [True]
-    assert [each.is_hidden for each in state_of(decided("reject", "approve"), subject(FILES)).decisions] == [False] * 2
-    assert not state_of(decided("reject"), subject(FILES, wanted=1)).decisions[0].is_hidden
-
-
-def test_a_void_decision_names_both_digests() -> None:
-    state = state_of(decided("approve", "approve"), subject({**FILES, "file": b"another"}))
-    [reason] = state.decisions[0].void
-    assert reason == (
-        f"the file is not what was decided about: {sha256(FILES['file'])[:16]} then, {sha256(b'another')[:16]} now"
-    )
-    assert (state.name, state.exit_code) == ("void", 3)
-
-
 def test_a_decision_by_a_key_that_is_not_trusted_does_not_count() -> None:
     record = decided("approve", "approve")
     trusted = {record.decisions[0].key}
@@ -194,26 +144,6 @@ def test_a_question_that_nobody_examined_is_answered_by_everybody_who_approves()
     state = state_of(decided("approve", "reject"), asked)
     assert [len(each.void) for each in state.decisions] == [1, 0]
     assert "training" in state.decisions[0].void[0]
-
-
-@pytest.mark.parametrize(
-    ("changes", "place"),
-    [
-        ({"by": " "}, "by"),
-        ({"reason": "..."}, "reason"),
-        ({"reason": "\udcff"}, "decision"),
-        ({"questions": [{"question": "membership", "acceptable": False, "because": "many"}]}, "decision"),
-        ({"questions": [{"question": "membership", "acceptable": True, "because": ""}]}, "questions[0].because"),
-        ({"about": {"policy": "0" * 64}}, "about.report"),
-    ],
-)
-def test_a_decision_without_words_or_against_its_answers_is_refused(changes: dict[str, Any], place: str) -> None:
-    made = decided("approve").decisions[0].model_dump(mode="json", exclude_none=True)
-    entries = {key: entry for key, entry in made.items() if key not in {"at", "previous", "key", "signature"}}
-    with pytest.raises(InvalidError) as refused:
-        with_decision(decided(), {**entries, **changes}, signer_of(private_pem(2)))
-    assert refused.value.problems[0].location == place
-    assert "\udcff" not in str(refused.value)
 
 
 def test_an_error_names_the_place_and_quotes_nothing() -> None:

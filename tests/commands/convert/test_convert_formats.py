@@ -10,8 +10,8 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from command_line import leafgate
+from feature_rows import predicted
 from installed_readers import read_foreign
-from leafgate.commands.convert.scrub import predicted
 from repairs import fit_in, people, policy_file
 from sklearn_zoo import answers, rows, skops_bytes
 

@@ -24,6 +24,7 @@ from leafgate import Table
 from leafgate.api import Column, Schema, make_table, typed_column
 from leafgate.commands.convert.equivalence import on_data
 from leafgate.commands.convert.merging import without_idle_tests
+from leafgate.commands.convert.prediction import leaves_of
 from leafgate.commands.convert.rare_cells import (
     TableOfPolicy,
     complete_public_lists,
@@ -32,7 +33,7 @@ from leafgate.commands.convert.rare_cells import (
     moved_threshold,
     roundest_number,
 )
-from leafgate.commands.convert.scrub import leaves_of, minimise
+from leafgate.commands.convert.scrub import minimise
 from leafgate.models.exposure.cells import column_cells
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.readers import LEAF, CategoryCodes, ModelIR, Numeric, TreeIR

@@ -19,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import leafgate as gate
 from command_line import leafgate
+from feature_rows import predicted, votes
 from installed_readers import read_foreign
 from leafgate import ReleaseError
 from leafgate.algorithms.consistency import share_units
@@ -27,14 +28,7 @@ from leafgate.commands.convert.equivalence import unproved, with_unproved
 from leafgate.commands.convert.neutral import written
 from leafgate.commands.convert.rounding import largest_change, precision, rounded, same_labels
 from leafgate.commands.convert.sampling import random_cells
-from leafgate.commands.convert.scrub import (
-    LeafContent,
-    compare_on_random_points,
-    minimise,
-    predicted,
-    refuse_different,
-    votes,
-)
+from leafgate.commands.convert.scrub import LeafContent, compare_on_random_points, minimise, refuse_different
 from leafgate.models.exposure.categories import without_declared
 from leafgate.models.exposure.shares import _fewest as fewest_people
 from leafgate.models.exposure.shares import counts_recoverable, identifiable_rows

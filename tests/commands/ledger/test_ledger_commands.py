@@ -247,27 +247,6 @@ def test_a_report_of_no_release_is_not_added(nights: Nights) -> None:
     assert (ended.code, "is of no release" in ended.err, nights.ledger.exists()) == (2, True, False)
 
 
-def test_the_path_of_a_release_is_that_from_the_folder_of_the_ledger(nights: Nights) -> None:
-    (nights.folder / "kept").mkdir()
-    (nights.folder / "kept" / "link.jsonl").symlink_to("real.jsonl")
-    report = nights.out(0) / "report.json"
-    ended = leafgate("ledger", "add", nights.folder / "kept" / "link.jsonl", report, "--key", nights.key)
-    assert (ended.code, "add --data" in ended.err) == (0, True)
-    line = json.loads((nights.folder / "kept" / "real.jsonl").read_bytes())
-    assert (line["release"]["path"], line["data"]) == ("../out0/release.json", None)
-    assert str(nights.folder) not in (nights.folder / "kept" / "real.jsonl").read_text()
-
-
-@pytest.mark.thorough
-def test_a_name_that_is_no_text_is_refused(nights: Nights) -> None:
-    odd = nights.folder / b"odd\xff.json".decode("utf-8", "surrogateescape")
-    shutil.copy(nights.out(0) / "release.json", odd)
-    ended = process(
-        "ledger", "add", nights.ledger, nights.out(0) / "report.json", "--key", nights.key, "--release", odd
-    )
-    assert (ended.code, "copy it to a folder beside the ledger" in ended.err) == (2, True)
-
-
 def test_the_file_of_a_model_stands_there_by_its_own_digest_and_that_of_its_release(nights: Nights) -> None:
     nights.release_as_policy(0)
     audited = leafgate("audit", nights.folder / "0.yaml", "--out", nights.folder / "again")

@@ -3,7 +3,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
@@ -122,20 +121,3 @@ def tree_errors(folder: Path) -> int:
     model = opened_model(folder / "model.skops", session)
     [tree] = prunable(model, session.table, {}, "model").trees
     return tree.given_loss
-
-
-@pytest.mark.parametrize("seed", more(0, 1))
-def test_no_cost_complexity_pruning_that_passes_has_fewer_errors(seed: int, tmp_path: Path) -> None:
-    table = people(seed, 250)
-    model = fit_in(tmp_path, table, DecisionTreeClassifier(random_state=seed))
-    policy_file(tmp_path, [{"use": "k_anonymity", "at_least": 8}, {"use": "confidence", "at_most": 0.95}])
-    fewest = errors_of(repair_in(tmp_path), tmp_path)
-    assert fewest is not None
-    features, target = table.drop(columns="class"), table["class"]
-    passing = []
-    for alpha in np.unique(model.cost_complexity_pruning_path(features, target).ccp_alphas):
-        pruned = fit_in(tmp_path, table, DecisionTreeClassifier(random_state=seed, ccp_alpha=max(alpha, 0)))
-        if open_session(tmp_path / "policy.yaml").audit().report.verdict == "pass":
-            passing.append(int((pruned.predict(features) != target).sum()))
-    assert passing
-    assert fewest < min(passing)

@@ -17,7 +17,7 @@ from leafgate import Audit, LeafgateError
 from leafgate import audit as audit_model
 from leafgate import repair as repair_model
 from leafgate.api import Column, Schema, columns_asked, make_table
-from leafgate.api.registry import load_plugins
+from leafgate.app import load_plugins
 from leafgate.commands.repair.distil import with_features
 from leafgate.commands.repair.refit import columns_taken
 from leafgate.models.lowering.encoding import Encoding

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from command_line import Ended, leafgate
 from leafgate import audit as audit_model
 from leafgate import repair as repair_model
-from leafgate.api import leaves
 from leafgate.app import open_session
 from leafgate.commands.repair.plan import opened_model
 from leafgate.commands.repair.plan import repaired as repaired_outcome
@@ -79,15 +78,6 @@ def test_the_new_file_has_the_format_of_its_ending(ending: str, leaves: str, tmp
     assert neutral["release"]["file"]["format"] == "leafgate/model/1"
     assert other["release"]["file"]["format"] == ending
     assert other["release"]["leaves"] == neutral["release"]["leaves"]
-
-
-@pytest.mark.thorough
-def test_the_policy_may_name_the_new_file_before_it_is_there(tmp_path: Path) -> None:
-    fit_in(tmp_path, people(1, 200), DecisionTreeClassifier(random_state=0))
-    policy_file(tmp_path, K10, build={"use": "published", "path": "new.json"})
-    ended = repaired(tmp_path)
-    assert (ended.code, ended.err) == (0, "")
-    assert leafgate("audit", tmp_path / "policy.yaml").code == 0
 
 
 @pytest.mark.parametrize("counts", ["people", "rows"])
@@ -235,17 +225,6 @@ def test_limits_that_exclude_one_another_are_named_and_nothing_is_written(tmp_pa
     )
 
 
-def test_a_failed_repair_points_at_no_values_where_none_are_printed(tmp_path: Path) -> None:
-    fit_in(tmp_path, people(1, 100), DecisionTreeClassifier(random_state=0))
-    policy_file(tmp_path, [*K10, {"use": "l_diversity", "at_least": 2.5}])
-    lines = repaired(tmp_path).out.splitlines()
-    assert "no useful model was found to pass" in lines[0]
-    assert lines[1:] == [
-        "l_diversity: no release of this table can keep it: even one group of everybody scores 2 for 'class'; "
-        "choose a weaker limit"
-    ]
-
-
 @pytest.mark.thorough
 def test_a_limit_that_even_a_single_leaf_breaks_is_named(tmp_path: Path) -> None:
     fit_in(tmp_path, people(1, 100), DecisionTreeClassifier(random_state=0))
@@ -275,16 +254,6 @@ def _fitted(folder: Path) -> tuple[Any, pd.DataFrame, pd.Series]:
     table = pd.read_csv(folder / "people.csv")
     numbers = table.drop(columns="class").select_dtypes("number")
     return DecisionTreeClassifier(random_state=0).fit(numbers, table["class"]), numbers, table["class"]
-
-
-@pytest.mark.thorough
-def test_a_limit_on_an_average_is_met_by_search(tmp_path: Path) -> None:
-    fit_in(tmp_path, people(1, 300), DecisionTreeClassifier(random_state=0))
-    policy_file(tmp_path, [{"use": "reidentification_risk", "at_most": 0.02, "average": True}], leaves="labels")
-    ended = repaired(tmp_path)
-    assert ended.code == 0
-    assert "searched, and a better one may exist" in ended.out
-    assert audited(tmp_path).code == 0
 
 
 def test_a_model_of_other_people_is_not_repaired(tmp_path: Path) -> None:
@@ -411,17 +380,6 @@ def test_a_format_that_cannot_hold_the_model_is_refused_before_the_search(
     assert not (tmp_path / "new.skops").exists()
 
 
-@pytest.mark.thorough
-def test_boosting_is_only_cut_in_vain_where_its_scores_disclose_too_much(tmp_path: Path) -> None:
-    fit_in(tmp_path, people(1, 200), GradientBoostingClassifier(n_estimators=2, random_state=0))
-    policy_file(tmp_path, K10, leaves="shares")
-    ended = repaired(tmp_path)
-    assert ended.code == 1
-    assert "cutting cannot help: the leaves of boosting keep their scores" in ended.out
-    policy_file(tmp_path, K10, leaves="counts")
-    assert repaired(tmp_path).code == 0
-
-
 @pytest.mark.parametrize("leaves", ["labels", "counts"])
 @pytest.mark.thorough
 def test_the_remedies_of_a_forest_lead_to_a_file_that_passes(leaves: str, tmp_path: Path) -> None:
@@ -455,35 +413,6 @@ def test_a_model_trained_as_the_remedy_says_passes_once_its_file_is_repaired(tmp
     assert {each["id"] for each in found if each["passed"] is False} == {"file_disclosure"}
     assert repaired(tmp_path).code == 0
     assert audited(tmp_path).document["verdict"] == "pass"
-
-
-@pytest.mark.thorough
-def test_a_remedy_mentions_no_repair_after_training_where_nothing_limits_the_file(tmp_path: Path) -> None:
-    fit_in(tmp_path, people(1, 400), DecisionTreeClassifier(random_state=0))
-    policy_file(tmp_path, K10)
-    report = leafgate("audit", tmp_path / "policy.yaml", "--json").document
-    finding = next(each for each in report["findings"] if each["passed"] is False)
-    trained = next(each for each in finding["remedies"] if each["action"] == "retrain")
-    assert re.match(r"Train the model with `min_samples_leaf` \d+ and audit it again\.", trained["text"])
-
-
-@pytest.mark.thorough
-def test_a_quick_search_that_ends_in_a_constant_says_that_a_repair_does_what_was_not_tried() -> None:
-    """With one size for all leaves this forest becomes a single leaf, and a repair finds more leaves that pass."""
-    rng = np.random.default_rng(0)
-    rows = pd.DataFrame({"age": rng.integers(18, 80, 400), "zip": rng.integers(0, 30, 400)})
-    income = pd.Series(rows["age"] + rng.normal(size=400), name="income").round(1)
-    no_learner = {"monotonic_cst": [0, 0]}  # a parameter that files do not tell: it is not known how to train one tree
-    model = RandomForestRegressor(5, min_samples_leaf=5, random_state=0, **no_learner).fit(rows, income)
-    audit = audit_model(model, rows, income, limits={"k_anonymity": 10})
-    texts = [remedy.text for finding in audit.report.findings for remedy in finding.remedies]
-    [text] = [each for each in texts if each.startswith("Repair the model")]
-    assert "A repair prunes each subtree by itself and fits anew, which was not tried here." in text
-    assert "they predict the same for everybody, which is of no use" in texts[-1]
-    repair = repair_model(audit)
-    assert repair.audit.passed
-    assert repair.audit.artifact is not None
-    assert sum(len(list(leaves(tree))) for tree in repair.audit.artifact.release.trees) > 2
 
 
 @pytest.mark.thorough

@@ -132,14 +132,3 @@ def test_more_effort_tries_more() -> None:
     assert more is not None
     assert len(few) < len(more)
     assert more["words"].tolist()[: len(few)] == few["words"].tolist()
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("kind", list(MODELS))
-def test_a_repair_finds_the_same_bytes_beside_busy_processes(kind: str) -> None:
-    audit = audited(kind)
-    idle = repair_model(audit, effort=0.1)
-    with busy(2):
-        beside = repair_model(audit, effort=0.1)
-    assert idle.found
-    assert (idle.content, idle.sentences) == (beside.content, beside.sentences)

@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import (
     GradientBoostingRegressor,
-    HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -181,25 +180,6 @@ def test_a_model_of_a_rare_class_keeps_its_use(leaves: str, tmp_path: Path) -> N
     assert "distillation" in set(tried["step"])
 
 
-@pytest.mark.thorough
-def test_a_distilled_tree_keeps_its_limits_on_groups(tmp_path: Path) -> None:
-    rare_files(tmp_path, RandomForestClassifier(5, max_depth=5, random_state=0))
-    outcome, bench = outcome_in(tmp_path, budget=Budget(work=60))
-    distilled = [one for one in outcome.trials if one.step == "distillation" and "kadet" in one.words and one.passes]
-    assert distilled
-    table = bench.session.table
-    for trial in distilled:
-        assert trial.release is not None
-        groups = pd.DataFrame(
-            {"leaf": route(trial.release.trees[0], table).leaf, "n": table.weight, "b": table.codes("class")}
-        )
-        people_of = groups.groupby("leaf")["n"].sum()
-        assert people_of.min() >= 10
-        others = groups[groups["b"] == 0].groupby("leaf")["n"].sum().reindex(people_of.index, fill_value=0)
-        carriers = groups[groups["b"] == 1].groupby("leaf")["n"].sum().reindex(people_of.index, fill_value=0)
-        assert ((carriers == 0) | (others >= 2)).all()
-
-
 def columns_and_people(seed: int) -> tuple[Schema, pd.DataFrame]:
     rng = np.random.default_rng(seed)
     n = 300
@@ -350,28 +330,6 @@ def test_candidates_pass_where_only_limits_on_membership_can_be_broken(tmp_path:
         trial = bench.trial(opened_model(model, session), "shares", "scrub")
     assert trial is not None
     assert trial.passes
-
-
-@pytest.mark.thorough
-def test_candidates_are_a_table_and_a_picture_for_the_owner() -> None:
-    table, test = rare(0, 700, 0.3), rare(1, 700, 0.3)
-    features, label = table.drop(columns="class"), table["class"]
-    model = HistGradientBoostingClassifier(max_iter=3, max_leaf_nodes=8, random_state=0).fit(features, label)
-    audit = audit_model(
-        model, features, label, test=(test.drop(columns="class"), test["class"]), limits={"k_anonymity": 10}
-    )
-    repair = repair_model(audit)
-    assert repair.found
-    tried = repair.candidates
-    assert tried is not None
-    assert tried["step"].iloc[0] == "given"
-    assert tried.loc[tried["verdict"] == "pass", "breaks"].eq("").all()
-    assert "0." not in repr(repair)
-    pytest.importorskip("matplotlib").use("agg")
-    axes = repair.plot()
-    places = [float(place) for each in axes.collections for place, _ in np.asarray(each.get_offsets())]
-    assert len(places) == tried[["headroom", "chosen_by"]].notna().all(axis=1).sum()
-    assert axes.get_xlim()[0] < min(places)
 
 
 def test_folds_have_as_many_of_each_class_whatever_the_order_of_rows(tmp_path: Path) -> None:
@@ -573,20 +531,3 @@ def test_a_model_of_numbers_is_fitted_anew_with_the_limits_and_keeps_its_use(kin
     assert not numbers & set(income)
     own = r2_score(unseen.numbers("income"), predicted_numbers(release, unseen), sample_weight=unseen.weight)
     assert own > r2_score(truth, peer.predict(others)) - 0.03
-
-
-@pytest.mark.thorough
-def test_a_test_that_is_the_table_itself_chooses_and_measures_nothing(tmp_path: Path) -> None:
-    table = rare(0, 400, 0.4)
-    fit_in(tmp_path, table, DecisionTreeClassifier(random_state=0))
-    table.sample(frac=1.0, random_state=1).to_csv(tmp_path / "test.csv", index=False)
-    policy_file(tmp_path, K10, test=True)
-    parts = parts_of(open_session(tmp_path / "policy.yaml").tables)
-    assert (parts.choosing, parts.reporting) == (None, None)
-    ended = leafgate(
-        "repair", tmp_path / "model.skops", "--policy", tmp_path / "policy.yaml", "--out", tmp_path / "new.json",
-        "--effort", 0.01,
-    )  # fmt: skip
-    assert ended.code == 0
-    own = "the training people alone, which flatters: `data.test` is the table itself, so name other people there"
-    assert own in ended.out

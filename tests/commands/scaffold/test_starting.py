@@ -1,13 +1,10 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,12 +12,11 @@ from hypothesis import strategies as st
 from command_line import leafgate
 from data_files import DATA
 from leafgate import DataError
-from leafgate.api import InvalidError
+from leafgate.api import InvalidError, columns_asked
 from leafgate.app import load_policy, open_session
 from leafgate.commands.scaffold.policy import Files, first_policy
 from leafgate.io.yaml import parse_yaml
 from leafgate.kernel.schema import MISSING_WORDS
-from leafgate.kernel.tree import columns_asked
 from leafgate.session.domains import round_bounds
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\n"), max_size=6)
@@ -419,34 +415,3 @@ def test_bounds_are_round_hold_every_number_and_are_nobodys(numbers: list[float]
     assert low <= 0 <= high or 0 not in numbers
     span = max(numbers) - min(numbers) or max(map(abs, numbers)) or 1
     assert low < high <= low + 3 * span + 1e-12 * max(map(abs, numbers)) + 1e-299
-
-
-def drawn_people(people: int, seed: int) -> str:
-    """A table of people, most of them with a public record of their own; illness depends on age and job alone."""
-    rng = np.random.default_rng(seed)
-    age, job, hours = rng.integers(18, 91, people), rng.integers(0, 6, people), rng.integers(0, 60, people)
-    ill = rng.random(people) < np.where((age // 24 + job) % 2 == 0, 0.2, 0.8)
-    columns = {"age": age, "job": np.array([*"abcdef"])[job], "hours": hours, "ill": np.where(ill, "yes", "no")}
-    return pd.DataFrame(columns).to_csv(index=False)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(("builder", "broken"), [("kadet", None), ("id3", "membership_auc@leaf_exclusion")])
-def test_the_limits_on_membership_hold_for_large_leaves_and_not_for_small_ones(
-    tmp_path: Path, builder: str, broken: str | None
-) -> None:
-    table, control = tmp_path / "people.csv", tmp_path / "control.csv"
-    table.write_text(drawn_people(2000, seed=1))
-    control.write_text(drawn_people(2000, seed=2))
-    policy = tmp_path / "policy.yaml"
-    text = first_policy(Files(table, control=control), builder=builder).text
-    policy.write_text(re.sub("k: 10 ", "k: 100 ", text))
-    report = open_session(policy).audit().report
-    limits = {each.id: each.passed for each in report.findings if each.metric.startswith("membership")}
-    if broken is not None:
-        assert limits[broken] is False
-    else:
-        assert limits == {"membership_auc@loss_threshold": True, "membership_excluded@leaf_exclusion": True}
-        assert report.verdict == "pass"
-        assert report.release is not None
-        assert report.release["leaves"] >= 12

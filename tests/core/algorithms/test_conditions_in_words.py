@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.algorithms.feasible import Domain, Interval, conditions_in_words
-from leafgate.kernel.schema import Column, Schema
+from leafgate.api import Column, Schema
 
 KNOWN = frozenset({"quasi_identifier"})
 SCHEMA = Schema((Column("age", KNOWN, bounds=(0, 9), missing=True), Column("job", KNOWN, values=("baker", "smith"))))

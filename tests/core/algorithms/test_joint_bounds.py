@@ -15,7 +15,7 @@ from leafgate.algorithms.joint_bounds import most_people
 from leafgate.algorithms.joint_classes import JointSystem
 from leafgate.algorithms.joint_proofs import Proof, people_at_most
 from leafgate.algorithms.leaf_statements import NO_LIMIT
-from leafgate.kernel.arrays import Ids
+from leafgate.api import Ids
 
 CASES = 300
 

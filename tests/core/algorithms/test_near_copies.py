@@ -165,18 +165,6 @@ def test_of_many_people_a_sample_is_tested(monkeypatch: pytest.MonkeyPatch) -> N
     assert honest.seen_from["town"] > whole
 
 
-def test_people_who_share_a_record_are_counted_each() -> None:
-    crowd = people(400, 7).assign(income=0.0, job="a")
-    assert p_value_of(crowd, crowd) <= 0.001
-    assert p_value_of(crowd, people(400, 8).assign(income=0.0, job="a")) > 0.01
-
-
-def test_people_alike_in_nothing_are_no_copies() -> None:
-    distinct = (Column("number", PUBLIC, bounds=(0.0, 1e9)),)
-    tables = [table_of(pd.DataFrame({"number": first + np.arange(3.0)}), distinct) for first in (0, 1000)]
-    assert near_copies(tables[0], tables[1], np.random.default_rng(0)).p_value == 1
-
-
 def test_a_key_in_both_files_is_noticed() -> None:
     keyed = (Column("id", frozenset({"key"}), values=("1", "2", "3")), *COLUMNS[2:])
     tables = [table_of(people(2, 9).assign(id=ids), keyed) for ids in (["1", "2"], ["2", "3"], ["3", "3"])]

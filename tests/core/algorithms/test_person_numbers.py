@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.algorithms.certainty import DOMINANCE, Window, Windows, dominating
-from leafgate.algorithms.person_numbers import PersonWindows, dominating_persons
+from leafgate.algorithms.person_numbers import PersonWindows, dominating_differences, dominating_persons
 from leafgate.kernel.persons import person_rows
 
 WINDOW = Window(width=2.0)
@@ -71,3 +71,33 @@ def test_persons_of_one_row_are_judged_as_rows(numbers: list[int], insiders: int
     assert by_persons.certain(insiders, everybody).tolist() == by_rows.certain(insiders, everybody).tolist()
     totals = dominating_persons(cells, whose, group, insiders), dominating(cells, ones, group, insiders)
     assert totals[0].tolist() == totals[1].tolist()
+
+
+@given(
+    rows=st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 4), st.sampled_from([0, 1, 30])), min_size=1, max_size=14
+    ),
+    insiders=st.integers(0, 2),
+)
+def test_a_difference_of_totals_discloses_who_dominates_those_that_do_not_cancel_out(
+    rows: list[tuple[int, int, int]], insiders: int
+) -> None:
+    group, person, numbers = (np.array(column) for column in zip(*rows, strict=True))
+    whose = person_rows(np.arange(len(rows)), person, np.ones(len(rows), dtype=np.int64))
+    exposed = set()
+    for one in range(3):
+        for other in range(one + 1, 3):
+            parts = [
+                {each: sum(n for g, p, n in rows if (g, p) == (chosen, each)) for g, each, _ in rows if g == chosen}
+                for chosen in (one, other)
+            ]
+            cancelled = [each for each in parts[0].keys() & parts[1].keys() if parts[0][each] == parts[1][each]]
+            left = {each: abs(parts[0].get(each, 0) - parts[1].get(each, 0)) for part in parts for each in part}
+            ranked = sorted(left.values(), reverse=True)
+            if cancelled and ranked[0] and sum(ranked[insiders + 1 :]) < DOMINANCE * ranked[0]:
+                largest = [each for each, total in left.items() if total == ranked[0]]
+                exposed |= {(g, each) for each in largest for g in (one, other)}
+    found = dominating_differences(numbers.astype(float), whose, group, insiders)
+    flagged = {(int(g), int(p)) for g, p in zip(group[found], person[found], strict=True)}
+    assert flagged <= exposed
+    assert bool(flagged) == bool({(g, p) for g, p, _ in rows} & exposed)

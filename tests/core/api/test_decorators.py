@@ -15,7 +15,8 @@ from pydantic import Field, ValidationError
 
 from entry_points import Point, install
 from leafgate.api import AtLeast, AtMost, AttackModel, Score, attack, person_metric, release_metric
-from leafgate.api.registry import load_plugins, offered_by, offers_of
+from leafgate.api.registry import offered_by, offers_of
+from leafgate.app import load_plugins
 from leafgate.testing import conformance
 from leafgate_plugins.protection.metrics import Confidence
 from standins import ORIGIN

@@ -94,12 +94,6 @@ def test_a_reader_that_cannot_be_used_is_refused_in_one_line(
     assert [plugin.name for plugin in found.entries if not plugin.problem] == ["basics"]
 
 
-@pytest.mark.parametrize("load", [reading(ModelReader), reading(print), lambda: module(model_readers=lambda: 7)])
-def test_what_is_no_reader_is_refused(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, Point("spies", load), BASICS)
-    assert [plugin.name for plugin in load_plugins().broken] == ["spies"]
-
-
 def test_one_name_of_two_plugins_is_an_error_that_names_both(monkeypatch: pytest.MonkeyPatch) -> None:
     other = Point("others", reading(declared()), "Other_Spies", "2.0")
     install(monkeypatch, offering(declared()), other)
@@ -114,33 +108,6 @@ def test_a_file_that_no_reader_knows_names_the_formats_that_are_installed(monkey
     with pytest.raises(ReleaseError, match="of a format that is known here") as caught:
         read_foreign(b"OAK 1\n", "m", load_plugins().readers)
     assert caught.value.problems[0].hint == "known: acorn"
-
-
-BROKEN: dict[str, tuple[dict[str, Any], str]] = {
-    "raises": ({"read": raising}, r"is not what its format says \(ValueError in the reader 'acorn'\)"),
-    "no model": ({"read": lambda content, place: None}, "returned a NoneType where a ModelIR belongs"),
-    "a model that is none": (
-        {"read": lambda content, place: replace(MODEL, trees=())},
-        "must have trees",
-    ),
-    "arrays that are none": (
-        {
-            "read": lambda content, place: replace(
-                MODEL, trees=(replace(MODEL.trees[0], threshold=np.array(list("acorn"))),)
-            )
-        },
-        "is not what its format says",
-    ),
-    "sniffs and raises": ({"sniff": raising}, "of a format that is known here"),
-    "small": ({"max_bytes": 3}, "is larger than 0 MB"),
-}
-
-
-@pytest.mark.parametrize(("changes", "words"), BROKEN.values(), ids=BROKEN)
-def test_a_broken_reader_refuses_the_file_and_prints_nothing_of_it(changes: dict[str, Any], words: str) -> None:
-    with pytest.raises(ReleaseError, match=words) as caught:
-        read_foreign(FILE, "m", (declared(**changes),))
-    assert "a cell" not in str(caught.value)
 
 
 def test_a_reader_that_takes_every_file_for_its_own_takes_no_file_from_others() -> None:

@@ -1,6 +1,5 @@
 import inspect
 import sys
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -9,10 +8,9 @@ from typing import Any, Literal
 import pytest
 import typer
 
-from entry_points import BASICS, Load, Point, install, module, offering, raising
+from entry_points import BASICS, Load, Point, install, module, offering
 from leafgate import InconclusiveError, PolicyError
 from leafgate.api import (
-    AtLeast,
     AttackModel,
     Metric,
     PersonMetric,
@@ -24,109 +22,8 @@ from leafgate.api.registry import Plugin, load_commands, offered_by, offers_of
 from leafgate.app import load_plugins
 from leafgate.console.describe import plugin_lines, plugins_document
 from leafgate.kernel.components import Component
-from leafgate.policy.load import policy_model, policy_of
+from leafgate.policy.load import policy_of
 from standins import ORIGIN, Calm, Sizes, Stump, policy_document
-
-
-def wrapping() -> ModuleType:
-    """A module that would change what others offer."""
-    made = module()
-
-    def attack_models() -> Iterator[None]:
-        yield
-
-    vars(made)["attack_models"] = hookimpl(wrapper=True)(attack_models)
-    return made
-
-
-WRONG: dict[str, tuple[Load, str]] = {
-    "import error": (raising(ImportError("no solver here")), "ImportError: no solver here"),
-    "another kind": (lambda: module(attack_models=lambda: [Sizes]), "no AttackModel class"),
-    "no list": (
-        lambda: module(attack_models=lambda: 7),
-        "attack_models() returns an object of the type int where a list",
-    ),
-    "a wrapper": (wrapping, "attack_models() offers None, which is no AttackModel class"),
-    "a generator that raises": (lambda: module(attack_models=lambda: (1 / 0 for _ in "a")), "ZeroDivisionError"),
-    "hook that raises": (lambda: module(attack_models=lambda: [][0]), "IndexError"),
-}
-
-
-@pytest.mark.parametrize(("load", "said"), WRONG.values(), ids=WRONG)
-def test_a_broken_plugin_is_listed_and_takes_nobody_down(
-    monkeypatch: pytest.MonkeyPatch, load: Load, said: str
-) -> None:
-    install(monkeypatch, Point("spies", load), BASICS)
-    found = load_plugins(everything=True)
-    assert sorted(found.by_name) == ["calm", "sizes", "stump"]
-    (broken,) = found.broken
-    assert (broken.name, broken.origin) == ("spies", ORIGIN)
-    assert said in broken.problem
-    assert f"spies ({ORIGIN}): BROKEN: {broken.problem}\n" in plugin_lines(found)
-    problems = {result["name"]: result["problem"] for result in plugins_document(found)["plugins"]}
-    assert problems == {"spies": broken.problem, "basics": None}
-
-
-class Nameless(AttackModel):
-    """No name to pick it by."""
-
-
-class Loose(AttackModel):
-    """A name that could be any: no policy could tell it from another."""
-
-    use: str = "loose"
-
-
-class Aimless(Metric):
-    """A metric that does not say which way is better."""
-
-    use: Literal["aimless"] = "aimless"
-
-
-class Limitless(Metric):
-    """A metric that names a direction and has no such option."""
-
-    use: Literal["limitless"] = "limitless"
-    direction = "at_least"
-
-
-@pytest.mark.parametrize(
-    ("component", "said"),
-    [
-        (Nameless, "use: Literal"),
-        (Loose, "use: Literal"),
-        (Aimless, "direction"),
-        (Limitless, "direction"),
-    ],
-)
-def test_a_class_no_policy_could_use_breaks_its_plugin_alone(
-    monkeypatch: pytest.MonkeyPatch, component: type[Component], said: str
-) -> None:
-    install(monkeypatch, Point("spies", offering(component)), BASICS)
-    found = load_plugins()
-    (broken,) = found.broken
-    assert said in broken.problem
-    assert component.__name__ in broken.problem
-    assert policy_model(found).model_json_schema()
-
-
-@pytest.mark.parametrize(
-    ("stated", "problem"),
-    [
-        (None, 'does not state its interface: write `leafgate_api = ">=3,<4"` in its module'),
-        (">=4", "made for leafgate.api >=4, this is 3.0"),
-        ("~=1.4", "made for leafgate.api ~=1.4, this is 3.0"),
-        ("two", "is no range of versions"),
-        (2, "is no range of versions"),
-    ],
-)
-def test_a_plugin_made_for_another_interface_is_listed_as_such(
-    monkeypatch: pytest.MonkeyPatch, stated: object, problem: str
-) -> None:
-    made = module(attack_models=lambda: [])
-    made.__dict__["leafgate_api"] = stated
-    install(monkeypatch, Point("spies", lambda: made))
-    assert problem in load_plugins().broken[0].problem
 
 
 @pytest.mark.parametrize("stated", [">=3,<4", "~=3.0", ">=2.9,!=3.1"])
@@ -135,24 +32,6 @@ def test_a_plugin_that_states_this_interface_is_loaded(monkeypatch: pytest.Monke
     made.__dict__["leafgate_api"] = stated
     install(monkeypatch, Point("spies", lambda: made))
     assert not load_plugins().broken
-
-
-class Impostor(AtLeast):
-    """Has the name of another."""
-
-    use: Literal["calm"] = "calm"
-
-
-def test_two_plugins_with_one_name_are_an_error_that_names_both(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, Point("spies", offering(Impostor)), BASICS)
-    found = load_plugins()
-    assert not found.broken
-    assert found.kind(AttackModel) == []
-    with pytest.raises(PolicyError, match="both offer 'calm'") as caught:
-        found.component("calm")
-    assert f"{ORIGIN} (spies)" in str(caught.value)
-    assert "basics 1.0 (basics)" in str(caught.value)
-    assert caught.value.exit_code == 2
 
 
 def test_components_are_found_by_kind_and_know_where_they_came_from(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,27 +58,6 @@ def test_where_nobody_offers_a_kind_no_policy_is_valid(
     install(monkeypatch, Point("some", offering(*left)))
     with pytest.raises(PolicyError, match="nobody offers"):
         policy_of(policy_document(**said), Path())
-
-
-def test_an_unknown_name_is_inconclusive_while_a_plugin_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = policy_document(attacks=[{"use": "calm"}, {"use": "nosy"}])
-    install(monkeypatch, BASICS)
-    with pytest.raises(PolicyError, match="nobody offers 'nosy'"):
-        policy_of(wanted, Path())
-    install(monkeypatch, BASICS, Point("spies", raising(ImportError("no solver here"))))
-    with pytest.raises(InconclusiveError, match="nobody offers 'nosy'") as caught:
-        policy_of(wanted, Path())
-    assert f"{ORIGIN}: the plugin 'spies' is broken: ImportError: no solver here" in str(caught.value)
-    with pytest.raises(PolicyError):
-        policy_of(wanted | {"seed": -1}, Path())
-
-
-@pytest.mark.parametrize(("load", "said"), WRONG.values(), ids=WRONG)
-def test_after_a_broken_plugin_others_are_read_as_before(load: Load, said: str) -> None:
-    with pytest.raises((Exception, SystemExit)) as caught:
-        offered_by(load())
-    assert said in f"{caught.type.__name__}: {caught.value}"
-    assert offered_by(module(attack_models=lambda: [Calm]))["offers"] == offers_of([Calm])
 
 
 def test_a_hook_may_be_a_generator_and_have_another_name() -> None:

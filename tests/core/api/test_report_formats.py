@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from entry_points import BASICS, Load, Point, install, module
-from leafgate import PolicyError
 from leafgate.api import InvalidError, ReportDocument, ReportFormat
 from leafgate.app import load_plugins
 from leafgate.console.describe import plugin_lines, plugins_document
@@ -94,24 +93,6 @@ def test_what_is_no_format_breaks_its_plugin_alone(monkeypatch: pytest.MonkeyPat
     assert "TypeError" in broken.problem
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [({}, "both offer the report format 'tally'"), ({"name": "count"}, "both offer 'report.tally'")],
-    ids=["the same name", "the same file"],
-)
-def test_two_plugins_with_one_format_are_an_error_that_names_both(
-    monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], words: str
-) -> None:
-    install(monkeypatch, offering(declared()), Point("others", formatting(declared(**changes)), "Others", "2.0"))
-    found = load_plugins()
-    assert not found.broken
-    with pytest.raises(PolicyError, match=words) as caught:
-        chosen_formats(found, ["tally"])
-    assert f"{ORIGIN} (spies)" in str(caught.value)
-    assert "others 2.0 (others)" in str(caught.value)
-    assert caught.value.exit_code == 2
-
-
 def test_an_unknown_format_names_the_nearest_and_those_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, offering(declared()))
     with pytest.raises(InvalidError, match=r"did you mean 'tally'\?; installed: tally, text") as caught:
@@ -126,36 +107,6 @@ def test_a_policy_that_pins_others_keeps_the_formats_of_leafgate_and_gets_no_str
     install(monkeypatch, offering(declared()), BASICS, Point("reports", formatting(page), "leafgate", "0.1.0"))
     assert list(offered_formats(load_plugins(["basics"]))) == ["page", "text"]
     assert list(offered_formats(load_plugins(["basics", "acme-spies"]))) == ["page", "tally", "text"]
-
-
-def fails(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
-    raise KeyError(document["policy"]["name"])
-
-
-def exits(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
-    raise SystemExit(0)
-
-
-@pytest.mark.parametrize(
-    ("drawn", "words"),
-    [
-        (fails, "raised KeyError in fails, line"),
-        (exits, "raised SystemExit"),
-        (lambda document, attachments: "text", "returned str, not bytes"),
-        (lambda document, attachments: b"", "returned no bytes"),
-    ],
-    ids=["raises", "exits", "text", "empty"],
-)
-def test_a_format_that_fails_is_named_without_a_text_of_the_data(
-    monkeypatch: pytest.MonkeyPatch, drawn: Any, words: str
-) -> None:
-    install(monkeypatch, offering(declared(render=drawn)))
-    [tally] = chosen_formats(load_plugins(), ["tally"])
-    with pytest.raises(ReportFormatError, match=words) as caught:
-        render(tally, {"policy": {"name": "planted-name"}})
-    assert f"'tally' of {ORIGIN}" in str(caught.value)
-    assert "planted-name" not in str(caught.value)
-    assert caught.value.exit_code == 4
 
 
 def test_a_tree_that_cannot_be_drawn_is_an_error_of_its_format(monkeypatch: pytest.MonkeyPatch) -> None:

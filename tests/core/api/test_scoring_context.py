@@ -16,6 +16,7 @@ from leafgate.api import (
     GroupBelief,
     MechanismBelief,
     MembershipBelief,
+    Metric,
     Public,
     ScoringContext,
     UnreadableError,
@@ -25,7 +26,6 @@ from leafgate.engine.audience import audience_of_score
 from leafgate.kernel.context import Observation
 from leafgate.kernel.findings import VisibleTo
 from leafgate.kernel.knowledge import Membership
-from leafgate.kernel.metrics import Metric
 from leafgate.testing.components import text_of
 from leafgate.testing.metrics import candidates_case, people_case
 from leafgate.testing.scenarios import full_tree_release

@@ -1,6 +1,3 @@
-import logging
-import sys
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -12,7 +9,6 @@ import pytest
 from leafgate.api import (
     AdversaryKnowledge,
     AttackModel,
-    AuditorOnly,
     Belief,
     GroupBelief,
     InconclusiveError,
@@ -166,11 +162,6 @@ def test_nonsense_of_an_attack_is_inconclusive_and_its_own(says: Says) -> None:
     assert readable(document(report, "auditor"))
 
 
-def test_evidence_may_hold_counts_of_people_and_private_things() -> None:
-    fields = {"smallest": PeopleCount(3), "who": [AuditorOnly("Ben")], "bounds": {"low": 0.5, "of": None}}
-    assert with_nosy(attack_that(lambda release, known: evidence(fields)(known))).verdict == "pass"
-
-
 def test_a_baseline_may_stand_beside_the_chances() -> None:
     frame = pd.DataFrame({"flu": [0.25, 0.5], "cold": [0.75, 0.5]})
     assert with_nosy(attack_that(lambda release, known: baseline(frame)(known))).verdict == "pass"
@@ -229,11 +220,6 @@ def test_groups_whose_numbers_no_float_tells_apart_are_two_groups() -> None:
     assert with_nosy(nosy).exit_code != 3
 
 
-def test_groups_may_come_in_a_list() -> None:
-    report = with_nosy(attack_that(lambda release, known: groups([5, 5])(known)))
-    assert finding(report, "sizes@nosy#ill").value == 8
-
-
 def test_an_attack_cannot_take_the_place_of_witnesses() -> None:
     nosy = attack_that(lambda release, known: evidence({"worst": 5})(known))
     report = with_nosy(nosy, build={"use": "stump", "claims": {"calm": 3}})
@@ -244,21 +230,6 @@ def test_an_attack_may_speak_of_its_own_records() -> None:
     says = records(zip=["2", "1"], sign=["x", "y"])
     report = with_nosy(attack_that(lambda release, known: says(known)))
     assert finding(report, "sizes@nosy#ill").value == 8
-
-
-@pytest.mark.parametrize("trouble", [ValueError, RecursionError, MemoryError, SystemExit])
-def test_an_attack_that_raises_is_named_and_its_words_are_kept_back(trouble: type[BaseException]) -> None:
-    def raises(release: Any, known: Any) -> Any:
-        raise trouble("Ben of zip 1 has flu")
-
-    report = with_nosy(attack_that(raises))
-    assert report.verdict == "inconclusive"
-    problem = finding(report, "attack:nosy").evidence["problem"]
-    assert "nosy (acme-spies 1.2) failed" in problem
-    assert trouble.__name__ in problem
-    result = readable(document(report, "auditor")).decode() + summary(document(report, "public"))
-    assert "Ben" not in result
-    assert finding(report, "sizes@calm#ill").passed is True
 
 
 def test_an_attack_that_could_not_tell_says_so_in_its_own_words() -> None:
@@ -293,41 +264,6 @@ def test_an_explanation_that_is_no_text_is_left_out() -> None:
     nosy = attack_that(lambda release, known: [replace(belief(known), explain=explains)])
     report = with_nosy(nosy, metrics=[{"use": "sizes", "at_least": 5}])
     assert readable(document(report, "auditor"))
-
-
-UTTERANCES: dict[str, Callable[[str], object]] = {
-    "print": print,
-    "stderr": lambda text: print(text, file=sys.stderr),
-    "bytes": lambda text: sys.stdout.buffer.write(text.encode()),
-    "warning": lambda text: warnings.warn(text, stacklevel=1),
-    "log": lambda text: logging.getLogger("spies").warning(text),
-    "log of a handler that was there before": lambda text: logging.getLogger("spies.old").critical(text),
-    "log of a handler of its own": lambda text: (logging.basicConfig(force=True), logging.getLogger().error(text)),  # type: ignore[func-returns-value]
-}
-
-
-@pytest.mark.parametrize("shown", [False, True])
-@pytest.mark.parametrize("utter", UTTERANCES.values(), ids=UTTERANCES)
-def test_what_an_attack_prints_warns_or_logs_is_dropped_but_for_who_writes_it(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, utter: Callable[[str], object], shown: bool
-) -> None:
-    monkeypatch.setenv("LEAFGATE_TRACEBACK", str(int(shown)))
-    monkeypatch.setattr(logging.root, "handlers", [])
-    handler = logging.StreamHandler(sys.stderr)
-    logging.getLogger("spies.old").addHandler(handler)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("always")
-            warnings.showwarning = lambda message, *rest, **more: print(message, file=sys.stderr)
-            with_nosy(attack_that(lambda release, known: [utter("flu of zip 1")]))
-        printed = capsys.readouterr()
-        logging.getLogger("spies.old").warning("afterwards")
-    finally:
-        logging.getLogger("spies.old").removeHandler(handler)
-    assert "afterwards" in capsys.readouterr().err
-    assert printed.out == ""
-    assert ("flu of zip 1" in printed.err) == shown
-    assert shown or printed.err == ""
 
 
 def test_the_traceback_of_an_attack_is_shown_to_who_writes_it(

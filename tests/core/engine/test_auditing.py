@@ -2,19 +2,12 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-import pytest
 
 from leafgate.api import (
     AdversaryKnowledge,
     Belief,
-    Branch,
-    CategoricalSplit,
     GroupBelief,
-    InconclusiveError,
-    Leaf,
-    Node,
     NoReleaseError,
-    NumericSplit,
     Release,
     Table,
     TreeBuilder,
@@ -35,46 +28,6 @@ def builder_that(builds: Builds) -> type[TreeBuilder]:
             return builds(table)
 
     return Wild
-
-
-def one(tree: Node, **facts: Any) -> Builds:
-    return lambda table: Release({"use": "wild"}, table.schema, (tree,), **facts)
-
-
-def deep(depth: int) -> Node:
-    tree: Node = Leaf("flu")
-    for _ in range(depth):
-        tree = CategoricalSplit("zip", (Branch(("1",), Leaf("cold")),), default=tree)
-    return tree
-
-
-NONSENSE: dict[str, Builds] = {
-    "nothing": lambda table: None,
-    "a tree": lambda table: Leaf("flu"),
-    "a class nobody has": one(Leaf("gout")),
-    "a column nobody has": one(NumericSplit("height", 1.0, Leaf("flu"), Leaf("cold"))),
-    "counts that are NaN": one(Leaf("flu", {"flu": float("nan"), "cold": 1})),
-    "counts that are texts": one(Leaf("flu", {"flu": "3", "cold": 1})),  # type: ignore[dict-item]
-    "claims no file can hold": one(Leaf("flu"), guarantee={"k": np.int64(3)}),
-    "a tree deeper than files go": one(deep(300)),
-    "trees in trees without end": one(deep(3000)),
-}
-
-
-@pytest.mark.parametrize("builds", NONSENSE.values(), ids=NONSENSE)
-def test_nonsense_of_a_builder_is_inconclusive_and_its_own(builds: Builds) -> None:
-    with pytest.raises(InconclusiveError, match=ORIGIN) as caught:
-        audited(builder_that(builds), build={"use": "wild"})
-    assert caught.value.exit_code == 3
-
-
-def test_a_builder_that_raises_is_named_and_its_words_are_kept_back() -> None:
-    def raises(table: Table) -> Any:
-        raise ValueError("Ben of zip 1 has flu")
-
-    with pytest.raises(InconclusiveError, match=r"wild \(acme-spies 1.2\) failed: ValueError") as caught:
-        audited(builder_that(raises), build={"use": "wild"})
-    assert "Ben" not in str(caught.value)
 
 
 def test_no_release_that_keeps_the_promise_is_a_failed_audit() -> None:

@@ -237,23 +237,6 @@ def test_without_anybody_who_is_not_in_the_table_the_attack_is_inconclusive() ->
     assert report.verdict == "inconclusive"
 
 
-@pytest.mark.skipif(pd.__version__ < "3", reason="pandas copies on writing from version 3 on")
-def test_an_attack_writes_into_candidates_of_its_own() -> None:
-    def spoil(release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
-        assert known.candidates is not None
-        seen.append(known.candidates.frame.copy())
-        known.candidates.frame.loc[:, "zip"] = "2"
-        return [MechanismBelief()]
-
-    seen: list[pd.DataFrame] = []
-    plugins = plugins_with(attack_that(spoil, needs=frozenset({"candidates"})))
-    chosen = policy_with(plugins, attacks=[{"use": "nosy", "name": name} for name in ("a", "b")])
-    columns = chosen.data.meaning().columns
-    audit_policy(chosen, plugins, Tables(table_of(columns, ROWS, WEIGHT), control=table_of(columns, OUTSIDE)))
-    first, second = seen
-    pd.testing.assert_frame_equal(first, second)
-
-
 def test_an_attack_with_candidates_cannot_speak_of_people_of_the_table() -> None:
     def guess(release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         return [GroupBelief(np.zeros(0, dtype=int))]

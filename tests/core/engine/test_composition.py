@@ -84,16 +84,6 @@ def test_the_composition_is_counted_group_by_group_whatever_is_published(
         assert np.allclose(true.posterior.to_numpy(), by_hand(table, tree, true.secret.name), rtol=0, atol=1e-12)
 
 
-@given(planted())
-def test_everyones_shares_are_those_of_the_whole_table(plant: tuple[Table, Node]) -> None:
-    table, tree = plant
-    people = people_of(table)
-    for derived, true in cases(table, tree):
-        name, total = true.secret.name, sum(n for _, n in people)
-        shares = [sum(n for p, n in people if p[name] == value) / total for value in true.secret.domain]
-        assert derived.overall.tolist() == true.overall.tolist() == pytest.approx(shares)
-
-
 @st.composite
 def public_plants(draw: st.DrawFn) -> tuple[Table, Node]:
     """A table with a secret class, and a tree that asks only what the adversary knows."""
@@ -153,20 +143,6 @@ def secondary(found: Finding, key: str) -> tuple[Any, bool]:
     return score.value, private
 
 
-def test_a_finding_on_what_is_derived_has_the_composition_beside_it_for_auditors(tmp_path: Path) -> None:
-    report = of_mortgage(tmp_path, {"use": "confidence", "at_most": 0.7, "scored": "derived"})
-    found = first(report)
-    assert found.value == pytest.approx(0.8)
-    assert (found.passed, found.violations, found.audience) == (False, 6, VisibleTo.MASKED)
-    assert secondary(found, "composition") == (pytest.approx(2 / 3), True)
-    public, auditor = (document(report, audience) for audience in ("public", "auditor"))
-    assert public["findings"][0]["value"] == pytest.approx(0.8)
-    assert "composition" not in public["findings"][0]["evidence"]
-    assert auditor["findings"][0]["evidence"]["composition"] == pytest.approx(2 / 3)
-    assert "the groups' true composition is 0.6667" in summary(auditor)
-    assert "composition" not in summary(public)
-
-
 def test_a_finding_on_the_composition_has_what_is_derived_beside_it(tmp_path: Path) -> None:
     report = of_mortgage(tmp_path, {"use": "confidence", "scored": "composition", "at_most": 0.6})
     found = first(report)
@@ -178,19 +154,6 @@ def test_a_finding_on_the_composition_has_what_is_derived_beside_it(tmp_path: Pa
     assert public["limit"] == {"at_most": 0.6, "average": False, "allow": 0, "scored": "composition"}
     assert (auditor["value"], auditor["beyond"]) == (pytest.approx(2 / 3), 6)
     assert {"derived", "worst", "groups"} <= set(auditor["evidence"])
-
-
-@pytest.mark.parametrize(("most", "said"), [(0.7, "ok    confidence@{} holds"), (0.6, "FAIL  confidence@{} is broken")])
-def test_in_words_the_public_hears_whether_a_limit_on_the_composition_holds(
-    tmp_path: Path, most: float, said: str
-) -> None:
-    report = of_mortgage(tmp_path, {"use": "confidence", "scored": "composition", "at_most": most})
-    public, auditor = (summary(document(report, audience)) for audience in ("public", "auditor"))
-    wanted = f"(wanted at most {most} by the groups' composition)"
-    assert f"{said.format('linking#loan_risk')} {wanted}" in public
-    assert "what an outsider can derive is 0.8" in public
-    assert "0.6667" not in public
-    assert f"confidence@linking#loan_risk is 0.6667 {wanted}" in auditor
 
 
 def test_a_composition_without_bound_is_not_told_to_be_so_in_public(tmp_path: Path) -> None:
@@ -206,15 +169,6 @@ def test_a_composition_without_bound_is_not_told_to_be_so_in_public(tmp_path: Pa
     assert public["findings"][0]["evidence"] == {"derived": 1}
     assert "odd@calm#rich is broken" in summary(public)
     assert "odd@calm#rich is unbounded" in summary(auditor)
-
-
-def test_where_what_is_derived_is_unbounded_it_is_said_beside_the_composition(tmp_path: Path) -> None:
-    def score(case: ScoringContext) -> Any:
-        return np.where(case.posterior["yes"] == 0.5, -np.inf, 1)
-
-    said = {"use": "odd", "at_least": 0, "scored": "composition", "secret": "rich"}
-    found = first(audited(metric_that(score), weight=(3, 1, 1, 3), metrics=[said]))
-    assert (found.value, found.passed, secondary(found, "derived"), is_hidden(found)) == (1, True, (None, False), True)
 
 
 @pytest.mark.parametrize("scored", ["derived", "composition"])
@@ -236,16 +190,6 @@ def test_a_composition_is_told_where_the_leaves_count_it(secret: str, value: boo
     assert is_hidden(first(report)) != value
     public = document(replace(report, smallest_cell=2), "public")["findings"][0]  # groups of 10 are none here
     assert (public["value"] is not None) == value
-
-
-def test_a_number_of_people_that_is_derived_is_shown_like_any_other_count(tmp_path: Path) -> None:
-    # 3 people a group, no risk above 0.7 in truth; 0.8 and 0.75 are derived: 0 people by alpha 0.7, some by 0.77.
-    said = {"use": "alpha_k_anonymity", "alpha": 0.7, "at_least": 3, "scored": "composition"}
-    report = of_mortgage(tmp_path, said, smallest_cell=4)
-    assert (first(report).value, first(report).passed) == (3, True)
-    assert document(report, "public")["findings"][0]["evidence"] == {"derived": 0}
-    derived = of_mortgage(tmp_path, {**said, "scored": "derived"}, smallest_cell=4)
-    assert document(derived, "auditor")["findings"][0]["evidence"]["composition"] == 3
 
 
 @given(tables(most=20, public_class=False), st.integers(1, 3), st.sampled_from([0.5, 0.7, 0.9]))
@@ -306,14 +250,6 @@ def test_average_and_allow_are_judged_on_the_composition(
         assert (public["value"], public["beyond"], public["evidence"]) == (None, None, {"derived": derived})
 
 
-def test_an_average_that_is_derived_has_the_average_of_the_composition_beside_it() -> None:
-    asked = {"use": "odd", "at_least": 0.5, "secret": "ill", "average": True, "scored": "derived"}
-    found = first(audited(metric_that(doubt), metrics=[asked]))
-    assert (found.value, found.passed, secondary(found, "composition")) == (0.5, True, (0.375, False))
-    asked |= {"secret": "rich", "at_least": 0.25}
-    assert secondary(first(audited(metric_that(doubt), metrics=[asked])), "composition") == (0.25, True)
-
-
 def test_a_share_of_people_that_is_derived_is_shown_like_a_judged_one() -> None:
     # Half of the eight people are four: fewer than the smallest cell of ten, and all eight are, too.
     asked = {"use": "odd", "at_least": 0, "secret": "ill", "average": True, "scored": "composition"}
@@ -323,13 +259,6 @@ def test_a_share_of_people_that_is_derived_is_shown_like_a_judged_one() -> None:
     assert [result["evidence"] for result in shown] == [{}, {"derived": 0.5}]
     derived = audited(metric_that(doubt, unit="share"), metrics=[{**asked, "scored": "derived"}])
     assert document(derived, "public")["findings"][0]["value"] is None
-
-
-def test_a_metric_of_groups_alone_takes_scored_and_is_the_same_either_way() -> None:
-    asked = [{"use": "sizes", "at_least": 4, "scored": scored, "name": scored} for scored in ("derived", "composition")]
-    report = audited(metrics=asked)
-    items = {(found.value, found.passed, is_hidden(found)) for found in report.findings}
-    assert items == {(4, True, False)}
 
 
 def test_the_public_is_not_told_how_many_values_a_group_has_in_truth() -> None:
@@ -411,16 +340,6 @@ def test_a_claim_that_cannot_be_read_is_inconclusive(tmp_path: Path, claims: dic
 def test_one_of_several_claims_that_is_broken_counts_more_than_one_that_cannot_be_read(tmp_path: Path) -> None:
     for several in ([{"at_most": 0.6}, {"at_moist": 1}], [{"at_moist": 1}, {"at_most": 0.6}]):
         assert finding(of_mortgage(tmp_path, confidence=several), "guarantee:confidence").passed is False
-
-
-def test_the_public_hears_that_a_claim_about_the_composition_holds_and_what_is_derived(tmp_path: Path) -> None:
-    report = of_mortgage(tmp_path, confidence=[{"at_most": 0.7}])
-    public, auditor = (document(report, audience) for audience in ("public", "auditor"))
-    shown = public["findings"][-1]
-    assert (shown["value"], shown["passed"], shown["beyond"]) == (None, True, None)
-    assert shown["evidence"] == {"claim": [{"at_most": 0.7}], "derived": pytest.approx(0.8)}
-    assert "ok    guarantee:confidence holds" in summary(public)
-    assert auditor["findings"][-1]["value"] == pytest.approx(2 / 3)
 
 
 def checked(claims: Sequence[Mapping[str, Any]], kind: type[Metric]) -> Finding:

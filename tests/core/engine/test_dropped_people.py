@@ -24,7 +24,7 @@ from leafgate.app import open_session
 from leafgate.commands.convert.neutral import written
 from leafgate.engine import dropped_people
 from leafgate.engine.dropped_people import all_ways
-from leafgate.io.tables import reader, stored_records
+from leafgate.io.tables import people, reader, records
 from leafgate.kernel.release import Publish
 from leafgate.readers import LEAF, ModelIR, TreeIR
 from oracles import nodes
@@ -284,7 +284,7 @@ def test_dropped_people_of_a_table_in_blocks_are_people(
     tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reader, "MOST_IN_MEMORY", 0)
-    monkeypatch.setattr(stored_records, "BLOCK_RECORDS", 100)
+    monkeypatch.setattr(records, "BLOCK_RECORDS", 100)
     data, limits = {"source": {"use": engine}}, [{"use": "exposure", "at_most": 0, "insiders": 9}]
     ended = audited(tmp_path, MISSING_IS_ILL, [*COMPLETE, *dropped(97)], data=data)
     assert (ended.code, "counted" in findings(ended)) == (3, True)
@@ -294,7 +294,7 @@ def test_dropped_people_of_a_table_in_blocks_are_people(
     fair = [*COMPLETE, *dropped(40), *dropped(40, "well")]
     assert audited(tmp_path, HIGH_OR_MISSING, fair, data=data).code == 0
     assert audited(tmp_path, HIGH_OR_MISSING, fair, data=data, metrics=limits).code == 0
-    monkeypatch.setattr(reader, "MOST_INCOMPLETE", 79)
+    monkeypatch.setattr(people, "MOST_INCOMPLETE", 79)
     ended = audited(tmp_path, HIGH_OR_MISSING, fair, data=data)
     assert (ended.code, "fit into memory" in findings(ended)["counted"]["evidence"]["problem"]) == (3, True)
 

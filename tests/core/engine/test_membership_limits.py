@@ -290,12 +290,6 @@ def test_a_limit_is_left_open_by_each_blind_attack() -> None:
     assert found["blind"].evidence["problem"] == "it is blind"
 
 
-def test_two_blind_attacks_leave_it_open() -> None:
-    found = judged_by({"blind": -0.1, "too": -0.2})
-    assert passed(found) == {"blind": None, "too": None}
-    assert found["blind"].evidence["problem"] == "it is blind"
-
-
 def test_a_blind_attack_that_breaks_the_limit_fails_it() -> None:
     assert passed(judged_by({"blind": -0.1, "sharp": 0.9})) == {"blind": None, "sharp": False}
     assert passed(judged_by({"blind": -0.9, "sharp": 0.1})) == {"blind": False, "sharp": True}

@@ -64,12 +64,6 @@ def test_what_a_metric_tells_stands_in_its_finding(said: dict[str, Any]) -> None
     assert "sum" not in finding(report, "sizes@calm#ill").evidence
 
 
-def test_a_metric_of_the_release_may_tell_something_too() -> None:
-    kind = release_metric_that(lambda case: Score(2, evidence={"twice": 4}))
-    report = audited(kind, metrics=[{"use": "whole", "at_least": 1}])
-    assert finding(report, "whole").evidence == {"twice": 4.0}
-
-
 GROUPS: Mapping[str, Any] = {
     "no list": {"people": PeopleCount(3)},
     "no group": [3],
@@ -87,19 +81,6 @@ def test_groups_that_a_metric_of_the_release_tells_are_such_as_the_core_tells(wo
     result = finding(audited(kind, metrics=[{"use": "whole", "at_least": 1}]), "whole")
     assert result.passed is None
     assert result.evidence["problem"].startswith(f"whole ({ORIGIN}): its evidence has ")
-
-
-def test_the_worst_groups_of_a_metric_of_the_release_are_told_in_words() -> None:
-    group = {
-        "people": PeopleCount(3),
-        "path": AuditorOnly("zip = 1"),
-        "true": AuditorOnly({"flu": PeopleCount(2), "cold": PeopleCount(1)}),
-    }
-    kind = release_metric_that(lambda case: Score(2, evidence={"worst": [group]}))
-    report = audited(kind, metrics=[{"use": "whole", "at_least": 4}])
-    result = summary(document(report, "auditor"))
-    assert "a group of 3 people: zip = 1; in truth the secret is flu for 2, cold for 1" in result
-    assert "a group of fewer than 10 people\n" in summary(document(report, "public"))
 
 
 @pytest.mark.parametrize("hidden", [True, False])
@@ -150,17 +131,6 @@ def test_what_is_no_score_of_a_release_is_inconclusive(score: Score) -> None:
 def test_an_interval_of_people_is_inconclusive() -> None:
     kind = metric_that(lambda case: Score(people=case.weight, interval=(0, 9)))
     assert of(audited(kind, metrics=[{"use": "odd", "at_least": 1, "secret": "ill"}])).passed is None
-
-
-def test_a_metric_that_reads_no_distribution_scores_once_for_its_finding() -> None:
-    seen: list[str] = []
-
-    def score(case: ScoringContext) -> Score:
-        seen.append("derived" if case.with_own_record().scored == "derived" else "composition")
-        return Score(people=case.weight, evidence={"rows": 1})
-
-    report = audited(metric_that(score), metrics=[{"use": "odd", "at_least": 1, "secret": "ill"}])
-    assert (of(report).evidence["rows"], seen) == (1, ["derived"])
 
 
 def whole_of(kind: type[Belief], score: Callable[[ScoringContext], Any]) -> type[Metric]:

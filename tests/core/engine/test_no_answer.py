@@ -17,9 +17,8 @@ from sklearn.tree import DecisionTreeClassifier
 import leafgate
 from leafgate import Table
 from leafgate.algorithms.publication import published
-from leafgate.api import Node, Release, Schema, ScoringContext, SecretBelief
+from leafgate.api import InvalidError, Node, Release, Schema, ScoringContext, SecretBelief
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.errors import InvalidError
 from leafgate.kernel.findings import Report
 from leafgate.kernel.release import Level, Publish
 from leafgate.policy.load import policy_of

@@ -64,7 +64,7 @@ def test_a_column_by_which_a_limit_breaks_is_asked_about(tmp_path: Path, role: s
     result = command("audit", policy(tmp_path, VISITS, {"data.columns": columns, "build.min_leaf": 60}))
     assert result.code == 3
     assert "persons#patient" in result.out
-    assert "'patient' has 120 different values in 1,200 rows" in result.out
+    assert "some values of 'patient' stand in several rows" in result.out
     assert "k_anonymity@linking#ill" in result.out
     assert "p17" not in result.out
 
@@ -184,14 +184,14 @@ def test_where_limits_hold_by_the_column_too_there_is_a_note(tmp_path: Path) -> 
     limits = [{"use": "k_anonymity", "at_least": 10}]
     result = command("audit", policy(tmp_path, VISITS, {"metrics": limits, "build.min_leaf": 120}))
     assert result.code == 0
-    assert "'patient' has 120 different values in 1,200 rows" in result.out
+    assert "some values of 'patient' stand in several rows" in result.out
 
 
 def test_a_column_whose_values_do_not_repeat_is_not_asked_about(tmp_path: Path) -> None:
     rows = [(f"{person}v{i}", ward, ill) for i, (person, ward, ill) in enumerate(VISITS)]
     result = command("audit", policy(tmp_path, rows, {}))
     assert result.code == 0
-    assert "different values in" not in result.out
+    assert "stand in several rows" not in result.out
 
 
 def test_spellings_of_one_id_are_one_person(tmp_path: Path) -> None:

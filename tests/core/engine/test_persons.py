@@ -19,14 +19,12 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from command_line import leafgate
+from leafgate import Release, Table
 from leafgate import audit as leafgate_audit
 from leafgate.algorithms.routing import route
-from leafgate.app import open_session
-from leafgate.disclosure.document import document
+from leafgate.app import document, open_session
 from leafgate.disclosure.summary import summary
 from leafgate.kernel.findings import Finding
-from leafgate.kernel.release import Release
-from leafgate.kernel.table import Table
 from leafgate.reports.interpretation import method_lines
 from survey import survey
 
@@ -282,8 +280,7 @@ def test_persons_are_counted_alike_by_an_engine(tmp_path: Path) -> None:
 
 def test_records_without_persons_are_counted_as_before() -> None:
     """The number of different people of groups is that of sets, and the sum of weights where rows are people."""
-    from leafgate.kernel.schema import Column, Schema
-    from leafgate.kernel.table import make_table, typed_column
+    from leafgate.api import Column, Schema, make_table, typed_column
 
     generator = np.random.default_rng(0)
     column = Column("ward", frozenset({"quasi_identifier"}), bounds=(0, 9))

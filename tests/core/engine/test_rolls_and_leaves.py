@@ -11,11 +11,10 @@ import pytest
 
 from example_counts import seeds
 from joint_cases import Case, changing_case, drawn_case, random_case, reported_case
+from leafgate import InconclusiveError, Table
+from leafgate.api import Schema
 from leafgate.engine.rolls import ReadRoll, require_possible
-from leafgate.errors import InconclusiveError
 from leafgate.io.roll import keyed_id, make_roll
-from leafgate.kernel.schema import Schema
-from leafgate.kernel.table import Table
 
 KEY = bytes(range(32))
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from jsonschema import Draft7Validator
 
 from leafgate import PolicyError
 from leafgate.api import (
@@ -28,14 +27,10 @@ from leafgate.api import (
     SecretBelief,
 )
 from leafgate.app import document, load_plugins, load_policy, open_session
-from leafgate.commands.diff.reports import moved
-from leafgate.commands.scaffold.json_schema import policy_schema
-from leafgate.console.describe import explanation
 from leafgate.disclosure.summary import summary
 from leafgate.engine.checks import verified
 from leafgate.kernel.findings import Finding, Limit, Masking, Report, ScoredPeople, SecondaryScore, VisibleTo
 from leafgate.kernel.waivers import Waiver
-from leafgate.policy.load import policy_of
 from leafgate.policy.sources import PolicyDocument
 from leafgate.policy.strictness import compare_policies
 from standins import attack_that, audited, finding, metric_that, plugins_with, policy_with, release_metric_that
@@ -124,13 +119,6 @@ def test_where_less_is_safer_the_higher_score_is_the_worse() -> None:
     found = finding(folderless, "confidence@nosy#ill")
     assert (found.value, found.violations, found.passed) == (0.9, 8, False)  # .75 of four in truth
     assert values(found) == {"derived": 0.9, "composition": 0.75}
-
-
-def test_a_published_composition_that_is_what_is_derived_has_nothing_beside_it() -> None:
-    found = judged(0.75, 0.5, at_least=0.3)
-    assert (found.value, found.audience, values(found)) == (0.25, VisibleTo.MASKED, {})
-    lines = summary(document(Report(POLICY, {}, None, [found], {}, 1), "public"))
-    assert "the worse of" not in lines
 
 
 @pytest.mark.parametrize(("apart", "is_scored_twice"), [(5e-13, False), (2e-12, True)])
@@ -292,15 +280,6 @@ def test_metrics_of_groups_alone_are_judged_as_before_and_say_why(tmp_path: Path
         kind.model_validate({**limit, "scored": "worst"})
 
 
-def test_a_mistaken_distribution_is_one_clear_error(tmp_path: Path) -> None:
-    path = with_a_pure_leaf(tmp_path, {"use": "divergence", "at_least": 0, "scored": "composition"})
-    with pytest.raises(PolicyError) as error:
-        load_policy(path)
-    (problem,) = error.value.problems
-    assert problem.location == "metrics[0]"
-    assert problem.message == "it cannot score `composition`; leave `scored` out, or choose derived"
-
-
 def test_a_claimed_number_is_about_the_worse_of_both_a_mapping_about_composition() -> None:
     # Everything is equally likely for all that is derived: 1/2. Of zip 1 three of four have flu: 1/4.
     kind = metric_that(doubt, checks="calm", checked_by="calm")
@@ -343,11 +322,6 @@ def test_on_half_of_the_evidence_a_limit_fails_or_is_inconclusive_and_never_hold
     assert (found.passed, judged_by(found)) == (passed, "worst")
     other = {"derived": "the group's true composition", "composition": "what the adversary derives"}[scored]
     assert found.evidence["problem"] == f"{other} could not be scored: this one has no score"
-
-
-def test_a_score_of_neither_is_inconclusive_for_one_reason() -> None:
-    found = judged(0.5, 0.9, score=only("neither"))
-    assert (found.passed, found.evidence) == (None, {"problem": "this one has no score"})
 
 
 def test_a_composition_that_breaks_a_limit_fails_where_the_attack_cannot_decide() -> None:
@@ -439,75 +413,6 @@ def policy_of_metrics(folder: Path, *metrics: Mapping[str, Any]) -> bool:
     return bool(load_policy(with_a_pure_leaf(folder, *metrics)).policy.metrics)
 
 
-def test_writing_what_a_metric_can_only_score_changes_nothing() -> None:
-    for use, limit in (("k_anonymity", "at_least"), ("divergence", "at_least"), ("gain", "at_most")):
-        bare, explicit = (written(option(scored, use, limit)) for scored in (None, "derived"))
-        assert compare_policies(bare, explicit, PLUGINS) == []
-
-
-def stored_finding(scored: str | None, value: float = 0.5, **more: Any) -> dict[str, Any]:
-    """A stored finding, without `scored` as limits of a release have it."""
-    limit = {"at_most": 0.9, "average": False, "allow": 0.0, **({} if scored is None else {"scored": scored})}
-    return {
-        "id": "confidence@linking#ill", "metric": "confidence", "attack": "linking", "secret": "ill", "value": value,
-        "limit": limit, "passed": True, "people": 100, "beyond": 0, "evidence": {}, **more,
-    }  # fmt: skip
-
-
-def stored(*findings: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "verdict": "pass",
-        "audience": "auditor",
-        "policy": None,
-        "data": None,
-        "release": None,
-        "versions": {},
-        "findings": findings,
-    }
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "kinds"),
-    [
-        (None, "derived", []),
-        (None, "worst", [("better", "limit scored")]),
-        ("derived", "worst", [("better", "limit scored")]),
-        ("composition", "worst", [("better", "limit scored")]),
-        ("worst", "derived", [("worse", "limit scored")]),
-        ("worst", None, [("worse", "limit scored")]),
-        (None, "composition", [("different", "limit scored")]),
-    ],
-)
-def test_a_stored_report_without_scored_was_judged_by_what_is_derived(
-    old: str | None, new: str | None, kinds: list[tuple[str, str]]
-) -> None:
-    found = moved(stored(stored_finding(old)), stored(stored_finding(new, 0.5)))
-    assert [(each.kind, each.what) for each in found] == kinds
-    values_too = moved(stored(stored_finding(old)), stored(stored_finding(new, 0.6)))
-    assert ("value" in {each.what for each in values_too}) == (not kinds)  # numbers of two kinds are not compared
-
-
-def test_explain_and_the_schema_say_what_a_metric_can_score() -> None:
-    pages = {use: explanation(PLUGINS.by_name[use], "leafgate") for use in ("confidence", "divergence", "k_anonymity")}
-    assert 'scored: worst | derived | composition (default "worst")' in pages["confidence"]
-    assert "the worse of what is derived and the group's true composition (`scored: worst`)" in pages["confidence"]
-    assert 'scored: derived (default "derived")' in pages["divergence"]
-    assert "It judges what is derived (`scored: derived`)." in pages["divergence"]
-    assert "It judges groups of people, and no distribution of a secret." in pages["k_anonymity"]
-    schema = policy_schema(PLUGINS)["definitions"]
-    assert schema["Confidence"]["properties"]["scored"]["default"] == "worst"
-    assert schema["Divergence"]["properties"]["scored"]["enum"] == ["derived"]
-    own = {"$ref": "#/definitions/Gain", "definitions": schema}
-    accepts = Draft7Validator(own).is_valid
-    assert accepts({"use": "gain", "at_most": 1, "scored": "derived"})
-    assert not accepts({"use": "gain", "at_most": 1, "scored": "worst"})
-
-
-def test_a_strangers_metric_that_never_reads_what_is_believed_is_the_same_by_worst() -> None:
-    found = finding(audited(metrics=[{"use": "sizes", "at_least": 4}]), "sizes@calm#ill")
-    assert (found.value, found.passed, found.audience, values(found)) == (4, True, VisibleTo.MASKED, {})
-
-
 def test_the_digest_of_a_policy_tells_which_distribution_is_judged() -> None:
     digests = {
         policy_with(plugins_with(metric_that(doubt)), metrics=[{"use": "odd", "at_least": 0, **said}]).sha256
@@ -525,10 +430,3 @@ def test_a_waiver_with_a_limit_of_its_own_is_judged_by_the_same_distribution() -
     weaker = Waiver.model_validate_json(json.dumps(said)).weaker(metric)
     assert isinstance(weaker, PersonMetric)
     assert (weaker.bound, weaker.scored) == (0.2, "composition")
-
-
-def test_a_policy_in_memory_takes_the_same_default(tmp_path: Path) -> None:
-    document = json.loads(with_a_pure_leaf(tmp_path, EXPOSING[0]).read_text())
-    (metric,) = policy_of(document, tmp_path).policy.metrics
-    assert isinstance(metric, PersonMetric)
-    assert metric.scored == "worst"

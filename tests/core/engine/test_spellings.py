@@ -20,11 +20,22 @@ from sklearn.tree import DecisionTreeClassifier
 
 import leafgate as python
 from command_line import Ended, leafgate
-from leafgate.api import Branch, CategoricalSplit, Column, Leaf, NumericSplit, Release, Schema, Table, typed_column
+from leafgate import InconclusiveError, ReleaseError
+from leafgate.api import (
+    Branch,
+    CategoricalSplit,
+    Column,
+    Leaf,
+    NumericSplit,
+    Release,
+    Schema,
+    Table,
+    leaves,
+    make_table,
+    typed_column,
+)
 from leafgate.engine.spellings import merged_release
-from leafgate.errors import InconclusiveError, ReleaseError
-from leafgate.kernel.table import make_table
-from leafgate.kernel.tree import leaves, map_leaves
+from leafgate.kernel.tree import map_leaves
 from leafgate.models.lowering.encoding import class_values
 from sklearn_zoo import skops_bytes
 

@@ -15,6 +15,7 @@ from leafgate.api import (
     Belief,
     Column,
     InconclusiveError,
+    Metric,
     Release,
     ReleaseAtMost,
     Schema,
@@ -29,7 +30,6 @@ from leafgate.engine.attack import AttackResult
 from leafgate.engine.checks import _limits_beliefs, _unattacked
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
-from leafgate.kernel.metrics import Metric
 from random_tables import categorical, table_of
 from standins import attack_that, audited, finding
 

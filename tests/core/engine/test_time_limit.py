@@ -7,11 +7,10 @@ import multiprocessing
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,7 +31,6 @@ from leafgate.api import (
 )
 from leafgate.app import document
 from leafgate.kernel.findings import Report
-from leafgate.policy.strictness import rule_of_option
 from leafgate.processes import limited_call
 from leafgate.progress import progress_watched_by
 from patience import SECONDS
@@ -267,16 +265,6 @@ def test_an_attack_that_ignores_signals_is_killed_and_leaves_no_zombie(tmp_path:
         os.waitpid(int((tmp_path / "process").read_text()), os.WNOHANG)
 
 
-def test_a_limited_call_may_be_made_in_any_thread() -> None:
-    results: list[int] = []
-    threads = [threading.Thread(target=lambda: results.append(limited_call(os.getppid, LONG))) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert results == [os.getpid()] * 3
-
-
 ASLEEP = """
 import time
 from typing import Literal
@@ -311,27 +299,6 @@ def test_an_audit_that_is_ended_ends_its_limited_attack(tmp_path: Path, number: 
     assert (running.returncode, out) == (code, "")
     assert "Traceback" not in err
     assert ended_in(running.pid, SECONDS)
-
-
-class Patient(Calm):
-    """Has seconds of its own."""
-
-    use: Literal["nosy"] = "nosy"  # type: ignore[assignment]
-    time_limit: float = 0.001
-
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
-        time.sleep(0.05)
-        assert os.getpid() == PARENT
-        return super().infer(release, known)
-
-
-PARENT = os.getpid()
-
-
-def test_an_attack_with_a_time_limit_of_its_own_keeps_it() -> None:
-    assert (Patient.limits_itself(), Calm.limits_itself()) == (True, False)
-    assert finding(with_nosy(Patient, 0.001), "sizes@nosy#ill").passed is not None
-    assert (rule_of_option(Patient, "time_limit").rule, rule_of_option(Calm, "time_limit").rule) == ("fixed", "free")
 
 
 def test_the_digest_of_a_policy_does_not_depend_on_time(tmp_path: Path) -> None:

@@ -91,13 +91,6 @@ def answering(run: Session, column: str, way: str) -> Any:
     return cells.astype(str).isin(way.split(", ")).to_numpy()
 
 
-def chain(length: int) -> Node:
-    tree: Node = Leaf(label="no")
-    for i in range(length):
-        tree = NumericSplit("age", float(length - i), Leaf(label="yes"), tree)
-    return tree
-
-
 AGE = Schema((Column("age", frozenset({"quasi_identifier"}), bounds=(0, 9)),))
 
 
@@ -106,18 +99,6 @@ def test_where_missing_cells_go_is_told_where_there_may_be_any(kept: bool, way: 
     schema = Schema((replace(AGE["age"], missing=kept),))
     tree = NumericSplit("age", 3.0, Leaf(label="yes"), Leaf(label="no"), "high")
     assert layout_of(tree, schema).way == ["", "<= 3", way]
-
-
-def test_a_tree_of_any_depth_is_laid_out_and_folded() -> None:
-    laid = layout_of(chain(5000), AGE)
-    assert laid.leaves == 5001
-    assert laid.span[0] == (0, 5001)
-    assert laid.way[:3] == ["", "<= 1", "> 1"]
-    drawn = unfolded(laid, [5000, 3])
-    assert ends(drawn) == MAX_ROWS
-    nodes = {node for one in drawn for node in one.nodes}
-    assert laid.place_of_leaf[3] in nodes
-    assert laid.place_of_leaf[5000] not in nodes
 
 
 def ends(drawn: list[Drawn]) -> int:

@@ -7,8 +7,8 @@ import pytest
 
 from command_line import leafgate
 from leafgate.api import Metric
-from leafgate.api.registry import load_plugins, use_of
-from leafgate.app import audit_policy
+from leafgate.api.registry import use_of
+from leafgate.app import audit_policy, load_plugins
 from leafgate.kernel.tables import Tables
 from random_tables import table_of
 from standins import ROWS, WEIGHT, audited, metric_that, plugins_with, policy_with
@@ -21,7 +21,16 @@ CONFIDENCE = {"use": "confidence", "at_most": 1}
 
 @pytest.mark.parametrize(
     "metrics",
-    [[K1], [EXPOSURE], [K1, EXPOSURE, CONFIDENCE], [CONFIDENCE | {"average": True}], [CONFIDENCE | {"allow": 0.5}]],
+    [
+        *(
+            [K1],
+            [EXPOSURE],
+            [K1, EXPOSURE, CONFIDENCE],
+            [CONFIDENCE | {"average": True}],
+            [CONFIDENCE | {"allow": 0.5}],
+        ),
+        [{"use": "file_disclosure", "at_most": 0}],  # no file of a model is audited
+    ],
 )
 def test_limits_that_no_release_could_break_are_inconclusive(tmp_path: Path, metrics: list[dict[str, Any]]) -> None:
     ended = leafgate("audit", survey(tmp_path, {"metrics": metrics}), "--json")

@@ -39,13 +39,6 @@ def test_records_without_a_class_come_back_as_they_were() -> None:
     assert serialize(sealed.release).content == sealed.content
 
 
-def test_the_file_says_that_there_is_no_class() -> None:
-    result = written()
-    assert result["target"] is None
-    assert result["classes"] == []
-    assert (result["trees"], result["alternatives"], result["model"]) == ([], {}, "none")
-
-
 @pytest.mark.parametrize("measure", [True, False])
 def test_cut_down_to_what_is_published_they_can_be_written_too(measure: bool) -> None:
     sealed = serialize(published(DRAFT, Publish(leaves="labels", measure=measure), frozenset()))
@@ -106,17 +99,6 @@ def test_a_class_that_is_there_cannot_be_denied(changes: dict[str, Any]) -> None
     with pytest.raises(ReleaseError) as caught:
         read(fields)
     assert caught.value.problems[0].location in {"release", "release.schema"}
-
-
-def test_target_left_out_means_that_there_is_none() -> None:
-    result = written()
-    del result["target"]
-    assert read(result).records == RECORDS
-
-
-def test_nothing_at_all_is_no_tree_either() -> None:
-    result = written(Release({"use": "careful"}, Schema((AGE, ILL)), model="none"))
-    assert read(result).records is None
 
 
 def test_trees_cannot_be_passed_off_as_none() -> None:

@@ -6,7 +6,6 @@ import copy
 import json
 import math
 import pickle
-import tracemalloc
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -16,27 +15,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leafgate.errors import ReleaseError
+from leafgate import Release, ReleaseError, Table
+from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Node, NumericSplit, Schema, leaves
+from leafgate.app import readable
 from leafgate.io import release_codec
-from leafgate.io.json import parse_json, parse_plainly, readable
+from leafgate.io.json import parse_json, parse_plainly
 from leafgate.io.release_codec import read_release, release_bytes
 from leafgate.io.tree_reader import TreeReader
 from leafgate.io.tree_writer import TreeWriter
-from leafgate.kernel.leaf import Leaf, LeafStatistics
-from leafgate.kernel.release import Publish, Release
-from leafgate.kernel.schema import Column, Schema
-from leafgate.kernel.table import Table
-from leafgate.kernel.tree import (
-    MAX_DEPTH,
-    Branch,
-    CategoricalSplit,
-    Node,
-    NumericSplit,
-    arrays_of,
-    leaves,
-    map_leaves,
-    tree_arrays,
-)
+from leafgate.kernel.leaf import LeafStatistics
+from leafgate.kernel.release import Publish
+from leafgate.kernel.tree import MAX_DEPTH, arrays_of, map_leaves, tree_arrays
 from random_tables import tables
 from random_trees import forests, trees
 from sample_release import DRAFT
@@ -153,18 +142,6 @@ def test_nodes_become_arrays_and_arrays_nodes(data: st.DataObject) -> None:
     assert [*leaves(bare.root)] == [*leaves(tree)]
 
 
-def test_a_node_of_a_read_tree_has_its_children_when_they_are_asked_for() -> None:
-    fan = CategoricalSplit("c", (Branch(("a",), Leaf("x")),), NumericSplit("n", 1, Leaf("y"), Leaf("z")))
-    root = arrays_of(fan).root
-    assert isinstance(root, CategoricalSplit)
-    assert not {"branches", "default"} & vars(root).keys()
-    assert root.default is not None
-    assert root.default is root.default
-    assert root == fan
-    with pytest.raises(AttributeError, match="'CategoricalSplit' object has no attribute 'low'"):
-        _ = root.low  # type: ignore[attr-defined]
-
-
 @given(releases())
 def test_equal_leaves_of_a_tree_are_read_as_different_objects(release: Release) -> None:
     for tree in read_release(release_bytes(release), "release").release.trees:
@@ -232,16 +209,6 @@ def test_the_last_tree_of_many_is_checked_too() -> None:
         read_release(broken, "release")
 
 
-def test_writing_takes_little_memory_beside_the_file() -> None:
-    release = forest_of(60)
-    release_bytes(forest_of(1))
-    tracemalloc.start()
-    size = len(release_bytes(release))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 1.5 * size  # the document alone takes several times as much
-
-
 @pytest.mark.parametrize("number", [math.nan, math.inf, True, "3", None])
 def test_a_leaf_of_no_finite_number_cannot_be_written(number: Any) -> None:
     classes = DRAFT.schema.classes
@@ -295,12 +262,6 @@ def test_a_tree_that_is_not_parsed_is_the_tree_that_is_read(data: st.DataObject)
         expected = None
     found = TreeReader(schema).written(f"\n  {text}".encode())
     assert found is None or repr(found[0]) == repr(expected)  # which tells 1 from 1.0, and 0.0 from -0.0
-
-
-def test_equal_numbers_of_leaves_take_memory_once() -> None:
-    [tree] = read_release(release_bytes(forest_of(1)), "release").release.trees
-    first, second, *_ = leaves(tree)
-    assert first.counts is second.counts
 
 
 def test_a_tree_that_is_too_deep_is_refused() -> None:

@@ -15,22 +15,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jsonschema import Draft7Validator
 
 from command_line import leafgate
 from insider import FACT, INSIDER, knowing, refused
 from leafgate import Table
 from leafgate.algorithms.sampling import nested_sample, sampled
-from leafgate.api import AdversaryKnowledge, Belief, DataError, PolicyError, Release, SecretBelief
+from leafgate.api import AdversaryKnowledge, Belief, DataError, Release, SecretBelief
 from leafgate.app import load_policy
 from leafgate.errors import Problem
 from leafgate.io.tables.reader import read_people
 from leafgate.kernel.facts import Between, Fact
-from leafgate.policy.load import policy_of
-from random_tables import categorical, numeric, table_of, tables
+from random_tables import categorical, numeric, table_of
 from standins import attack_that, audited, even, finding
 from stranger import install
-from survey import COLUMNS, HEADER, PEOPLE, ROWS, policy, survey, write_policy
+from survey import COLUMNS, HEADER, PEOPLE, ROWS
 from table_files import data_of, people
 
 PLANTED = "Zanzibar"
@@ -182,21 +180,6 @@ def test_a_fact_that_cannot_be_meant_is_invalid(insider: Path, changes: dict[str
     assert refused(insider, columns | {"knows.facts": [FACT, FACT | changes]}) == [f"knows.facts[1].{place}"]
 
 
-def test_all_mistakes_are_told_at_once(insider: Path) -> None:
-    facts = [FACT | {"column": "sick", "share": 2}, FACT | {"where": {"smoker": "no", "sex": "x"}, "in": ["maybe"]}]
-    places = {"[0].column", "[0].share", "[1].where.smoker", "[1].where.sex", "[1].in[0]"}
-    found = refused(insider, {"knows.facts": facts, "metrics.0.at_most": "much", "knows.sample": 2})
-    assert set(found) == {f"knows.facts{place}" for place in places} | {"metrics[0].at_most", "knows.sample"}
-
-
-def test_every_mistake_in_a_fact_comes_with_a_remedy(tmp_path: Path) -> None:
-    wrong = FACT | {"where": {"town": "A", "smoker": "no", "sex": "x", "age": "old"}, "column": "illl", "in": ["?"]}
-    with pytest.raises(PolicyError) as error:
-        policy_of(policy({"knows.facts": [wrong, FACT | {"column": "age"}]}), tmp_path)
-    assert len(error.value.problems) == 6
-    assert all(problem.hint for problem in error.value.problems)
-
-
 OPEN: dict[str, Any] = {"data.columns.sex": {"role": "quasi_identifier"}, "data.columns.smoker": {"role": "private"}}
 
 
@@ -242,14 +225,6 @@ def test_without_a_secret_nobodys_can_be_known(insider: Path, key: str, value: A
     assert refused(insider, {f"knows.{key}": value, "data.columns.ill.role": "class"}) == [f"knows.{key}"]
 
 
-def test_the_published_schema_allows_what_can_be_known() -> None:
-    schema = Draft7Validator(leafgate("schema").document)
-    facts = [FACT, FACT | {"where": {"sex": ["f", None]}, "share": {"from": 0.5}}]
-    said = {"facts": facts, "facts_known": 1, "sample": 0.5, "distribution": True}
-    assert schema.is_valid(policy({"knows": said}))
-    assert not schema.is_valid(policy({"knows.facts": [FACT | {"share": 2}]}))
-
-
 TWO_SECRETS: dict[str, Any] = {**COLUMNS, "rich": {"role": "sensitive", "values": ["no", "yes"]}}
 COUNTED: dict[str, Any] = {"n": {"role": "weight"}, **TWO_SECRETS}
 TABLE = "age,sex,smoker,ill,rich\n30,f,no,no,no\n30,f,yes,no,no\n40,m,yes,yes,no\n50,m,yes,no,yes\n"
@@ -293,15 +268,6 @@ def test_known_people_are_read_as_the_table_is(
     assert people(found, ["age", "sex", "ill"]) == {(30, "f", "no"): 2, (40, "m", "yes"): 1}
 
 
-def test_known_people_come_from_parquet_too(tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
-    arrow = pytest.importorskip("pyarrow")
-    columns = {"age": ["30", "40"], "sex": ["f", "m"], "ill": ["no", "yes"]}
-    parquet.write_table(arrow.table(columns), tmp_path / "known.parquet")
-    found = read_people(data_of(TWO_SECRETS, {}), table_of_four(), tmp_path / "known.parquet")
-    assert people(found) == {(30, "f", "no"): 1, (40, "m", "yes"): 1}
-
-
 @pytest.mark.parametrize(
     "content",
     [
@@ -318,19 +284,6 @@ def test_known_people_who_are_not_in_the_table_are_refused_and_not_counted(tmp_p
         read(tmp_path, content, COUNTED if content.startswith("n,") else TWO_SECRETS)
     message = "some of them are not in the table, or not so often"
     assert error.value.problems == (Problem("knows.people", message, "name people of the table, each once"),)
-
-
-@given(tables(), st.data())
-def test_whoever_is_drawn_from_the_table_could_be_named_in_a_file(
-    tmp_path_factory: pytest.TempPathFactory, table: Table, data: st.DataObject
-) -> None:
-    if not table.schema.secrets:
-        return
-    drawn = sampled(table, data.draw(st.floats(0, 1)), seed=data.draw(st.integers(0, 99)))
-    if drawn is not None:
-        names = list(drawn.frame.columns)
-        assert names == [c.name for c in table.schema.columns if c.public or "sensitive" in c.roles]
-        assert people(drawn, names) <= people(table, names)
 
 
 BAD_FILES = {
@@ -367,10 +320,6 @@ def test_a_file_that_is_not_there_is_invalid_and_its_key_is_told(insider: Path) 
     assert "knows.people" in ended.problems[0]["remedy"]
 
 
-def test_a_file_outside_the_folder_is_invalid(insider: Path) -> None:
-    assert refused(insider, {"knows.people": "../known.csv"}) == ["knows.people"]
-
-
 def test_people_are_named_or_drawn_not_both(insider: Path) -> None:
     assert refused(insider, {"knows.people": "known.csv", "knows.sample": 0.1}) == ["knows.sample"]
 
@@ -381,19 +330,6 @@ def test_a_share_that_is_none_cannot_be_drawn(insider: Path, share: Any) -> None
 
 
 FIVE = "\n".join([HEADER, *ROWS[:5]]) + "\n"
-
-
-def sure(path: Path) -> float:
-    """How sure the insider is, for auditors: 1/2 knowing nobody, 3/4 knowing everybody, 1/8 more for each fact."""
-    out = path.parent / "out"
-    assert leafgate("audit", path, "--out", out, "--audience", "auditor").code == 0
-    return float(json.loads((out / "report.json").read_text())["findings"][0]["value"])
-
-
-def test_an_audit_hands_known_people_and_facts_to_the_attack(insider: Path) -> None:
-    assert sure(knowing(insider)) == 0.5
-    assert sure(with_known(insider, FIVE)) == pytest.approx(0.5 + 0.25 * 5 / 24)
-    assert sure(knowing(insider, {"knows": {"sample": 0.5, "facts": [FACT]}})) == pytest.approx(0.75)
 
 
 @pytest.mark.parametrize("knows", [{"sample": 0.5}, {"facts": [FACT]}, {"people": "known.csv"}])
@@ -421,16 +357,6 @@ def test_a_single_attack_knows_the_facts_and_people_of_the_policy(insider: Path)
     assert ended.code == 0
     believed = next(csv.DictReader(io.StringIO(out.read_text())))
     assert float(believed["p(yes)"]) == pytest.approx(0.5 + 0.25 * 5 / 24 + 0.125)
-
-
-def test_known_people_are_below_the_root(insider: Path) -> None:
-    root = insider / "root"
-    root.mkdir()
-    survey(root)
-    (root / "known.csv").write_text(FIVE)
-    path = write_policy(insider, {"attacks.0.use": "insider", "knows.people": "known.csv"})
-    assert leafgate("audit", path, "--json").code == 2
-    assert leafgate("audit", path, "--root", root, "--json").code in {0, 1}
 
 
 def test_that_people_are_known_is_part_of_the_policys_digest_and_who_is_not(insider: Path) -> None:
@@ -506,18 +432,6 @@ def test_everyone_is_equally_likely_to_be_drawn_and_so_is_every_pair(first: int)
 def test_the_share_of_the_people_is_drawn_to_the_nearest_person(share: float, drawn: int) -> None:
     found = sampled(SIX, share, seed=3)
     assert (0 if found is None else found.people) == drawn
-
-
-def test_nobody_drawn_is_nobody_known() -> None:
-    assert sampled(SIX, 0, seed=3) is None
-
-
-@given(tables(), st.lists(st.floats(0, 1), min_size=2, max_size=2).map(sorted), st.integers(0, 99))
-def test_a_larger_share_holds_everyone_of_a_smaller_one(table: Table, shares: list[float], seed: int) -> None:
-    fewer, more = (sampled(table, share, seed) for share in shares)
-    if fewer is not None:
-        assert more is not None
-        assert people(fewer) <= people(more)
 
 
 def test_others_are_drawn_with_another_seed_of_the_policy() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,7 @@ from leafgate.api import DataError
 from leafgate.app import load_policy, open_session
 from leafgate.session.run import SharedTables
 from stranger import install
-from survey import HEADER, PEOPLE, policy, survey
+from survey import HEADER, PEOPLE, survey
 
 OTHERS = f"{HEADER}\n33,f,no,no\n44,m,yes,yes\n"
 COUNTING = """
@@ -129,19 +128,6 @@ def test_people_of_the_control_with_missing_cells_are_dropped_where_the_policy_s
     assert counted(survey(folder, said)) == "24 and 2"
 
 
-def test_the_control_is_below_the_root(folder: Path) -> None:
-    elsewhere = folder / "elsewhere"
-    elsewhere.mkdir()
-    for name in ("people.csv", "others.csv"):
-        (elsewhere / name).write_text(PEOPLE if name == "people.csv" else OTHERS)
-    path = survey(folder, {"data.control": "others.csv", "attacks": ATTACKS})
-    (folder / "others.csv").unlink()
-    assert counted(path, "--root", elsewhere) == "24 and 2"
-    (path.parent / "policy.yaml").write_text(path.read_text().replace("others.csv", "../others.csv"))
-    ended = leafgate("validate", path, "--json")
-    assert [problem["place"] for problem in ended.problems] == ["data.control"]
-
-
 def test_an_auditor_sees_the_digest_of_the_control_and_the_public_does_not(folder: Path) -> None:
     path, out = survey(folder, {"data.control": "others.csv"}), folder / "out"
     assert leafgate("audit", path, "--out", out, "--audience", "auditor").code == 0
@@ -157,43 +143,11 @@ def test_a_policys_digest_tells_only_that_there_is_a_control(folder: Path) -> No
     assert load_policy(survey(folder)).policy.sha256 != first
 
 
-def test_a_policy_that_extends_another_finds_its_control_beside_that(folder: Path) -> None:
-    general = folder / "general"
-    general.mkdir()
-    (general / "others.csv").write_text(OTHERS)
-    (general / "parent.yaml").write_text(json.dumps(policy({"data.control": "others.csv", "attacks": ATTACKS})))
-    (folder / "people.csv").write_text(PEOPLE)
-    (folder / "others.csv").unlink()
-    child = folder / "child.yaml"
-    child.write_text("extends: general/parent.yaml\ndata: {path: people.csv}\n")
-    assert open_session(child, folder / "people.csv").tables.control is not None
-
-
 def test_policies_that_differ_in_the_control_are_read_apart(folder: Path) -> None:
     tables = SharedTables()
     plain, controlled = (load_policy(survey(folder, said)).policy for said in ({}, {"data.control": "others.csv"}))
     assert tables.of(plain).control is None
     assert tables.of(controlled).control is not None
-
-
-BASE: dict[str, Any] = {"data.control": "others.csv", "attacks": ATTACKS, "knows.candidates": 100}
-
-
-def test_a_control_of_the_parents_name_is_the_parents_file(folder: Path) -> None:
-    """Of a policy that is extended, and of one that is held to: the file beside the child is not read."""
-    parent = folder / "general" / "policy.yaml"
-    parent.parent.mkdir()
-    survey(parent.parent, BASE)
-    (parent.parent / "others.csv").write_text(OTHERS)
-    (folder / "people.csv").write_text(PEOPLE)
-    (folder / "others.csv").write_text(OTHERS.replace("33,f,no,no\n", ""))
-    path = folder / "policy.yaml"
-    for content, words in (
-        ("extends: general/policy.yaml\ndata: {path: people.csv, control: others.csv}\n", ()),
-        (json.dumps(policy({**BASE, "knows": {"candidates": 100}})), ("--org", parent)),
-    ):
-        path.write_text(content)
-        assert counted(path, folder / "people.csv", *words) == "24 and 2"
 
 
 def test_candidates_that_no_attack_uses_are_refused(folder: Path) -> None:

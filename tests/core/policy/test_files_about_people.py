@@ -146,21 +146,6 @@ def test_a_file_that_is_not_there_is_invalid(folder: Path) -> None:
     assert ended.problems[0]["place"] == "attacks.witness.seen"
 
 
-@pytest.mark.parametrize("name", ["../seen.csv", "/etc/hostname"])
-def test_a_components_file_is_below_the_root(folder: Path, name: str) -> None:
-    said = SAID | {"attacks": [{"use": "witness", "seen": name}]}
-    ended = leafgate("validate", survey(folder, said), "--json")
-    assert [problem["place"] for problem in ended.problems] == ["attacks[0].seen"]
-
-
-def test_the_root_moves_a_components_file(folder: Path) -> None:
-    elsewhere = folder / "elsewhere"
-    elsewhere.mkdir()
-    (elsewhere / "people.csv").write_text(PEOPLE)
-    (folder / "seen.csv").rename(elsewhere / "seen.csv")
-    assert leafgate("audit", survey(folder, SAID), "--root", elsewhere).code == 0
-
-
 class Inner(Strict):
     """Options within an option."""
 

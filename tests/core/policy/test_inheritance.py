@@ -20,12 +20,6 @@ from leafgate.policy.sources import DEEPEST, PolicyDocument
 from leafgate.policy.strictness import compare_policies
 from survey import ALLOWED, COLUMNS, UNLISTED, survey
 
-ORG: dict[str, Any] = {
-    "leafgate": 1,
-    "name": "org",
-    "attacks": [{"use": "linking"}],
-    "metrics": [{"use": "k_anonymity", "at_least": 3}],
-}
 FACT = {"where": {"age": {"to": 17}}, "column": "smoker", "in": ["no"], "share": 1}
 MAXENT: dict[str, Any] = {"use": "maxent"}
 UNTESTED = MAXENT | {"knows": {"label_accuracies": False}}
@@ -33,7 +27,6 @@ KNOWING = MAXENT | {"knows": {"sample": 0.2, "facts": [FACT]}}
 CONFIDENCE = {"use": "confidence", "at_most": 0.9, "allow": 0.1}
 AVERAGE = {"use": "confidence", "at_most": 0.9, "average": True}
 SEX = {"role": "quasi_identifier", "values": ["f", "m"]}
-METRIC = "metrics.0"
 
 
 def written(folder: Path, org: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Path:
@@ -287,12 +280,6 @@ def chain(folder: Path, length: int, last: str = "") -> Path:
     return survey(folder, {"extends": "p1.yaml"})
 
 
-def test_a_chain_is_merged_from_its_end(tmp_path: Path) -> None:
-    loaded = load_policy(chain(tmp_path, 4))
-    assert [metric.called for metric in loaded.policy.metrics] == ["e3", "e2", "e1", "k_anonymity"]
-    assert loaded.policy.origin.extends == ("p1.yaml", "p2.yaml", "p3.yaml")
-
-
 @pytest.mark.parametrize(
     ("length", "last", "text"),
     [
@@ -316,13 +303,6 @@ def test_a_chain_that_does_not_end_well_is_refused(tmp_path: Path, length: int, 
 def test_what_cannot_be_extended_is_refused(tmp_path: Path, extends: Any) -> None:
     with pytest.raises(PolicyError, match=r"policy\.yaml: extends: must be a file name"):
         load_policy(survey(tmp_path, {"extends": extends}))
-
-
-def test_extended_policies_stay_beside_the_policy_wherever_the_data_are(tmp_path: Path) -> None:
-    path, data = written(tmp_path, {"seed": 5}), tmp_path / "data"
-    data.mkdir()
-    (tmp_path / "people.csv").rename(data / "people.csv")
-    assert load_policy(path, root=data).policy.seed == 5
 
 
 def test_a_parent_in_a_folder_below_is_called_by_its_path_from_the_policy(tmp_path: Path) -> None:
@@ -355,11 +335,6 @@ def test_the_organisations_policy_holds_though_nobody_extends_it(tmp_path: Path)
     assert not (tmp_path / "r.json").exists()
 
 
-def test_an_organisations_policy_that_is_extended_already_is_taken_once(tmp_path: Path) -> None:
-    path = written(tmp_path, {"metrics": [{"use": "k_anonymity", "at_least": 2}]})
-    assert load_policy(path, org=tmp_path / "org.yaml").policy.origin.extends == ("org.yaml",)
-
-
 def test_what_a_policy_and_its_organisations_both_extend_is_merged_once_and_first(tmp_path: Path) -> None:
     for name, limit, parent in (("base", 2, {}), ("org", 3, {"extends": "base.yaml"})):
         result = allowing({"leafgate": 1, "metrics": [{"use": "k_anonymity", "at_least": limit}]} | parent)
@@ -378,13 +353,6 @@ def test_an_organisations_policy_does_not_extend_the_policy_it_is_given_for(tmp_
     assert load_policy(path, org=path).policy.origin.extends == ()
 
 
-def test_an_organisations_policy_of_the_same_name_is_told_apart(tmp_path: Path) -> None:
-    (tmp_path / "far").mkdir()
-    (tmp_path / "far" / "policy.yaml").write_text("leafgate: 1\nmetrics:\n- {use: k_anonymity, at_least: 4}\n")
-    with pytest.raises(PolicyError, match=r"far/policy\.yaml:3: .* \| policy\.yaml:"):
-        load_policy(survey(tmp_path), org=tmp_path / "far" / "policy.yaml")
-
-
 def test_a_policy_that_others_extend_is_validated_as_far_as_it_goes(tmp_path: Path) -> None:
     org = tmp_path / "org.yaml"
     org.write_text("leafgate: 1\nmetrics: [{use: exposure, at_most: 0}]\ndata: {columns: {age: {role: private}}}\n")
@@ -397,13 +365,6 @@ def test_a_policy_that_others_extend_is_validated_as_far_as_it_goes(tmp_path: Pa
     assert "metrics[0].at_most: is missing" in output.err
     assert "data.columns.age.roll: unknown key" in output.err
     assert leafgate("validate", "--partial", org, "--org", org).code == 2
-
-
-@pytest.mark.thorough
-def test_a_sweep_begins_with_the_merged_policy(tmp_path: Path) -> None:
-    path = written(tmp_path, {"metrics": [{"use": "exposure", "at_most": 0}]})
-    done = leafgate("sweep", path, "--over", "build.k=3,4", "--out", tmp_path / "out", "--json")
-    assert (done.code, len(done.document["points"][0]["findings"])) == (1, 3)
 
 
 PLUGINS = load_plugins(["leafgate"])

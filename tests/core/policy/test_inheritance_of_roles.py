@@ -58,13 +58,6 @@ def test_an_age_that_is_called_a_weight_multiplies_nobody(tmp_path: Path) -> Non
     assert load_policy(path).policy.data.weight is not None  # who holds to no organisation's policy may say so
 
 
-def test_keeping_all_but_one_column_private_is_refused(tmp_path: Path) -> None:
-    private = {name: {**OPEN[name], "role": "private"} for name in ("age", "smoker")}
-    ended = leafgate("audit", child(tmp_path, private, {"build": C45}), "--org", organisation(tmp_path))
-    assert ended.code == 2
-    assert all(f"data.columns.{name}: is not listed" in ended.err for name in private)
-
-
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("named", ["--org", "extends"])
 def test_roles_that_take_a_column_from_the_adversary_are_the_parents_to_allow(
@@ -94,13 +87,6 @@ def test_roles_that_take_a_column_from_the_adversary_are_the_parents_to_allow(
     for unlisted in refused:
         organisation(tmp_path, {"data": {"unlisted": unlisted}})
         assert refusal(path, *orgs).problems[0].location == "data.columns.smoker"
-
-
-def test_a_pattern_allows_its_roles_alone_and_its_columns_alone(tmp_path: Path) -> None:
-    org = organisation(tmp_path, {"data": {"unlisted": {"except": [{"columns": "s*", "roles": "ignored"}]}}})
-    assert load_policy(child(tmp_path, {"smoker": ROLES["ignored"]}), org=org)
-    assert refusal(child(tmp_path, {"smoker": ROLES["weight"]}), org).problems[0].location == "data.columns.smoker"
-    assert refusal(child(tmp_path, {"age": ROLES["ignored"]}), org).problems[0].location == "data.columns.age"
 
 
 def test_a_child_may_name_a_secret_where_the_parent_limits_what_is_learned(tmp_path: Path) -> None:
@@ -136,13 +122,6 @@ def test_what_is_allowed_lasts_through_a_chain(tmp_path: Path) -> None:
     team = {"leafgate": 1, "extends": "org.yaml", "data": {"unlisted": "quasi_identifier"}}
     (tmp_path / "team.yaml").write_text(json.dumps(team))
     assert refusal(path).problems[0].location == "data.columns.smoker"
-
-
-def test_a_parent_with_columns_holds_its_childs_columns_to_the_same(tmp_path: Path) -> None:
-    organisation(tmp_path, {"data": {"columns": {"age": COLUMNS["age"]}}})
-    assert refusal(child(tmp_path, {"smoker": ROLES["private"]}, {"extends": "org.yaml"})).problems[0].location == (
-        "data.columns.smoker"
-    )
 
 
 @pytest.mark.parametrize("unlisted", ["secret", [], {"except": [{"columns": "x"}]}, {"roles": "private"}, 3])
@@ -231,19 +210,6 @@ def test_every_organisations_policy_applies(tmp_path: Path) -> None:
         assert given == ["--org", orgs[0].name, "--org", orgs[1].name]
 
 
-@pytest.mark.parametrize("command", ["audit", "validate", "build"])
-def test_a_policy_that_one_of_several_organisations_refuses_is_refused(tmp_path: Path, command: str) -> None:
-    strict = organisation(tmp_path, {"metrics": [{"use": "k_anonymity", "at_least": 4}]}, "strict")
-    lax = organisation(tmp_path, {"metrics": [{"use": "k_anonymity", "at_least": 2}]}, "lax")
-    path = child(tmp_path, {})
-    more = ["--out", tmp_path / "r.json"] if command == "build" else []
-    for orgs in ([strict, lax], [lax, strict]):
-        words = [word for org in orgs for word in ("--org", org)]
-        ended = leafgate(command, path, *words, *more)
-        assert (ended.code, ended.out) == (2, "")
-        assert "4 became 3; strict.yaml:1:" in ended.err
-
-
 def extends(path: Path, *orgs: Path) -> Sequence[str]:
     return load_policy(path, org=orgs).policy.origin.extends
 
@@ -278,15 +244,6 @@ def test_policies_of_one_name_are_told_apart(tmp_path: Path) -> None:
     loaded = load_policy(child(tmp_path, {}), org=orgs)
     assert len(set(loaded.policy.origin.extends)) == 3
     assert [metric.called for metric in loaded.policy.metrics] == ["a", "b", "c", "k_anonymity"]
-
-
-def test_code_that_one_organisation_does_not_trust_is_never_loaded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    narrow = organisation(tmp_path, {"plugins": ["leafgate"]}, "narrow")
-    wide = organisation(tmp_path, {"plugins": ["leafgate", "acme"]}, "wide")
-    monkeypatch.setattr("leafgate.api.registry.load_plugins", lambda *pins, **options: pytest.fail("it was loaded"))
-    assert refusal(child(tmp_path, {}), narrow, wide).problems[0].location == "plugins"
 
 
 def test_what_no_organisation_lists_stays_the_adversarys_with_several(tmp_path: Path) -> None:

@@ -10,10 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from jsonschema import Draft7Validator
 
 from command_line import leafgate
-from entry_points import module
 from insider import FACT, INSIDER, knowing, refused
 from leafgate.api import (
     AdversaryKnowledge,
@@ -25,7 +23,6 @@ from leafgate.api import (
     SecretBelief,
     Table,
 )
-from leafgate.api.registry import offered_by
 from leafgate.app import audit_policy, load_policy, open_session
 from leafgate.io.tables import reader
 from leafgate.kernel.knowledge import NEEDS, limit_knowledge
@@ -87,37 +84,12 @@ def test_an_attacks_own_knowledge_replaces_the_policys(insider: Path) -> None:
     assert values(knowing(insider, said)) == {"plain": pytest.approx(0.625), "informed": pytest.approx(0.75)}
 
 
-def test_two_attacks_know_the_people_of_two_files(insider: Path) -> None:
-    (insider / "few.csv").write_text("\n".join([HEADER, *SURVEYED[:2]]) + "\n")
-    (insider / "many.csv").write_text(FIVE)
-    few, many = ({"use": "insider", "name": name, "knows": {"people": f"{name}.csv"}} for name in ("few", "many"))
-    found = values(knowing(insider, {"attacks": [few, many]}))
-    assert found == {"few": pytest.approx(0.5 + 0.5 / 24), "many": pytest.approx(0.5 + 1.25 / 24)}
-
-
 def test_maxent_with_known_people_is_surer_than_without(insider: Path) -> None:
     average = {"use": "confidence", "at_most": 0.999, "average": True, "scored": "derived"}
     said = {"build": {"use": "kadet", "k": 24}, "metrics": [average], "attacks": twice("maxent", sample=1)}
     found = values(knowing(insider, said))
     assert found["plain"] == pytest.approx(14 / 24)  # of one leaf with everybody, its more frequent class
     assert found["informed"] == pytest.approx(22 / 24)  # the more frequent of each public record, all being known
-
-
-def test_linking_with_the_distribution_believes_another_secret_by_it(tmp_path: Path) -> None:
-    rare = (
-        "\n".join(
-            [
-                HEADER,
-                *(f"{20 + 10 * (i % 4)},f,{'yes' if i == 5 else 'no'},{'no' if i % 4 else 'yes'}" for i in range(24)),
-            ]
-        )
-        + "\n"
-    )
-    secret = {"data.columns.smoker": {"role": "sensitive", "values": ["no", "yes"]}}
-    found = open_session(knowing(tmp_path, {**secret, "attacks": twice("linking", distribution=True)}, rare)).audit()
-    of = {finding.id: finding.value for finding in found.report.findings}
-    assert of["confidence@plain#smoker"] == pytest.approx(0.5)
-    assert of["confidence@informed#smoker"] == pytest.approx(23 / 24)
 
 
 def test_a_single_attack_is_granted_its_own_knowledge(insider: Path) -> None:
@@ -270,12 +242,6 @@ def test_an_attack_does_not_see_its_own_section_of_the_policy() -> None:
     assert seen == [None, None, None]
 
 
-def test_an_attack_that_needs_what_nobody_can_grant_is_no_plugin() -> None:
-    nosy = attack_that(lambda release, known: [], needs=frozenset({"fact"}))
-    with pytest.raises(TypeError, match="`needs` must be a set of words"):
-        offered_by(module(attack_models=lambda: [nosy]))
-
-
 def public(path: Path) -> dict[str, Any]:
     """The public findings by their attacks, and the public guesses by theirs."""
     document = leafgate("audit", path, "--json").document
@@ -399,12 +365,6 @@ def test_a_mistake_in_an_attacks_knowledge_is_told_once_with_its_place(
     assert refused(insider, {"attacks": twice("insider", **own)}) == [f"attacks[1].knows.{place}"]
 
 
-@pytest.mark.parametrize("own", ["people", 1, ["facts"]])
-def test_an_attacks_knowledge_is_a_mapping(insider: Path, own: Any) -> None:
-    attacks = [{"use": "insider"}, {"use": "insider", "name": "informed", "knows": own}]
-    assert refused(insider, {"attacks": attacks}) == ["attacks[1].knows"]
-
-
 def test_a_file_that_does_not_fit_the_table_is_told_by_its_place_in_the_attack(insider: Path) -> None:
     (insider / "known.csv").write_text("age,sex,ill\n99,f,no\n")
     path = knowing(insider, {"attacks": twice("insider", people="known.csv")})
@@ -468,14 +428,6 @@ def test_what_an_attack_knows_is_part_of_the_policys_digest(insider: Path) -> No
     ]
     said, unsaid, default = (load_policy(knowing(insider, {"attacks": [each]})).policy.sha256 for each in own)
     assert said == default != unsaid
-
-
-def test_the_published_schema_allows_knowledge_per_attack() -> None:
-    schema = Draft7Validator(leafgate("schema").document)
-    own = {"facts": [FACT], "facts_known": 1, "distribution": True}
-    assert schema.is_valid(policy({"attacks": [{"use": "maxent", "knows": own}]}))
-    assert not schema.is_valid(policy({"attacks": [{"use": "maxent", "knows": own | {"sample": 2}}]}))
-    assert not schema.is_valid(policy({"metrics.0.knows": own}))
 
 
 def test_a_builders_adversaries_are_granted_nothing(tmp_path: Path) -> None:

@@ -249,14 +249,6 @@ def test_without_a_header_the_weights_stand_where_the_policy_has_them(tmp_path: 
     assert people(found) == {(30, "f"): 2, (40, "m"): 1}
 
 
-def test_rows_with_missing_public_cells_are_dropped_or_kept_as_the_policy_says(tmp_path: Path) -> None:
-    content = "age,sex\n30,f\n,f\n40,?\n"
-    dropped = read(tmp_path, content, COLUMNS, {"missing": ["", "?"], "on_missing": "drop"})
-    assert (people(dropped), dropped.dropped) == ({(30, "f"): 1}, 2)
-    kept = read(tmp_path, content, COLUMNS, {"missing": ["", "?"], "on_missing": "keep"})
-    assert people(kept) == {(30, "f"): 1, (None, "f"): 1, (40, None): 1}
-
-
 # Whole audits of the survey: 24 people, three or so of each age and sex
 
 HUNDRED = "age,sex\n" + "".join(f"{age},{sex}\n" for age in (20, 30, 40, 50) for sex in "fm" for _ in range(13))
@@ -274,16 +266,6 @@ MAPPED: dict[str, Any] = {
 def with_population(folder: Path, content: str, changes: dict[str, Any] | None = None) -> Path:
     (folder / "population.csv").write_text(content)
     return survey(folder, MAPPED | (changes or {}))
-
-
-def test_whoever_is_in_one_group_with_everyone_is_one_of_the_whole_population(tmp_path: Path) -> None:
-    # With k = 24 the tree is a leaf: 24 people of the table, 104 of the population.
-    ended = leafgate("audit", with_population(tmp_path, HUNDRED, {"build.k": 24}), "--json")
-    assert ended.code == 0
-    found = {finding["id"]: finding["value"] for finding in ended.document["findings"]}
-    assert found["k_map@linking#ill"] == 104
-    assert found["reidentification_risk@linking#ill"] == 1 / 104
-    assert found["on_average@linking#ill"] == pytest.approx(1 / 24)
 
 
 def test_the_population_is_part_of_the_datas_digest_and_not_of_the_policys(tmp_path: Path) -> None:
@@ -314,12 +296,6 @@ def test_a_population_that_is_not_what_the_policy_says_is_invalid(tmp_path: Path
     ended = leafgate("audit", with_population(tmp_path, content), "--json")
     assert (ended.code, ended.problems[0]["place"]) == (2, place)
     assert ended.problems[0]["message"]
-
-
-def test_a_population_file_that_is_not_there_is_invalid(tmp_path: Path) -> None:
-    ended = leafgate("audit", survey(tmp_path, MAPPED), "--json")
-    assert ended.code == 2
-    assert "population" in ended.problems[0]["place"]
 
 
 K_MAP = {"use": "k_map", "at_least": 2}

@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from leafgate.api import AttackModel, Policy
+from leafgate.api import AdversaryKnowledge, AtLeast, AtMost, AttackModel, PersonMetric, Policy, ValueMetric
 from leafgate.app import load_plugins
 from leafgate.kernel.components import Component
 from leafgate.kernel.inheritance import Option, options_of, rule_of
-from leafgate.kernel.knowledge import NEEDS, AdversaryKnowledge, Grant, Knows, needs_in_words, parts_for
-from leafgate.kernel.metrics import AtLeast, AtMost, PersonMetric, ValueMetric
+from leafgate.kernel.knowledge import NEEDS, Grant, Knows, needs_in_words, parts_for
 from leafgate.kernel.options import models_of
 from leafgate.kernel.oracle import ACCESS_LEVELS
 from leafgate.kernel.policy import Data, ReportSpec

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from leafgate import Audit
 from leafgate import audit as audit_model
-from leafgate.kernel.findings import Remedy
+from leafgate.api import Remedy
 from leafgate.search.trials import OTHER_PEOPLE, OWN_PEOPLE, Trials
 
 FEATURES = ["age", "steps"]

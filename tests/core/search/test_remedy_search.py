@@ -15,9 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.tree import DecisionTreeClassifier
 
-import leafgate
 from cases import more
 from leafgate.algorithms.pruned_release import Pruning
 from leafgate.algorithms.routing import route
@@ -230,32 +228,6 @@ def test_leaves_that_make_a_constant_of_a_model_are_named_last_as_what_they_are(
     assert [remedy["action"] for remedy in finding["remedies"]] == ["run", "advise"]
     assert "not tried here" in finding["remedies"][0]["text"]
     assert "they predict the same for everybody, which is of no use" in finding["remedies"][1]["text"]
-
-
-@pytest.mark.parametrize("build", [{"use": "id3"}, {"use": "kadet", "k": 2}])
-def test_a_builder_that_can_only_make_a_constant_is_named_last_as_what_it_makes(
-    tmp_path: Path, build: Mapping[str, Any]
-) -> None:
-    """Two groups of the 24 people cannot both have 13."""
-    first, last = first_remedies(searched(tmp_path, {"build": build, "metrics.0.at_least": 13}))
-    assert first.action == "none"
-    assert first.text.startswith("Tried here without a useful result: ")
-    assert (last.action, last.tried, last.place) == ("advise", True, "")
-    assert last.text.startswith("As a constant, which predicts the same for everybody and is of no use, ")
-    assert "would be 0.5, and is 0.9" in last.details
-
-
-def test_labels_alone_are_no_remedy_where_all_leaves_have_one(tmp_path: Path) -> None:
-    """Of few people who have the rarer class no leaf has more than of the others."""
-    rng = np.random.default_rng(0)
-    rows = pd.DataFrame({"age": rng.integers(18, 90, 600)})
-    ill = pd.Series(np.where(rng.random(600) < 0.1, "yes", "no"), name="ill")
-    model = DecisionTreeClassifier(max_leaf_nodes=3, min_samples_leaf=100, random_state=0).fit(rows, ill)
-    limits = {"confidence": {"at_most": 0.95, "scored": "derived"}, "k_anonymity": 150}
-    audit = leafgate.audit(model, rows, ill, limits=limits, publish="counts")
-    assert audit.artifact is not None
-    assert {leaf.label for leaf in leaves(audit.artifact.release.trees[0])} == {"no"}
-    assert not any("leafgate scrub" in remedy.text for remedy in audit.remedies)
 
 
 def test_a_remedy_names_the_limits_that_it_leaves_broken(tmp_path: Path) -> None:

@@ -174,11 +174,6 @@ def stored(folder: Path, change: Callable[[dict[str, Any]], Any]) -> bytes:
     return json.dumps(report_document).encode()
 
 
-def test_a_stored_report_without_a_file_is_read_as_before(folder: Path) -> None:
-    content = stored(folder, lambda value: value["release"].pop("file"))
-    assert "file" not in parse_report(content, "report.json")["release"]
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -310,3 +305,29 @@ def test_waivers_of_a_finding_name_one_digest_each_and_of_one_kind(
 def test_waivers_of_two_files_or_of_two_findings_may_stand_together(folder: Path) -> None:
     others = [waiver(id="W-2", file="0" * 64), waiver(id="W-3", finding="exposure@linking#income", release="0" * 64)]
     assert status(folder, of_file(folder), *others) == "applied"
+
+
+@pytest.mark.parametrize(("threshold", "passes"), [(45, True), (37.5, False)])
+@pytest.mark.parametrize("limited", [True, False])
+def test_a_number_that_few_people_have_in_a_release_file_is_limited_as_in_a_models(
+    tmp_path: Path, threshold: float, passes: bool, limited: bool
+) -> None:
+    limit = [{"use": "file_disclosure", "at_most": 0}] if limited else []
+    metrics = [{"use": "k_anonymity", "at_least": 2}, *limit]
+    columns = {
+        "age": {"role": "quasi_identifier", "bounds": [17, 90]},
+        "income": {"role": ["class", "sensitive"], "values": ["low", "high"]},
+    }
+    rows = [f"{age},{'low' if age < 40 else 'high'}\n" for age in [20, 30, 50, 60] * 3] + ["37.5,low\n"]
+    data = {"path": "some.csv", "columns": columns}
+    (tmp_path / "some.csv").write_text("".join(["age,income\n", *rows]))
+    built = policy(tmp_path, "release.json", data=data, metrics=metrics, build={"use": "c45", "min_leaf": 2})
+    leafgate("audit", built, "--out", tmp_path / "out", "--no-remedies")
+    release = json.loads((tmp_path / "out" / "release.json").read_text())
+    release["trees"][0]["at"] = threshold
+    (tmp_path / "release.json").write_text(json.dumps(release))
+    few = {"smallest_cell": 2}
+    path = policy(tmp_path, "release.json", data=data, metrics=metrics, report=few)
+    ended = leafgate("audit", path, "--json", "--no-remedies")
+    found = [each for each in ended.document["findings"] if each["id"] == "published_file"]
+    assert [each["passed"] for each in found] == ([] if passes else [not limited]), ended.err

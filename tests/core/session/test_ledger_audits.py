@@ -13,10 +13,8 @@ import pytest
 import yaml
 
 from command_line import leafgate
-from leafgate.app import load_policy
-from leafgate.errors import PolicyError
-from leafgate.kernel.policy import Policy
-from leafgate.session.run import open_session
+from leafgate import Policy, PolicyError
+from leafgate.app import load_policy, open_session
 from nights import Nights
 from reports import view
 

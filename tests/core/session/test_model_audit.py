@@ -6,12 +6,10 @@ import os
 import pickle
 import re
 import stat
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
@@ -30,7 +28,6 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import leafgate
 from command_line import leafgate as command
-from leafgate.api import InvalidError, attack
 from leafgate.app import document, readable
 from leafgate.lazy_loading import install_command
 
@@ -81,14 +78,6 @@ def by_command(audit: leafgate.Audit, folder: Path, *words: str) -> None:
 def fitted() -> tuple[Any, pd.DataFrame, pd.Series]:
     table, ill = people()
     return pipeline(max_depth=3).fit(table, ill), table, ill
-
-
-@pytest.mark.thorough
-def test_the_command_line_repeats_an_audit(fitted: Any, tmp_path: Path) -> None:
-    audit = leafgate.audit(*fitted)
-    assert audit.verdict == "fail"
-    assert not audit.passed
-    by_command(audit, tmp_path)
 
 
 @pytest.mark.thorough
@@ -171,16 +160,6 @@ def test_the_library_of_the_table_changes_no_byte(fitted: Any) -> None:
 
 
 @pytest.mark.thorough
-def test_an_array_is_the_table_with_the_models_names() -> None:
-    table, ill = people()
-    numbers = table[["age", "pay"]].assign(member=table["member"].astype(int))
-    model = RandomForestClassifier(3, max_depth=3, random_state=0).fit(numbers, ill)
-    named = leafgate.audit(model, numbers, ill, search_remedies=False)
-    unnamed = leafgate.audit(model, numbers.to_numpy(), ill, search_remedies=False)
-    assert bytes_of(named, "auditor") == bytes_of(unnamed, "auditor")
-
-
-@pytest.mark.thorough
 def test_a_model_that_was_fitted_without_names_is_audited_under_the_tables_names() -> None:
     table, ill = people()
     numbers = table[["age", "pay"]]
@@ -213,12 +192,6 @@ def test_of_a_search_over_another_librarys_settings_the_best_estimator_is_audite
     search.fit(table[["age", "pay"]], ill == "yes")
     audit = leafgate.audit(search, table[["age", "pay"]], ill == "yes", search_remedies=False)
     assert "path: model.json" in audit.to_policy().replace('"', "")
-
-
-def test_what_is_predicted_is_called_class_where_y_has_no_name(fitted: Any) -> None:
-    model, table, ill = fitted
-    audit = leafgate.audit(model, table, ill.to_numpy(), limits=SMALL, search_remedies=False)
-    assert set(audit.findings["secret"].dropna()) == {"class"}
 
 
 @pytest.mark.parametrize("named", [True, False])
@@ -430,20 +403,6 @@ def test_an_audit_says_its_verdict_and_no_number(fitted: Any, capsys: pytest.Cap
 
 
 @pytest.mark.thorough
-def test_a_notebook_displays_the_page(fitted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    pages: list[str] = []
-    display = ModuleType("IPython.display")
-    display.__dict__.update(display=pages.append, HTML=str)
-    shell = ModuleType("IPython")
-    shell.__dict__.update(get_ipython=lambda: SimpleNamespace(kernel=None), display=display)
-    monkeypatch.setitem(sys.modules, "IPython", shell)
-    monkeypatch.setitem(sys.modules, "IPython.display", display)
-    audit = leafgate.audit(*fitted, search_remedies=False)
-    audit.show()
-    assert pages == [audit._repr_html_()]
-
-
-@pytest.mark.thorough
 def test_a_format_that_nobody_offers_is_refused_before_anything_is_removed(fitted: Any, tmp_path: Path) -> None:
     audit = leafgate.audit(*fitted, search_remedies=False)
     audit.save(tmp_path)
@@ -541,29 +500,3 @@ def test_warnings_name_arguments() -> None:
     places = [warning.partition(": ")[0] for warning in audit.warnings]
     assert ("limits[0]" in places, "roles" in places) == (True, True)
     assert not any("data.columns" in warning or "metrics[" in warning for warning in audit.warnings)
-
-
-def test_plugins_are_loaded_once_where_a_program_has_attacks_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    loaded: list[Any] = []
-    home = vars(import_module("leafgate.session.model_audit"))
-    load = home["load_plugins"]
-
-    def loads() -> Any:
-        loaded.append(load())
-        return loaded[-1]
-
-    def refuses(files: Any) -> Any:
-        raise InvalidError(str(files.components))
-
-    monkeypatch.setitem(home, "load_plugins", loads)
-    monkeypatch.setitem(home, "audit_files", refuses)
-
-    @attack("silent_here")
-    def silent(release: Any, known: Any) -> list[Any]:
-        return []
-
-    table = pd.DataFrame({"age": [1, 2] * 20})
-    model = DecisionTreeClassifier(max_depth=1).fit(table, table["age"])
-    with pytest.raises(InvalidError, match="silent"):
-        leafgate.audit(model, table, table["age"].to_numpy(), limits=SMALL, attacks=["linking", silent()])
-    assert len(loaded) == 1

@@ -49,28 +49,11 @@ PLANTED: Mapping[str, Planted] = {
         each: (source_conformance(source, write_lines), name) for each, (source, name) in BROKEN_SOURCES.items()
     },
 }
-"""Each mistake with all checks of the plugin, and with the name of the one that finds it, empty where none does."""
-NOT_FOUND = {
-    "attacks": {
-        *("AlwaysPlants", "ByHash", "LooksBehindTheOracle", "MisreadsShares", "NeverSent", "PlantsByTheClock"),
-        *("PlantsOnMembersAlone", "Unexplained"),
-    },
-    "metrics": {"ByHash", "ComparesWithClaim", "CountsAttempts", "EndsOnly", "Unproven", "WrongExample"},
-    "builders": {"ByHash", "ByTheHour", "PromisesPrivacy", "TossedOnce"},
-    "formats": {"draws problems alone", "writes no XML"},
-    "readers": {
-        *("allocates what the file says", "drops counts", "rounds thresholds when it writes", "writes another format"),
-    },
-    "sources": {
-        *("cannot be sent to a process", "cuts off long texts", "has an option without a description"),
-        *("reads in two orders", "reads so many columns at most", "reads so many rows at most", "sorts by hashes"),
-    },
-}
+"""Each mistake with all checks of the plugin, and with the name of the one that finds it."""
 FOUND = [
     pytest.param(checks, name, id=f"{kind}: {mistake}")
     for kind, planted in PLANTED.items()
     for mistake, (checks, name) in planted.items()
-    if name
 ]
 
 
@@ -79,12 +62,6 @@ def test_a_mistake_is_found_by_the_check_that_stands_beside_it(checks: list[Chec
     (check,) = (check for check in checks if check.name == name)
     with pytest.raises(NonConformance, match=r"what would be right: \S"):
         replace(check, first=None)()
-
-
-def test_three_quarters_of_the_mistakes_are_found() -> None:
-    for kind, planted in PLANTED.items():
-        assert {mistake for mistake, (_, name) in planted.items() if not name} == NOT_FOUND[kind]
-        assert kind == "sources" or len(NOT_FOUND[kind]) <= len(planted) / 4, kind
 
 
 HONEST = [

@@ -15,13 +15,14 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+import command_line
 import leafgate
 import sklearn_pipelines
+from feature_rows import predicted, votes
 from leafgate.algorithms.prediction import class_scores, predict
 from leafgate.algorithms.sampling import record_hashes
 from leafgate.api import InconclusiveError, Learner, ReleaseError, Schema
 from leafgate.app import open_session
-from leafgate.commands.convert.scrub import predicted, votes
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import read_foreign
@@ -238,3 +239,34 @@ def test_categories_of_a_model_in_memory_are_named_by_its_table(as_array: bool, 
     finding = audit.findings_for("auditor").set_index("finding").loc["k_anonymity@linking#class"]
     assert (finding["value"], finding["verdict"]) == (smallest, "pass" if smallest >= 5 else "fail")
     assert "inconclusive" not in set(audit.findings["verdict"])
+
+
+def test_a_binary_file_is_converted_by_who_trusts_it(tmp_path: Path) -> None:
+    table = people(np.random.default_rng(0))
+    model = catboost.CatBoostClassifier(depth=4, **SMALL).fit(table, (table["age"] > 50).astype(int))
+    model.save_model(str(tmp_path / "model.cbm"))
+    refused = command_line.leafgate("convert", tmp_path / "model.cbm", tmp_path / "new.json")
+    assert (refused.code, "convert FILE NEW --trust" in refused.err) == (2, True)
+    assert command_line.leafgate("convert", tmp_path / "model.cbm", tmp_path / "new.json", "--trust").code == 0
+    asked = around_borders(table, model).replace([np.inf, -np.inf], np.nan)
+    answers = leafgate.load_model(tmp_path / "new.json").predict_proba(asked)
+    assert answers == pytest.approx(model.predict_proba(asked), abs=1e-9)
+
+
+@pytest.mark.parametrize("content", [b"CBM1", b"CBM1" + bytes(400), b"CBM1\xff\xff\xff\x7f" + b"no model" * 40])
+def test_a_binary_file_that_the_library_does_not_open_is_no_model(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "model.cbm").write_bytes(content)
+    ended = command_line.leafgate("convert", tmp_path / "model.cbm", tmp_path / "new.json", "--trust")
+    assert (ended.code, "its library cannot answer for it" in ended.err) == (3, True)
+    assert not (tmp_path / "new.json").exists()
+
+
+def test_categories_of_a_binary_file_are_refused_by_what_is_missing(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"job": ["nurse", "cook", "smith"] * 40, "age": np.arange(120.0)})
+    options = {**SMALL, "one_hot_max_size": 10}
+    model = catboost.CatBoostClassifier(cat_features=["job"], **options).fit(
+        frame, (frame["job"] == "cook").astype(int)
+    )
+    model.save_model(str(tmp_path / "model.cbm"))
+    ended = command_line.leafgate("convert", tmp_path / "model.cbm", tmp_path / "new.json", "--trust")
+    assert (ended.code, "pool=Pool(" in ended.err) == (2, True), ended.err

@@ -16,7 +16,7 @@ from scipy.stats import poisson
 from dp_survey import COLUMNS, dp_trees, released, survey
 from leafgate import Release, Table
 from leafgate.algorithms.prediction import class_votes
-from leafgate.api import CategoricalSplit, Leaf, Node, NumericSplit, Schema, leaves
+from leafgate.api import CategoricalSplit, Leaf, NumericSplit, Schema, leaves
 from leafgate_plugins.dp_random_trees.leaf_scores import impute_suppressed, leaf_scores
 from leafgate_plugins.dp_random_trees.options import RandomTrees
 from leafgate_plugins.dp_random_trees.structure import (
@@ -25,7 +25,6 @@ from leafgate_plugins.dp_random_trees.structure import (
     balanced_structure_violations,
     draw_balanced_trees,
 )
-from random_tables import categorical, numeric, table_of
 
 SCHEMA = Schema(COLUMNS)
 TABLE = survey()
@@ -98,30 +97,6 @@ def test_scores_tell_about_the_chances_the_answers_were_drawn_with(private: bool
     off, without = (np.average(np.abs(result - true), weights=test.weight) for result in (found, true.mean()))
     assert off < without / 3  # the answers' chances add up, and the model's odds multiply: it cannot be exact
     assert np.average(found, weights=test.weight) == pytest.approx(np.average(true, weights=test.weight), abs=0.02)
-
-
-@pytest.mark.thorough
-def test_two_columns_that_say_the_same_do_not_count_twice() -> None:
-    columns = [categorical(name, "quasi_identifier", values=("a", "b")) for name in ("one", "twin", "other")]
-    columns.append(categorical("y", "class", "sensitive", values=("no", "yes")))
-    rows = [(a, a, o, y) for a in "ab" for o in "ab" for y in ("no", "yes")]
-    people = [800, 200, 800, 200, 200, 800, 200, 800]  # .2 at a, .8 at b, whatever the other says
-    table = table_of(columns, rows, people)
-    found = chances(released(RandomTrees(trees=40), table), table)
-    assert found == pytest.approx([0.2, 0.2, 0.2, 0.2, 0.8, 0.8, 0.8, 0.8], abs=0.04)
-
-
-@pytest.mark.parametrize("numbers", [[0, 0, 0, 0], [0, 0, 25, 0], [10**9, 0, 0, 10**9]])
-def test_scores_are_finite_whatever_is_shown(numbers: list[int]) -> None:
-    age = numeric("age", "quasi_identifier", missing=True)
-    y = categorical("y", "class", "sensitive", values=("no", "yes"))
-    schema = table_of((age, y), [(1.0, "no")]).schema
-    low, high = ({"no": numbers[i], "yes": numbers[i + 1]} for i in (0, 2))
-    trees: list[Node] = [NumericSplit("age", 4.0, Leaf(None, low), Leaf(None, high)), Leaf(None, low)]
-    constant, scores = leaf_scores(trees, schema, 20)
-    assert np.isfinite(constant).all()
-    assert [each.shape for each in scores] == [(2, 2), (1, 2)]
-    assert all(np.isfinite(each).all() for each in scores)
 
 
 @pytest.mark.thorough

@@ -275,21 +275,6 @@ def test_the_expectation_under_the_claimed_noise_is_at_most_1(scale: float, peop
     assert expected <= 1 + 1e-9
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("people", "k", "beta", "trees"), [(200, 2, 0.25, 4), (2_000, 10, 0.1, 8), (20_000, 20, 0.075, 16)]
-)
-def test_of_100_honest_releases_none_is_refused(people: int, k: int, beta: float, trees: int) -> None:
-    table = survey(people=people)
-    counters = counters_of(released(dp_trees(trees=trees, k=k, beta=beta, combine="sum", delta=0.5), table), table)
-    rng = np.random.default_rng(0)
-    for _ in range(100):
-        sample = rng.binomial(counters.people, beta)
-        drawn = replace(counters, published=np.where(sample >= k, sample, 0))
-        assert log_evidence_against_sampling(drawn, k, beta) < LOG_LIMIT
-    assert -np.log(LEVEL_OF_WHOLE) == LOG_LIMIT
-
-
 def test_a_number_that_no_sample_has_is_infinite_evidence() -> None:
     tree, people = np.zeros(1, dtype=np.int64), np.array([30])
     for shown in (31, 9):

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import leafgate_plugins.inference.attributes.imputation as module
-from adult import data_root
 from leafgate.api import Column, InconclusiveError, Schema, Table, Targets
 from leafgate.lazy_loading import install_command
-from leafgate_plugins.inference.attributes.imputation import Imputation, determining_columns, impute
+from leafgate_plugins.inference.attributes.imputation import determining_columns, impute
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -235,52 +234,6 @@ def test_imputation_is_inconclusive_when_scikit_learn_or_bins_are_missing(monkey
     assert error.value.problems[0].hint == f"install it: {install_command('sklearn')}"
     with pytest.raises(InconclusiveError, match="a number"):
         impute(replace(targets, secret=COLUMNS[0]), 0)
-
-
-@pytest.mark.thorough
-def test_imputation_knows_much_of_marriage_on_adult_and_less_without_the_class() -> None:
-    file = data_root() / "adult" / "adult.data"
-    numbers = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
-    names = ["age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship"]
-    names += ["race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income"]
-    frame = pd.read_csv(file, names=names, skipinitialspace=True, na_values="?")
-    married = frame.pop("marital-status").isin(["Married-civ-spouse", "Married-AF-spouse"])
-    frame = frame.drop(columns="relationship").assign(married=np.where(married, "yes", "no"))
-    columns = [
-        Column(
-            name,
-            frozenset({{"married": "sensitive", "income": "class"}.get(name, "quasi_identifier")}),
-            values=None if name in numbers else tuple(sorted(frame[name].dropna().unique())),
-            missing=bool(frame[name].isna().any()),
-        )
-        for name in frame.columns
-    ]
-    codes = {
-        c.name: frame[c.name].to_numpy()
-        if c.values is None
-        else pd.Index(c.values).get_indexer(pd.Index(frame[c.name]))
-        for c in columns
-    }
-    everybody = people(columns, codes)
-    rows = np.random.default_rng(0).permutation(len(frame))
-    aux, first, second = (at(everybody, part) for part in (rows[:2_000], rows[2_000:8_000], rows[8_000:14_000]))
-    targets = Targets(everybody.schema["married"], (without(first, "married"), without(second, "married")), aux)
-    truth = np.concatenate([first.codes("married"), second.codes("married")])
-
-    def accuracy(imputed: Imputation) -> float:
-        return float((imputed.posterior.argmax(axis=1) == truth).mean())
-
-    prior = np.bincount(truth).max() / len(truth)
-    imputed, blind = impute(targets, 1), impute(targets, 1, with_class=False)
-    assert prior < 0.55
-    assert accuracy(imputed) > 0.785
-    assert 0.765 < accuracy(blind) < accuracy(imputed)
-    assert imputed.accuracy == pytest.approx(accuracy(imputed), abs=0.04)
-    assert losses(imputed.auxiliary, aux.codes("married")).mean() == pytest.approx(
-        losses(imputed.posterior, truth).mean(), abs=0.05
-    )
-    assert determining_columns([first, second, aux], "married") == ()
-    assert determining_columns([first, second, aux], "education") == ("education-num",)
 
 
 def brute_force(tables: Sequence[Table], secret: str) -> tuple[str, ...]:

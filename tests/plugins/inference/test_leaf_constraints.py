@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
-from leafgate import InconclusiveError, NoReleaseError, Release, Table
+from leafgate import InconclusiveError, Release, Table
 from leafgate.algorithms.exclusion import absence_probability, exclusion_p_values
 from leafgate.algorithms.publication import published
 from leafgate.api import (
@@ -50,8 +50,6 @@ from leafgate_plugins.inference.attributes.leaf_constraints import (
     reachable_leaves,
     restricted,
 )
-from leafgate_plugins.kadet.builder import Kadet
-from leafgate_plugins.kadet.requirements import LDiversityRequired
 from oracles import Cell, Person, cells_to_try, leaf_at, path_of, persons
 from random_tables import categorical, numeric, records, table_of
 from random_trees import counted, cuts, fans, trees
@@ -497,29 +495,6 @@ def test_counts_are_not_used_unless_the_targets_are_everybody() -> None:
         assert np.array_equal(by_leaves, by_counts)
         fewer += int((possible_values(release, schema, targets)[1] < by_counts).sum())
     assert fewer
-
-
-@given(st.data())
-@settings(deadline=None)
-def test_nobody_of_a_kadet_tree_with_diverse_groups_is_certain(data: st.DataObject) -> None:
-    """Where each group of people with the same span has two values of the private column, and the class is unknown."""
-    columns = (
-        categorical("a", "quasi_identifier", values=("p", "q")),
-        categorical("b", "quasi_identifier", values=("k", "l", "m")),
-        categorical("s", "sensitive", values=("u", "v", "w")),
-        categorical("y", "class", values=("good", "bad")),
-    )
-    table = table_of(columns, [row[:-1] for row in data.draw(records(columns, data.draw(st.integers(4, 14))))])
-    diverse = LDiversityRequired(form="distinct", at_least=2)
-    builder = Kadet(k=2, prune=False, require=(diverse,))
-    try:
-        release = builder.build(table, np.random.default_rng(0))
-    except NoReleaseError:
-        return
-    targets = targets_of(table, table, "s", class_known=False)
-    by_leaves, by_counts = possible_values(release, table.schema, targets)
-    assert (by_counts.sum(axis=1) > 1).all()
-    assert (by_leaves >= by_counts).all()
 
 
 def test_restricting_a_prior_that_excludes_what_remains_makes_it_uniform() -> None:

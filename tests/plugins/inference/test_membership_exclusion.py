@@ -86,21 +86,6 @@ def test_trees_of_all_rows_exclude_no_member_and_others_they_do(name: str, seed:
     assert np.array_equal(excluded, belief.scores < 0)
 
 
-@pytest.mark.slow
-def test_of_a_million_decisions_about_members_none_is_an_exclusion() -> None:
-    decisions, others, outside = 0, 0, 0
-    for seed in itertools.count():
-        for name in CERTAIN:
-            world = certain_world(name, seed, 10_000)
-            excluded, member = world.excluded, world.membership.in_table
-            assert not excluded[member].any(), (name, seed)
-            decisions += int(member.sum())
-            others, outside = others + int(excluded[~member].sum()), outside + int((~member).sum())
-        if decisions >= 10**6:
-            break
-    assert others > outside / 100
-
-
 def expected_exclusion(leaf: Leaf | None, own: str, level: str) -> bool:
     """Does it follow from what is published of a leaf, whose true counts it still has, that nobody there is `own`?"""
     if leaf is None or leaf.counts is None or leaf.counts[own]:
@@ -160,14 +145,6 @@ def test_of_bootstraps_p_values_are_those_of_the_binomial_law(name: str) -> None
     assert world.p_values == pytest.approx(binom.sf(-belief.scores - 1, trees_grown, out_of_bag(name, n)), rel=1e-9)
 
 
-def lonely_classes(n: int) -> tuple[Any, Any]:
-    """People each of whom is alone in a class: who is out of a bag is excluded by its tree, and nobody else is.
-
-    So the number of trees that exclude a member has just the law of the test. Nobody outside has a class of theirs.
-    """
-    return np.arange(2.0 * n)[:, None], np.tile(np.arange(n), 2)
-
-
 @pytest.mark.filterwarnings("ignore:The number of unique classes")
 @pytest.mark.parametrize("name", ["forest", "thirty draws", "weights by bag"])
 def test_members_are_below_each_level_no_more_often_than_it_says(name: str) -> None:
@@ -188,23 +165,6 @@ def test_members_are_below_each_level_no_more_often_than_it_says(name: str) -> N
     for level in LEVELS:
         assert (below <= level).mean() <= level + 4 * math.sqrt(level / below.size)
     assert (below <= 0.2).mean() > 0.02
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", DRAWN)
-def test_members_of_real_forests_are_below_each_level_no_more_often_than_it_says(name: str) -> None:
-    below, outside = [], []
-    for seed in range(8):
-        x, y = people(seed, 4_000, 2 + seed % 2, gaps=seed % 3 == 0)
-        model = DRAWN[name].set_params(n_estimators=50, random_state=seed)
-        world = world_of(model, x, y, 2 + seed % 2)
-        p_values, member = world.p_values, world.membership.in_table
-        below.append(p_values[member])
-        outside.append(p_values[~member])
-    for level in LEVELS:
-        assert (np.concatenate(below) <= level).mean() <= level
-    if name != "thirty draws" and name != "weights by bag, thirty draws":
-        assert (np.concatenate(outside) <= 0.001).mean() > 0.01
 
 
 def test_every_bag_of_four_people_excludes_nobody_who_is_in_it() -> None:

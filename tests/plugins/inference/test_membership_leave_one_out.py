@@ -32,7 +32,6 @@ from leafgate_plugins.inference.membership.leave_one_out import (
     SEEDS_WITHOUT_PERSON,
     LeaveOneOut,
     Refits,
-    distance_to_own_class,
     influences,
     least_mean,
     people_to_try,
@@ -334,23 +333,6 @@ def test_single_outs_come_first_and_then_who_is_far_from_her_class() -> None:
     assert named[1] == ("baker", 9.0, "yes")
     assert len(named) == 6
     assert people_to_try(table, 2, 0)[0].tolist() == order[:2].tolist()
-
-
-def test_the_distance_is_the_mean_to_the_nearest_of_the_class_by_hand() -> None:
-    table = town()
-    distance = distance_to_own_class(table, np.random.default_rng(0))
-    frame = table.frame
-    deviation = np.nanstd(table.numbers("age"))
-    for row, cells in frame.iterrows():
-        apart = []
-        for other, others in frame.iterrows():
-            same = cells["ill"] == others["ill"] or (cells["ill"] != cells["ill"] and others["ill"] != others["ill"])
-            if other != row and same:
-                gap = abs(cells["age"] - others["age"]) / deviation
-                missing = float((cells["age"] != cells["age"]) != (others["age"] != others["age"]))
-                apart.append((cells["job"] != others["job"]) + (missing if np.isnan(gap) else gap))
-        expected = np.mean(sorted(apart)[:5]) if apart else np.inf
-        assert distance[int(str(row))] == pytest.approx(expected)
 
 
 def test_one_of_three_equal_people_is_left_out() -> None:

@@ -132,18 +132,6 @@ def test_blunted_attacks_do_not_find_a_leak_of_half_of_the_members(name: str) ->
     assert areas(planted_for(LiRA()), 0.5).mean() > 0.7
 
 
-def test_a_larger_leak_contains_a_smaller_one_of_the_same_repetition() -> None:
-    planted = planted_for(RMIA())
-    target = planted.draw(4)
-    nothing, small, large = (planted(share, 4) for share in (0.0, 0.2, 0.6))
-    leaking = [set(target.leaks[: int(share * PEOPLE // 3)].tolist()) for share in (0.2, 0.6)]
-    assert leaking[0] < leaking[1]
-    for leak, leaks in ((small, leaking[0]), (large, leaking[1])):
-        assert leak.in_table.sum() == PEOPLE // 3
-        assert leak.in_table[list(leaks)].all()
-    assert not np.array_equal(planted(0.0, 5).in_table, nothing.in_table)
-
-
 def test_a_repetition_is_the_same_each_time_and_in_any_order() -> None:
     first, second = planted_for(LiRA()), planted_for(LiRA())
     second(0.7, 2)

@@ -1,7 +1,6 @@
 """Shadow models: who is drawn for them, and what they answer."""
 
 import errno
-import json
 import os
 import signal
 import stat
@@ -15,29 +14,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from sklearn.tree import DecisionTreeClassifier
 
 import leafgate_plugins.inference.membership.shadows
 from leafgate.api import (
     AdversaryKnowledge,
-    Belief,
     Candidates,
     InconclusiveError,
     Learner,
-    MembershipBelief,
-    Release,
-    Schema,
     Table,
 )
-from leafgate.api.registry import Plugin, Plugins, offers_of
-from leafgate.app import open_session
-from leafgate.policy.load import policy_model
 from leafgate.progress import progress_watched_by
 from leafgate_plugins.inference.membership.shadows import ShadowModels, ShadowOptions, forecast_shadows, train_shadows
 from leafgate_plugins.sklearn.training import train
-from sklearn_pipelines import as_frame, people
-from sklearn_zoo import skops_bytes
-from standins import attack_that
+from sklearn_pipelines import people
 
 pytestmark = pytest.mark.thorough
 
@@ -107,24 +96,6 @@ def test_the_order_of_candidates_only_permutes_the_result() -> None:
     second = train_shadows(ShadowOptions(models=6), known_of(at(doubled, order)))
     assert (second.scores == first.scores[:, order]).all()
     assert _patterns(second, at(doubled, order)) == _patterns(first, doubled)
-
-
-def test_the_order_of_columns_and_values_changes_nothing() -> None:
-    table = people(1, n=600)
-    columns, frame = [], table.frame.iloc[::-1].reset_index(drop=True)
-    for column in table.schema.columns[::-1]:
-        values = None if column.values is None else column.values[::-1]
-        columns.append(replace(column, values=values))
-        if values is not None:
-            frame[column.name] = frame[column.name].cat.set_categories(list(values))
-    twin = Table(Schema(tuple(columns)), frame, table.weight)
-    table = replace(table, weight=np.ones(len(table), dtype=np.int64))
-    forest = partial(train, Learner("sklearn.ensemble.RandomForestClassifier", {"n_estimators": 3}))
-    first, second = (
-        train_shadows(ShadowOptions(models=3), replace(known_of(each), retrain=forest)) for each in (table, twin)
-    )
-    assert (second.trained_on == first.trained_on[:, ::-1]).all()
-    assert (second.scores == first.scores[:, ::-1, ::-1]).all()
 
 
 def _patterns(shadows: ShadowModels, table: Table) -> list[tuple[object, ...]]:
@@ -328,88 +299,3 @@ def test_ctrl_c_ends_it_at_once(jobs: int) -> None:
         assert "KeyboardInterrupt" in err
         assert running.returncode != 0
         assert time.monotonic() - started < 60  # nine models take 270 s, or 150 s in two threads
-
-
-BUILDERS: dict[str, dict[str, object]] = {
-    "a DP builder": {"use": "dp_random_trees", "trees": 3, "k": 5, "beta": 0.3, "delta": 0.01, "combine": "sum"},
-    "kADET": {"use": "kadet", "k": 5},
-    "a file": {"use": "published", "path": "model.skops"},
-    "a file, as the policy says": {
-        "use": "published",
-        "path": "model.skops",
-        "trained_by": {"estimator": "sklearn.ensemble.ExtraTreesClassifier", "parameters": {"n_estimators": 3}},
-    },
-}
-
-
-@pytest.mark.parametrize("name", BUILDERS)
-def test_an_audit_trains_models_by_the_builder_and_by_the_file(name: str, tmp_path: Path) -> None:
-    table, control = people(1, n=400, gaps=False), people(2, n=400, gaps=False)
-    for part, path in ((table, "table.csv"), (control, "control.csv")):
-        part.frame.to_csv(tmp_path / path, index=False)
-    features, target = as_frame(table)
-    numbers = features[["age", "pay"]]
-    (tmp_path / "model.skops").write_bytes(skops_bytes(DecisionTreeClassifier(random_state=0).fit(numbers, target)))
-    seen: list[AdversaryKnowledge] = []
-    shadows: list[ShadowModels] = []
-
-    def attacks(release: Release, known: AdversaryKnowledge) -> list[Belief]:
-        seen.append(known)
-        shadows.append(train_shadows(cached(tmp_path, models=4, cache="kept"), known))
-        return [MembershipBelief(shadows[-1].of_own_class.mean(axis=0))]
-
-    def audited() -> None:
-        attack = attack_that(attacks, needs=frozenset({"candidates", "mechanism"}), parts=frozenset({"trees"}))
-        run = open_session(tmp_path / "policy.yaml")
-        plugins = Plugins((*run.plugins.entries, Plugin("spies", "acme-spies", "1.2", offers_of((attack,)))))
-        folders = {"beside": tmp_path, "root": tmp_path}
-        document = json.dumps(policy | {"attacks": [{"use": "nosy"}]})
-        replace(
-            run, plugins=plugins, policy=policy_model(plugins).model_validate_json(document, context=folders)
-        ).audit()
-
-    columns = {
-        "age": {"role": "quasi_identifier", "bounds": [17, 90]},
-        "school": {"role": "quasi_identifier", "values": list(table.schema["school"].values or ())},
-        "job": {"role": "quasi_identifier", "values": ["x", "y"]},
-        "pay": {"role": "quasi_identifier", "bounds": [-1e6, 1e6]},
-        "rich": {"role": ["class", "sensitive"], "values": ["no", "yes"]},
-    }
-    policy = {
-        "leafgate": 1,
-        "name": "shadows",
-        "data": {"path": "table.csv", "control": "control.csv", "columns": columns},
-        "build": BUILDERS[name],
-        "publish": {"leaves": "counts", "measure": True},
-        "attacks": [{"use": "loss_threshold"}],
-        "metrics": [{"use": "accuracy", "at_least": 0.1}],
-    }
-    (tmp_path / "policy.yaml").write_text(json.dumps(policy))
-    audited()
-    (known,), (first,) = seen, shadows
-    assert (
-        known.retrain_id.split()[0]
-        == {
-            "a DP builder": "leafgate_plugins.dp_random_trees.options.DpRandomTrees",
-            "kADET": "leafgate_plugins.kadet.builder.Kadet",
-            "a file": "sklearn.tree.DecisionTreeClassifier",
-            "a file, as the policy says": "sklearn.ensemble.ExtraTreesClassifier",
-        }[name]
-    )
-    assert known.candidates is not None
-    assert known.candidates.in_table == first.trained_on[0].sum()
-    assert not (first.scores[0] == first.scores[1]).all()
-    scored = first.scores.sum(axis=2)
-    assert ((abs(scored - 1) < 1e-9) | (scored == 0)).all()  # a tree of kADET has no leaf for values that nobody has
-    assert (scored > 0).mean() > 0.99
-    rows, seed = leafgate_plugins.inference.membership.shadows._training_of(known).drawn(2)
-    assert known.retrain is not None
-    people_of = known.candidates.table
-    again = known.retrain(people_of.people_at(rows), people_of, seed)
-    assert (first.scores[2] == np.nan_to_num(again)).all()
-    leafgate_plugins.inference.membership.shadows._ANSWERS.sets.clear()
-    (kept,) = (tmp_path / "kept").iterdir()
-    written = kept.stat().st_mtime_ns
-    audited()
-    assert (shadows[1].scores == first.scores).all()
-    assert kept.stat().st_mtime_ns == written

@@ -57,31 +57,12 @@ def renamed(table: Table) -> Table:
 
 
 @given(tables(), ANY_KADET)
-def test_a_record_of_n_people_counts_like_n_records(table: Table, options: Kadet) -> None:
-    expanded = make_table(table.schema, table.frame.loc[np.repeat(np.arange(len(table)), table.weight)])
-    assert content(options, table) == content(options, expanded)
-
-
-@given(tables(), ANY_KADET, st.integers(0, 2**32 - 1))
-def test_the_order_of_rows_and_columns_in_the_file_does_not_matter(table: Table, options: Kadet, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    rows, columns = rng.permutation(len(table)), rng.permutation(list(table.frame.columns)).tolist()
-    shuffled = make_table(table.schema, table.frame.loc[rows, columns], table.weight[rows])
-    assert content(options, table) == content(options, shuffled)
-
-
-@given(tables(), ANY_KADET)
 def test_other_names_for_the_values_give_the_same_tree_under_those_names(table: Table, options: Kadet) -> None:
     expected = content(options, table)
     for column in table.schema.columns:
         for old, new in new_names(column).items():
             expected = expected.replace(f'"{old}"', f'"{new}"')
     assert content(options, renamed(table)) == expected
-
-
-@given(tables(), ANY_KADET)
-def test_the_same_seed_gives_the_same_bytes(table: Table, options: Kadet) -> None:
-    assert content(options, table) == content(options, table)
 
 
 def fits(cell: object, value: Cell) -> bool:

@@ -18,7 +18,7 @@ from leafgate import NoReleaseError
 from leafgate.algorithms.induction import large
 from leafgate.api import LargeTable
 from leafgate.app import serialize
-from leafgate.io.tables import reader, stored_records
+from leafgate.io.tables import reader, records
 from leafgate.io.tables.reader import read_any_table, read_table
 from leafgate_plugins.engines.duckdb import DuckDb
 from leafgate_plugins.kadet.builder import Kadet
@@ -83,6 +83,6 @@ def test_the_tree_of_a_large_table_is_that_of_the_same_people_in_memory(
         people(np.random.default_rng(seed), size).to_parquet(path := Path(folder) / "people.parquet")
         small = release_file(builder, path, columns, in_blocks=False)
         patched.setattr(reader, "MOST_IN_MEMORY", 0)
-        patched.setattr(stored_records, "BLOCK_RECORDS", 7)
+        patched.setattr(records, "BLOCK_RECORDS", 7)
         patched.setattr(large, "PART_RECORDS", 11)
         assert release_file(builder, path, columns, in_blocks=True) == small

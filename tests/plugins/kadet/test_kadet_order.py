@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adult import adult
 from leafgate import Table
 from leafgate.algorithms.induction.encoding import encode
 from leafgate.algorithms.induction.growth import GrowingNode, finished, growing_node
 from leafgate.algorithms.induction.pruning import prune
 from leafgate.algorithms.induction.splits import Measure
-from leafgate.api import Node, Schema, make_table
+from leafgate.api import Node
 from leafgate_plugins.kadet.grow import Grower
 from leafgate_plugins.kadet.requirements import Required, TClosenessRequired, admissible_of
 from leafgate_plugins.kadet.spans import SharedSpans, Spans
@@ -88,32 +85,3 @@ def test_looking_ahead_grows_the_same_tree_when_more_is_required_of_groups(
         for grower in (Grower, GrowerWithoutLookingAhead)
     )
     assert ahead == at_their_turn
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("measure", ["gain", "gain_ratio", "gini"])
-@pytest.mark.parametrize("private", [("sex",), ("relationship", "education-num", "hours-per-week")])
-def test_looking_ahead_grows_the_tree_of_looking_at_nodes_at_their_turn_on_adult(
-    private: Collection[str], measure: Measure
-) -> None:
-    whole = adult("adult-all").table
-    rows = np.random.default_rng(1).choice(len(whole), 3000, replace=False)
-    columns = tuple(
-        replace(column, roles=frozenset({"private"}), hierarchy=None) if column.name in private else column
-        for column in whole.schema.columns
-    )
-    table = make_table(Schema(columns), whole.frame.iloc[rows], whole.weight[rows])
-    at_their_turn = grown(table, 10, measure, in_order=True, grower=GrowerWithoutLookingAhead)
-    assert grown(table, 10, measure, in_order=True) == at_their_turn
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("policy", "measure"), [("adult-id3", "gain"), ("adult-all", "gain_ratio")])
-@pytest.mark.parametrize("k", [10, 50, 250])
-@pytest.mark.parametrize("pruned", [False, True])
-def test_all_at_once_grows_the_tree_of_one_at_a_time_on_adult(
-    policy: str, measure: Measure, k: int, pruned: bool
-) -> None:
-    table = adult(policy).table
-    one, other = (grown(table, k, measure, in_order=order, pruned=pruned) for order in (False, True))
-    assert one == other

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from leafgate import Table
 from leafgate.algorithms.person_certainty import RowsOfPersons
 from leafgate.algorithms.routing import route
 from leafgate.app import open_session
-from leafgate.kernel.table import Table
 from literal_persons import certain_by_enumeration
 from survey import survey
 

@@ -282,15 +282,6 @@ def test_the_tree_is_the_one_the_pseudo_code_grows_when_ok_asks_for_more(
     assert shape(tree_of(table, wanted, k, measure)) == shape(literal)
 
 
-@given(asking(numbers=False), st.integers(1, 4))
-def test_by_gain_ratio_it_is_too(asked: tuple[Table, tuple[Any, ...]], k: int) -> None:
-    table, wanted = asked
-    literal = LiteralKadet(table, k, "gain_ratio", average_gain=True, ok=ok_of(table, wanted)).tree
-    assume(literal is not None)
-    assert literal is not None
-    assert shape(tree_of(table, wanted, k, "gain_ratio")) == shape(literal)
-
-
 # What makes it work: requirements survive merging, and agree with the metrics that check them
 
 VALUES = ("v0", "v1", "v2", "v3")
@@ -340,15 +331,6 @@ def test_a_requirement_is_what_exact_arithmetic_makes_of_its_definition(
     everyone = together(several)
     expected = [satisfies(counts, everyone, wanted, column) for counts in several]
     assert [holds(wanted, column, everyone, counts) for counts in several] == expected
-
-
-@given(crowds(4), one_required())
-def test_groups_are_judged_together_as_one_by_one(asked: tuple[Column, list[Counts]], wanted: Required) -> None:
-    column, several = asked
-    made = make_requirement(wanted, column, np.array(together(several), dtype=float))
-    table = np.array(several, dtype=float).reshape(2, 2, -1)
-    one_by_one = [holds(wanted, column, together(several), counts) for counts in several]
-    assert made.holds(table).reshape(-1).tolist() == one_by_one
 
 
 def case_of(column: Column, several: Sequence[Counts]) -> ScoringContext:
@@ -579,16 +561,6 @@ def test_what_is_required_where_nothing_is_secret_is_invalid(tmp_path: Path) -> 
     assert "`sensitive`" in ended.problems[0]["remedy"]
 
 
-def test_what_is_required_of_a_secret_number_is_invalid(tmp_path: Path) -> None:
-    changes = {
-        "build.require": [{"use": "confidence", "at_most": 1}],
-        "data.columns.age": {"role": "sensitive", "bins": [0, 40, 120]},
-    }
-    ended = leafgate("audit", survey(tmp_path, changes), "--json")
-    assert ended.code == 2
-    assert "age" in ended.problems[0]["message"]
-
-
 UNREACHABLE: Mapping[str, tuple[dict[str, Any], str]] = {
     # 10 of the 24 people are ill.
     "entropy": ({"use": "l_diversity", "at_least": 2}, "not entropy 2-diverse"),
@@ -618,11 +590,3 @@ def test_what_not_even_everybody_together_satisfies_is_no_release_with_the_reaso
     assert "the table as a whole is one group" in found["evidence"]["reason"]
     assert why in found["evidence"]["reason"]
     assert sorted(path.name for path in out.iterdir()) == ["report.json", "timings.json"]
-
-
-@pytest.mark.parametrize("required", [{"use": "t_closeness", "at_most": 0}, {"use": "delta_disclosure", "at_most": 0}])
-def test_everybody_together_is_as_close_to_everyone_as_can_be(tmp_path: Path, required: dict[str, Any]) -> None:
-    ended = leafgate("audit", survey(tmp_path, {"build.require": [required]}), "--json")
-    assert ended.code == 0
-    claim = next(found for found in ended.document["findings"] if found["id"] == f"guarantee:{required['use']}")
-    assert (claim["value"], claim["passed"]) == (0, True)

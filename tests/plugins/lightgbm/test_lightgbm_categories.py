@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from feature_rows import votes
 from installed_readers import read_foreign
 from leafgate import ReleaseError
 from leafgate.algorithms.prediction import predict
 from leafgate.api import Schema, make_table, typed_column
-from leafgate.commands.convert.scrub import votes
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.readers import CategoryCodes, ModelIR, Unresolved

@@ -17,8 +17,6 @@ from leafgate.kernel.facts import Fact
 from leafgate.kernel.release import Level, Publish
 from leafgate_plugins.baselines.builders import Id3
 from leafgate_plugins.maxent.counting import diagnostics as sampling
-from leafgate_plugins.maxent.counting.closed_form import log_ways
-from leafgate_plugins.maxent.counting.diagnostics import convergence_of
 from leafgate_plugins.maxent.counting.posterior import CountingPosterior, counting_posterior
 from leafgate_plugins.maxent.problem import build as modelling
 from leafgate_plugins.maxent.problem.problem import Problem
@@ -190,13 +188,6 @@ def test_a_label_is_no_rarer_than_any_class() -> None:
     assert found.people[:, 0].sum() == pytest.approx(np.mean([w.count(0) for w in ways]))
 
 
-@pytest.mark.parametrize(("people", "classes", "most"), [(5, 3, 2), (6, 3, 2), (4, 2, 4), (7, 3, 2), (0, 2, 0)])
-def test_ways_to_crowd_no_class(people: int, classes: int, most: int) -> None:
-    ways = product(range(classes), repeat=people)
-    expected = sum(all(way.count(x) <= most for x in range(classes)) for way in ways)
-    assert np.exp(log_ways(people, classes, most)) == pytest.approx(expected)
-
-
 def test_trees_that_ask_unknown_columns_are_not_read() -> None:
     pet = categorical("pet", "private", values=("cat", "dog"))
     table = table_of((TOWN, pet, ILL), [("here", "cat", "no"), ("there", "dog", "very")])
@@ -208,16 +199,3 @@ def test_trees_that_ask_unknown_columns_are_not_read() -> None:
     )
     with pytest.raises(InconclusiveError, match="reads only trees that ask public columns"):
         answer(problem_of(release, grant_knowledge(table)))
-
-
-def test_chains_apart_have_a_large_r_hat() -> None:
-    draws = np.random.default_rng(0).integers(0, 2, size=(8, 16, 50, 1)).astype(float)
-    people = np.ones(1)
-    together = convergence_of(draws.sum(axis=2), (draws**2).sum(axis=2), 50, people)
-    assert together.r_hat < 1.005
-    assert together.draws > 0.6 * 8 * 16 * 50
-    assert together.error == pytest.approx(0.5 / np.sqrt(8 * 16 * 50), rel=0.3)
-    draws[:4] += 2
-    apart = convergence_of(draws.sum(axis=2), (draws**2).sum(axis=2), 50, people)
-    assert apart.r_hat > 2
-    assert apart.draws < 200

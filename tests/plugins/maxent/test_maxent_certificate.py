@@ -7,7 +7,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from scipy.linalg import null_space
 
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.release import Level
@@ -144,27 +143,3 @@ def test_the_bound_is_the_largest_value_of_the_tangent_in_the_box(measure: str, 
         slope = np.array([(lagrangian(solved.x + s) - lagrangian(solved.x - s)) / 2e-6 for s in steps])
         largest = lagrangian(solved.x) - slope @ solved.x + np.maximum(slope * part.limit, 0).sum()
         assert upper_bound(part, solved) == pytest.approx(largest, rel=1e-5, abs=1e-4)
-
-
-@pytest.mark.parametrize("measure", ["gini", "gain"])
-@pytest.mark.thorough
-def test_at_the_caps_the_lagrangian_bends_nowhere_upwards(measure: str) -> None:
-    """Along no direction that keeps the equalities, wherever the largest shares are kept."""
-    rng, tried = np.random.default_rng(4), 0
-    for seed in SEEDS:
-        left, inside = everything(seed, measure, "error_rates")
-        part = left.part
-        if not len(part) or not len(part.curved):
-            continue
-        caps, most = dual_caps(part)
-        free = null_space(part.equality.toarray()) if len(part.equality_bound) else np.eye(len(part))
-        for x in points(part, inside, rng):
-            prices = cap_duals(priced(part, x, rng, 1e4), caps, most).duals
-            here = np.maximum(x, 1e-9)
-            curved = [
-                part.curved.hessian_product(part.curved.counts(here), along, prices) for along in np.eye(len(part))
-            ]
-            bent = free.T @ (np.diag(1 / here) + np.array(curved)) @ free
-            assert np.linalg.eigvalsh((bent + bent.T) / 2).min(initial=0) > -1e-7
-            tried += 1
-    assert tried > 30

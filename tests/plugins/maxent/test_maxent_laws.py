@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate import Table
-from leafgate.api import Schema, TreeBuilder
+from leafgate.api import TreeBuilder
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.facts import Fact
 from leafgate.kernel.release import Level
@@ -91,37 +91,6 @@ def test_known_people_are_information(data: st.DataObject, case: Case) -> None:
     people = Table(table.schema, table.frame.iloc[chosen].reset_index(drop=True), table.weight[chosen])
     more, less = answer(release, replace(known, people=people)), answer(release, known)
     assert more.entropy <= less.entropy + CLOSE
-
-
-@given(st.data(), COUNTS)
-def test_the_order_of_people_and_whether_equal_ones_are_listed_apart_change_nothing(
-    data: st.DataObject, case: Case
-) -> None:
-    table, _, _ = case
-    heavy = replace(table, weight=2 * table.weight, _codes={})
-    release = release_of(data.draw(builders()), heavy, "counts")
-    known = grant_knowledge(heavy)
-    once, twice = range(len(known.weight)), 2 * list(range(len(known.weight)))
-    order = data.draw(st.permutations(twice))
-    apart = Table(known.public.schema, known.records.iloc[order].reset_index(drop=True), known.weight[order] // 2)
-    one, other = answer(release, known), answer(release, replace(known, public=apart))
-    first = [order.index(row) for row in once]
-    assert other.entropy == pytest.approx(one.entropy, abs=CLOSE)
-    assert 2 * other.people[first] == pytest.approx(one.people, abs=1e-4)
-    assert other.gap < 1e-8  # the solver ends at 1e-9 people x nats a condition; see test_maxent_random
-
-
-@given(st.data(), COUNTS)
-def test_the_order_of_the_classes_changes_nothing(data: st.DataObject, case: Case) -> None:
-    _, release, known = case
-    target = known.schema.target
-    names = data.draw(st.permutations(list(map(str, target.domain))))
-    columns = (*known.schema.columns[:-1], replace(target, values=tuple(names)))
-    assert known.schema.columns[-1] is target
-    schema = Schema(columns)
-    one, other = answer(release, known), answer(replace(release, schema=schema), replace(known, schema=schema))
-    assert other.entropy == pytest.approx(one.entropy, abs=CLOSE)
-    assert other.people[:, [names.index(str(name)) for name in target.domain]] == pytest.approx(one.people, abs=1e-4)
 
 
 @given(cases(SMALL, ["counts", "error_rates"]) | sklearn_cases(["counts", "error_rates"]))

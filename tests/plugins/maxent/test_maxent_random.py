@@ -1,4 +1,4 @@
-"""Random small tables: the optimum is the one that other solvers find of the whole problem, written out."""
+"""Random small tables: the optimum is the one that IPOPT finds of the whole problem, written out."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from leafgate.api import AdversaryKnowledge
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate_plugins.baselines.builders import Id3
 from literal_casadi import solve_casadi
-from literal_maxent import Model, entropy, model_of, violation
-from literal_newton import solve_newton
+from literal_maxent import Floats, Model, entropy, model_of, violation
 from literal_starting import Answer, starts
 from maxent_questions import answer, believed, no_engine, problem_of
 from random_maxent import LEVELS, Case, cases, release_of, secret_tables, sklearn_cases
@@ -38,11 +37,12 @@ def test_leaves_alone_have_a_closed_form_and_no_engine_is_called(case: Case) -> 
     assert outcome.entropy == pytest.approx(entropy(model, model.closed), abs=1e-12)
 
 
-def best(found: list[Answer | None]) -> Answer:
-    """The best belief that a solver calls optimal; cases without one are passed over."""
-    settled = [each for each in found if each is not None and each.settled]
-    assume(settled)
-    return max(settled, key=lambda each: each.entropy)
+def optimum(model: Model, start: Floats) -> Answer:
+    """The belief that IPOPT calls optimal; cases without one are passed over."""
+    found = solve_casadi(model, start)
+    assume(found is not None and found.settled)
+    assert found is not None
+    return found
 
 
 def compared(case: Case, *, internal: bool = True) -> tuple[Release, AdversaryKnowledge, Model]:
@@ -72,11 +72,11 @@ def is_the_optimum(
 
 @given(cases(SMALL, ["counts", "error_rates"]) | sklearn_cases(["counts"]))
 @pytest.mark.thorough
-def test_where_the_problem_is_convex_two_other_solvers_find_the_same(case: Case) -> None:
+def test_where_the_problem_is_convex_ipopt_finds_the_same(case: Case) -> None:
     release, known, model = compared(case)
     assume(model.convex)
     start = next(starts(model, np.random.default_rng(0)))
-    is_the_optimum(release, known, model, best([solve_casadi(model, start), solve_newton(model, start)]))
+    is_the_optimum(release, known, model, optimum(model, start))
 
 
 @examples(1 / 4)
@@ -86,7 +86,7 @@ def test_gekko_finds_the_same_optimum_of_the_whole_problem(case: Case, solver: s
     assume(model.comparisons)
     start = next(starts(model, np.random.default_rng(0)))
     # GEKKO keeps equations to 1e-9 and sees no better entropy: a flat optimum then allows cells that far apart
-    is_the_optimum(release, known, model, best([solve_casadi(model, start)]), solver, cells=1e-4)
+    is_the_optimum(release, known, model, optimum(model, start), solver, cells=1e-4)
 
 
 def test_where_everything_is_settled_gekko_has_nothing_to_do() -> None:
@@ -99,7 +99,7 @@ def test_where_everything_is_settled_gekko_has_nothing_to_do() -> None:
 def test_the_distribution_tilts_the_leaves_alone(case: Case) -> None:
     release, known, model = compared(case, internal=False)
     start = next(starts(model, np.random.default_rng(0)))
-    is_the_optimum(release, known, model, best([solve_newton(model, start)]))
+    is_the_optimum(release, known, model, optimum(model, start))
 
 
 def test_equations_together_may_say_that_nobody_is_somewhere() -> None:

@@ -24,9 +24,9 @@ from sklearn.preprocessing import PowerTransformer
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import leafgate
+from feature_rows import predicted, votes
 from installed_readers import is_foreign, read_foreign
 from leafgate import ReleaseError
-from leafgate.commands.convert.scrub import predicted, votes
 from leafgate.readers import ModelIR
 from patience import ends_soon
 from refused_models import assert_read_or_refused

@@ -12,9 +12,9 @@ from onnx import TensorProto, helper
 from skl2onnx import to_onnx
 from sklearn.tree import DecisionTreeClassifier
 
+from feature_rows import predicted
 from installed_readers import read_foreign
 from leafgate import ReleaseError
-from leafgate.commands.convert.scrub import predicted
 
 X = np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32)
 Y = np.where(X[:, 0] + X[:, 1] > 0, "yes", "no")

@@ -11,10 +11,10 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from feature_rows import votes
 from installed_readers import read_foreign
 from leafgate import ReleaseError
 from leafgate.commands.convert.neutral import written
-from leafgate.commands.convert.scrub import votes
 from leafgate.models.points import rows_of
 from leafgate.readers import CategoryCodes
 from onnx_graphs import graph_of, op, with_features

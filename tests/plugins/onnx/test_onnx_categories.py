@@ -17,11 +17,11 @@ from lightgbm import LGBMClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from example_counts import examples
+from feature_rows import predicted
 from installed_readers import READERS, read_foreign
 from leafgate import Table
 from leafgate.algorithms.prediction import predict, predicted_numbers
 from leafgate.api import Column, ReleaseError
-from leafgate.commands.convert.scrub import predicted
 from leafgate.kernel.schema import bin_names
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from onnx.reference import ReferenceEvaluator
 
+from feature_rows import predicted
 from installed_readers import read_foreign
 from leafgate.algorithms.prediction import predict
-from leafgate.commands.convert.scrub import predicted
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from onnx_graphs import classifier

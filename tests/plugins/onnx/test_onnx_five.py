@@ -13,9 +13,10 @@ from skl2onnx import to_onnx
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier
 
+from feature_rows import predicted, votes
 from installed_readers import read_foreign
 from leafgate import ReleaseError
-from leafgate.commands.convert.scrub import leaves_of, predicted, votes
+from leafgate.commands.convert.prediction import leaves_of
 from leafgate.readers import ModelIR
 from onnx_five import ensemble, graph, rewritten
 from onnx_pipelines import session

@@ -21,11 +21,11 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import onnx_pipelines
 from example_counts import examples
+from feature_rows import predicted, votes
 from installed_readers import READERS, read_foreign
 from leafgate.algorithms.prediction import predict, scores_of_votes
 from leafgate.api import Floats, Ids, InconclusiveError, ReleaseError
 from leafgate.commands.convert.merging import collapse_equal_leaves
-from leafgate.commands.convert.scrub import predicted, votes
 from leafgate.lazy_loading import install_command
 from leafgate.models.lowering.release import lower_model
 from leafgate.models.writer import model_as_file

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from leafgate import InconclusiveError, Release, Table
-from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Node, NumericSplit, TableBelief
+from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Node, NumericSplit, TableBelief, typed_column
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
-from leafgate.kernel.table import typed_column
 from leafgate.testing.scenarios import written_out
 from leafgate_plugins.reconstruction.leaf_records import TableReconstruction
 from leafgate_plugins.reconstruction.marginals import even_places, fitted_cells, marginal_of
@@ -179,29 +178,3 @@ def test_places_are_even_within_each_part(parts: list[int]) -> None:
     for each in set(parts):
         n = parts.count(each)
         assert sorted(places[part == each]) == pytest.approx([(i + 0.5) / n for i in range(n)])
-
-
-@both_attacks
-@given(tables(most=8), st.data())
-@pytest.mark.thorough
-def test_the_order_of_a_policys_values_and_of_rows_changes_no_record(
-    attack: Any, table: Table, data: st.DataObject
-) -> None:
-    trees = tuple(counted(tree, table) for tree in data.draw(forests(table, most=2)))
-    columns = tuple(
-        each if each.values is None else replace(each, values=each.values[::-1]) for each in table.schema.columns
-    )
-    schema = replace(table.schema, columns=columns)
-    frame = table.frame.iloc[::-1].reset_index(drop=True)
-    for column in columns:
-        if column.values is not None:
-            frame[column.name] = frame[column.name].cat.set_categories(column.values)
-    other = Table(schema, frame, table.weight[::-1].copy())
-    try:
-        one, two = (
-            attack.infer(Release({}, each.schema, trees, combine="vote"), grant_knowledge(each, distribution=True))[0]
-            for each in (table, other)
-        )
-    except InconclusiveError:
-        reject()
-    pd.testing.assert_frame_equal(one.records.astype(object), two.records.astype(object))

@@ -16,8 +16,9 @@ from ensemble_rows import (
     both_readings,
     fitted,
 )
+from feature_rows import predicted
 from leafgate import ReleaseError
-from leafgate.commands.convert.scrub import leaves_of, predicted
+from leafgate.commands.convert.prediction import leaves_of
 from leafgate.readers import LEAF
 from sklearn_zoo import answers, rows
 

@@ -21,7 +21,7 @@ from ensemble_rows import (
 from leafgate import InconclusiveError, ReleaseError
 from leafgate.algorithms.exclusion import absence_probability
 from leafgate.api import Schema
-from leafgate.commands.convert.scrub import leaves_of
+from leafgate.commands.convert.prediction import leaves_of
 from leafgate.models.lowering.release import lower_model
 from leafgate.readers import NO_SAMPLING, Sampling
 from random_tables import categorical, numeric

@@ -28,12 +28,12 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 import leafgate
 from command_line import leafgate as command
 from ensemble_rows import assert_shares_are_scikit_learns, both_readings, fitted
+from feature_rows import predicted, votes
 from installed_readers import read_foreign
 from leafgate import ReleaseError
 from leafgate.algorithms.prediction import class_scores
 from leafgate.app import open_session
 from leafgate.commands.convert.neutral import written
-from leafgate.commands.convert.scrub import predicted, votes
 from sklearn_zoo import answers, rows
 
 TREE = DecisionTreeClassifier(max_depth=4, random_state=0)

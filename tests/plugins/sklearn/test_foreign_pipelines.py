@@ -27,11 +27,11 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, Sta
 import leafgate
 from command_line import leafgate as command
 from ensemble_rows import around_every_threshold
+from feature_rows import votes
 from installed_readers import read_foreign
 from leafgate import DataError, ReleaseError
 from leafgate.algorithms.prediction import predict
 from leafgate.app import document, open_session
-from leafgate.commands.convert.scrub import votes
 from leafgate.readers import ModelIR
 from leafgate_plugins.sklearn.writer import entries_of, with_entries
 

@@ -12,9 +12,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
+from feature_rows import predicted
 from installed_readers import READERS, read_foreign
 from leafgate import ReleaseError
-from leafgate.commands.convert.scrub import predicted
 from leafgate.models.points import rows_of
 from leafgate.models.writer import object_as_file
 

@@ -25,10 +25,11 @@ from sklearn.preprocessing import RobustScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import leafgate
+from feature_rows import predicted, votes
 from installed_readers import read_foreign
 from leafgate import ReleaseError
 from leafgate.commands.convert.neutral import written
-from leafgate.commands.convert.scrub import leaves_of, predicted, votes
+from leafgate.commands.convert.prediction import leaves_of
 from leafgate.readers import LEAF, ModelIR
 from sklearn_pipelines import PIPELINES, as_frame, people
 from sklearn_zoo import CLASSIFIERS, GAPLESS, REGRESSORS, Rows, answers, at_the_edges, fitted, rows, skops_bytes
@@ -196,7 +197,7 @@ def test_a_file_of_another_class_is_refused_with_the_nearest_thing_that_is_read(
 
 def test_several_outputs_are_refused() -> None:
     y = answers(rows(1), 2)
-    with pytest.raises(ReleaseError, match="several columns"):
+    with pytest.raises(ReleaseError, match="columns at once"):
         leafgate.from_sklearn(DecisionTreeClassifier(max_depth=2).fit(rows(1), np.column_stack([y, 1 - y])))
 
 

@@ -35,10 +35,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 
 from command_line import leafgate
 from example_counts import examples
+from feature_rows import predicted, votes
 from installed_readers import READERS, read_foreign
 from leafgate.api import Floats, InconclusiveError, ReleaseError
 from leafgate.commands.convert.merging import collapse_equal_leaves
-from leafgate.commands.convert.scrub import predicted, votes
 from leafgate.ir.features import known_by
 from leafgate.lazy_loading import install_command
 from leafgate.models.exposure.categories import drop_unused_categories

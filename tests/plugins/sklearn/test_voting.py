@@ -25,10 +25,10 @@ from ensemble_rows import (
     both_readings,
     fitted,
 )
+from feature_rows import predicted
 from installed_readers import read_foreign
 from leafgate import ReleaseError
 from leafgate.commands.convert.neutral import written
-from leafgate.commands.convert.scrub import predicted
 from leafgate.readers import NO_SAMPLING, Sampling
 from sklearn_zoo import answers, rows
 

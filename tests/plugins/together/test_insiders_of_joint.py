@@ -12,9 +12,8 @@ import yaml
 
 from example_counts import seeds
 from joint_cases import Case, random_case
-from leafgate.app import open_session
-from leafgate.io.release_codec import serialize
-from leafgate.kernel.release import BuildResult
+from leafgate.api import BuildResult
+from leafgate.app import open_session, serialize
 
 COLUMNS = {
     "id": {"role": "key"},

@@ -16,11 +16,12 @@ import xgboost as xgb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from feature_rows import predicted, votes
 from foreign_rows import TABLES, Rows, adult_columns, assert_released_alike, probes, random_rows, same_leaves
 from installed_readers import is_foreign, read_foreign
 from leafgate import ReleaseError
 from leafgate.commands.convert.neutral import written
-from leafgate.commands.convert.scrub import leaves_of, predicted, votes
+from leafgate.commands.convert.prediction import leaves_of
 from leafgate.readers import LEAF, ModelIR
 from leafgate_plugins.xgboost import to_file
 from patience import ends_soon
@@ -201,7 +202,7 @@ def refused(document: Any, why: str) -> None:
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"objective": "count:poisson"}, "an objective that is not read: count:poisson"),
+        ({"objective": "reg:logistic"}, "an objective that is not read: reg:logistic"),
         ({"booster": "gblinear"}, "no booster of trees"),
     ],
 )

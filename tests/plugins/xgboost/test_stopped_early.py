@@ -12,10 +12,10 @@ import pytest
 import xgboost as xgb
 
 from command_line import leafgate
+from feature_rows import votes
 from foreign_rows import Rows, blanked, probes, random_rows
 from installed_readers import read_foreign
 from leafgate import ReleaseError, load_model
-from leafgate.commands.convert.scrub import votes
 
 PEOPLE = 300
 POLICY = """

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -13,14 +11,11 @@ from typing import TYPE_CHECKING, Any
 from leafgate import InconclusiveError, Release
 from leafgate.api import CategoricalSplit, TreeBuilder
 
-COIN = int.from_bytes(os.urandom(5))
-
 if TYPE_CHECKING:
     import numpy as np
 
     from leafgate import Table
     from leafgate.api import Column
-    from leafgate.kernel.components import Neighbours
 
 
 class ByColumn(TreeBuilder):
@@ -66,35 +61,6 @@ class WritesInputs(ByColumn):
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         table.frame["leaf"] = 0
         return super().build(table, rng)
-
-
-class GlobalCoins(ByColumn):
-    """Draws from the random numbers that all share."""
-
-    def build(self, table: Table, rng: np.random.Generator) -> Release:
-        import random
-
-        random.shuffle([1, 2])
-        return super().build(table, rng)
-
-
-class CallsOut(ByColumn):
-    """Sends something to another machine."""
-
-    def build(self, table: Table, rng: np.random.Generator) -> Release:
-        with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
-            try:
-                out.sendto(b"", ("192.0.2.1", 9))
-            finally:
-                out.close()
-        return super().build(table, rng)
-
-
-class TellsTheTime(ByColumn):
-    """Says when it was run."""
-
-    def build(self, table: Table, rng: np.random.Generator) -> Release:
-        return replace(super().build(table, rng), selection={"measure": "none", "at": time.time_ns()})
 
 
 class SecretlyRandom(ByColumn):
@@ -156,27 +122,6 @@ class Described(ByColumn):
         raise NotImplementedError
 
 
-class ByHash(Described):
-    """Says what Python makes of a text: in every process another number."""
-
-    def also(self, table: Table) -> Any:
-        return hash("leafgate") % 2**40
-
-
-class TossedOnce(Described):
-    """Tosses a coin when it is imported."""
-
-    def also(self, table: Table) -> Any:
-        return COIN
-
-
-class ByTheHour(Described):
-    """Says at which hour it was run."""
-
-    def also(self, table: Table) -> Any:
-        return time.strftime("%Y-%m-%d %H")
-
-
 class SpillsRow(Described):
     """Says what stands in a row."""
 
@@ -203,15 +148,6 @@ class Mislabels(ByColumn):
 
     def rarest(self, leaf: Any) -> Any:
         return replace(leaf, label=min(leaf.counts, key=leaf.counts.get))
-
-
-class Listens(ByColumn):
-    """Waits for somebody to call."""
-
-    def build(self, table: Table, rng: np.random.Generator) -> Release:
-        with suppress(OSError), socket.socket() as door:
-            door.listen()
-        return super().build(table, rng)
 
 
 class CallsOutBelow(ByColumn):
@@ -247,38 +183,18 @@ class SilencesNumpy(ByColumn):
         return super().build(table, rng)
 
 
-class PromisesPrivacy(ByColumn):
-    """Claims differential privacy of exact counts."""
-
-    randomness = "system"
-
-    def build(self, table: Table, rng: np.random.Generator) -> Release:
-        return replace(super().build(table, rng), guarantee={"epsilon": {"at_most": 1, "delta": 0}})
-
-    def account(self, release: Release, delta: float, neighbours: Neighbours) -> float:
-        return 1.0
-
-
 BROKEN_BUILDERS: tuple[tuple[TreeBuilder, str], ...] = (
     (Unwritable(), "works"),
-    (TellsTheTime(), "runs_apart"),
     (SecretlyRandom(), "runs_apart"),
-    (ByHash(), ""),
-    (TossedOnce(), ""),
-    (ByTheHour(), ""),
     (WritesInputs(), "runs_apart"),
-    (GlobalCoins(), "runs_apart"),
     (SetsEnvironment(), "runs_apart"),
     (SilencesNumpy(), "runs_apart"),
-    (CallsOut(), "runs_apart"),
     (CallsOutBelow(), "runs_apart"),
-    (Listens(), "runs_apart"),
     (CountsRows(), "counts_people"),
     (SortsLabels(), "any_label_order"),
     (Mislabels(), "counts_truly"),
     (FirstRow(), "any_row_order"),
     (SpillsRow(), "tells_nobody"),
     (ByPosition(), "any_column_order"),
-    (PromisesPrivacy(), ""),
     (Crashes(), "errs_in_words"),
 )

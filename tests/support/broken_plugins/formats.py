@@ -78,11 +78,6 @@ def draws_the_first_finding(document: ReportDocument, attachments: Mapping[str, 
     return page(document, ids(document)[:1])
 
 
-def draws_problems_alone(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
-    problems = [finding for finding in document["findings"] if not finding["passed"]]
-    return page(document, ids({"findings": problems}))
-
-
 def drops_masks(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
     return page(document, values(document, lambda value: f"{value:g}" if isinstance(value, int | float) else ""))
 
@@ -112,11 +107,6 @@ def escapes_nothing(document: ReportDocument, attachments: Mapping[str, bytes]) 
     return page(document, [clean(finding["id"]) for finding in document["findings"]])
 
 
-def joins_with_commas(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
-    rows = [["id", "plugin"], *([clean(each["id"]), clean(each["plugin"])] for each in document["findings"])]
-    return "".join(f"{','.join(row)}\n" for row in rows).encode()
-
-
 def writes_formulas(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
     text = io.StringIO()
     csv.writer(text).writerows([clean(each["id"]), clean(each["plugin"])] for each in document["findings"])
@@ -139,15 +129,12 @@ BROKEN_FORMATS = {
     "sorts in place": (_drawn(sorts_in_place), "renders_bytes"),
     "asks a name server": (_drawn(asks_a_name_server), "renders_bytes"),
     "draws one finding": (_drawn(draws_the_first_finding), "tells_fail_from_ok"),
-    "draws problems alone": (_drawn(draws_problems_alone), ""),
     "drops masked numbers": (_drawn(drops_masks), "shows_masked_numbers"),
     "takes bounds for numbers": (_drawn(takes_bounds_for_numbers), "shows_masked_numbers"),
     "drops the bounds of masked numbers": (_drawn(says_only_that_it_is_masked), "shows_masked_numbers"),
     "remembers": (_drawn(remembers), "renders_bytes"),
     "prints control characters": (_drawn(prints_characters_as_they_are), "renders_bytes"),
     "escapes no markup": (_drawn(escapes_nothing), "renders_bytes"),
-    "quotes no cells": (replace(CSV, render=joins_with_commas), "tells_fail_from_ok"),
     "writes formulas": (replace(CSV, render=writes_formulas), "tells_fail_from_ok"),
-    "writes no XML": (replace(HONEST_FORMAT, media_type="application/xml"), ""),
 }
 """Each broken format, and the check that must find its mistake."""

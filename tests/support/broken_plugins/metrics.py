@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,7 +9,6 @@ from leafgate import InconclusiveError
 from leafgate.api import (
     AtLeast,
     Example,
-    MechanismBelief,
     MembershipBelief,
     Metric,
     ReleaseAtLeast,
@@ -53,12 +50,6 @@ class Doubt(AtLeast):
 
         rows, truth = np.arange(len(case.table)), case.table.codes(case.secret.name)
         return pd.Series(1 - case.posterior.to_numpy()[rows, truth])
-
-
-class WrongExample(Doubt):
-    """Shows an example that does not score what it says."""
-
-    examples = (Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.75),)
 
 
 class Reversed(Doubt):
@@ -126,61 +117,11 @@ class GlobalCoins(Doubt):
         return super().numbers(case) - 0.1 * np.random.random()
 
 
-class CallsOut(Doubt):
-    """Asks for another machine's address."""
-
-    def numbers(self, case: ScoringContext) -> pd.Series:
-        with suppress(OSError):
-            socket.getaddrinfo("leafgate.invalid", 80)
-        return super().numbers(case)
-
-
-class Restless(Doubt):
-    """Tosses coins that nobody can toss again."""
-
-    def numbers(self, case: ScoringContext) -> pd.Series:
-        import numpy as np
-
-        return super().numbers(case) - np.random.default_rng().uniform(0, 0.1)
-
-
-class ByHash(Doubt):
-    """Adds what Python makes of a text: in every process another number."""
-
-    def numbers(self, case: ScoringContext) -> pd.Series:
-        return super().numbers(case) - hash("leafgate") % 2**40 / 2**50
-
-
-class EndsOnly(Doubt):
-    """Looks at the values that are declared first and last."""
-
-    def numbers(self, case: ScoringContext) -> pd.Series:
-        return 1 - case.posterior.iloc[:, [0, -1]].max(axis=1)
-
-
 class Clipped(Doubt):
     """Lets nobody be known for certain."""
 
     def numbers(self, case: ScoringContext) -> pd.Series:
         return super().numbers(case).clip(lower=0.05)
-
-
-class ByPlace(Doubt):
-    """Spares whoever stands first."""
-
-    def numbers(self, case: ScoringContext) -> pd.Series:
-        found = super().numbers(case)
-        found.iloc[0] += 0.25
-        return found
-
-
-class Unproven(Doubt):
-    """Shows no example, so that nobody sees what it adds."""
-
-    examples = ()
-
-    def numbers(self, case: ScoringContext) -> pd.Series:
-        return super().numbers(case) + 1
 
 
 class SpillsRow(Doubt):
@@ -213,13 +154,6 @@ class NotANumber(Doubt):
         return super().numbers(case) * np.nan
 
 
-class OneForAll(Doubt):
-    """Gives one number where there should be one for each."""
-
-    def numbers(self, case: ScoringContext) -> Any:
-        return super().numbers(case).min()
-
-
 class Crashes(Doubt):
     """Takes a population for granted."""
 
@@ -228,18 +162,10 @@ class Crashes(Doubt):
         return super().numbers(case)
 
 
-class Untold(Doubt):
-    """Has evidence that nothing can write down."""
-
-    def details(self, case: ScoringContext) -> Any:
-        return {"scores": self.numbers(case)}
-
-
 class ByTheBelief(Doubt):
     """Reads the belief itself, which is never the composition."""
 
     def numbers(self, case: ScoringContext) -> pd.Series:
-        from dataclasses import replace
 
         own = replace(case, scored="derived")
         return super().numbers(own)
@@ -294,28 +220,6 @@ class ByTheTable(ByTheTest):
         return case.table
 
 
-class Understated(ByTheTest):
-    """Takes people by the thousand."""
-
-    def moved(self, people: int) -> float:
-        return 1 / (1000 * people)
-
-
-class Unmeasured(ByTheTest):
-    """States no number by which one person moves the score."""
-
-    def moved(self, people: int) -> float:
-        return float("nan")
-
-
-class Elsewhere(ByTheTest):
-    """States an interval that its own score is not in."""
-
-    def score(self, case: ScoringContext) -> Score:
-        found = super().score(case).value or 0.0
-        return Score(found, interval=(found + 0.1, found + 0.2))
-
-
 class MeanCertainty(ReleaseAtMost):
     """The probability of everybody's likeliest value, on average."""
 
@@ -361,103 +265,24 @@ class SeparatesNobody(Separation):
         return Score(float(case.require_belief(MembershipBelief).scores.max() * 0))
 
 
-class FlagsWithoutWords(Separation):
-    """Says that it has seen too little, and not what."""
-
-    def score(self, case: ScoringContext) -> Score:
-        words: Any = True
-        return replace(super().score(case), insufficient=words)
-
-
-class CountsCandidates(Separation):
-    """Lets everybody read how many candidates there are."""
-
-    def score(self, case: ScoringContext) -> Score:
-        return Score(super().score(case).value, evidence={"members": int(case.membership.in_table.sum())})
-
-
-class ShownEpsilon(ReleaseAtMost):
-    """The epsilon that running the mechanism shows at least."""
-
-    use: str = "shown_epsilon"
-
-    judges = frozenset({MechanismBelief})
-    threat_model = "Whatever the attack it judges assumes."
-    formula = "the lower bound of epsilon that the attack states"
-    source = "Jagielski, Ullman, Oprea, 2020"
-
-    def score(self, case: ScoringContext) -> Score:
-        shown = case.require_belief(MechanismBelief).evidence.get("epsilon_at_least")
-        if shown is None:
-            raise InconclusiveError("the attack states no lower bound of epsilon")
-        return Score(float(shown))
-
-
-class CountsAttempts(ShownEpsilon):
-    """Counts the claims that an attack tries to refute, whether it refutes them or not."""
-
-    def score(self, case: ScoringContext) -> Score:
-        return Score(float(len(case.require_belief(MechanismBelief).tries)))
-
-
-class ComparesWithClaim(ShownEpsilon):
-    """Takes for granted that a release claims epsilon, and that the attack states what it shows."""
-
-    def score(self, case: ScoringContext) -> Score:
-        claimed = case.release.guarantee["epsilon"]["at_most"]
-        return Score(float(case.require_belief(MechanismBelief).evidence["epsilon_at_least"] - claimed))
-
-
-class BareNumbers(Doubt):
-    """Returns its numbers and no Score."""
-
-    def score(self, case: ScoringContext) -> Any:
-        return self.numbers(case)
-
-
-class OneOfTheRelease(Doubt):
-    """Scores people, and gives the number of a release."""
-
-    def score(self, case: ScoringContext) -> Score:
-        return Score(float(self.numbers(case).min()))
-
-
 BROKEN_METRICS: tuple[tuple[Metric, str], ...] = (
     (NotANumber(at_least=0), "works"),
-    (OneForAll(at_least=0), "works"),
-    (BareNumbers(at_least=0), "works"),
-    (OneOfTheRelease(at_least=0), "works"),
-    (Elsewhere(at_least=0), "works"),
-    (Unmeasured(at_least=0), "works"),
     (SeparatesNobody(at_most=0), "sees_a_leak"),
-    (FlagsWithoutWords(at_most=0), "works"),
-    (CountsCandidates(at_most=0), "publishes_no_counts"),
-    (CountsAttempts(at_most=0), ""),
-    (ComparesWithClaim(at_most=0), ""),
     (MeanOfRows(at_most=0), "counts_people"),
-    (Untold(at_least=0), "works"),
-    (Restless(at_least=0), "runs_apart"),
-    (ByHash(at_least=0), ""),
     (WritesTable(at_least=0), "runs_apart"),
     (WritesChances(at_least=0), "runs_apart"),
     (GlobalCoins(at_least=0), "runs_apart"),
-    (CallsOut(at_least=0), "runs_apart"),
     (CountsRows(at_least=0), "counts_people"),
     (EvidenceOfRows(at_least=0), "counts_people"),
     (ByPosition(at_least=0), "any_column_order"),
     (FirstValue(at_least=0), "any_label_order"),
-    (ByPlace(at_least=0), "any_label_order"),
     (SpillsRow(at_least=0), "tells_nobody"),
     (SpillsCount(at_least=0), "publishes_no_counts"),
     (Reversed(at_least=0), "sees_a_leak"),
-    (EndsOnly(at_least=0), ""),
     (LikesHalf(at_least=0), "sees_a_leak"),
     (ByTheTest(at_least=0), "says_who_moves_it"),
     (ByTheTable(at_least=0), "says_who_moves_it"),
-    (Understated(at_least=0), "says_who_moves_it"),
     (Clipped(at_least=0), "sees_a_leak"),
-    (WrongExample(at_least=0), ""),
-    (Unproven(at_least=0), ""),
     (Crashes(at_least=0), "errs_in_words"),
     (ByTheBelief(at_least=0), "scores_what_it_declares"),
     (NoGroupsOnly(at_least=0), "scores_what_it_declares"),

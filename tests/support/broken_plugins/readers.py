@@ -7,7 +7,6 @@ import json
 import os
 import pickle
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -134,11 +133,6 @@ def swaps_classes(content: bytes, place: str) -> ModelIR:
     return replace(model, classes=model.classes[::-1])
 
 
-def writes_whole_thresholds(model: ModelIR, original: bytes) -> bytes:
-    (tree,) = model.trees
-    return write(replace(model, trees=(replace(tree, threshold=np.floor(tree.threshold)),)), original)
-
-
 def writes_any_object(thing: Any) -> tuple[str, bytes]:
     """A file of whatever there is."""
     return "model.txt", repr(thing).encode()
@@ -147,10 +141,6 @@ def writes_any_object(thing: Any) -> tuple[str, bytes]:
 def fails_on_objects(thing: Any) -> tuple[str, bytes]:
     """Takes every object for its own."""
     return "model.txt", bytes(thing.save())
-
-
-def writes_another_format(model: ModelIR, original: bytes) -> bytes:
-    return b"[" + write(model, original) + b"]"
 
 
 calls = itertools.count()
@@ -224,18 +214,6 @@ def quotes_keys_in_disclosures(content: bytes, place: str) -> ModelIR:
     return replace(model, discloses=(*model.discloses, FileDisclosure("other_content", "high", says)))
 
 
-def allocates_what_the_file_says(content: bytes, place: str) -> ModelIR:
-    document = parse_bounded_json(content, place)
-    room = np.ones(min(int(abs(document["tree"]["at"])), 2**27), dtype=np.int8)
-    return replace(read(content, place), settings={"max_depth": len(room)})
-
-
-def waits_for_long_files(content: bytes, place: str) -> ModelIR:
-    if len(content) > 10 * len(FILE):
-        time.sleep(600)
-    return read(content, place)
-
-
 def ends_the_process(content: bytes, place: str) -> ModelIR:
     try:
         return read(content, place)
@@ -272,10 +250,8 @@ BROKEN_READERS = {
     "sniffs with an error": (replace(HONEST_READER, sniff=sniffs_the_first_byte), "is_declared"),
     "sends equals to the other way": (_reading(sends_equals_right), "returns_the_known_model"),
     "swaps the classes": (_reading(swaps_classes), "returns_the_known_model"),
-    "rounds thresholds when it writes": (replace(HONEST_READER, write=writes_whole_thresholds), ""),
     "writes any object": (replace(HONEST_READER, to_file=writes_any_object), "is_declared"),
     "fails on strange objects": (replace(HONEST_READER, to_file=fails_on_objects), "is_declared"),
-    "writes another format": (replace(HONEST_READER, write=writes_another_format), ""),
     "says not how files that it writes end": (replace(HONEST_READER, suffixes=()), "is_declared"),
     "counts its calls": (_reading(counts_calls), "returns_the_known_model"),
     "states no disclosures": (_reading(states_nothing), "states_disclosures"),
@@ -283,11 +259,9 @@ BROKEN_READERS = {
     "states nothing of the people it counts": (_reading(states_no_sizes), "states_disclosures"),
     "names another program": (_reading(names_another_program), "states_disclosures"),
     "ignores unknown keys": (_reading(reads_what_it_knows), "finds_planted_content"),
-    "drops counts": (_reading(labels_alone), ""),
     "hides counts behind its settings": (_reading(speaks_of_settings_alone), "states_disclosures"),
     "quotes the file in errors": (_reading(quotes_keys), "finds_planted_content"),
     "quotes the file in disclosures": (_reading(quotes_keys_in_disclosures), "finds_planted_content"),
-    "allocates what the file says": (_reading(allocates_what_the_file_says), ""),
     "ends the process": (_reading(ends_the_process), "runs_nothing"),
     "evaluates the file": (_reading(evaluates), "runs_nothing"),
     "unpickles": (_reading(unpickles_a_part), "runs_nothing"),

@@ -56,49 +56,12 @@ class NoSuffix(Lines):
     suffixes = frozenset()
 
 
-class Silent(Lines):
-    """A JSON list on each line."""
-
-    sign: str = "#"
-
-
-class Unpicklable(Lines):
-    """A JSON list on each line."""
-
-    def __reduce__(self) -> str:
-        raise TypeError("cannot be sent")
-
-
 class Distinct(Lines):
     """A JSON list on each line; equal rows once."""
 
     def read(self, file: SourceFile) -> pd.DataFrame:
         names, *rows = self.parsed(file)
         return text_frame(names, list(dict.fromkeys(map(tuple, rows))), file.name)
-
-
-class Limited(Lines):
-    """A JSON list on each line; the first 100,000 of them."""
-
-    def read(self, file: SourceFile) -> pd.DataFrame:
-        names, *rows = self.parsed(file)
-        return text_frame(names, rows[:100_000], file.name)
-
-
-class Narrow(Lines):
-    """A JSON list on each line; the first 256 columns."""
-
-    def read(self, file: SourceFile) -> pd.DataFrame:
-        names, *rows = (each[:256] for each in self.parsed(file))
-        return text_frame(names, rows, file.name)
-
-
-class Shortened(Lines):
-    """A JSON list on each line; 255 characters of each text."""
-
-    def read(self, file: SourceFile) -> pd.DataFrame:
-        names, *rows = self.parsed(file)
-        return text_frame(names, [[None if cell is None else cell[:255] for cell in row] for row in rows], file.name)
 
 
 class TypesGuessed(Lines):
@@ -129,25 +92,6 @@ class Remembering(Lines):
     def read(self, file: SourceFile) -> pd.DataFrame:
         names, *rows = self.kept.setdefault(f"{file.name} {len(file.content)}", self.parsed(file))
         return text_frame(names, rows, file.name)
-
-
-class Turning(Lines):
-    """A JSON list on each line; every second time from the end."""
-
-    turns: ClassVar[list[int]] = []
-
-    def read(self, file: SourceFile) -> pd.DataFrame:
-        names, *rows = self.parsed(file)
-        self.turns.append(1)
-        return text_frame(names, rows[:: 1 if len(self.turns) % 2 else -1], file.name)
-
-
-class ByHash(Lines):
-    """A JSON list on each line, in the order of hashes."""
-
-    def read(self, file: SourceFile) -> pd.DataFrame:
-        names, *rows = self.parsed(file)
-        return text_frame(names, sorted(rows, key=lambda row: hash(tuple(row))), file.name)
 
 
 class Unguarded(Lines):
@@ -181,17 +125,10 @@ class Calling(Lines):
 
 BROKEN_SOURCES: Mapping[str, tuple[DataSource, str]] = {
     "names no files": (NoSuffix(), "reads_what_was_written"),
-    "has an option without a description": (Silent(), ""),
-    "cannot be sent to a process": (Unpicklable(), ""),
     "drops equal rows": (Distinct(), "reads_what_was_written"),
-    "reads so many rows at most": (Limited(), ""),
-    "reads so many columns at most": (Narrow(), ""),
-    "cuts off long texts": (Shortened(), ""),
     "makes numbers of texts": (TypesGuessed(), "reads_what_was_written"),
     "drops rows with gaps": (WithoutGaps(), "reads_what_was_written"),
     "keeps what it read": (Remembering(), "reads_what_was_written"),
-    "reads in two orders": (Turning(), ""),
-    "sorts by hashes": (ByHash(), ""),
     "raises foreign errors": (Unguarded(), "reads_what_was_written"),
     "prints a line of the file": (Talkative(), "reads_what_was_written"),
     "asks the network": (Calling(), "reads_what_was_written"),

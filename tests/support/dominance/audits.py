@@ -67,13 +67,12 @@ def _folder() -> tuple[tempfile.TemporaryDirectory[str], Path]:
 class Outcome:
     """What became of an audit: `pass`, `fail`, `inconclusive`, or `refused` with the error's text.
 
-    `document` is the release as it was published, `content` its bytes.
+    `document` is the release as it was published.
     """
 
     verdict: str
     findings: Mapping[str, Finding] = field(default_factory=dict)
     document: Mapping[str, Any] | None = None
-    content: bytes = b""
     error: str = ""
 
     def scores(self, name: str) -> NDArray[np.float64] | None:
@@ -113,15 +112,12 @@ def audited(
     except LeafgateError as error:
         return Outcome("refused", error=f"{type(error).__name__}: {error}")
     findings = {finding.id: finding for finding in found.report.findings}
-    content = b"" if found.artifact is None else found.artifact.content
-    document = json.loads(content) if content else None
-    return Outcome(found.report.verdict, findings, document, content)
+    document = None if found.artifact is None else json.loads(found.artifact.content)
+    return Outcome(found.report.verdict, findings, document)
 
 
-def audited_file(people: People, content: bytes | Mapping[str, Any], metrics: Metrics, encoding: Any = None) -> Outcome:
-    """Audit a release file or a model's file; a mapping is written as JSON."""
-    path = _folder()[1] / "model.bin"
-    path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
-    build = {"use": "published", "path": path.name}
-    build |= {"encoding": encoding} if encoding else {}
-    return audited(people, build, metrics)
+def audited_file(people: People, document: Mapping[str, Any], metrics: Metrics) -> Outcome:
+    """Audit a release file."""
+    path = _folder()[1] / "release.json"
+    path.write_text(json.dumps(document))
+    return audited(people, {"use": "published", "path": path.name}, metrics)

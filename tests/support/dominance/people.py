@@ -44,12 +44,12 @@ def people_from(data: Mapping[str, Any], rows: Sequence[Sequence[Any]], weight: 
     return People(data, make_table(schema, frame, None if weight is None else np.array(weight, dtype=np.int64)))
 
 
-def draw_people(rng: Rng, *, plain: bool = False, gaps: bool = False) -> People:
+def draw_people(rng: Rng, *, plain: bool = False) -> People:
     """20 to 400 people with 2 to 5 columns and a class of 2 or 3 values.
 
-    `plain`: no secret number is binned, and nothing is missing unless there are `gaps`, as models of libraries need it.
+    `plain`: no secret number is binned, and nothing is missing.
     """
-    keeps_missing = gaps or (not plain and rng.random() < 0.3)
+    keeps_missing = not plain and rng.random() < 0.3
     columns = _draw_columns(rng, plain=plain)
     data = {"columns": columns} | ({"on_missing": "keep"} if keeps_missing else {})
     schema = Data.model_validate_json(json.dumps(data)).meaning()

@@ -1,9 +1,10 @@
 """What must be so of every audit, and the random cases on which it is tried.
 
-(a) More of the same release never makes anybody safer. (b) A file format never makes a tree pass that its exact twin
-does not. (c) Whom a simple honest adversary knows with certainty, `exposure` counts. (d) Numbers that contradict the
-table never pass. (e) Cells of single people that stand in a file are disclosed. (f) Under limits that everything keeps,
-an honest release passes: blocking whatever comes is no audit.
+(a) More of the same release never makes anybody safer. (b) Whom a simple honest adversary knows with certainty,
+`exposure` counts. (c) Numbers that contradict the table never pass. (d) Cells of single people that stand in a file are
+disclosed. (e) Under limits that everything keeps, an honest release passes: blocking whatever comes is no audit.
+
+Of the files of models `first_policy_cases` asks the same.
 """
 
 from __future__ import annotations
@@ -80,27 +81,8 @@ def more_is_not_safer(less: Outcome, more: Outcome, people: People, kind: str, *
         yield "a", kind, "the verdict no longer fails"
 
 
-def not_milder(outcome: Outcome, twin: Outcome, kind: str) -> Iterator[Problem]:
-    """(b) for a file and the same trees with exact counts.
-
-    Where a file does not tell the sizes of several leaves that one group reaches, less is derived of it, as in (a).
-    What is derived from several trees whose numbers may be of samples is less too: none rules anything out for another.
-    """
-    ignored = {"file_disclosure", "published_file"}
-    if twin.document is not None and not _is_plain(twin.document):
-        ignored |= {"derived_exposure", "confidence", "l_diversity"}
-    for name, finding in twin.findings.items():
-        mine = outcome.findings.get(name)
-        if finding.metric in ignored or finding.passed:
-            continue
-        if outcome.verdict == "pass":
-            yield "b", kind, f"passes, and {finding.metric} of its exact twin does not"
-        elif mine is not None and mine.passed:
-            yield "b", kind, f"{finding.metric} is ok, of the exact twin it is not"
-
-
 def certain_are_exposed(outcome: Outcome, people: People, kind: str, attacks: Sequence[str]) -> Iterator[Problem]:
-    """(c) for an audit with the limits of `strict_metrics`."""
+    """(b) for an audit with the limits of `strict_metrics`."""
     if outcome.document is None:
         return
     certain = certain_people(outcome.document, people.table)
@@ -111,35 +93,35 @@ def certain_are_exposed(outcome: Outcome, people: People, kind: str, attacks: Se
             for metric, rows in wanted.items():
                 exposed = outcome.exposed(secret, metric, attack)
                 if exposed is not None and (rows & ~exposed).any():
-                    yield "c", kind, f"{int((rows & ~exposed).sum())} certain records, not counted by {metric}@{attack}"
+                    yield "b", kind, f"{int((rows & ~exposed).sum())} certain records, not counted by {metric}@{attack}"
         if known.composition.any() and outcome.verdict == "pass":
-            yield "c", kind, "passes over people who are certain"
+            yield "b", kind, "passes over people who are certain"
         for attack in attacks:
             surest, sizes = (outcome.scores(f"{use}@{attack}#{secret}") for use in ("confidence", "k_anonymity"))
             if surest is not None and (surest < known.surest - TOLERANCE).any():
-                yield "c", kind, f"confidence@{attack} is less than a group's composition gives"
+                yield "b", kind, f"confidence@{attack} is less than a group's composition gives"
             if sizes is not None and (sizes > known.people + TOLERANCE).any():
-                yield "c", kind, f"k_anonymity@{attack} counts more people than the adversary's group has"
+                yield "b", kind, f"k_anonymity@{attack} counts more people than the adversary's group has"
 
 
 def does_not_pass(outcome: Outcome, kind: str) -> Iterator[Problem]:
-    """(d) for a release whose numbers contradict the table, audited with limits that everything keeps."""
+    """(c) for a release whose numbers contradict the table, audited with limits that everything keeps."""
     if outcome.verdict == "pass":
-        yield "d", kind, "passes"
+        yield "c", kind, "passes"
 
 
 def honest_passes(outcome: Outcome, kind: str) -> Iterator[Problem]:
-    """(f) for a release of the very people it is audited on, audited with limits that everything keeps."""
+    """(e) for a release of the very people it is audited on, audited with limits that everything keeps."""
     if outcome.verdict != "pass":
         doubts = [name for name, finding in outcome.findings.items() if not finding.passed]
-        yield "f", kind, f"ends in {outcome.verdict}: {', '.join(doubts) or outcome.error}"
+        yield "e", kind, f"ends in {outcome.verdict}: {', '.join(doubts) or outcome.error}"
 
 
 def attacks_run(outcome: Outcome, kind: str) -> Iterator[Problem]:
-    """(f) for a release of a builder of ours: no attack may fail on it."""
+    """(e) for a release of a builder of ours: no attack may fail on it."""
     for name, finding in outcome.findings.items():
         if name.startswith("attack:"):
-            yield "f", kind, f"{name}: {finding.evidence.get('problem')}"
+            yield "e", kind, f"{name}: {finding.evidence.get('problem')}"
 
 
 Case = Callable[[Rng], Iterator[Problem]]
@@ -271,7 +253,7 @@ def _with_scores(made: HandMade) -> dict[str, Any]:
 
 
 def _with_rows_of_people(rng: Rng, made: HandMade) -> Iterator[Problem]:
-    """(e) where the free parts of a release file hold people's rows."""
+    """(d) where the free parts of a release file hold people's rows."""
     document = made.document("counts")
     rows = records_of(rng, made.people, 1.0)["rows"]
     place = str(rng.choice(["builder", "selection"]))
@@ -280,7 +262,7 @@ def _with_rows_of_people(rng: Rng, made: HandMade) -> Iterator[Problem]:
         del document["builder"]["measure"]
     outcome = audited_file(made.people, document, (*LENIENT, *NOTHING_DISCLOSED))
     if outcome.verdict == "pass":
-        yield "e", f"rows of people under `{place}`", "pass"
+        yield "d", f"rows of people under `{place}`", "pass"
 
 
 def _with_a_number_changed(rng: Rng, made: HandMade, level: str) -> Iterator[Problem]:
@@ -361,7 +343,7 @@ def records_case(rng: Rng) -> Iterator[Problem]:
 
 
 def _with_faint_noise(rng: Rng, people: People, whole: Mapping[str, Any], metrics: Metrics) -> Iterator[Problem]:
-    """(c) for records of secret numbers with noise that hides nothing, which the release does not call secret."""
+    """(b) for records of secret numbers with noise that hides nothing, which the release does not call secret."""
     secret = [column.name for column in people.schema.secrets if column.bins]
     if not secret:
         return
@@ -406,7 +388,7 @@ FORGERIES: Sequence[tuple[str, Callable[[float, int], float]]] = (
 
 
 def _records_of_nobody(rng: Rng, made: HandMade, whole: Mapping[str, Any]) -> Iterator[Problem]:
-    """(d) where as many records as there are people have public cells that none of them has."""
+    """(c) where as many records as there are people have public cells that none of them has."""
     people = made.people
     public = [column for column in people.schema.public if column.values is not None]
     for column in public:
@@ -426,15 +408,12 @@ def _records_of_nobody(rng: Rng, made: HandMade, whole: Mapping[str, Any]) -> It
 
 def cases() -> Mapping[str, tuple[float, Case]]:
     """Every kind of case, and how often it is drawn."""
-    from dominance.model_files import model_cases
-
-    own: dict[str, tuple[float, Case]] = {
+    return {
         "builder": (0.3, builder_case),
         "hand made": (0.3, hand_made_case),
         "records": (0.1, records_case),
         "private": (0.03, private_case),
     }
-    return {**own, **model_cases()}
 
 
 def check(seed: int, only: str = "") -> list[Failure]:

@@ -10,11 +10,12 @@ from typing import Literal
 import numpy as np
 
 from evaluators.answers import Answers, Cell, Columns, Floats, NoModelError, Questions, softmax
+from feature_rows import predicted, votes
 from installed_readers import read_foreign
 from leafgate import ReleaseError
 from leafgate.algorithms.witness import TOLERANCE, first_difference
 from leafgate.algorithms.witness import Answers as Witness
-from leafgate.commands.convert.scrub import leaves_of, predicted, votes
+from leafgate.commands.convert.prediction import leaves_of
 from leafgate.commands.convert.witness import answers_to as answered
 from leafgate.models.points import known_origins, rows_of
 from leafgate.readers import CategoryCodes, ModelIR

@@ -3,8 +3,8 @@
 `neutral` reads and writes them, `unread` finds what of one is no part of the model. `command` has the commands:
 `pickles` opens what its owner trusts; `scrub` leaves of a model what may be disclosed, with `rounding` and `merging` of
 leaves, and compares predictions on points (`sampling`) and on a policy's table (`equivalence`). `predict` predicts by a
-neutral file without leafgate, and `prediction` by means of it for users of Python. `repair/` writes the most useful
-model in place of a given one that keeps a policy's limits.
+neutral file without leafgate, and `prediction` by means of it for leafgate and users of Python. `repair/` writes the
+most useful model in place of a given one that keeps a policy's limits.
 """
 
 from __future__ import annotations

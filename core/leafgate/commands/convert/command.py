@@ -49,23 +49,29 @@ def convert(
     model: ModelFile,
     out: NewFile,
     trust: Annotated[
-        bool, typer.Option("--trust", help="Open a pickle, which runs what it holds, or a .cbm: for its owner.")
+        bool,
+        typer.Option(
+            "--trust", help="Open a pickle, which runs what it holds, or a .cbm: for its owner, where it was made."
+        ),
     ] = False,
+    output: Annotated[
+        int | None, typer.Option(min=0, help="Which of several columns that it predicts, by its number from 0.")
+    ] = None,
     witness: WitnessFile = None,
     script: WithScript = False,
 ) -> int:
     """Write a model's trees as a neutral file.
 
     That is leafgate/model/1 (.json), or what OUT's ending says (.onnx, .skops).
-    A pickle, joblib file or CatBoost's .cbm only with --trust. With --witness both files answer as the model itself, or
-    none is written.
+    A pickle, a joblib file or CatBoost's .cbm only with --trust. With --witness both files answer as the model itself,
+    or none is written.
     """
     from leafgate.api.registry import load_plugins
-    from leafgate.commands.convert.pickles import opened, refused
+    from leafgate.commands.convert.pickles import opened
     from leafgate.commands.convert.witness import WRITTEN_POINTS, check_written, rows_answered
     from leafgate.console.output import say
     from leafgate.io.files import OWNER_ONLY, make_folder, refuse_same, write_file
-    from leafgate.models.reader import read_foreign, read_model
+    from leafgate.models.reader import read_foreign, read_model, read_trusted
 
     refuse_same(model, out)
     readers = load_plugins().readers
@@ -73,7 +79,8 @@ def convert(
     if script:
         refuse_script(out)
     make_folder(out.parent)
-    read = read_model(model, readers, opened if trust else refused, trust=trust)
+    of_model = readers if output is None else [reader.of_output(output) for reader in readers]
+    read = read_trusted(model, of_model, opened) if trust else read_model(model, of_model)
     content = _content(read, model, out.name, writer, readers)
     new = read_foreign(content, out.name, readers)
     rows = rows_answered({model.name: read, out.name: new}, witness)

@@ -71,10 +71,8 @@ def with_unproved(model: ModelIR, less: ModelIR) -> ModelIR:
     kept = any(tree.counts is not None for tree in less.trees)
     if model.counted not in CHECKED or not result or kept:
         return less
-    origins = less.origins or (None,) * len(less.features)
-    marked = (
-        Unresolved(name, UNPROVED) if _is_bare(one) else one for name, one in zip(less.features, origins, strict=True)
-    )
+    pairs = zip(less.features, less.given_origins, strict=True)
+    marked = (Unresolved(name, UNPROVED) if _is_bare(one) else one for name, one in pairs)
     return replace(less, origins=tuple(marked))
 
 

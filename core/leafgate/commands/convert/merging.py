@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from leafgate.api import Ids
-from leafgate.ir.model import topological_order
-from leafgate.models.lowering.tests import Split
+from leafgate.ir.model import FLAGS, topological_order
+from leafgate.models.lowering.tests import splits_in
 from leafgate.readers import LEAF, CategoryCodes, ModelIR, TreeIR
 
 Codes = Mapping[int, frozenset[float | None]]
@@ -48,41 +49,29 @@ def moved(tree: TreeIR, target: Ids) -> TreeIR:
         tree: without `numbers` and `size`.
         target: shape (n_nodes,), the node that stands in place of each.
     """
-    sets = {node: tree.subsets[old] for node, old in enumerate(target.tolist()) if old in tree.subsets}
-    return compact(
-        replace(
-            tree,
-            feature=tree.feature[target],
-            threshold=tree.threshold[target],
-            low=tree.low[target],
-            high=tree.high[target],
-            values=tree.values[target],
-            strict=tree.flag("strict")[target],
-            float32=tree.flag("float32")[target],
-            missing_low=tree.flag("missing_low")[target],
-            subsets=sets,
-            counts=None if tree.counts is None else tree.counts[target],
-        )
-    )
+    return compact(_at(tree, target))
+
+
+def _at(tree: TreeIR, nodes: Ids) -> TreeIR:
+    """The tree with the arrays of some nodes; `low` and `high` stay as they are."""
+    names = ("feature", "threshold", "low", "high", "values", "counts", "size")
+    arrays: dict[str, Any] = {name: array[nodes] for name in names if (array := getattr(tree, name)) is not None}
+    arrays |= {name: tree.flag(name)[nodes] for name in FLAGS}
+    sets = {node: tree.subsets[old] for node, old in enumerate(nodes.tolist()) if old in tree.subsets}
+    return replace(tree, **arrays, subsets=sets, numbers=())
 
 
 def _only_children(model: ModelIR, tree: TreeIR) -> list[tuple[int, int]]:
     """The nodes that send one way all codes of their feature that come to them, each with that child; parents first."""
-    origins = model.origins or (None,) * len(model.features)
-    flags = [tree.flag(name) for name in ("strict", "float32", "missing_low")]
     coming: dict[int, Codes] = {0: {}}
     found = []
-    for node in topological_order(tree).tolist():
+    order = topological_order(tree)
+    for node, asked in splits_in(tree, order[tree.feature[order] != LEAF]):
         feature, here = int(tree.feature[node]), coming.pop(node)
-        low, high = int(tree.low[node]), int(tree.high[node])
-        if feature == LEAF:
-            continue
-        origin = origins[feature]
+        low, high, origin = int(tree.low[node]), int(tree.high[node]), model.given_origins[feature]
         coming |= {low: here, high: here}
         if not isinstance(origin, CategoryCodes):
             continue
-        strict, float32, missing_low = (bool(flag[node]) for flag in flags)
-        asked = Split(float(tree.threshold[node]), strict, float32, missing_low, tree.subsets.get(node))
         codes = here.get(feature, frozenset(origin.codes.values()) | {origin.otherwise, origin.missing})
         goes_low = frozenset(code for code in codes if code is not None and asked.low(code))
         goes_high = codes - goes_low - {None}
@@ -97,20 +86,15 @@ def compact(tree: TreeIR) -> TreeIR:
     kept = topological_order(tree)
     number = np.full(tree.nodes, LEAF, dtype=np.int64)
     number[kept] = np.arange(len(kept))
-    inner = tree.feature[kept] != LEAF
-    subsets = {int(number[node]): chosen for node, chosen in tree.subsets.items() if tree.feature[node] != LEAF}
+    less = _at(tree, kept)
+    inner = less.feature != LEAF
     return replace(
-        tree,
-        feature=tree.feature[kept],
-        threshold=np.where(inner, tree.threshold[kept], np.nan),
-        low=np.where(inner, number[tree.low[kept]], LEAF),
-        high=np.where(inner, number[tree.high[kept]], LEAF),
-        values=tree.values[kept],
-        counts=None if tree.counts is None else tree.counts[kept],
-        size=None if tree.size is None else tree.size[kept],
-        numbers=(),
-        strict=tree.flag("strict")[kept] & inner,
-        float32=tree.flag("float32")[kept] & inner,
-        missing_low=tree.flag("missing_low")[kept] & inner,
-        subsets={node: chosen for node, chosen in subsets.items() if node != LEAF},
+        less,
+        threshold=np.where(inner, less.threshold, np.nan),
+        low=np.where(inner, number[less.low], LEAF),
+        high=np.where(inner, number[less.high], LEAF),
+        strict=less.flag("strict") & inner,
+        float32=less.flag("float32") & inner,
+        missing_low=less.flag("missing_low") & inner,
+        subsets={node: chosen for node, chosen in less.subsets.items() if inner[node]},
     )

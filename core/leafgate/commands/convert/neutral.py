@@ -1,21 +1,24 @@
-"""The neutral file, `leafgate/model/1`: any model that could be read, as JSON over its own features."""
+"""The neutral file, `leafgate/model/1`: any model that could be read, as JSON over its own features.
+
+`HEAD`, `LEAVES`, `ORIGIN_KEYS` and `SAMPLING` declare what stands under its keys.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from leafgate.api import Combine, FileDisclosure, Floats, ReleaseError
+from leafgate.api import Combine, FileDisclosure, Floats, Mask, ReleaseError
 from leafgate.commands.convert import FORMAT, SCRUBBED
 from leafgate.commands.convert.unread import known_reason, unread_content, with_plain_unused
 from leafgate.io.json import are_numbers, are_texts, canonical, is_number, list_at, object_at, one_of, refuse_unknown
 from leafgate.io.release_codec import read_disclosure
 from leafgate.ir.features import LookupPrecision
-from leafgate.ir.model import LEARNER_SETTINGS
+from leafgate.ir.model import FLAGS, LEARNER_SETTINGS
 from leafgate.kernel.release import LATER_TREES, Counted
 from leafgate.readers import (
     COUNTS_DISCLOSURE,
@@ -26,7 +29,6 @@ from leafgate.readers import (
     ArithmeticStep,
     CategoryCodes,
     LeafValueKind,
-    LearnerSetting,
     MissingIndicator,
     ModelIR,
     Numeric,
@@ -41,23 +43,171 @@ from leafgate.readers import (
     refuse_many_categories,
 )
 
-ORIGIN_KEYS = {"otherwise": "other", "lookup_precision": "seen", "fill_value": "stand_in"}
-"""Fields of origins whose key in the file is another word."""
-KEYS = ("format", "from", "producer", "features", "origins", "classes", "says", "combine", "base", "counted")
-SOMETIMES = ("untold_missing", "untold_of", "settings", "groups", "sampling", "link")
-TREE_KEYS = ("feature", "threshold", "low", "high", "says", "strict", "float32", "missing_low", "subsets")
-FLAGS = ("strict", "float32", "missing_low")
-NUMBERS = ("counts", "size")
-OTHER_KEYS = """
-discloses trees output kind column codes other missing seen stand_in steps fill zero there gone why remedy rate held_out
-draws root
-"""
-PARTS = frozenset((*KEYS, *SOMETIMES, *TREE_KEYS, *NUMBERS, *OTHER_KEYS.split()))
+ALWAYS = object()
+"""Is no value: what always stands in a file."""
+
+Read = Callable[[Any, str], Any]
+"""Makes a value of what stands in a file (None where nothing does) and its place, or raises ReleaseError."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """What stands under a key of an object.
+
+    Attributes:
+        attribute: the attribute of the value that it is.
+        read: makes the attribute of it.
+        write: makes it of the attribute.
+        left_out: the attribute that is not written.
+    """
+
+    attribute: str
+    read: Read
+    write: Callable[[Any], Any] = lambda value: value
+    left_out: Any = ALWAYS
+
+
+def written_object(value: Any, keys: Mapping[str, Key]) -> dict[str, Any]:
+    """A value as an object with these keys."""
+    parts = ((name, key, getattr(value, key.attribute)) for name, key in keys.items())
+    return {name: key.write(part) for name, key, part in parts if key.left_out is ALWAYS or part != key.left_out}
+
+
+def read_attributes(document: Mapping[str, Any], keys: Mapping[str, Key], place: str) -> dict[str, Any]:
+    """The attributes that stand in an object under these keys; it may have others."""
+    found = {}
+    for name, key in keys.items():
+        thing = document.get(name, None if key.left_out is ALWAYS else key.left_out)
+        found[key.attribute] = thing if thing is key.left_out else key.read(thing, f"{place}.{name}")
+    return found
+
+
+def kind(fits: Callable[[Any], bool], error: str, make: Callable[[Any], Any] = lambda thing: thing) -> Read:
+    """Reads what fits; else the error says what it must be."""
+
+    def read(thing: Any, place: str) -> Any:
+        if not fits(thing):
+            raise ReleaseError(error, place=place)
+        return make(thing)
+
+    return read
+
+
+def word(choice: Any) -> Read:
+    """Reads one of the words of a Literal."""
+    return lambda thing, place: one_of(thing, choice, place)
+
+
+TEXT = kind(lambda thing: isinstance(thing, str), "must be a text")
+TEXTS = kind(are_texts, "must be a list of texts", tuple)
+NUMBERS = kind(are_numbers, "must be a list of numbers", lambda thing: tuple(map(float, thing)))
+
+
+def _is_step(thing: Any) -> bool:
+    """Is it an operation and a number by which larger numbers stay larger?"""
+    named = isinstance(thing, list) and len(thing) == 2 and thing[0] in get_args(Operation) and is_number(thing[1])
+    return named and (thing[0] not in {"times", "over"} or thing[1] > 0)
+
+
+def _json_number(number: float | None) -> Any:
+    """A number; a missing one, which JSON has not, as a text."""
+    return "missing" if number is not None and math.isnan(number) else number
+
+
+NUMBER = kind(
+    lambda thing: thing == "missing" or is_number(thing),
+    "must be a number, or `missing`",
+    lambda thing: math.nan if thing == "missing" else thing,
+)
+CODE = kind(
+    lambda thing: thing in (None, "missing") or is_number(thing),
+    "a code must be a number",
+    lambda thing: None if thing is None else math.nan if thing == "missing" else float(thing),
+)
+FILL = kind(lambda thing: thing is None or is_number(thing), "must be a number")
+STEPS = kind(
+    lambda thing: isinstance(thing, list) and len(thing) <= 100 and all(map(_is_step, thing)),
+    "must be a list, not a long one, of operations and numbers that keep larger numbers larger",
+    lambda thing: tuple(ArithmeticStep(operation, float(by)) for operation, by in thing),
+)
+ZERO = kind(lambda thing: thing == "missing", "must be `missing`, or left out", lambda _: True)
+SHARES = kind(
+    lambda thing: are_numbers(thing) and len(thing) == 2 and 0 <= thing[0] <= thing[1] <= 1,
+    "must be two shares, the smaller first",
+    lambda thing: tuple(map(float, thing)),
+)
+SETTINGS = kind(
+    lambda thing: (
+        isinstance(thing, dict)
+        and {*thing} <= {*LEARNER_SETTINGS}
+        and all(isinstance(value, str | int | float | None) for value in thing.values())
+    ),
+    f"must be plain values of {', '.join(LEARNER_SETTINGS)}",
+)
+ROWS = "must be a share or a number of rows"
+HELD_OUT = kind(lambda thing: is_number(thing) and 0 <= thing < 1e12, ROWS, float)
+DRAWS = kind(lambda thing: thing is None or (is_number(thing) and 0 < thing < 1e12), ROWS)
+
+
+def _sampling(thing: Any, place: str) -> Sampling:
+    given = object_at({} if thing is None else thing, place)
+    refuse_unknown(given, SAMPLING, ReleaseError, place)
+    return Sampling(**read_attributes({**written_object(NO_SAMPLING, SAMPLING), **given}, SAMPLING, place))
+
+
+SAMPLING = {
+    "rate": Key("rate", SHARES, list),
+    "held_out": Key("held_out", HELD_OUT),
+    "draws": Key("draws", DRAWS),
+    "root": Key("root", SHARES, list, left_out=None),
+}
+HEAD = {
+    "from": Key("format", TEXT),
+    "producer": Key("producer", TEXT),
+    "features": Key("features", TEXTS, list),
+}
+"""The keys of a file before `origins` and `groups`."""
+
+LEAVES = {
+    "classes": Key("classes", TEXTS, list),
+    "says": Key("values", word(LeafValueKind)),
+    "combine": Key("combine", word(Combine)),
+    "base": Key("base", NUMBERS, list),
+    "link": Key("link", word(Literal["softmax", "other"]), left_out="softmax"),
+    "counted": Key("counted", word(Counted)),
+    "untold_missing": Key("unspecified_missing", TEXT, left_out=""),
+    "untold_of": Key("unspecified_missing_features", lambda *of: frozenset(TEXTS(*of)), sorted, frozenset()),
+    "settings": Key("settings", SETTINGS, dict, {}),
+    "sampling": Key("sampling", _sampling, lambda sampling: written_object(sampling, SAMPLING), NO_SAMPLING),
+}
+"""Those between these and `discloses` and `trees`."""
+
+ORIGINS = {"number": Numeric, "coded": CategoryCodes, "absent": MissingIndicator, "unknown": Unresolved}
+ORIGIN_KEYS = {
+    "number": {
+        "steps": Key("steps", STEPS, lambda steps: [[step.operation, step.by] for step in steps]),
+        "fill": Key("fill", FILL),
+        "zero": Key("zero_is_missing", ZERO, lambda _: "missing", left_out=False),
+    },
+    "coded": {
+        "other": Key("otherwise", CODE, _json_number),
+        "missing": Key("missing", CODE, _json_number),
+        "seen": Key("lookup_precision", word(LookupPrecision), left_out=""),
+        "stand_in": Key("fill_value", TEXT, left_out=""),
+    },
+    "absent": {"there": Key("there", NUMBER, _json_number), "gone": Key("gone", NUMBER, _json_number)},
+    "unknown": {"why": Key("why", TEXT), "remedy": Key("remedy", lambda *_: "")},  # which no file brings about
+}
+"""By the kind of an origin the keys besides `kind`, `column`, and the `codes` of values."""
+
+SOMETIMES = ("groups", *(name for name, key in LEAVES.items() if key.left_out is not ALWAYS))
+KEYS = ("format", *HEAD, "origins", *(name for name in LEAVES if name not in SOMETIMES))
+TREE_KEYS = ("feature", "threshold", "low", "high", "says", "output", *FLAGS, "subsets", "counts", "size")
+OF_ORIGINS = {"kind", "column", "codes", *(name for keys in ORIGIN_KEYS.values() for name in keys)}
+PARTS = frozenset({*KEYS, *SOMETIMES, *TREE_KEYS, *SAMPLING, *OF_ORIGINS, "discloses", "trees"})
 """All keys that are no texts of people or of a program."""
 WORDS = frozenset({"discloses", "untold_missing", "why"})
 """Texts that are compared with what the readers say, each on its own."""
-Link = Literal["softmax", "other"]
-ORIGINS = {"number": Numeric, "coded": CategoryCodes, "absent": MissingIndicator, "unknown": Unresolved}
 
 
 def written(model: ModelIR) -> bytes:
@@ -66,7 +216,7 @@ def written(model: ModelIR) -> bytes:
     Features that no test asks about are written without the numbers that make them of their columns. Raises
     ReleaseError for a model that holds an infinite number, or NaN where the format has no word for it.
     """
-    document = _document(with_plain_unused(model))
+    document = document_of(with_plain_unused(model))
     try:
         lines = [f"{canonical(key).decode()}:{canonical(value).decode()}" for key, value in document.items()]
     except ValueError:
@@ -74,39 +224,23 @@ def written(model: ModelIR) -> bytes:
     return ("{" + ",\n".join(lines) + "}\n").encode()
 
 
-def _document(model: ModelIR) -> dict[str, Any]:
+def document_of(model: ModelIR) -> dict[str, Any]:
     """What the neutral file of a model holds, as JSON has it."""
-    tables = _tables(model)
+    shared = (one.codes for one in model.origins or () if isinstance(one, CategoryCodes) and not _is_alone(one))
+    tables = {id(codes.groups): codes.groups for codes in shared if isinstance(codes, OneHot)}
     number = {key: i for i, key in enumerate(tables)}
     return {
         "format": FORMAT,
-        "from": model.format,
-        "producer": model.producer,
-        "features": list(model.features),
+        **written_object(model, HEAD),
         "origins": None if model.origins is None else [_origin_document(origin, number) for origin in model.origins],
         **({"groups": [dict(table) for table in tables.values()]} if tables else {}),
-        "classes": list(model.classes),
-        "says": model.values,
-        "combine": model.combine,
-        "base": list(model.base),
-        **({"link": model.link} if model.link != "softmax" else {}),
-        "counted": model.counted,
-        **({"untold_missing": model.unspecified_missing} if model.unspecified_missing else {}),
-        **({"untold_of": sorted(model.unspecified_missing_features)} if model.unspecified_missing_features else {}),
-        **({"settings": dict(model.settings)} if model.settings else {}),
-        **({"sampling": _sampling_document(model.sampling)} if model.sampling != NO_SAMPLING else {}),
+        **written_object(model, LEAVES),
         "discloses": [item.written() for item in model.discloses if item.kind != LATER_TREES],
         "trees": [_tree_document(tree) for tree in model.trees],
     }
 
 
-def _tables(model: ModelIR) -> dict[int, Mapping[str, int]]:
-    """What features of one column share, written once: which value is of which group."""
-    shared = (one.codes for one in model.origins or () if isinstance(one, CategoryCodes) and not _alone(one))
-    return {id(codes.groups): codes.groups for codes in shared if isinstance(codes, OneHot)}
-
-
-def _alone(origin: CategoryCodes) -> bool:
+def _is_alone(origin: CategoryCodes) -> bool:
     """Are its group's values all that has to be said, all others being as unknown ones?"""
     if not isinstance(origin.codes, OneHot):
         return True
@@ -114,66 +248,45 @@ def _alone(origin: CategoryCodes) -> bool:
 
 
 def _origin_document(origin: Origin | None, number: Mapping[int, int]) -> Any:
+    """An origin; codes of features of one column share a table by its `number`: which value is of which group."""
     if origin is None:
         return None
-    kind = next(name for name, origin_type in ORIGINS.items() if isinstance(origin, origin_type))
-    document: dict[str, Any] = {"kind": kind} | {
-        ORIGIN_KEYS.get(name, name): value for name, value in vars(origin).items()
-    }
+    name = next(name for name, made in ORIGINS.items() if isinstance(origin, made))
+    document = {"kind": name, "column": origin.column, **written_object(origin, ORIGIN_KEYS[name])}
     if isinstance(origin, CategoryCodes):
         codes = origin.codes
-        if isinstance(codes, OneHot) and not _alone(origin):
+        if isinstance(codes, OneHot) and not _is_alone(origin):
             document["codes"] = [number[id(codes.groups)], codes.group, codes.on, _json_number(codes.off)]
         else:
             own = codes.own_values() if isinstance(codes, OneHot) else codes
             document["codes"] = {value: _json_number(code) for value, code in own.items()}
-        document["missing"], document["other"] = _json_number(origin.missing), _json_number(origin.otherwise)
-        if not origin.lookup_precision:
-            del document["seen"]  # as it was before there was such a thing
-        if not origin.fill_value:
-            del document["stand_in"]
-    if isinstance(origin, MissingIndicator):
-        document |= {"there": _json_number(origin.there), "gone": _json_number(origin.gone)}
-    if isinstance(origin, Numeric):
-        document["steps"] = [[step.operation, step.by] for step in origin.steps]
-        if document.pop("zero_is_missing"):
-            document["zero"] = "missing"
     return document
-
-
-def _json_number(number: float | None) -> Any:
-    """A number; a missing one, which JSON has not, as a text."""
-    return "missing" if number is not None and math.isnan(number) else number
 
 
 def _tree_document(tree: TreeIR) -> dict[str, Any]:
     leaf = tree.feature == LEAF
     document: dict[str, Any] = {
         "feature": tree.feature.tolist(),
-        "threshold": [None if gone else at for at, gone in zip(tree.threshold.tolist(), leaf.tolist(), strict=True)],
+        "threshold": _rows(tree.threshold, tree.compares),
         "low": tree.low.tolist(),
         "high": tree.high.tolist(),
-        "says": [
-            stated if is_leaf else None for stated, is_leaf in zip(_rows(tree.values), leaf.tolist(), strict=True)
-        ],
+        "says": _rows(tree.values, leaf & ~np.isnan(tree.values).any(axis=1)),
         "output": tree.output,
     }
-    for node in tree.subsets:
-        document["threshold"][node] = None
     for name in FLAGS:
         flag = np.asarray(getattr(tree, name))
         inner = flag[~leaf] if flag.ndim else flag
         document[name] = (flag & ~leaf).tolist() if inner.any() and not inner.all() else bool(inner.any())
     document["subsets"] = {str(node): sorted(chosen, key=str) for node, chosen in tree.subsets.items()}
-    for name in NUMBERS:
-        numbers = getattr(tree, name)
-        document[name] = None if numbers is None else _rows(numbers)
-    return document
+    return document | {"counts": _rows(tree.counts), "size": _rows(tree.size)}
 
 
-def _rows(numbers: Floats) -> list[Any]:
-    """Numbers of nodes, null for nodes without numbers."""
-    return [None if np.isnan(row).any() else row.tolist() for row in numbers]
+def _rows(numbers: Floats | None, there: Mask | None = None) -> list[Any] | None:
+    """Numbers of nodes, null for nodes that are not `there`; by default these are nodes without numbers."""
+    if numbers is None:
+        return None
+    kept = there if there is not None else np.asarray(~np.isnan(numbers.reshape(len(numbers), -1)).any(axis=1))
+    return [row if is_kept else None for row, is_kept in zip(numbers.tolist(), kept.tolist(), strict=True)]
 
 
 def read(content: bytes, place: str, known: Vocabulary) -> ModelIR:
@@ -182,37 +295,19 @@ def read(content: bytes, place: str, known: Vocabulary) -> ModelIR:
     if document.get("format") != FORMAT:
         raise ReleaseError(f"its `format` is not {FORMAT!r}", place=place)
     refuse_unknown(document, (*KEYS, *SOMETIMES, "discloses", "trees"), ReleaseError, place)
-    if not all(are_texts(document.get(key)) for key in ("features", "classes")) or not are_numbers(
-        document.get("base")
-    ):
-        raise ReleaseError("`features` and `classes` must be texts, `base` numbers", place=place)
-    if not all(isinstance(document.get(key), str) for key in ("from", "producer")):
-        raise ReleaseError("`from` and `producer` must be texts", place=place)
-    discloses = enumerate(list_at(document, "discloses", place))
-    width = max(len(document["classes"]), 1)
+    attributes = read_attributes(document, {**HEAD, **LEAVES}, place)
+    width = max(len(attributes["classes"]), 1)
+    trees, discloses = (enumerate(list_at(document, key, place)) for key in ("trees", "discloses"))
     model = ModelIR(
-        format=document["from"],
-        features=tuple(document["features"]),
-        classes=tuple(document["classes"]),
-        trees=tuple(
-            _tree(each, width, f"{place}.trees[{i}]") for i, each in enumerate(list_at(document, "trees", place))
-        ),
-        values=one_of(document.get("says"), LeafValueKind, f"{place}.says"),
-        combine=one_of(document.get("combine"), Combine, f"{place}.combine"),
-        base=tuple(map(float, document["base"])),
-        counted=one_of(document.get("counted"), Counted, f"{place}.counted"),
+        **attributes,
+        trees=tuple(_tree(each, width, f"{place}.trees[{i}]") for i, each in trees),
         discloses=tuple(read_disclosure(item, f"{place}.discloses[{i}]", known.disclosures) for i, item in discloses),
         origins=_origins(document, place, known),
-        producer=document["producer"],
-        unspecified_missing=known_reason(
-            _text(document.get("untold_missing", ""), f"{place}.untold_missing"), (), known
-        ),
-        unspecified_missing_features=_missing_features(document.get("untold_of", []), f"{place}.untold_of"),
-        settings=_settings(document.get("settings", {}), f"{place}.settings"),
-        sampling=_sampling(document, f"{place}.sampling"),
-        link=one_of(document.get("link", "softmax"), Link, f"{place}.link"),
     )
-    _refuse_unwritten(document, _document(_as_scrubbed(model) if model.producer == SCRUBBED else model), place)
+    model = replace(model, unspecified_missing=known_reason(model.unspecified_missing, (), known))
+    if document.get("sampling") is None and model.counted == "bootstrap":  # of as many rows as there are
+        model = replace(model, sampling=Sampling(draws=1.0))
+    _refuse_unwritten(document, document_of(_as_scrubbed(model) if model.producer == SCRUBBED else model), place)
     unread = unread_content(document, model, known)
     found = dict.fromkeys((*model.discloses, *_undeclared(model), *unread.disclosures()))
     return replace(model, discloses=tuple(found), texts=unread.texts | {model.producer, model.format})
@@ -277,12 +372,8 @@ def _origins(document: Mapping[str, Any], place: str, known: Vocabulary) -> tupl
     return tuple(_origin(each, f"{place}.origins[{i}]", tables, known) for i, each in enumerate(found))
 
 
-@dataclass(frozen=True)
-class _Table:
-    """The group of each value, and the values of each group."""
-
-    groups: Mapping[str, int]
-    values: Mapping[int, tuple[str, ...]]
+_Table = tuple[Mapping[str, int], Mapping[int, tuple[str, ...]]]
+"""The group of each value, and the values of each group."""
 
 
 def _table(document: Any, place: str) -> _Table:
@@ -294,132 +385,63 @@ def _table(document: Any, place: str) -> _Table:
         values.setdefault(group, []).append(value)
     if values.keys() != set(range(len(values))):
         raise ReleaseError("must be groups from 0 on", place=place)
-    return _Table(groups, {group: tuple(own) for group, own in values.items()})
-
-
-def _one_hot(document: Any, tables: Sequence[_Table], place: str) -> OneHot[str]:
-    """The codes of one group's feature: the table, the group, its number and that of all others."""
-    if len(document) != 4 or not all(map(is_number, document[:3])) or document[0] not in range(len(tables)):
-        raise ReleaseError("must be a table of `groups`, a group and two numbers", place=place)
-    number, group, on = document[:3]
-    off = _indicator_number(document[3], place)
-    table = tables[int(number)]
-    return OneHot(table.groups, int(group), table.values.get(int(group), ()), float(on), float(off))
-
-
-def _missing_features(document: Any, place: str) -> frozenset[str]:
-    if not are_texts(document):
-        raise ReleaseError("must be a list of columns", place=place)
-    return frozenset(document)
+    return groups, {group: tuple(own) for group, own in values.items()}
 
 
 def _origin(document: Any, place: str, tables: Sequence[_Table], known: Vocabulary) -> Origin | None:
     if document is None:
         return None
-    document = object_at(document, place)
-    kind, column = document.get("kind"), document.get("column")
-    if not isinstance(column, str):
-        raise ReleaseError("`column` must be a text", place=place)
-    if kind == "number" and (document.get("fill") is None or is_number(document["fill"])):
-        return _number_origin(document, column, place)
-    seen = document.get("seen", "")
-    if kind == "coded" and seen not in get_args(LookupPrecision):
-        raise ReleaseError("`seen` must say how numbers are looked up", place=place)
-    stand_in = document.get("stand_in", "")
-    if not isinstance(stand_in, str):
-        raise ReleaseError("`stand_in` must be a text", place=place)
-    if kind == "coded" and isinstance(document.get("codes"), list):
-        shared = _one_hot(document["codes"], tables, place)
-        return CategoryCodes(
-            column, shared, _code(document.get("other"), place), _code(document.get("missing"), place), seen, stand_in
-        )
-    if kind == "coded" and isinstance(document.get("codes"), dict):
-        codes = {value: _own_code(code, place) for value, code in document["codes"].items()}
-        return CategoryCodes(
-            column, codes, _code(document.get("other"), place), _code(document.get("missing"), place), seen, stand_in
-        )
-    if kind == "absent":
-        there, gone = (_indicator_number(document.get(key), place) for key in ("there", "gone"))
-        return MissingIndicator(column, there, gone)
-    if kind == "unknown" and isinstance(document.get("why"), str):
-        return Unresolved(column, known_reason(document["why"], [column], known))
-    raise ReleaseError("is no origin of a feature", place=place)
+    name = object_at(document, place).get("kind")
+    if not isinstance(name, str) or name not in ORIGINS:
+        raise ReleaseError("is no origin of a feature", place=place)
+    attributes = read_attributes(document, {"column": Key("column", TEXT), **ORIGIN_KEYS[name]}, place)
+    if name == "coded":
+        attributes["codes"] = _codes(document.get("codes"), tables, f"{place}.codes")
+    if name == "unknown":
+        attributes["why"] = known_reason(attributes["why"], [attributes["column"]], known)
+    origin: Origin = ORIGINS[name](**attributes)
+    return origin
 
 
-def _number_origin(document: Mapping[str, Any], column: str, place: str) -> Numeric:
-    if document.get("zero", "missing") != "missing":
-        raise ReleaseError("`zero` must be `missing`, or left out", place=place)
-    return Numeric(column, _steps(document.get("steps"), place), document.get("fill"), "zero" in document)
-
-
-def _code(document: Any, place: str) -> float | None:
-    """The code of values that have none of their own, or of missing cells; None where the model takes no such."""
-    return None if document is None else _own_code(document, place)
-
-
-def _own_code(document: Any, place: str) -> float:
-    if document != "missing" and not is_number(document):
-        raise ReleaseError("a code must be a number", place=f"{place}.codes")
-    return math.nan if document == "missing" else float(document)
-
-
-def _indicator_number(document: Any, place: str) -> float:
-    """A number of a missing indicator, as it stands in the file; NaN is written as a text."""
-    number: float = math.nan if document == "missing" else document
-    if document != "missing" and not is_number(document):
-        raise ReleaseError("must be a number, or `missing`", place=place)
-    return number
-
-
-def _steps(document: Any, place: str) -> tuple[ArithmeticStep, ...]:
-    if not isinstance(document, list) or len(document) > 100:
-        raise ReleaseError("`steps` must be a list, not a long one", place=place)
-    return tuple(_step(each, place) for each in document)
-
-
-def _step(document: Any, place: str) -> ArithmeticStep:
-    if (
-        not isinstance(document, list)
-        or len(document) != 2
-        or document[0] not in get_args(Operation)
-        or not is_number(document[1])
-    ):
-        raise ReleaseError("a step is an operation and a number", place=place)
-    if document[0] in {"times", "over"} and document[1] <= 0:
-        raise ReleaseError("a step must keep larger numbers larger", place=place)
-    return ArithmeticStep(document[0], float(document[1]))
+def _codes(thing: Any, tables: Sequence[_Table], place: str) -> Mapping[str, float]:
+    """The number of each value; a list has a table, the group in it, its number and that of all others."""
+    if isinstance(thing, dict):
+        return {value: float(NUMBER(code, place)) for value, code in thing.items()}
+    if not isinstance(thing, list) or len(thing) != 4 or not all(map(is_number, thing[:3])):
+        raise ReleaseError("must be numbers of values, or a table of `groups`, a group and two numbers", place=place)
+    if thing[0] not in range(len(tables)):
+        raise ReleaseError("must name a table of `groups`", place=place)
+    (groups, values), group = tables[int(thing[0])], int(thing[1])
+    return OneHot(groups, group, values.get(group, ()), float(thing[2]), float(NUMBER(thing[3], place)))
 
 
 def _tree(document: Any, width: int, place: str) -> TreeIR:
     document = object_at(document, place)
-    refuse_unknown(document, (*TREE_KEYS, *NUMBERS, "output"), ReleaseError, place)
-    feature = _whole_numbers(document, "feature", place)
+    refuse_unknown(document, TREE_KEYS, ReleaseError, place)
+    feature, low, high = (_whole_numbers(document, name, place) for name in ("feature", "low", "high"))
     says = list_at(document, "says", place)
     outputs = len(next((row for row in says if isinstance(row, list)), [None]))
     if outputs not in {1, width}:
         raise ReleaseError("`says` must hold one number, or one for each class", place=place)
     output = document.get("output")
-    if output is not None and (not isinstance(output, int) or isinstance(output, bool)):
+    if output is not None and type(output) is not int:
         raise ReleaseError("`output` must be a whole number", place=place)
     n = len(feature)
+    strict, float32, missing_low = (_flag(document.get(name, False), n, f"{place}.{name}") for name in FLAGS)
     return TreeIR(
         feature=feature,
-        threshold=_floats(list_at(document, "threshold", place), (n,), f"{place}.threshold"),
-        low=_whole_numbers(document, "low", place),
-        high=_whole_numbers(document, "high", place),
-        values=_floats(says, (n, outputs), f"{place}.says"),
-        strict=_flag(document, "strict", n, place),
-        float32=_flag(document, "float32", n, place),
-        missing_low=_flag(document, "missing_low", n, place),
-        subsets=_subsets(document.get("subsets"), n, place),
-        counts=_maybe(document, "counts", (n, width), place),
-        size=_maybe(document, "size", (n,), place),
+        threshold=_floats(document, "threshold", (n,), place),
+        low=low,
+        high=high,
+        values=_floats(document, "says", (n, outputs), place),
+        strict=strict,
+        float32=float32,
+        missing_low=missing_low,
+        subsets=_subsets(document.get("subsets"), n, f"{place}.subsets"),
+        counts=None if document.get("counts") is None else _floats(document, "counts", (n, width), place),
+        size=None if document.get("size") is None else _floats(document, "size", (n,), place),
         output=output,
     )
-
-
-def _maybe(document: Mapping[str, Any], key: str, shape: tuple[int, ...], place: str) -> Floats | None:
-    return None if document.get(key) is None else _floats(list_at(document, key, place), shape, f"{place}.{key}")
 
 
 def _whole_numbers(document: Mapping[str, Any], key: str, place: str) -> np.ndarray:
@@ -429,81 +451,37 @@ def _whole_numbers(document: Mapping[str, Any], key: str, place: str) -> np.ndar
     return np.array(numbers, dtype=np.int64)
 
 
-def _floats(items: Sequence[Any], shape: tuple[int, ...], place: str) -> Floats:
+def _floats(document: Mapping[str, Any], key: str, shape: tuple[int, ...], place: str) -> Floats:
     """Numbers of each node as an array, NaN for null."""
-    width = shape[1] if len(shape) == 2 else None
+    items, place = list_at(document, key, place), f"{place}.{key}"
     if len(items) != shape[0]:
         raise ReleaseError("must speak of every node", place=place)
-    if width is None:
-        rows: Iterable[Any] = items
+    if len(shape) == 1:
         if not all(row is None or is_number(row) for row in items):
             raise ReleaseError("must hold numbers", place=place)
-        return np.array([math.nan if row is None else row for row in rows], dtype=np.float64)
+        return np.array(items, dtype=np.float64)
+    width = shape[1]
     if not all(row is None or (are_numbers(row) and len(row) == width) for row in items):
         raise ReleaseError(f"must hold lists of {width} number(s)", place=place)
     gone = [math.nan] * width
     return np.array([gone if row is None else row for row in items], dtype=np.float64).reshape(shape)
 
 
-def _flag(document: Mapping[str, Any], key: str, n: int, place: str) -> Any:
-    found = document.get(key, False)
-    if isinstance(found, bool):
-        return found
-    if not isinstance(found, list) or len(found) != n or not all(isinstance(one, bool) for one in found):
-        raise ReleaseError("must be true or false, or one of them for each node", place=f"{place}.{key}")
-    return np.array(found)
+def _flag(thing: Any, n: int, place: str) -> Any:
+    if isinstance(thing, bool):
+        return thing
+    if not isinstance(thing, list) or len(thing) != n or not all(isinstance(one, bool) for one in thing):
+        raise ReleaseError("must be true or false, or one of them for each node", place=place)
+    return np.array(thing)
 
 
-def _subsets(document: Any, n: int, place: str) -> dict[int, frozenset[str | float]]:
+def _subsets(thing: Any, n: int, place: str) -> dict[int, frozenset[str | float]]:
     found: dict[int, frozenset[str | float]] = {}
-    sets = object_at(document if document is not None else {}, f"{place}.subsets")
-    refuse_many_categories(sum(len(chosen) for chosen in sets.values() if isinstance(chosen, list)), f"{place}.subsets")
+    sets = object_at({} if thing is None else thing, place)
+    refuse_many_categories(sum(len(chosen) for chosen in sets.values() if isinstance(chosen, list)), place)
     for key, chosen in sets.items():
         good = isinstance(chosen, list) and all(isinstance(one, str) or is_number(one) for one in chosen)
         if not key.isascii() or not key.isdigit() or not int(key[:9]) < n or not good:
-            raise ReleaseError("must hold categories for nodes", place=f"{place}.subsets")
+            raise ReleaseError("must hold categories for nodes", place=place)
         found[int(key[:9])] = frozenset(one if isinstance(one, str) else float(one) for one in chosen)
-    return found
-
-
-def _text(document: Any, place: str) -> str:
-    if not isinstance(document, str):
-        raise ReleaseError("must be a text", place=place)
-    return document
-
-
-def _sampling_document(sampling: Sampling) -> dict[str, Any]:
-    fields = {"rate": list(sampling.rate), "held_out": sampling.held_out, "draws": sampling.draws}
-    return fields | ({"root": list(sampling.root)} if sampling.root is not None else {})
-
-
-def _sampling(model: Mapping[str, Any], place: str) -> Sampling:
-    """How each tree's rows were drawn; of a bootstrap as many as there are, where the file does not say so."""
-    if model.get("sampling") is None:
-        return Sampling(draws=1.0) if model.get("counted") == "bootstrap" else NO_SAMPLING
-    document = object_at(model["sampling"], place)
-    refuse_unknown(document, ("rate", "root", "held_out", "draws"), ReleaseError, place)
-    for key in ("rate", "root"):
-        pair = document.get(key, [1.0, 1.0])
-        if not are_numbers(pair) or len(pair) != 2 or not 0 <= pair[0] <= pair[1] <= 1:
-            raise ReleaseError("must be two shares, the smaller first", place=f"{place}.{key}")
-    held_out, draws = document.get("held_out", 0.0), document.get("draws")
-    if not is_number(held_out) or not 0 <= held_out < 1e12:
-        raise ReleaseError("must be a share or a number of rows", place=f"{place}.held_out")
-    if draws is not None and not (is_number(draws) and 0 < draws < 1e12):
-        raise ReleaseError("must be a share or a number of rows", place=f"{place}.draws")
-    rate, root = document.get("rate", [1.0, 1.0]), document.get("root")
-    return Sampling(
-        (float(rate[0]), float(rate[1])),
-        None if root is None else (float(root[0]), float(root[1])),
-        float(held_out),
-        draws,
-    )
-
-
-def _settings(document: Any, place: str) -> dict[str, LearnerSetting]:
-    found = object_at(document, place)
-    refuse_unknown(found, LEARNER_SETTINGS, ReleaseError, place)
-    if not all(isinstance(value, str | int | float | None) for value in found.values()):
-        raise ReleaseError("must be plain values", place=place)
     return found

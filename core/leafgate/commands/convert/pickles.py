@@ -39,9 +39,3 @@ def _reason(error: Exception) -> str:
         name, module = named["name"] or named["older_name"], named["module"] or named["older_module"]
         return f"it needs {printable_name(name)!r} of the module {printable_name(module)!r}, which is missing"
     return type(error).__name__
-
-
-def refused(path: Path) -> Any:
-    """Raise ReleaseError: nobody said that the file may be opened."""
-    remedy = f"{SKOPS}; if it is yours, and you are where it was made: --trust"
-    raise ReleaseError("is a pickle, which runs whatever it holds when it is opened", place=path.name, remedy=remedy)

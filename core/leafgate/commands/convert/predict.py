@@ -30,8 +30,8 @@ FORMAT = "leafgate/model/1"
 LEAF = -1
 NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 TRUTH = {"false": 0.0, "true": 1.0}
-REFUSED = math.inf
-"""Stands for the code of a value that the model does not take; no code is infinite."""
+REFUSED = -sys.float_info.max
+"""Stands for the code of a value that the model does not take; no code is so large a number."""
 
 Columns = Mapping[str, Sequence[Any]]
 Array = Any
@@ -190,7 +190,7 @@ class Tree:
     def __init__(self, document: Mapping[str, Any]) -> None:
         n = len(document["feature"])
         self.feature = np.array(document["feature"], dtype=np.int64)
-        self.threshold = np.array([math.nan if at is None else at for at in document["threshold"]], dtype=np.float64)
+        self.threshold = np.array(document["threshold"], dtype=np.float64)
         self.low, self.high = (np.array(document[key], dtype=np.int64) for key in ("low", "high"))
         flags = (document.get(key, False) for key in ("strict", "float32", "missing_low"))
         self.strict, self.float32, self.missing_low = (np.broadcast_to(np.array(flag), (n,)) for flag in flags)
@@ -232,8 +232,10 @@ class Tree:
         return at
 
 
-def _rows_of_numbers(rows: Sequence[Sequence[float] | None]) -> Array:
-    """The numbers of each node, NaN of those that have none."""
+def _rows_of_numbers(rows: Sequence[Sequence[float] | None] | Array) -> Array:
+    """The numbers of each node, NaN of those that have none; an array stays as it is."""
+    if isinstance(rows, np.ndarray):
+        return rows
     width = len(next((row for row in rows if row is not None), [0.0]))
     return np.array([[math.nan] * width if row is None else row for row in rows], dtype=np.float64)
 
@@ -331,7 +333,7 @@ class Feature:
             return float(text)
         if text.lower() in TRUTH:
             return TRUTH[text.lower()]
-        raise ValueError(f"row {row} has no number in {self.column!r}; leave a missing cell empty")
+        raise ValueError(f"row {row} has no number in {self.column!r}; leave missing cells empty")
 
     def _is_missing(self, cell: Any) -> bool:
         return cell in self._gaps or cell != cell

@@ -1,9 +1,9 @@
-"""Predicting by a model's file: `leafgate.load_model`, and the script that stands beside a neutral file."""
+"""Predicting by a model's file: `leafgate.load_model`, and `predict.py`, which predicts for leafgate, too."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from leafgate.commands.convert import neutral, predict
     from leafgate.io.tables import frames
-    from leafgate.ir.model import ModelIR
+    from leafgate.ir.model import Floats, Ids, ModelIR, TreeIR
     from leafgate.models import reader
     from leafgate.models.lowering import encoding
 else:
@@ -30,6 +30,31 @@ SCRIPT = Path(__file__).with_name("predict.py")
 """The script that answers for people by a neutral file; the same for every model."""
 
 
+def predictor(model: ModelIR) -> predict.Model:
+    """The model, as it answers for cells of its columns; only None and NaN are missing cells."""
+    trees = [_fields(tree) for tree in model.trees]
+    return predict.Model({**neutral.document_of(replace(model, trees=())), "trees": trees}, empty_is_missing=False)
+
+
+def leaves_of(tree: TreeIR, rows: Floats) -> Ids:
+    """The node in which each row of a model's features ends; missing numbers are NaN.
+
+    Args:
+        tree: one whose tests name no texts.
+        rows: shape (n_rows, n_features).
+    """
+    n, n_features = rows.shape
+    found: Ids = predict.Tree(_fields(tree)).leaves(
+        predict.Rows([*map(predict.Cells, rows.T)], np.arange(n_features), n)
+    )
+    return found
+
+
+def _fields(tree: TreeIR) -> dict[str, Any]:
+    """A tree by the keys of a neutral file, with arrays in place of lists."""
+    return {**vars(tree), "says": tree.values}
+
+
 class LoadedModel:
     """A model of a file, which predicts as a fitted estimator of scikit-learn does.
 
@@ -39,7 +64,7 @@ class LoadedModel:
     """
 
     def __init__(self, model: ModelIR, classes: Sequence[Any]) -> None:
-        self._model = predict.Model(json.loads(neutral.written(model)), empty_is_missing=False)
+        self._model = predictor(model)
         self.classes_: NDArray[Any] = _array(classes)
         self.columns: tuple[str, ...] = self._model.columns
 

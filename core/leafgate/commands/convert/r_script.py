@@ -13,7 +13,7 @@ import numpy as np
 from leafgate.commands.convert import neutral, predict
 from leafgate.errors import PolicyError, ReleaseError
 from leafgate.io.files import EVERYONE, write_file
-from leafgate.ir.model import ModelIR
+from leafgate.ir.model import FLAGS, ModelIR
 
 SCRIPT = "predict.R"
 FUNCTIONS = Path(__file__).with_name("predict.R")
@@ -99,7 +99,7 @@ def _tree(document: Mapping[str, Any], says: Any, scores: Any) -> str:
         *(f"{key} = {_whole_numbers(np.array(document[key]) + 1)}" for key in ("feature", "low", "high")),
         f"threshold = {_numbers(threshold)}",
     ]
-    for key in ("strict", "float32", "missing_low"):
+    for key in FLAGS:
         flags = np.broadcast_to(np.array(document.get(key, False)), (n,)).tolist()
         parts.append(f"{key} = {_flag(flags[0])}" if len(set(flags)) == 1 else f"{key} = c({_listed(flags)})")
     sets = [

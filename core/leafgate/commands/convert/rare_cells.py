@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from leafgate.api import Column, Floats, Table
 from leafgate.commands.convert.merging import without_idle_tests
-from leafgate.commands.convert.scrub import predicted, votes
-from leafgate.models.exposure.cells import ColumnCells, column_cells, in_single_precision, values_of_few
+from leafgate.commands.convert.prediction import predictor
+from leafgate.models.exposure.cells import ColumnCells, column_cells, values_of_few
 from leafgate.models.exposure.implied import with_implied_disclosures
 from leafgate.models.lowering.content import content_of
-from leafgate.models.lowering.encoding import Encoding, origins_of
-from leafgate.models.lowering.release import asked_features
-from leafgate.models.lowering.tests import apply_steps
-from leafgate.models.points import rows_of, with_coded_sets
-from leafgate.readers import CategoryCodes, ModelIR, Numeric, OneHot, Origin, TreeIR
+from leafgate.models.lowering.encoding import Encoding
+from leafgate.models.lowering.release import resolved_origins
+from leafgate.models.lowering.tests import apply_steps, in_single_precision, splits_in
+from leafgate.models.points import with_coded_sets
+from leafgate.readers import CategoryCodes, ModelIR, Numeric, OneHot, Origin
 from leafgate.session.run import Session
 
 MOST_DIGITS = 17
@@ -138,10 +138,7 @@ class TableOfPolicy:
 
     def origins(self, model: ModelIR) -> dict[int, Origin]:
         """The origin, in the policy's columns, of each feature that a tree asks about; ReleaseError as in an audit."""
-        asked = asked_features(model)
-        encoding = self.encoding_of(model)
-        found = origins_of(list(asked.values()), encoding, self.table.schema, self.place, model.features)
-        return dict(zip(asked, found, strict=True))
+        return resolved_origins(model, self.encoding_of(model), self.table.schema, self.place)
 
     def rare_values(self, model: ModelIR) -> dict[str, frozenset[str]]:
         """By column the values that the model's file lists and that a few people have, or nobody."""
@@ -181,25 +178,18 @@ def move_rare_thresholds(model: ModelIR, people: TableOfPolicy) -> ModelIR:
         common = np.unique(numbers[~cells.are_rare(numbers, origin.steps)])
         moved: dict[tuple[float, bool, bool], float] = {}
         for number, tree in enumerate(trees):
-            nodes = _nodes_asking(tree, feature)
+            nodes = np.flatnonzero(tree.compares & (tree.feature == feature))
             nodes = nodes[cells.are_rare(tree.threshold[nodes], origin.steps)]
             if not len(nodes):
                 continue
-            strict, float32, threshold = tree.flag("strict"), tree.flag("float32"), tree.threshold.copy()
-            for node in nodes.tolist():
-                key = float(threshold[node]), bool(strict[node]), bool(float32[node])
+            threshold = tree.threshold.copy()
+            for node, asked in splits_in(tree, nodes):
+                key = asked.at, asked.strict, asked.float32
                 if key not in moved:
                     moved[key] = moved_threshold(key[0], numbers, strict=key[1], float32=key[2], keep_ends=common)
                 threshold[node] = moved[key]
             trees[number] = replace(tree, threshold=threshold)
     return replace(model, trees=tuple(trees))
-
-
-def _nodes_asking(tree: TreeIR, feature: int) -> NDArray[np.int64]:
-    """The nodes that compare the number of a feature with a threshold."""
-    asks = tree.feature == feature
-    asks[list(tree.subsets)] = False
-    return np.flatnonzero(asks)
 
 
 @dataclass(frozen=True)
@@ -272,16 +262,11 @@ def _people_with_few(people: TableOfPolicy, *columns: str) -> dict[str, list[Any
     return {name: [None if cell != cell else cell for cell in each] for name, each in cells.items()}
 
 
-def _answers(model: ModelIR, cells: Mapping[str, list[Any]], people: TableOfPolicy) -> Floats | NDArray[np.int64]:
+def _answers(model: ModelIR, cells: Mapping[str, list[Any]], people: TableOfPolicy) -> NDArray[Any]:
     """What the model predicts of these people."""
     origins = people.origins(model)
-    numbers = range(len(model.features))
-    names = tuple(name if i in origins else f"not asked {i}" for i, name in enumerate(model.features))
-    known = replace(model, features=names, origins=tuple(origins.get(i) for i in numbers))
-    rows = rows_of(known, cells)
-    if not len(next(iter(cells.values()), ())):
-        return np.zeros(0)
-    return predicted(known, rows) if model.classes else votes(known, rows)[:, 0]
+    known = replace(model, origins=tuple(origins.get(i) for i in range(len(model.features))))
+    return np.array(predictor(known).predict(cells), dtype=object)
 
 
 def _stand_ins(model: ModelIR, column: str, people: TableOfPolicy, *, dummies: bool) -> list[str | None]:
@@ -316,7 +301,7 @@ def _without_rare(
 ) -> ModelIR:
     """The model that takes the rare values of a column for ones that it has never seen, these for `stand_in`."""
     origins = people.origins(model)
-    own = list(model.origins or (None,) * len(model.features))
+    own = list(model.given_origins)
     for i in people.column_features(model, origins, column):
         origin, hot = origins[i], _one_hot(model, i)
         assert isinstance(origin, CategoryCodes)
@@ -343,7 +328,7 @@ def complete_public_lists(model: ModelIR, people: TableOfPolicy) -> ModelIR:
         return model
     model = with_coded_sets(model, people.origins(model))
     origins = people.origins(model)
-    own = list(model.origins or (None,) * len(model.features))
+    own = list(model.given_origins)
     for column in columns:
         features = people.column_features(model, origins, column.name)
         for i in features:

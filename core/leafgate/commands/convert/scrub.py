@@ -8,17 +8,17 @@ from typing import Literal, TypeGuard
 
 import numpy as np
 
-from leafgate.algorithms.prediction import linked
-from leafgate.api import Combine, Floats, Ids, ReleaseError
+from leafgate.api import Combine, Floats, ReleaseError
 from leafgate.commands.convert import SCRUBBED
 from leafgate.commands.convert.merging import collapse_equal_leaves
+from leafgate.commands.convert.prediction import predictor
 from leafgate.commands.convert.rounding import UNITS, finer, largest_change, same_labels, with_rounded
 from leafgate.commands.convert.sampling import random_cells
 from leafgate.commands.convert.unread import plainly_named
+from leafgate.ir.model import FLAGS
 from leafgate.models.exposure.categories import drop_unused_categories
 from leafgate.models.exposure.implied import with_implied_disclosures
-from leafgate.models.lowering.tests import Split, invert_threshold
-from leafgate.models.points import rows_of
+from leafgate.models.lowering.tests import invert_threshold, splits_in
 from leafgate.readers import (
     COUNTS_DISCLOSURE,
     LEAF,
@@ -30,75 +30,6 @@ from leafgate.readers import (
     Origin,
     TreeIR,
 )
-
-
-def leaves_of(tree: TreeIR, rows: Floats) -> Ids:
-    """The node each row of features ends in; missing cells are NaN."""
-    at = np.zeros(len(rows), dtype=np.int64)
-    waiting = np.flatnonzero(tree.feature[at] != LEAF)
-    strict, missing_low = tree.flag("strict"), tree.flag("missing_low")
-    float32 = tree.flag("float32")
-    chosen = np.zeros(tree.nodes, dtype=bool)
-    chosen[list(tree.subsets)] = True
-    while len(waiting):
-        node = at[waiting]
-        x = rows[waiting, tree.feature[node]]
-        with np.errstate(over="ignore"):
-            seen = np.where(float32[node], x.astype(np.float32).astype(np.float64), x)
-        low = np.where(strict[node], seen < tree.threshold[node], seen <= tree.threshold[node])
-        for i in np.flatnonzero(chosen[node]):
-            low[i] = seen[i] in tree.subsets[int(node[i])]
-        low = np.where(np.isnan(x), missing_low[node], low)
-        at[waiting] = np.where(low, tree.low[node], tree.high[node])
-        waiting = waiting[tree.feature[at[waiting]] != LEAF]
-    return at
-
-
-def votes(model: ModelIR, rows: Floats) -> Floats:
-    """What all trees say together: a column for each class, or one of predicted numbers.
-
-    `vote` counts each tree's likeliest class, `sum` adds, `mean_per_tree` takes the mean of shares, `boost` adds
-    scores to the base; a number is the sum, its exponential or the mean likewise. A tie goes to the first class.
-    """
-    total = np.tile(base_scores(model), (len(rows), 1))
-    for tree in model.trees:
-        total += scores_of_nodes(model, tree)[leaves_of(tree, rows)]
-    return linked(total, model.combine) / (len(model.trees) if model.combine == "mean_per_tree" else 1)
-
-
-def base_scores(model: ModelIR) -> Floats:
-    """What is added to the trees' outputs: shape (max(1, n_classes),)."""
-    width = max(len(model.classes), 1)
-    base = np.array(model.base or [0.0] * width)
-    return base if len(base) == width else np.asarray(_alone(base[:, None], None, width)[0])
-
-
-def scores_of_nodes(model: ModelIR, tree: TreeIR) -> Floats:
-    """What each node of a tree adds for each class where it is a leaf: shape (n_nodes, max(1, n_classes))."""
-    width = max(len(model.classes), 1)
-    outputs = tree.values if tree.values.shape[1] == width else _alone(tree.values, tree.output, width)
-    if model.combine in {"one", "vote"} and model.classes:
-        silent = (model.values == "labels") & ~outputs.any(axis=1, keepdims=True)
-        return np.asarray((np.arange(width) == outputs.argmax(axis=1)[:, None]) & ~silent, dtype=np.float64)
-    if model.combine == "mean_per_tree" and model.values == "counts":
-        with np.errstate(invalid="ignore"):
-            return np.asarray(outputs / outputs.sum(axis=1, keepdims=True))
-    return outputs
-
-
-def _alone(outputs: Floats, output: int | None, width: int) -> Floats:
-    """One class's scores as a row for all classes: the others get none."""
-    spread = np.zeros((len(outputs), width))
-    spread[:, width - 1 if output is None else output] = outputs[:, 0]
-    return spread
-
-
-def predicted(model: ModelIR, rows: Floats) -> Ids:
-    """Each row's class, by its position; -1 where no leaf says any."""
-    result = votes(model, rows)
-    silent = (model.values == "labels") & ~result.any(axis=1)
-    return np.asarray(np.where(silent, -1, result.argmax(axis=1)))
-
 
 LeafContent = Literal["labels", "shares", "counts"]
 POINTS = 20_000
@@ -240,22 +171,19 @@ def _folded(model: ModelIR, tree: TreeIR) -> TreeIR:
     """The tree over the columns' own numbers: steps and stand-ins of missing cells are worked into its tests."""
     if model.origins is None:
         return tree
-    arrays = {name: np.array(tree.flag(name)) for name in ("strict", "float32", "missing_low")}
+    strict, float32, missing_low = (np.array(tree.flag(name)) for name in FLAGS)
     threshold = tree.threshold.copy()
-    for node in np.flatnonzero(tree.feature != LEAF).tolist():
+    for node, asked in splits_in(tree, np.flatnonzero(tree.compares)):
         origin = model.origins[int(tree.feature[node])]
-        if not _is_foldable(origin) or node in tree.subsets:
+        if not _is_foldable(origin):
             continue
-        fields = {name: bool(array[node]) for name, array in arrays.items()}
-        asked = Split(float(threshold[node]), fields["strict"], fields["float32"], fields["missing_low"])
         if origin.fill is not None:
-            arrays["missing_low"][node] = asked.low(origin.fill)
+            missing_low[node] = asked.low(origin.fill)
         if origin.steps:
             most = np.finfo(np.float64).max
             top = invert_threshold(asked, origin.steps)
             threshold[node] = np.clip(top, -most, most)
-            arrays["strict"][node], arrays["float32"][node] = top == -np.inf, False
-    strict, float32, missing_low = arrays.values()
+            strict[node], float32[node] = top == -np.inf, False
     return replace(tree, threshold=threshold, strict=strict, float32=float32, missing_low=missing_low)
 
 
@@ -281,13 +209,13 @@ class Proof:
 def compare_on_random_points(original: ModelIR, scrubbed: ModelIR, seed: int) -> Proof:
     """Both models on random points, among them every threshold and the numbers next to it."""
     cells = random_cells((original, scrubbed), POINTS, np.random.default_rng(seed))
-    before, after = (rows_of(model, cells) for model in (original, scrubbed))
-    if not original.classes:
-        own, new = votes(original, before)[:, 0], votes(scrubbed, after)[:, 0]
-        different = np.asarray(~np.isclose(own, new, rtol=1e-12, equal_nan=True))
+    before, after = (predictor(model).predict(cells) for model in (original, scrubbed))
+    if original.classes:
+        different = sum(own != new for own, new in zip(before, after, strict=True))
     else:
-        different = predicted(original, before) != predicted(scrubbed, after)
-    return Proof(len(before), int(different.sum()))
+        own, new = (np.array(numbers, dtype=np.float64) for numbers in (before, after))
+        different = int((~np.isclose(own, new, rtol=1e-12, equal_nan=True)).sum())
+    return Proof(len(before), different)
 
 
 def refuse_different(proofs: Sequence[tuple[str, Proof]], leaves: LeafContent, place: str, units: int = UNITS) -> None:

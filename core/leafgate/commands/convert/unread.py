@@ -13,6 +13,7 @@ import numpy as np
 
 from leafgate.commands.convert import FOREIGN_REASON
 from leafgate.ir.features import distinct_names, known_by
+from leafgate.ir.model import FLAGS
 from leafgate.ir.unread import has_known_words
 from leafgate.kernel.release import ADDED_UP
 from leafgate.models.lowering.content import STAND_INS
@@ -82,13 +83,12 @@ def _check_lengths(tracker: UnreadTracker, document: Mapping[str, Any], model: M
 
 def _check_origins(tracker: UnreadTracker, document: Mapping[str, Any], model: ModelIR) -> None:
     """Check reasons that leafgate does not give, and names of features besides their columns."""
-    origins = model.origins or (None,) * len(model.features)
+    origins = model.given_origins
     reasons = [one.why if isinstance(one, Unresolved) else "" for one in origins]
     changed = _differ(document.get("origins") or (), "why", reasons)
     if changed or document.get("untold_missing", "") != model.unspecified_missing:
         tracker.add("reasons that leafgate does not give", MANY_NUMBERS)
-    columns = {name if one is None else one.column for name, one in zip(model.features, origins, strict=True)}
-    if model.unspecified_missing_features - columns:
+    if model.unspecified_missing_features.difference(model.columns):
         tracker.add_text("columns of `untold_of` that no feature is of", *model.unspecified_missing_features)
     coded = [one for one in origins if isinstance(one, CategoryCodes)]
     fills = {one.fill_value for one in coded} - STAND_INS
@@ -157,7 +157,7 @@ def _unused_numbers(tree: TreeIR) -> int:
     """How many numbers stand where nodes have none: children of leaves, and how leaves compare, if not all alike."""
     leaf = tree.feature == LEAF
     below = (((tree.low != LEAF) | (tree.high != LEAF)) & leaf).sum()
-    flags = (tree.flag(name)[leaf] for name in ("strict", "float32", "missing_low"))
+    flags = (tree.flag(name)[leaf] for name in FLAGS)
     return int(below + sum(each.sum() for each in flags if not each.all()))
 
 

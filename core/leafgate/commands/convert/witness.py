@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from leafgate.algorithms.prediction import scores_of_votes
 from leafgate.algorithms.witness import Answers, first_difference
 from leafgate.api import DataError, ReleaseError
+from leafgate.commands.convert.prediction import predictor
 from leafgate.commands.convert.sampling import random_cells
-from leafgate.commands.convert.scrub import predicted, votes
-from leafgate.io.json import parse_number
 from leafgate.io.tables.witness import answers_in, read_answer_cells
 from leafgate.kernel.policy import CsvOptions
-from leafgate.models.lowering.encoding import as_number
 from leafgate.models.lowering.release import asked_features
-from leafgate.models.points import Cells, known_origins, rows_of, with_coded_sets
-from leafgate.readers import CategoryCodes, ModelIR, Numeric
+from leafgate.models.points import Cells, known_origins, with_coded_sets
+from leafgate.readers import ModelIR
 
 WRITTEN_POINTS = 5_000
 """People on whom a written file is compared with the model that it is written of."""
@@ -68,11 +63,14 @@ def rows_answered(models: Mapping[str, ModelIR], witness: Path | None) -> Answer
     frame = read_answer_cells(witness, CsvOptions(), "--witness")
     answered, labels_alone = 0, False
     for name, model in models.items():
-        model = with_coded_sets(model, dict(enumerate(known_origins(model))))
-        cells, asked = _cells(frame, model, witness.name)
-        others = frame[[column for column in frame.columns if column not in asked]]
+        cells = _cells(frame, model, witness.name)
+        others = frame[[column for column in frame.columns if column not in cells]]
         said = answers_in(others, [(label,) for label in model.classes], witness.name)
-        answers = answers_to(model, cells)
+        try:
+            answers = answers_to(model, {"": [None] * len(frame), **cells})  # a model may ask about no column
+        except ValueError as error:
+            what, _, remedy = str(error).partition("; ")
+            raise DataError(what, place=witness.name, remedy=remedy) from None
         answers = answers if first.link == "softmax" else replace(answers, scores=None)
         answered = int(said.given.sum())
         labels_alone |= bool(model.classes) and (said.scores is None or answers.scores is None)
@@ -107,7 +105,7 @@ def check_written(model: ModelIR, again: ModelIR, name: str) -> None:
     """
     coded = [with_coded_sets(each, dict(enumerate(known_origins(each)))) for each in (model, again)]
     cells = random_cells(coded, WRITTEN_POINTS, np.random.default_rng(0))
-    first, second = (answers_to(each, cells) for each in coded)
+    first, second = (answers_to(each, cells) for each in (model, again))
     if first_difference(first, second) is not None:
         raise ReleaseError(
             "would predict otherwise than the model that it is written of",
@@ -116,53 +114,28 @@ def check_written(model: ModelIR, again: ModelIR, name: str) -> None:
         )
 
 
-def _cells(frame: pd.DataFrame, model: ModelIR, place: str) -> tuple[Cells, set[str]]:
-    """The cells of the columns that the model asks about: numbers, or texts; None where missing."""
-    cells: dict[str, list[Any]] = {}
-    origins = known_origins(model)
-    known: dict[str, set[str]] = {}
-    for origin in origins:
-        if isinstance(origin, CategoryCodes):
-            known.setdefault(origin.column, set()).update(origin.codes)
-    for number in asked_features(model):
-        origin = origins[number]
-        if origin.column not in frame:
+def _cells(frame: pd.DataFrame, model: ModelIR, place: str) -> Cells:
+    """The cells of the columns that the model asks about; None where they are missing."""
+    columns = dict.fromkeys(known_origins(model)[number].column for number in asked_features(model))
+    for column in columns:
+        if column not in frame:
             raise DataError(
-                f"has no column {origin.column!r}, which the model asks about",
+                f"has no column {column!r}, which the model asks about",
                 place=place,
                 remedy="write the answers beside the columns that the model was given",
             )
-        texts = list(frame[origin.column])
-        if isinstance(origin, Numeric):
-            cells[origin.column] = _numbers(texts, origin.column, place)
-        else:
-            cells.setdefault(origin.column, _texts(texts, known.get(origin.column, ())))
-    unasked = {origin.column: [None] * len(frame) for origin in origins if origin.column not in cells}
-    return {"": [None] * len(frame), **unasked, **cells}, set(cells)  # a model may have no features
-
-
-def _numbers(texts: Sequence[str], column: str, place: str) -> list[float | None]:
-    numbers = [parse_number(text) if text else None for text in texts]
-    wrong = next((row for row, number in enumerate(numbers, 1) if number is not None and np.isnan(number)), None)
-    if wrong is not None:
-        raise DataError(f"row {wrong} has no number in {column!r}", place=place, remedy="leave missing cells empty")
-    return numbers
-
-
-def _texts(texts: Sequence[str], known: Collection[str]) -> list[str | None]:
-    """The texts in the spelling of the model's values, which may write the same numbers or truth values otherwise."""
-    by_number = {number: value for value in known if math.isfinite(number := parse_number(value))}
-    spelled = {text: text if text in known else by_number.get(as_number(text), text) for text in set(texts)}
-    return [spelled[text] if text else None for text in texts]
+    return {column: [text or None for text in frame[column]] for column in columns}
 
 
 def answers_to(model: ModelIR, cells: Cells) -> Answers:
-    """What a model answers for these cells of its columns: scores of classes where it has some, and the classes."""
-    rows = rows_of(model, cells)
+    """What a model answers for these cells of its columns: scores of classes where it has some, and the classes.
+
+    Raises ValueError where a cell is no number, and the model asks about one.
+    """
+    asked = predictor(replace(model, link="softmax"))
+    predicted = asked.predict(cells)
     if not model.classes:
-        return Answers(numbers=votes(model, rows)[:, 0])
-    labels = predicted(model, rows)
-    if model.values == "labels" or model.combine == "vote":
-        return Answers(labels=labels)
-    by_shares = replace(model, combine="mean_per_tree") if model.combine == "one" else model
-    return Answers(scores_of_votes(votes(by_shares, rows), by_shares.combine), labels)
+        return Answers(numbers=np.array(predicted, dtype=np.float64))
+    labels = np.array([-1 if name is None else model.classes.index(name) for name in predicted], dtype=np.int64)
+    has_scores = model.values != "labels" and model.combine != "vote"
+    return Answers(asked.scores(cells) if has_scores else None, labels)

@@ -30,7 +30,8 @@ from leafgate.api import (
     TreeBuilder,
 )
 from leafgate.api.registry import Plugins
-from leafgate.readers import COUNTS_DISCLOSURE, LEAF, CategoryCodes, ModelIR, Numeric, Origin, TreeIR
+from leafgate.kernel.tree import iterate_nodes
+from leafgate.readers import COUNTS_DISCLOSURE, CategoryCodes, ModelIR, Numeric, Origin, TreeIRBuilder
 
 PEOPLE_TIMES = (1, 4, 10, 2, 25)
 """Groups are grown with so many times the people that the limits ask for: larger ones often predict others better."""
@@ -147,33 +148,14 @@ def _keeping(kind: type, metrics: Sequence[Metric]) -> TreeBuilder | None:
 
 
 @dataclass
-class _Growing:
-    """The arrays of a binary tree while it is written."""
+class _Growing(TreeIRBuilder):
+    """A tree while it is written, whose tests are added as leaves first."""
 
-    position: Mapping[str, int]
-    codes: Mapping[str, Mapping[str | None, int]]
-    feature: list[int]
-    threshold: list[float]
-    low: list[int]
-    high: list[int]
-    missing_low: list[bool]
-    leaf: list[Leaf | None]
-
-    def node(self) -> int:
-        """A new node, as yet a leaf without people."""
-        self.feature.append(LEAF)
-        self.threshold.append(np.nan)
-        self.low.append(LEAF)
-        self.high.append(LEAF)
-        self.missing_low.append(False)
-        self.leaf.append(None)
-        return len(self.feature) - 1
-
-    def split(self, at: int, column: str, threshold: float, *, missing_low: bool) -> tuple[int, int]:
+    def split(self, at: int, feature: int, threshold: float, *, missing_low: bool) -> list[int]:
         """Make a node ask; its children."""
-        self.feature[at], self.threshold[at], self.missing_low[at] = self.position[column], threshold, missing_low
-        self.low[at], self.high[at] = self.node(), self.node()
-        return self.low[at], self.high[at]
+        self.feature[at], self.threshold[at], self.flags[at] = feature, threshold, (False, False, missing_low)
+        self.children[at] = [self.add(), self.add()]
+        return self.children[at]
 
 
 def model_of(grown: Grown, classes: Mapping[str, str], explained: Collection[str], *, float32: bool = False) -> ModelIR:
@@ -187,41 +169,33 @@ def model_of(grown: Grown, classes: Mapping[str, str], explained: Collection[str
     """
     release = grown.release
     [tree] = release.trees
-    names = list(dict.fromkeys(_asked(tree)))
+    names = list(dict.fromkeys(node.column for node in iterate_nodes(tree) if not isinstance(node, Leaf)))
     codes: dict[str, Mapping[str | None, int]] = {
         name: _codes_of(release.schema, name) for name in names if not release.schema[name].holds_numbers
     }
-    growing = _Growing({name: i for i, name in enumerate(names)}, codes, [], [], [], [], [], [])
-    waiting = [(growing.node(), tree)]
+    growing, leaves = _Growing(), dict[int, Leaf]()
+    waiting = [(growing.add(), tree)]
     while waiting:
         at, node = waiting.pop()
         if isinstance(node, Leaf):
-            growing.leaf[at] = node
-        elif isinstance(node, NumericSplit):
-            low, high = growing.split(at, node.column, node.at, missing_low=node.missing == "low")
+            leaves[at] = node
+            continue
+        feature = names.index(node.column)
+        if isinstance(node, NumericSplit):
+            low, high = growing.split(at, feature, node.at, missing_low=node.missing == "low")
             waiting += [(low, node.low), (high, node.high)]
         else:
-            waiting += _branched(growing, at, node)
-    counts = np.array(
-        [[(leaf.counts or {}).get(value, 0) if leaf else 0 for value in release.classes] for leaf in growing.leaf],
-        dtype=np.float64,
-    )
-    feature, threshold = np.array(growing.feature, dtype=np.int64), np.array(growing.threshold)
+            waiting += _branched(growing, at, node, feature, codes[node.column])
+    counts = np.full((len(growing), len(release.classes)), np.nan)
+    for at, leaf in leaves.items():
+        counts[at] = [(leaf.counts or {}).get(value, 0) for value in release.classes]
+    arrays = replace(growing.build(np.nan_to_num(counts), counts), float32=float32)
+    threshold = arrays.threshold.copy()
     for name in set(names) & grown.ranks.keys():
-        own = feature == growing.position[name]
+        own = arrays.feature == names.index(name)
         cuts = np.unique(threshold[own])
         threshold[own] = np.searchsorted(cuts, threshold[own]) + 0.5
         codes[name] = {value: int(np.searchsorted(cuts, rank)) for value, rank in grown.ranks[name].items()}
-    arrays = TreeIR(
-        feature,
-        threshold,
-        np.array(growing.low, dtype=np.int64),
-        np.array(growing.high, dtype=np.int64),
-        counts,
-        float32=float32,
-        missing_low=np.array(growing.missing_low),
-        counts=np.where((feature == LEAF)[:, None], counts, np.nan),
-    )
     origins: list[Origin | None] = [_origin(name, codes.get(name)) for name in names]
     own_names = [f"column {name}" if name in explained else name for name in names]
     idle = [name for name in sorted(explained) if name not in own_names]
@@ -229,24 +203,12 @@ def model_of(grown: Grown, classes: Mapping[str, str], explained: Collection[str
         FORMAT,
         (*own_names, *idle),
         tuple(classes[value] for value in release.classes),
-        (arrays,),
+        (replace(arrays, threshold=threshold),),
         "counts",
         counted="exact",
         discloses=(COUNTS_DISCLOSURE,),
         origins=(*origins, *(None for _ in idle)),
     )
-
-
-def _asked(tree: Node) -> Iterator[str]:
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, NumericSplit):
-            yield node.column
-            waiting += [node.low, node.high]
-        elif isinstance(node, CategoricalSplit):
-            yield node.column
-            waiting += [branch.node for branch in node.branches]
 
 
 def _codes_of(schema: Schema, name: str) -> dict[str | None, int]:
@@ -261,9 +223,10 @@ def _origin(name: str, codes: Mapping[str | None, int] | None) -> Origin:
     return CategoryCodes(name, own, missing=float(codes[None]) if None in codes else np.nan)
 
 
-def _branched(growing: _Growing, at: int, node: CategoricalSplit) -> Iterator[tuple[int, Node]]:
+def _branched(
+    growing: _Growing, at: int, node: CategoricalSplit, feature: int, codes: Mapping[str | None, int]
+) -> Iterator[tuple[int, Node]]:
     """Tests of codes for the branches, halving them; branches that nobody takes go with their neighbours."""
-    codes = growing.codes[node.column]
     branches = sorted((sorted(codes[value] for value in branch.values), branch.node) for branch in _taken(node))
     waiting = [(at, 0, len(branches))]
     while waiting:
@@ -273,7 +236,7 @@ def _branched(growing: _Growing, at: int, node: CategoricalSplit) -> Iterator[tu
             continue
         middle = (first + last) // 2
         threshold = (branches[middle - 1][0][-1] + branches[middle][0][0]) / 2
-        low, high = growing.split(here, node.column, threshold, missing_low=False)
+        low, high = growing.split(here, feature, threshold, missing_low=False)
         waiting += [(low, first, middle), (high, middle, last)]
 
 

@@ -1,9 +1,9 @@
 """One tree over public columns: the pruning with the least loss that keeps every limit on single people.
 
-Where every test asks about a quasi-identifier, the people who share a leaf are one equivalence class, and what a limit
-says of a person depends on the people of that leaf alone. So the limits are asked once of every node that may become a
-leaf, by audits of trees in which these nodes are leaves: nothing of a metric is computed here. Which trees are audited
-follows from the programme: a node is looked at only where the best pruning below it does not keep all limits.
+Where every test asks about a quasi-identifier, the people who share a leaf are one equivalence class, and whether a
+limit is violated for a person depends on the people of that leaf alone. So every node that may become a leaf is audited
+once, in a tree in which it is one: no metric is computed here. The programme decides which trees are audited: a node is
+measured only where the best pruning below it does not keep all limits.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Solution:
 
 
 NOT_SEPARABLE = Solution(None, separable=False)
-"""What comes out where a limit says something else of a leaf's people once other leaves change."""
+"""The solution where the violations in a leaf depend on other leaves."""
 
 
 @dataclass(eq=False)
@@ -97,14 +97,14 @@ class _Programme:
 
     Attributes:
         prunable: The tree.
-        beyond: shape (n_nodes, n_limits), people of the node beyond each limit.
+        violations: shape (n_nodes, n_limits), people of the node for whom each limit is violated.
         measured: Which nodes are measured.
         least: What the best pruning below a node loses, as far as it is known.
         cut: The nodes that are leaves in the best pruning below them.
     """
 
     prunable: PrunableTree
-    beyond: Ids
+    violations: Ids
     measured: Mask
     cut: Mask
     least: dict[int, int] = field(default_factory=dict)
@@ -122,14 +122,14 @@ class _Programme:
             if below > own and not self.measured[node]:
                 needed.append(node)
                 continue
-            own = NEVER if self.beyond[node].any() else own
+            own = NEVER if self.violations[node].any() else own
             self.least[node], self.cut[node] = min(below, own), is_leaf or own < below
         return needed
 
 
 @dataclass(frozen=True, eq=False)
 class NodeLimits:
-    """What each limit on people says of the nodes of a tree, asked of the audits of a workbench.
+    """How many people of each node of a tree violate each limit, by the audits of a workbench.
 
     Attributes:
         bench: Where trees are audited.
@@ -152,9 +152,9 @@ class NodeLimits:
     def solve(self) -> Solution:
         """The pruning with the least loss."""
         nodes = self.prunable.tree.nodes
-        beyond = np.zeros((nodes, len(self.limits.ids)), dtype=np.int64)
+        violations = np.zeros((nodes, len(self.limits.ids)), dtype=np.int64)
         nothing_asked = np.full(nodes, not self.limits.ids)
-        programme = _Programme(self.prunable, beyond, nothing_asked, self.prunable.nothing_pruned())
+        programme = _Programme(self.prunable, violations, nothing_asked, self.prunable.nothing_pruned())
         while needed := programme.waiting():
             if self.bench.budget.is_late() or not self._measure(needed, programme):
                 return NOT_SEPARABLE
@@ -164,14 +164,14 @@ class NodeLimits:
             return Solution(programme.cut, programme.least[0] + self.prunable.lost)
         if not self._measure([0], programme):
             return NOT_SEPARABLE
-        broken = (name for name, people in zip(self.limits.ids, programme.beyond[0], strict=True) if people)
+        broken = (name for name, people in zip(self.limits.ids, programme.violations[0], strict=True) if people)
         return Solution(None, broken_by_root=tuple(sorted(broken)))
 
     def _measure(self, nodes: Sequence[int], programme: _Programme) -> bool:
         """Ask the limits of these nodes, none above another, and of all leaves of the tree that is audited for them.
 
         Returns:
-            Whether each could be asked, and says of nodes that were measured before what it said then.
+            Whether every limit could be judged, and nodes that were measured before have as many violations as then.
         """
         cut = self._around(nodes)
         content = self.bench.unmerged(self.model.pruned([cut]), self.leaves)
@@ -186,15 +186,17 @@ class NodeLimits:
             past = scored.past & (at >= 0)
             people = np.bincount(at[past], weights=weight[past], minlength=prunable.tree.nodes)
             columns.append(people.astype(np.int64))
-        beyond, leaves = np.column_stack(columns), prunable.leaves(cut)
+        violations, leaves = np.column_stack(columns), prunable.leaves(cut)
         known = leaves[programme.measured[leaves]]
-        programme.beyond[leaves] = np.where(programme.measured[leaves, None], programme.beyond[leaves], beyond[leaves])
+        programme.violations[leaves] = np.where(
+            programme.measured[leaves, None], programme.violations[leaves], violations[leaves]
+        )
         programme.measured[leaves] = True
-        return bool((programme.beyond[known] == beyond[known]).all())
+        return bool((programme.violations[known] == violations[known]).all())
 
     def _is_confirmed(self, programme: _Programme) -> bool:
-        """Do the limits say the same of some nodes with people beyond them where nearly everything else is one leaf?"""
-        crowded = np.flatnonzero(programme.beyond.any(axis=1))
+        """Do some nodes with violations have as many of them where nearly everything else is one leaf?"""
+        crowded = np.flatnonzero(programme.violations.any(axis=1))
         positions = np.linspace(0, max(len(crowded) - 1, 0), MAX_CONFIRMED).astype(np.int64)
         return all(self._measure([int(crowded[i])], programme) for i in np.unique(positions)[: len(crowded)])
 

@@ -251,7 +251,7 @@ class Ladder:
     def _is_separable(self, model: PrunableModel) -> bool:
         """Is it one tree over public columns, whose leaves predict and keep every limit by themselves?
 
-        What a limit that allows some people beyond it forgives in one leaf, it does not in another.
+        A limit with `allow` tolerates violations in one leaf only as long as others have few.
         """
         given, forgives = model.given, any(metric.allow for metric in person_metrics(self._metrics))
         alone = len(given.trees) == 1 and not given.base and given.values != "scores"
@@ -338,7 +338,7 @@ class Ladder:
 
     @cached_property
     def _rows(self) -> Rows | None:
-        """The table's people as the given model's features; None where they cannot be told."""
+        """The table's people as the given model's features; None where they cannot be computed."""
         bench = self.bench
         try:
             return rows_for(self.whole, bench.session.table, bench.encoding, self._names(), self.name)

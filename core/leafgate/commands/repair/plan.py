@@ -118,7 +118,7 @@ def repair_file(
 
     Raises:
         InvalidError: the policy audits no file, the file is a release of leafgate's own, or `keep` does not fit.
-        ReleaseError: the model cannot be told in the policy's columns, or no model below it written as such a file.
+        ReleaseError: the model cannot be expressed in the policy's columns, or no pruned one be written as such a file.
         InconclusiveError: the model is not of this table's people, or a limit on people could not be judged.
     """
     from leafgate.commands.repair.wording import candidates_table, failure_lines, question_lines, success_lines
@@ -174,7 +174,7 @@ def repaired(
         all_columns: May trees be grown on columns that the given model does not take?
 
     Raises:
-        ReleaseError: the model cannot be told in the policy's columns, or no model below it written as such a file.
+        ReleaseError: the model cannot be expressed in the policy's columns, or no pruned one be written as such a file.
         InconclusiveError: the model is not of this table's people, or a limit on people could not be judged.
     """
     given, release = bench.audit_given(path)

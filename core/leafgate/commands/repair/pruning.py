@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from leafgate.algorithms.usefulness import Goal
 from leafgate.api import Floats, Ids, Mask, Table, bin_of, columns_asked
 from leafgate.commands.convert.merging import compact
 from leafgate.commands.convert.scrub import folded
-from leafgate.ir.model import topological_order
+from leafgate.ir.model import summed_up, topological_order
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.readers import LEAF, ModelIR, NodeNumbers, TreeIR
@@ -128,7 +127,7 @@ def prunable(
 ) -> PrunableModel:
     """The model made ready to be pruned.
 
-    Raises ReleaseError for a model that cannot be told in the policy's columns.
+    Raises ReleaseError for a model that cannot be expressed in the policy's columns.
     """
     plain = folded(model)
     numbered = tuple(
@@ -176,11 +175,11 @@ def _prunable(
     np.add.at(by_class, (at[known], truth[known]), table.weight[known])
     weight = np.bincount(at[reached], weights=table.weight[reached], minlength=tree.nodes).astype(np.int64)
     persons = np.bincount(at[reached], weights=table.persons[reached], minlength=tree.nodes).astype(np.int64)
-    by_class, weight, persons = (_summed_up(tree, order, each) for each in (by_class, weight, persons))
-    full = _with_inner_values(model, tree, order, by_class)
+    by_class, weight, persons = (summed_up(tree, each) for each in (by_class, weight, persons))
+    full = _with_inner_values(model, tree, by_class)
     lost = int(table.weight[~reached].sum()) if goal == "accuracy" else 0
     if goal == "loss":
-        loss = _squares(full, order, at, table)
+        loss = _squares(full, at, table)
     else:
         loss = _loss(goal, by_class, weight, _predictions(model, full, table))
     return PrunableTree(full, given, parent, order, at, persons, loss, lost)
@@ -213,7 +212,7 @@ def _loss(goal: Goal, by_class: Ids, weight: Ids, predicted: Ids) -> Ids:
     return _whole(wrong)
 
 
-def _squares(tree: TreeIR, order: Ids, at: Ids, table: Table) -> Ids:
+def _squares(tree: TreeIR, at: Ids, table: Table) -> Ids:
     """The squared differences of people's numbers from each node's, in units of their variance among everybody."""
     truth = table.numbers(table.schema.target.name)
     known = (at != NOWHERE) & ~np.isnan(truth)
@@ -224,7 +223,7 @@ def _squares(tree: TreeIR, order: Ids, at: Ids, table: Table) -> Ids:
         powers[:, i] = np.bincount(
             at[known], weights=table.weight[known] * (truth[known] - mean) ** i, minlength=tree.nodes
         )
-    people, first, second = _summed_up(tree, order, powers).T
+    people, first, second = summed_up(tree, powers).T
     value = tree.values[:, 0] - mean
     return _whole((second - 2 * value * first + people * value**2) / variance)
 
@@ -233,37 +232,28 @@ def _whole(loss: Floats) -> Ids:
     return np.asarray(np.rint(SCALE * loss), dtype=np.int64)
 
 
-def _summed_up(tree: TreeIR, order: Ids, numbers: Any) -> Any:
-    """Numbers of leaves added up over all nodes above them; what stood on inner nodes does not count."""
-    total = np.where((tree.feature == LEAF).reshape(-1, *[1] * (numbers.ndim - 1)), np.nan_to_num(numbers), 0)
-    for node in order[::-1].tolist():
-        if tree.feature[node] != LEAF:
-            total[node] = total[tree.low[node]] + total[tree.high[node]]
-    return total
-
-
-def _with_inner_values(model: ModelIR, tree: TreeIR, order: Ids, by_class: Ids) -> TreeIR:
+def _with_inner_values(model: ModelIR, tree: TreeIR, by_class: Ids) -> TreeIR:
     """The tree whose inner nodes have the numbers that they would have as leaves.
 
     Counts and sizes are sums of those below; shares, scores and numbers are means of those below by the file's own
     counts or sizes, or where it has none by the table's people. A label is that of most people, by the file's
     counts or else the table's.
     """
-    counts = None if tree.counts is None else _summed_up(tree, order, tree.counts)
-    size = None if tree.size is None else _summed_up(tree, order, tree.size)
+    counts = None if tree.counts is None else summed_up(tree, tree.counts)
+    size = None if tree.size is None else summed_up(tree, tree.size)
     own = by_class.sum(axis=1).astype(np.float64)
     weight = counts.sum(axis=1) if counts is not None else size if size is not None else own
     leaves = tree.feature == LEAF
     if model.values == "counts":
-        values = _summed_up(tree, order, tree.values)
+        values = summed_up(tree, tree.values)
     elif model.values == "labels":
         numbers = counts if counts is not None else by_class[:, : len(model.classes)].astype(np.float64)
-        numbers = np.where(numbers.any(axis=1, keepdims=True), numbers, _summed_up(tree, order, tree.values))
+        numbers = np.where(numbers.any(axis=1, keepdims=True), numbers, summed_up(tree, tree.values))
         values = (np.arange(numbers.shape[1]) == numbers.argmax(axis=1)[:, None]) & numbers.any(axis=1, keepdims=True)
     else:
-        weighted = _summed_up(tree, order, tree.values * weight[:, None])
-        plain = _summed_up(tree, order, tree.values)
-        number = _summed_up(tree, order, leaves.astype(np.float64))
+        weighted = summed_up(tree, tree.values * weight[:, None])
+        plain = summed_up(tree, tree.values)
+        number = summed_up(tree, leaves.astype(np.float64))
         some = weight > 0
         values = np.where(
             some[:, None], weighted / np.where(some, weight, 1)[:, None], plain / np.maximum(number, 1)[:, None]

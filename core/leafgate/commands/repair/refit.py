@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from leafgate.api import Floats, Ids, LeafgateError, Learner, Mask, Schema, Table
 from leafgate.commands.convert.merging import moved
-from leafgate.commands.convert.scrub import leaves_of
+from leafgate.commands.convert.prediction import leaves_of
 from leafgate.ir.model import topological_order
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import asked_features, with_resolved_origins
@@ -140,10 +140,9 @@ def rows_for(
         features=tuple(resolved.features[i] for i in chosen),
         origins=tuple(known_origins(resolved)[i] for i in chosen),
     )
-    given = model.origins or (None,) * len(model.features)
     origins = tuple(
         other if one is None and name not in encoding and _is_more(name, other) else one
-        for name, one, other in zip(model.features, given, known_origins(resolved), strict=True)
+        for name, one, other in zip(model.features, model.given_origins, known_origins(resolved), strict=True)
     )
     target = _target(model, table, names)
     return Rows(rows_of(some, cells), np.array(chosen, dtype=np.int64), target, table.weight, table.persons, origins)

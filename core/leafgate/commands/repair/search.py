@@ -1,4 +1,4 @@
-"""Prunings of any model: one tree above the leaves of people beyond limits, or all trees by their smallest leaves."""
+"""Prunings of any model: one tree above leaves in which limits are violated, or all trees by their smallest leaves."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Search:
                 return
 
     def _cut_above_crowded_leaves(self) -> None:
-        """The tree pruned above the leaves of people beyond limits, again and again until nobody is."""
+        """The tree pruned above the leaves in which limits are violated, again and again until there are none."""
         [tree], cut = self.trees, np.array(self.base[0])
         while (trial := self._trial([cut])) is not None and not protects(trial.report):
             found = self._crowded(tree, cut, trial.report)
@@ -106,7 +106,7 @@ class Search:
                 cut[max(int(tree.parent[node]), 0)] = True
 
     def _crowded(self, tree: PrunableTree, cut: Mask, report: Report) -> set[int]:
-        """The leaves with the most people beyond the limits that are broken, so many that the rest is allowed."""
+        """The leaves with the most violations of the broken limits, so many that the rest is allowed."""
         top = tree.leaf_below(cut)[tree.at]
         nodes: set[int] = set()
         for finding in report.findings:

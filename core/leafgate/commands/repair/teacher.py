@@ -19,7 +19,7 @@ from leafgate.readers import ModelReader
 from leafgate.search.people import FOLDS, folds_of, rows_at, weight_at
 
 LEVELS = 8
-"""So many levels of scores are told apart, with about as many people each."""
+"""The number of levels of scores that are distinguished, with about as many people each."""
 
 INDEPENDENT_TREES = frozenset(
     f"sklearn.ensemble.{name}" for name in ("RandomForestClassifier", "ExtraTreesClassifier", "BaggingClassifier")

@@ -12,7 +12,7 @@ import numpy as np
 
 from leafgate.algorithms.usefulness import explained_variance, mean_area
 from leafgate.api import Floats, Ids, Mask, Table
-from leafgate.commands.convert.scrub import leaves_of
+from leafgate.commands.convert.prediction import leaves_of
 from leafgate.commands.repair.refit import Rows, Settings, fitted, tree_settings
 from leafgate.ir.model import topological_order
 from leafgate.readers import LEAF, ModelIR, ModelReader, TreeIR

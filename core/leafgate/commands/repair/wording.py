@@ -45,22 +45,21 @@ CUTTING_IN_VAIN = (
 )
 
 FINEST = 0.01
-"""An AUC is told to so much."""
+"""The step to which an AUC is rounded."""
 
 
 def use_words(use: Usefulness | None, people: Table, goal: Goal, smallest: int) -> str:
     """How useful a release is to people, in so many digits that they are no count of a few.
 
     An AUC has two digits where each class has as many people as the smallest cell: it compares pairs of people, and
-    says of no one of them who is right. Other numbers are rounded so that fewer do not move them by a step.
+    discloses of none of them who is right. Other numbers are rounded so that fewer do not move them by a step.
     """
     if use is None:
         return "unknown"
     counts = np.bincount(people.codes(people.schema.target.name), weights=people.weight)
     rarest = int(counts[counts > 0].min(initial=people.people))
     if goal == "auc" and smallest > 1:
-        told = rarest >= smallest
-        return f"about {number_words(float(round_coarsely(use.value, FINEST)))}" if told else TOO_FEW
+        return f"about {number_words(float(round_coarsely(use.value, FINEST)))}" if rarest >= smallest else TOO_FEW
     return number_of_people_words(use.value, rarest if goal == "balanced_accuracy" else people.people, smallest)
 
 

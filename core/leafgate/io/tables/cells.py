@@ -1,4 +1,4 @@
-"""Cells of a data file as text: how they are held, which columns they are, which of them are numbers."""
+"""Cells of a data file as text: which columns they are, which of them are numbers."""
 
 from __future__ import annotations
 
@@ -8,14 +8,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
-import pandas as pd
-
 from leafgate.errors import DataError, Problem
 from leafgate.io.json import parse_number
-
-Cells = pd.Series
-"""A column of text as a categorical: one code a row, each distinct text once."""
-
 
 BELOW = "or name the folder that it is below: --root"
 """What helps besides correcting the policy."""

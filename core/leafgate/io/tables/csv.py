@@ -7,8 +7,9 @@ import io
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.util import find_spec
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any
 
 import pandas as pd
 
@@ -16,27 +17,10 @@ from leafgate.api.text_frames import number_texts
 from leafgate.errors import DataError
 from leafgate.io.tables.cells import check_header, check_width, refuse_wide
 from leafgate.io.tables.plain_csv import BLOCK_BYTES, is_plain
-
-
-class CsvOptions(Protocol):
-    """How a CSV file is to be read, as `data.csv` of a policy states it."""
-
-    @property
-    def header(self) -> bool: ...
-    @property
-    def delimiter(self) -> str: ...
-    @property
-    def quote(self) -> str: ...
-    @property
-    def skip_initial_space(self) -> bool: ...
-    @property
-    def comment(self) -> str | None: ...
-    @property
-    def encoding(self) -> str: ...
-
+from leafgate.kernel.policy import CsvOptions
 
 PLAIN_BYTES = 2**20
-"""Plain files of so many bytes are read by pandas; smaller ones are read fast enough by either reader."""
+"""Plain files of so many bytes are read by Arrow; smaller ones are read fast enough by either reader."""
 
 COMMENTED = "commented"
 """Where cells say how many lines, as wide as the table, were left out as comments."""
@@ -64,8 +48,12 @@ def read_csv(content: bytes, options: CsvOptions, names: Sequence[str], place: s
     raw = read_cells(content, options, place, check)
     if not options.header:
         return raw.set_axis(list(names), axis=1)
-    header = [str(name) for name in raw.iloc[0]]
-    return raw.iloc[1:].reset_index(drop=True).set_axis(header, axis=1).loc[:, list(names)]
+    return below_header(raw).loc[:, list(names)]
+
+
+def below_header(cells: pd.DataFrame) -> pd.DataFrame:
+    """The cells below the first row, under the names that it has."""
+    return cells.iloc[1:].reset_index(drop=True).set_axis([str(name) for name in cells.iloc[0]], axis=1)
 
 
 def _other_delimiter(content: bytes, options: CsvOptions, names: Sequence[str]) -> str | None:
@@ -123,39 +111,33 @@ def read_cells(
 def _plain_cells(
     content: bytes, options: CsvOptions, place: str, check: Callable[[Sequence[str]], None] | None
 ) -> pd.DataFrame | None:
-    """The cells of a large plain file, which pandas reads faster than the standard library; None for any other file."""
+    """The cells of a large plain file, which Arrow reads faster than the standard library; None for any other file.
+
+    None without Arrow, too, which is an optional extra.
+    """
     blocks = (content[start : start + BLOCK_BYTES] for start in range(0, len(content), BLOCK_BYTES))
-    if len(content) < PLAIN_BYTES or not is_plain(blocks, options):
+    if len(content) < PLAIN_BYTES or find_spec("pyarrow") is None or not is_plain(blocks, options):
         return None
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    from leafgate.io.tables.records import text_cells
+
     try:
         first = first_record(content[:BLOCK_BYTES], options, place)
         refuse_wide(len(first), place)
         if check is not None:
             check(first)
-        if any(map(_is_number, first)):
-            return None  # pandas makes numbers of a column that has nothing else, and of its name, such as a class 0
-        frame: pd.DataFrame = pd.read_csv(
-            io.BytesIO(content),
-            sep=options.delimiter,
-            quotechar=options.quote,
-            header=None,
-            dtype="category",
-            na_filter=False,
-            engine="c",
+        names = [str(i) for i in range(len(first))]
+        table = arrow.read_csv(
+            pa.py_buffer(content),
+            arrow.ReadOptions(column_names=names),
+            arrow.ParseOptions(delimiter=options.delimiter, quote_char=options.quote),
+            arrow.ConvertOptions(column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string()))),
         )
-    except (UnicodeError, pd.errors.ParserError):  # a byte that is no text; the other reader says so
+    except (UnicodeError, pa.ArrowInvalid):  # a byte that is no text; the other reader says so
         return None
-    return pd.DataFrame(
-        {name: frame[name].cat.set_categories(frame[name].cat.categories.astype(object)) for name in frame}
-    )
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
+    return pd.DataFrame({i: text_cells(table.column(name), None, place) for i, name in enumerate(names)})
 
 
 def first_record(content: bytes, options: CsvOptions, place: str) -> list[str]:

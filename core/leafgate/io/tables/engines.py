@@ -17,17 +17,16 @@ import numpy as np
 import pandas as pd
 
 from leafgate.api.data_engines import DataEngine, DataLocation
-from leafgate.api.text_frames import text_column
 from leafgate.errors import DataError, InconclusiveError, LeafgateError
 from leafgate.folders import content_digest
 from leafgate.io.json import parse_number
 from leafgate.io.tables.cells import BELOW, check_header, check_width, refuse_wide
-from leafgate.io.tables.csv import CsvOptions, first_record
+from leafgate.io.tables.csv import first_record
 from leafgate.io.tables.plain_csv import BLOCK_BYTES
-from leafgate.io.tables.raw_records import RawRecords, text_categories
-from leafgate.io.tables.stored_records import StoredRecords, store_records
+from leafgate.io.tables.records import Records, store_records, text_cells
 from leafgate.kernel.large_table import ScratchFolder
 from leafgate.kernel.options import digest
+from leafgate.kernel.policy import CsvOptions
 from leafgate.lazy_loading import require_installed
 
 if TYPE_CHECKING:
@@ -133,20 +132,27 @@ class EngineTable:
             self.csv.quote,
         )
 
-    def count_records(self, names: Sequence[str], used: Sequence[str], *, number_rows: bool = False) -> RawRecords:
+    def records(
+        self, names: Sequence[str], used: Sequence[str], most: int | None = None, *, number_rows: bool = False
+    ) -> Records:
         """The distinct records of the columns `used`, and how many rows each is; the engine counts them.
 
         Args:
             names: the columns that the data have.
             used: the columns to count by.
+            most: more records than these stay in a temporary folder, if the engine can write them there; None where
+                all have to be in main memory.
             number_rows: should each record have the number of its first row?
 
         Raises:
             DataError: the data have other columns than `names`, or a column does not hold plain values.
-            TooManyRecordsError: there are more distinct records than the engine's `most_records`.
+            TooManyRecordsError: there are more distinct records in main memory than the engine's `most_records`.
             EngineError: the engine raised an error.
         """
         before = _state(self.paths)
+        stored = None if most is None else self._stored_records(names, used, most, number_rows, before)
+        if stored is not None:
+            return stored if len(stored) > (most or 0) else stored.in_memory()
         with self._grouped(names, used, number_rows) as (grouped, plain):
             table = grouped.head(self.engine.most_records + 1).collect("pyarrow").to_native()
         if table.num_rows > self.engine.most_records:
@@ -156,27 +162,23 @@ class EngineTable:
                 remedy=FEWER_RECORDS,
             )
         types, sha256 = self._times(), self._digest_since(before)
-        cells = {}
-        for name in used:
-            place = f"{self.place}, column {name!r}"
-            cells[name] = text_column(*text_categories(table.column(plain[name]), types.get(name), place))
-        frame_of_cells = pd.DataFrame(cells) if cells else pd.DataFrame(index=range(table.num_rows))
+        cells = {
+            name: text_cells(table.column(plain[name]), types.get(name), f"{self.place}, column {name!r}")
+            for name in used
+        }
+        rows = table.column("rows").to_numpy().astype(np.int64)
         first = table.column("first").to_numpy().astype(np.int64) if number_rows else None
-        return RawRecords(frame_of_cells, table.column("rows").to_numpy().astype(np.int64), first, True, sha256)
+        return Records.of(pd.DataFrame(cells, range(len(rows))), rows, first, by_engine=True, sha256=sha256)
 
-    def store_records(
-        self, names: Sequence[str], used: Sequence[str], most: int, *, number_rows: bool = False
-    ) -> StoredRecords | None:
-        """The distinct records as `count_records` returns them, in a temporary folder in place of main memory.
-
-        None where there are `most` rows or fewer, or where the engine cannot write them. Raises as `count_records`
-        does.
-        """
+    def _stored_records(
+        self, names: Sequence[str], used: Sequence[str], most: int, number_rows: bool, before: list[tuple[int, ...]]
+    ) -> Records | None:
+        """The distinct records on disk; None for `most` rows or fewer, and where the engine cannot write them."""
         import narwhals as nw
 
         if not self.engine.writes_files or self._rows_at_most(names) <= most:
             return None
-        before, folder = _state(self.paths), ScratchFolder()
+        folder = ScratchFolder()
         path = folder.path / "records.parquet"
         with self._grouped(names, used, number_rows, folder.path) as (grouped, plain):
             if nw.Int128 in grouped.collect_schema().dtypes():  # which Parquet cannot hold

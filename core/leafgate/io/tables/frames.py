@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from leafgate.api.text_frames import text_column
 from leafgate.errors import DataError
 from leafgate.io.tables.cells import check_header
-from leafgate.io.tables.csv import CsvOptions
-from leafgate.io.tables.raw_records import RawRecords
+from leafgate.io.tables.records import Records
+from leafgate.kernel.policy import CsvOptions
 from leafgate.lazy_loading import install_command
 
 Kind = Literal["text", "number", "truth", "time"]
@@ -86,7 +86,7 @@ class FrameTable:
     Attributes:
         place: what errors call it.
         columns: its columns, at least one.
-        missing: the text that stands for missing cells; no column has it as a text of its own.
+        missing: the text that stands for missing cells, and for cells with this text.
         csv: how its file is written.
         quote_all: are all cells of the file quoted, needed or not?
     """
@@ -102,18 +102,16 @@ class FrameTable:
         """The names of the columns."""
         return [column.name for column in self.columns]
 
-    def records(self, names: Sequence[str]) -> RawRecords:
+    def records(self, names: Sequence[str]) -> Records:
         """The cells of the columns `names`, a row each; DataError where the table has others."""
         check_header(self.names, names, self.place)
         by_name = {column.name: column for column in self.columns}
         cells = pd.DataFrame({name: self._cells(by_name[name]) for name in names})
-        return RawRecords(cells, sha256=self.sha256)
+        return Records.of(cells, sha256=self.sha256)
 
     def _cells(self, column: FrameColumn) -> pd.Series:
-        if not column.has_missing:
-            return text_column(column.codes, column.texts)
-        codes = np.where(column.codes < 0, len(column.texts), column.codes)
-        return text_column(codes, (*column.texts, self.missing))
+        texts = [*dict.fromkeys((*column.texts, self.missing))]
+        return text_column(np.where(column.codes < 0, texts.index(self.missing), column.codes), texts)
 
     def csv_blocks(self) -> Iterator[bytes]:
         """The table as a CSV file, block by block; DataError where a cell has signs that the encoding does not have."""

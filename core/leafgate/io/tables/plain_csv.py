@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from leafgate.io.tables.csv import CsvOptions
+    from leafgate.kernel.policy import CsvOptions
 
 BLOCK_BYTES = 2**18
 """So many bytes of a file are looked at together."""

@@ -1,11 +1,11 @@
-"""Cells of text as values of columns, and which rows stay; whatever does not fit the policy is refused."""
+"""What the texts of columns stand for, and which are missing; whatever does not fit the policy is refused."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,150 +13,107 @@ from numpy.typing import NDArray
 
 from leafgate.errors import DataError, Problem
 from leafgate.io.json import parse_number
-from leafgate.io.tables.cells import DECIMAL_POINTS, Cells, are_decimal_commas, is_code
-from leafgate.io.tables.csv import CsvOptions
-from leafgate.io.tables.raw_records import RawRecords
-from leafgate.kernel.components import DataSource
-from leafgate.kernel.paths import DocumentPath
-from leafgate.kernel.schema import MISSING_WORDS, Column, Role, Schema
-from leafgate.kernel.spelling import same_form, similar_form
+from leafgate.io.tables.cells import DECIMAL_POINTS, are_decimal_commas, is_code
+from leafgate.io.tables.records import Marks, Records, Rows
+from leafgate.kernel.policy import Data
+from leafgate.kernel.schema import MISSING_WORDS, Column, Schema
+from leafgate.kernel.spelling import similar_form
+from leafgate.kernel.table import cells_of
 
 
-class SourceColumn(Protocol):
-    """What reading a file needs to know of one column."""
-
-    @property
-    def role(self) -> tuple[Role, ...]: ...
-    @property
-    def values(self) -> Sequence[str] | None: ...
-    @property
-    def aliases(self) -> Mapping[str, str]: ...
-    @property
-    def no_answer(self) -> Sequence[str]: ...
-    @property
-    def counts(self) -> str | None: ...
+def missing(records: Records, name: str, data: Data) -> NDArray[np.bool_]:
+    """Which texts of a column mean a missing cell, and do not say that there is no answer."""
+    return _meaning(records, name, data, {*data.missing} - {*data.columns[name].no_answer})
 
 
-class TableSource(Protocol):
-    """The columns of a file and how they are read, as the section `data` of a policy states it."""
-
-    @property
-    def columns(self) -> Mapping[str, SourceColumn]: ...
-    @property
-    def csv(self) -> CsvOptions: ...
-    @property
-    def missing(self) -> Sequence[str]: ...
-    @property
-    def on_missing(self) -> str | None: ...
-    @property
-    def weight(self) -> tuple[str, SourceColumn] | None: ...
-    @property
-    def persons(self) -> Sequence[str]: ...
-    @property
-    def rows_at_most(self) -> int | None: ...
-
-    @property
-    def rows(self) -> str | None: ...
-    @property
-    def source(self) -> DataSource | None: ...
-    @property
-    def file_checks(self) -> frozenset[DocumentPath]: ...
-
-
-def missing_among(texts: Iterable[str], name: str, data: TableSource) -> list[str]:
-    """Those of the texts of a column that mean a missing cell, and do not say that there is no answer."""
+def without_class(records: Records, name: str, data: Data) -> NDArray[np.bool_]:
+    """Which texts of the class say that somebody has none."""
     spec = data.columns[name]
-    marks = {*data.missing} - {*spec.no_answer}
-    return [text for text in texts if spec.aliases.get(text, text) in marks]
+    return _meaning(records, name, data, {*spec.no_answer} - {*(spec.values or ())})
 
 
-def without_class(texts: Iterable[str], name: str, data: TableSource) -> list[str]:
-    """Those of the texts of the class that say that somebody has none; none of the texts of another column."""
-    spec = data.columns[name]
-    marks = {*spec.no_answer} - {*(spec.values or ())} if "class" in spec.role else set[str]()
-    return [text for text in texts if spec.aliases.get(text, text) in marks]
+def _meaning(records: Records, name: str, data: Data, marks: set[str]) -> NDArray[np.bool_]:
+    aliases = data.columns[name].aliases
+    return np.array([aliases.get(text, text) in marks for text in records.texts[name]], dtype=np.bool_)
 
 
-def cells_among(cells: Cells, texts: Iterable[str]) -> NDArray[np.bool_]:
-    """Which cells of a column have one of these texts."""
-    chosen = {*texts}
-    return np.array([text in chosen for text in cells.cat.categories], dtype=np.bool_)[cells.cat.codes.to_numpy()]
+def missing_cells(records: Records, schema: Schema, data: Data) -> Marks:
+    """The texts of each column that mean a missing cell; of a key none does."""
+    return {column.name: missing(records, column.name, data) & ("key" not in column.roles) for column in schema.columns}
 
 
-def missing_texts(cells: Cells, name: str, data: TableSource) -> list[str]:
-    """The texts of a column's cells that mean a missing one."""
-    return missing_among(cells.cat.categories, name, data)
+def typed_columns(
+    records: Records, schema: Schema, data: Data, among: Rows | None, place: str
+) -> tuple[Schema, dict[str, NDArray[Any]]]:
+    """The columns with their domains, and what each text of them stands for, as `typed_values` says.
 
-
-def missing_cells(cells: Cells, column: Column, data: TableSource) -> NDArray[np.bool_]:
-    """Which cells of a column are missing; keys never are."""
-    if "key" in column.roles:
-        return np.zeros(len(cells), dtype=np.bool_)
-    return cells_among(cells, missing_texts(cells, column.name, data))
-
-
-def typed_cells(
-    records: RawRecords, schema: Schema, data: TableSource, dropped: NDArray[np.bool_], place: str
-) -> tuple[pd.DataFrame, Schema]:
-    """The cells as typed values, and the columns with their domains; whatever stands in `dropped` rows is accepted."""
-    typed: dict[str, pd.Series] = {}
+    Whatever stands in other records than those `among` which it is asked is accepted.
+    """
+    values: dict[str, NDArray[Any]] = {}
     columns: list[Column] = []
     problems: list[Problem] = []
     for column in schema.columns:
         try:
-            known, series = typed_column(records, column, data, dropped, place)
+            known, values[column.name] = typed_values(records, column, data, among, f"{place}, column {column.name!r}")
         except DataError as error:
             problems.extend(error.problems)
         else:
             columns.append(known)
-            typed[column.name] = series
     if problems:
         raise DataError.listing(problems)
-    return pd.DataFrame(typed), Schema(tuple(columns), dropped=schema.dropped)
+    return Schema(tuple(columns), dropped=schema.dropped), values
 
 
-def typed_column(
-    records: RawRecords, column: Column, data: TableSource, dropped: NDArray[np.bool_], place: str
-) -> tuple[Column, pd.Series]:
-    """The column, its domain filled in where the policy left it open, and its cells as typed values.
+def typed_frame(records: Records, schema: Schema, values: Mapping[str, NDArray[Any]]) -> pd.DataFrame:
+    """The cells of records in main memory, as a Table holds them."""
+    codes = records.loaded.codes
+    cells = {each.name: cells_of(each, values[each.name][codes(each.name)]) for each in schema.columns}
+    return pd.DataFrame(cells, range(len(records)))
 
-    Cells that are no value of the column raise DataError, except in `dropped` rows, where they are missing ones.
+
+def typed_values(
+    records: Records, column: Column, data: Data, among: Rows | None, place: str
+) -> tuple[Column, NDArray[Any]]:
+    """The column, its domain filled in where the policy left it open, and what each text of it stands for.
+
+    That is a number, NaN for a missing cell; a position in the domain, -1 for a missing cell; or the text of a key.
+    Texts that are no value of the column raise DataError, unless only other records than those `among` have them.
     """
-    place = f"{place}, column {column.name!r}"
-    cells: Cells = records.cells[column.name].cat.remove_unused_categories()
+    listed = records.texts[column.name]
     if "key" in column.roles:
-        _refuse_rows(records, cells.duplicated().to_numpy(), "the same as an earlier key", place)
-        return column, cells.astype(object)
+        _refuse_repeated(records, column.name, place)
+        return column, np.array(listed, dtype=object)
     spec = data.columns[column.name]
-    texts = [spec.aliases.get(text, text) for text in cells.cat.categories]
+    texts = [spec.aliases.get(text, text) for text in listed]
     if ("data", "columns", column.name, "aliases") in data.file_checks:
-        _refuse_merged(cells.cat.categories, texts, place)
-    gone = {*missing_texts(cells, column.name, data), *without_class(cells.cat.categories, column.name, data)}
-    missing = np.array([text in gone for text in cells.cat.categories])
-    if missing.all():
+        _refuse_merged(listed, texts, place)
+    gone = missing(records, column.name, data)
+    if "class" in column.roles:
+        gone |= without_class(records, column.name, data)
+    if gone.all():
         raise DataError("every cell is missing", place=place, remedy="give it the role `ignored`")
     if column.values is None and column.bounds is None:
-        there = [text for text, gone in zip(texts, missing, strict=True) if not gone and text not in spec.no_answer]
-        if not there:
-            raise DataError("nobody's value is recorded", place=place, remedy="give it the role `ignored`")
-        if "class" not in column.roles and are_decimal_commas(there):
-            remedy = f"{DECIMAL_POINTS}; or declare `values`, if they are none"
-            raise DataError("numbers with decimal commas would be categories", place=place, remedy=remedy)
-        column = _domain_that_occurs(column, there).with_no_answer(spec.no_answer)
-        if column.numeric and "sensitive" in column.roles and column.bins is None:
-            remedy = "declare its `bins`, the edges of the intervals it is believed to lie in"
-            raise DataError("a secret of numbers", place=place, remedy=remedy)
-    if column.edges is not None:
-        return column, _class_numbers(records, cells, texts, missing, column, dropped, place)
-    if column.values is None:
-        return column, _numbers(records, cells, texts, missing, column, dropped, place)
-    position = dict.fromkeys(() if "class" in column.roles else spec.no_answer, len(column.values) - 1)
-    position |= {value: code for code, value in enumerate(column.values)}
-    codes = np.array([-1 if gone else position.get(t, -2) for t, gone in zip(texts, missing, strict=True)])
-    row_codes = codes[cells.cat.codes.to_numpy()]
-    _refuse_rows(records, (row_codes == -2) & ~dropped, "outside the `values` the policy declares", place)
-    row_codes = np.maximum(row_codes, -1)
-    return column, pd.Series(pd.Categorical.from_codes(row_codes, categories=pd.Index(column.values)))
+        there = [text for text in itertools.compress(texts, ~gone) if text not in spec.no_answer]
+        column = _domain_that_occurs(column, there, place).with_no_answer(spec.no_answer)
+
+    def refuse(wrong: NDArray[np.bool_], why: str, remedy: str = CORRECT) -> None:
+        refuse_texts(records, column.name, wrong, why, place, remedy, among)
+
+    if not column.holds_numbers:
+        position = dict.fromkeys(() if "class" in column.roles else spec.no_answer, len(column.values or ()) - 1)
+        position |= {value: code for code, value in enumerate(column.values or ())}
+        codes = np.array([-1 if lost else position.get(text, -2) for text, lost in zip(texts, gone, strict=True)])
+        refuse(codes == -2, "outside the `values` the policy declares")
+        return column, np.maximum(codes, -1)
+    numbers = np.array([np.nan if lost else parse_number(text) for text, lost in zip(texts, gone, strict=True)])
+    strange = ~gone & ~np.isfinite(numbers)
+    with_commas = are_decimal_commas(itertools.compress(texts, strange))
+    refuse(strange, "not a finite number", DECIMAL_POINTS if with_commas else CORRECT)
+    bounds = column.bounds if column.edges is None else (column.edges[0], column.edges[-1])
+    if column.declared and bounds is not None:
+        what = "bins" if column.bins or column.edges else "bounds"
+        refuse((numbers < bounds[0]) | (numbers > bounds[1]), f"outside the `{what}` the policy declares")
+    return column, np.where(strange, np.nan, numbers)
 
 
 def _refuse_merged(spellings: Iterable[str], texts: Iterable[str], place: str) -> None:
@@ -174,47 +131,17 @@ def _refuse_merged(spellings: Iterable[str], texts: Iterable[str], place: str) -
         )
 
 
-def _numbers(
-    records: RawRecords,
-    cells: Cells,
-    texts: Sequence[str],
-    missing: NDArray[np.bool_],
-    column: Column,
-    dropped: NDArray[np.bool_],
-    place: str,
-) -> pd.Series:
-    numbers = np.array([np.nan if gone else parse_number(t) for t, gone in zip(texts, missing, strict=True)])
-    codes = cells.cat.codes.to_numpy()
-    strange = ~missing & ~np.isfinite(numbers)
-    with_commas = are_decimal_commas(itertools.compress(texts, strange))
-    _refuse_rows(
-        records, strange[codes] & ~dropped, "not a finite number", place, DECIMAL_POINTS if with_commas else CORRECT
-    )
-    if column.declared and column.bounds is not None:
-        outside = (numbers < column.bounds[0]) | (numbers > column.bounds[1])
-        what = "bins" if column.bins or column.edges else "bounds"
-        _refuse_rows(records, outside[codes] & ~dropped, f"outside the `{what}` the policy declares", place)
-    return pd.Series(np.where(strange, np.nan, numbers)[codes])
-
-
-def _class_numbers(
-    records: RawRecords,
-    cells: Cells,
-    texts: Sequence[str],
-    missing: NDArray[np.bool_],
-    column: Column,
-    dropped: NDArray[np.bool_],
-    place: str,
-) -> pd.Series:
-    """A class of numbers, each within the edges of its intervals."""
-    edges = column.edges or ()
-    return _numbers(records, cells, texts, missing, replace(column, bounds=(edges[0], edges[-1])), dropped, place)
-
-
-def _domain_that_occurs(column: Column, texts: Sequence[str]) -> Column:
+def _domain_that_occurs(column: Column, texts: Sequence[str], place: str) -> Column:
     """Numbers when every text is one and none has a leading zero, else the sorted values."""
-    numeric = not any(map(is_code, texts))
-    if numeric and "class" not in column.roles:
+    if not texts:
+        raise DataError("nobody's value is recorded", place=place, remedy="give it the role `ignored`")
+    if "class" not in column.roles and are_decimal_commas(texts):
+        remedy = f"{DECIMAL_POINTS}; or declare `values`, if they are none"
+        raise DataError("numbers with decimal commas would be categories", place=place, remedy=remedy)
+    if "class" not in column.roles and not any(map(is_code, texts)):
+        if "sensitive" in column.roles:
+            remedy = "declare its `bins`, the edges of the intervals it is believed to lie in"
+            raise DataError("a secret of numbers", place=place, remedy=remedy)
         numbers = [float(text) for text in texts]
         return replace(column, bounds=(min(numbers), max(numbers)))
     return replace(column, values=tuple(sorted(set(texts))))
@@ -223,87 +150,25 @@ def _domain_that_occurs(column: Column, texts: Sequence[str]) -> Column:
 CORRECT = "correct the policy or the data"
 
 
-def _refuse_rows(records: RawRecords, wrong: NDArray[np.bool_], why: str, place: str, remedy: str = CORRECT) -> None:
-    if wrong.any():
-        first = records.first_row(wrong)
+def refuse_texts(
+    records: Records,
+    name: str,
+    wrong: NDArray[np.bool_],
+    why: str,
+    place: str,
+    remedy: str = CORRECT,
+    among: Rows | None = None,
+) -> None:
+    """DataError where a record, or one of these records, has a wrong text."""
+    cells = int(records.rows_of_texts(name, among)[wrong].sum()) if wrong.any() else 0
+    if cells:
+        first = records.first_row(name, wrong, among)
         where = "" if first is None else f", the first in record {first}"
-        raise DataError(f"{int(records.rows[wrong].sum())} cell(s) {why}{where}", place=place, remedy=remedy)
+        raise DataError(f"{cells} cell(s) {why}{where}", place=place, remedy=remedy)
 
 
-def people_of_rows(records: RawRecords, data: TableSource, place: str) -> tuple[NDArray[np.int64], bool | None]:
-    """How many people each record stands for, and whether they count as people of the table; None: every row is one."""
-    raw = records.cells
-    if data.weight is None or data.weight[0] not in raw:
-        return records.rows, None
-    name, spec = data.weight
-    numbers = np.array([parse_number(text) for text in raw[name].cat.categories])
-    strange = ~(np.isfinite(numbers) & (numbers >= 1) & (numbers == np.floor(numbers)) & (numbers < 2**53))
-    codes = raw[name].cat.codes.to_numpy()
-    _refuse_rows(records, strange[codes], "not a whole number of people, 1 or more", f"{place}, column {name!r}")
-    return np.where(strange, 1, numbers).astype(np.int64)[codes] * records.rows, spec.counts == "people"
-
-
-def persons_of_rows(
-    records: RawRecords, data: TableSource, place: str
-) -> tuple[NDArray[np.int64] | None, pd.Index | None]:
-    """The number of the person of each record, -1 where an id is missing, and the ids; None: every row is a person.
-
-    Every row is one, too, in a file without these columns.
-
-    Raises DataError where somebody has more rows than the policy says.
-    """
-    if not data.persons or not set(data.persons) <= set(records.cells):
-        return None, None
-    person = np.zeros(len(records.cells), dtype=np.int64)
-    ids: list[tuple[str, ...]] = [()]
-    for name in data.persons:
-        cells = records.cells[name].cat
-        aliases, missing = data.columns[name].aliases, missing_texts(records.cells[name], name, data)
-        texts = [None if each in missing else same_form(aliases.get(each, each)) or None for each in cells.categories]
-        of_category, keys = pd.factorize(np.array(texts, dtype=object))
-        own = of_category[cells.codes.to_numpy()]
-        pair = np.where((person < 0) | (own < 0), -1, person * len(keys) + own)
-        person, pairs = pd.factorize(np.where(pair < 0, np.nan, pair))
-        ids = [(*ids[int(each) // len(keys)], keys[int(each) % len(keys)]) for each in pairs]
-    known = person >= 0
-    if not known.any():
-        remedy = "give it the role `ignored`, or name the column that numbers the people"
-        raise DataError("no row says whose it is", place=_columns_place(data, place), remedy=remedy)
-    most = data.rows_at_most
-    more = 0 if most is None else int((np.bincount(person[known], weights=records.rows[known]) > most).sum())
-    if more:
-        raise DataError(
-            f"{more} of them have more rows than `data.rows_at_most` says",
-            place=_columns_place(data, place),
-            remedy="leave out rows of theirs by a rule that does not depend on cells; or state a larger number",
-        )
-    return person, pd.Index(ids, tupleize_cols=False)
-
-
-def _columns_place(data: TableSource, place: str) -> str:
-    """Where the columns are that number the people, for errors."""
-    return f"{place}, column(s) {', '.join(map(repr, data.persons))}"
-
-
-def complete_rows(
-    gaps: Mapping[str, NDArray[np.bool_]], schema: Schema, data: TableSource, records: RawRecords, place: str
-) -> NDArray[np.bool_]:
-    """Which rows stay: all of them, or those without a missing cell, as `on_missing` says.
-
-    `gaps` are the missing cells of each column.
-    """
-    for column in schema.columns:
-        if column.roles & {"class", "sensitive"} and gaps[column.name].any():
-            raise DataError(
-                f"{int(records.rows[gaps[column.name]].sum())} cell(s) of the class or of a secret are missing",
-                place=f"{place}, column {column.name!r}",
-                remedy="list its mark as `no_answer` of the column: limits then judge who has a recorded value",
-            )
-    incomplete = np.logical_or.reduce(list(gaps.values()))
-    if incomplete.any() and data.on_missing is None:
-        raise DataError(
-            f"{int(records.rows[incomplete].sum())} row(s) have missing cells",
-            place=f"{place}, column(s) {', '.join(repr(n) for n, gap in gaps.items() if gap.any())}",
-            remedy="say `on_missing: drop` or `on_missing: keep` under `data`",
-        )
-    return ~incomplete if data.on_missing == "drop" else np.ones(len(incomplete), dtype=np.bool_)
+def _refuse_repeated(records: Records, name: str, place: str) -> None:
+    again = pd.Series(records.loaded.codes(name)).duplicated().to_numpy()
+    if again.any():
+        first = "" if records.loaded.first is None else f", the first in record {records.loaded.first[again].min()}"
+        raise DataError(f"{again.sum()} cell(s) the same as an earlier key{first}", place=place, remedy=CORRECT)

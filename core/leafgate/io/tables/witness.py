@@ -12,11 +12,11 @@ from leafgate.algorithms.witness import Answers, Witness
 from leafgate.errors import DataError
 from leafgate.io.json import parse_number
 from leafgate.io.tables.cells import read_bytes
-from leafgate.io.tables.csv import CsvOptions, read_cells
-from leafgate.io.tables.raw_records import RawRecords
-from leafgate.io.tables.reader import is_parquet, read_parquet
-from leafgate.io.tables.typed_cells import TableSource, missing_cells, typed_cells
+from leafgate.io.tables.reader import file_cells
+from leafgate.io.tables.records import Records
+from leafgate.io.tables.typed_cells import missing_cells, typed_columns, typed_frame
 from leafgate.kernel.arrays import Floats, Ids
+from leafgate.kernel.policy import CsvOptions, Data
 from leafgate.kernel.schema import Schema
 from leafgate.kernel.table import Table
 
@@ -33,12 +33,7 @@ def read_answer_cells(path: Path, options: CsvOptions, place: str) -> pd.DataFra
     Raises:
         DataError: it cannot be read, or two columns have one name.
     """
-    content = read_bytes(path, place)
-    if is_parquet(path):
-        frame = read_parquet(content, None, path.name)
-    else:
-        raw = read_cells(content, options, path.name)
-        frame = raw.iloc[1:].reset_index(drop=True).set_axis([str(name) for name in raw.iloc[0]], axis=1)
+    frame = file_cells(read_bytes(path, place), options.model_copy(update={"header": True}), path.name)
     if not frame.columns.is_unique:
         raise DataError("has two columns of one name", place=path.name, remedy="give each column a name of its own")
     if not len(frame):
@@ -47,7 +42,7 @@ def read_answer_cells(path: Path, options: CsvOptions, place: str) -> pd.DataFra
 
 
 def read_witness(
-    data: TableSource,
+    data: Data,
     schema: Schema,
     asked: Collection[str],
     classes: Sequence[Collection[str]],
@@ -71,14 +66,14 @@ def read_witness(
         )
     columns = tuple(column for column in schema.columns if column.name in asked)
     wanted = Schema(columns, dropped=schema.dropped)
-    gaps = [missing_cells(cells[column.name], column, data) for column in columns]
-    incomplete = np.logical_or.reduce([np.zeros(len(cells), dtype=bool), *gaps]) & (data.on_missing == "drop")
+    records = Records.of(cells[[column.name for column in columns]])
+    incomplete = records.marked(missing_cells(records, wanted, data))[0] & (data.on_missing == "drop")
     kept = cells[~incomplete].reset_index(drop=True)
     if not len(kept):
         raise DataError("has a missing cell in every row", place=path.name, remedy="write answers for complete rows")
-    records = RawRecords(kept)
-    typed, known = typed_cells(records, wanted, data, np.zeros(len(kept), dtype=bool), path.name)
-    frame = typed if columns else pd.DataFrame(index=kept.index)  # a tree of one leaf asks about no column
+    records = Records.of(kept[[column.name for column in columns]])
+    known, values = typed_columns(records, wanted, data, None, path.name)
+    frame = typed_frame(records, known, values)  # without columns where a tree of one leaf asks about none
     rows = Table(known, frame, np.ones(len(kept), dtype=np.int64))
     others = kept[[name for name in kept.columns if name not in asked]]
     return Witness(rows, np.flatnonzero(~incomplete) + 1, answers_in(others, classes, path.name))

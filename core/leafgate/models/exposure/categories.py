@@ -6,14 +6,12 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from leafgate.ir.features import CategoryCodes, OneHot
 from leafgate.ir.model import ModelIR, TreeIR
 from leafgate.kernel.release import FileDisclosure
 from leafgate.kernel.schema import Schema
 from leafgate.models.lowering.encoding import BETWEEN
-from leafgate.models.lowering.tests import Split
+from leafgate.models.lowering.tests import Split, splits_in
 
 SEPARATORS = frozenset(BETWEEN) - {"__"}
 """Signs that stand between column and value in names of dummy features."""
@@ -96,11 +94,7 @@ def _tests(trees: Sequence[TreeIR], features: int) -> list[set[Split]]:
     """Every feature's tests, each once."""
     found: list[set[Split]] = [set() for _ in range(features)]
     for tree in trees:
-        strict, float32, missing_low = (tree.flag(name).tolist() for name in ("strict", "float32", "missing_low"))
-        for node in np.flatnonzero(tree.feature >= 0).tolist():
-            chosen = tree.subsets.get(node)
-            at = 0.0 if chosen is not None else float(tree.threshold[node])
-            asked = Split(at, strict[node], float32[node], missing_low[node], chosen)
+        for node, asked in splits_in(tree):
             found[int(tree.feature[node])].add(asked)
     return found
 

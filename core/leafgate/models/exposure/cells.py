@@ -21,7 +21,7 @@ from leafgate.kernel.release import NOT_STATED, FileDisclosure, Severity
 from leafgate.kernel.schema import Column
 from leafgate.kernel.table import CellCounts, Table
 from leafgate.models.lowering.encoding import as_number
-from leafgate.models.lowering.tests import apply_steps
+from leafgate.models.lowering.tests import apply_steps, in_single_precision
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -32,8 +32,11 @@ STRANGE = "values that neither the policy declares nor the table has: they may n
 WHOLE_LIST = "every value that the policy declares of a column with `domain: public`, values of a few people among them"
 UNCOUNTED = "texts that were not compared with a column, which has too many different ones"
 
-SEPARATORS = re.compile(r"[\W_]+")
-"""What stands between a column and a value in the name of a feature."""
+WORDS = re.compile(r"[^\W_]+")
+"""What stands between separators in the name of a feature: words of its column, and of a value, as `name[T.Anna]`."""
+
+MAX_WORDS = 8
+"""A cell of more words is looked for at the end of a name alone."""
 
 LEAST_LETTERS = 2
 """Shorter texts of no column are nobody's."""
@@ -130,12 +133,6 @@ class ColumnCells:
         """Which of these are numbers that few people have, after the steps, as they are or in single precision?"""
         cells = apply_steps(self.rare_numbers, steps)
         return np.isin(numbers, cells) | np.isin(numbers, in_single_precision(cells))
-
-
-def in_single_precision(numbers: Floats) -> Floats:
-    """The numbers rounded to single precision; infinite where they are too large for it."""
-    with np.errstate(over="ignore"):
-        return np.asarray(numbers.astype(np.float32).astype(np.float64))
 
 
 def column_cells(table: Table | LargeTable, smallest_cell: int) -> Mapping[str, ColumnCells | None]:
@@ -240,19 +237,21 @@ class _Judgement:
             self.names(map(repr, numbers[self.cells[name].beyond(numbers, ())].tolist()))
 
     def names(self, names: Iterable[str]) -> None:
-        """Judge texts of no column: whole, and what stands behind each sign between column and value."""
+        """Judge texts of no column: whole, and what stands in them between separators."""
         common = {as_in_names(name) for name in self.cells}
         common |= {as_in_names(value) for column in self.columns.values() for value in self._common(column)}
-        ends = {end for name in names for end in _ends(name) if _may_be_a_cell(end) and as_in_names(end) not in common}
-        if not ends:
+        parts = {
+            part for name in names for part in _parts(name) if _may_be_a_cell(part) and as_in_names(part) not in common
+        }
+        if not parts:
             return
         self.skipped |= bool(self.uncounted)
-        numbers = np.array([number for number in map(parse_number, ends) if math.isfinite(number)])
+        numbers = np.array([number for number in map(parse_number, parts) if math.isfinite(number)])
         for name, cells in self.cells.items():
             if name in self.columns and self.columns[name].numeric:
                 if cells.are_rare(numbers).any():
                     self.numbers.add(name)
-            elif any(map(cells.has_few, ends)):
+            elif any(map(cells.has_few, parts)):
                 self.texts.add(name)
 
     def disclosures(self) -> Iterator[FileDisclosure]:
@@ -289,11 +288,14 @@ class _Judgement:
         return (value for value in column.values or () if cells is None or not cells.has_few(value))
 
 
-def _ends(name: str) -> Iterator[str]:
-    """The text, and what stands behind each of its signs."""
+def _parts(name: str) -> Iterator[str]:
+    """The text, what stands behind each of its separators, and each run of a few words between two of them."""
     yield name
-    for sign in SEPARATORS.finditer(name):
-        yield name[sign.end() :]
+    words = [word.span() for word in WORDS.finditer(name)]
+    for first, (start, _) in enumerate(words):
+        yield name[start:]
+        for _, end in words[first : first + MAX_WORDS]:
+            yield name[start:end]
 
 
 def _long(numbers: Floats) -> Floats:
@@ -307,14 +309,13 @@ def _may_be_a_cell(text: str) -> bool:
 
 
 def _counts_of_kept(table: Table | LargeTable) -> CellCounts:
-    """The people with each cell of the columns that the table keeps; None for each column of a large one."""
-    if isinstance(table, LargeTable):
-        return dict.fromkeys((column.name for column in table.schema.columns), None)
-    counts: dict[str, pd.Series | None] = {}
-    for column in table.schema.columns:
-        codes, texts = pd.factorize(table.frame[column.name].astype(object).map(_as_text), sort=True)
-        counts[column.name] = pd.Series(table.people_by(codes, len(texts)), index=texts)
-    return counts
+    """The people with each cell of the columns that the table keeps."""
+    counts: dict[str, list[pd.Series]] = {column.name: [] for column in table.schema.columns}
+    for part in table.tables():
+        for name, found in counts.items():
+            codes, texts = pd.factorize(part.frame[name].astype(object).map(_as_text), sort=True)
+            found.append(pd.Series(part.people_by(codes, len(texts)), index=texts))
+    return {name: pd.concat(found).groupby(level=0).sum() for name, found in counts.items()}
 
 
 def _as_text(cell: object) -> str | None:

@@ -11,7 +11,7 @@ import numpy as np
 from leafgate.io.json import parse_number
 from leafgate.ir.content import ColumnNumbers, FileContent
 from leafgate.ir.features import CategoryCodes, MissingIndicator, Numeric, OneHot, Origin, known_by
-from leafgate.ir.model import CategoryList, Flags, ModelIR, TreeIR
+from leafgate.ir.model import CategoryList, ModelIR
 from leafgate.kernel.schema import MISSING_WORDS, Schema
 from leafgate.models.lowering.encoding import BETWEEN, Encoding, is_position, names_of, not_listed, spellings
 
@@ -81,7 +81,7 @@ def _numbers_of_no_column(model: ModelIR) -> Iterator[str]:
             case _:
                 continue
         for tree in model.trees:
-            numbers.update(tree.threshold[_asks_number(tree, feature)].tolist())
+            numbers.update(tree.threshold[tree.compares & (tree.feature == feature)].tolist())
             chosen = (sets for node, sets in tree.subsets.items() if tree.feature[node] == feature)
             numbers.update(each for sets in chosen for each in sets if not isinstance(each, str))
         yield from map(repr, numbers)
@@ -101,9 +101,7 @@ def unknown_names(model: ModelIR, schema: Schema) -> frozenset[str]:
 
     A feature that is named by its position has no name in the file, or one that discloses nothing.
     """
-    origins = model.origins or (None,) * len(model.features)
-    listed = [name if one is None else one.column for name, one in zip(model.features, origins, strict=True)]
-    names = {name for position, name in enumerate(listed) if not is_position(name, position)}
+    names = {name for position, name in enumerate(model.columns) if not is_position(name, position)}
     known = names_of(schema)
     return frozenset(name for name in names | set(model.other_names) if not {name, name.partition("__")[2]} & known)
 
@@ -125,10 +123,7 @@ def _lists(
     columns = {spelling: one.name for one in schema.columns for spelling in spellings(one.name)}
     columns |= {spelling: name for name in schema.dropped for spelling in (name, *spellings(name))}
     columns |= {one.name: one.name for one in schema.columns}
-    declared = model.origins or (None,) * len(model.features)
-    for i, origin in origins.items():
-        named = declared[i]
-        columns[model.features[i] if named is None else named.column] = origin.column
+    columns |= {model.columns[i]: origin.column for i, origin in origins.items()}
     values: dict[str, set[str]] = {}
     unplaced, numbers = [], []
     for each in sorted(lists, key=lambda each: (each.column, sorted(each.values))):
@@ -164,9 +159,8 @@ def values_not_seen(
     complete = [each for each in model.category_lists if each.complete]
     lists = {each.values for each in complete}
     unseen, marks = dict[str, frozenset[str]](), dict[str, frozenset[str]]()
-    declared = model.origins or (None,) * len(model.features)
     for i, resolved in origins.items():
-        column, own = schema[resolved.column], declared[i]
+        column, own = schema[resolved.column], model.given_origins[i]
         if not isinstance(own, CategoryCodes):
             named = [each.values for each in complete if each.column == model.features[i]]
             if named and column.values is not None:
@@ -191,14 +185,7 @@ def _numbers(model: ModelIR, origins: Mapping[int, Origin]) -> Iterator[ColumnNu
     """The thresholds of tests of numbers, and what replaces missing ones, as they are compared with a column's."""
     for i, origin in sorted(origins.items()):
         if isinstance(origin, Numeric):
-            found = [tree.threshold[_asks_number(tree, i)] for tree in model.trees]
+            found = [tree.threshold[tree.compares & (tree.feature == i)] for tree in model.trees]
             fills = [] if origin.fill is None else [np.array([origin.fill])]
             numbers = np.unique(np.concatenate([*found, *fills]))
             yield ColumnNumbers(origin.column, origin.steps, numbers[np.isfinite(numbers)])
-
-
-def _asks_number(tree: TreeIR, feature: int) -> Flags:
-    """The nodes that compare the number of a feature with a threshold."""
-    asks = np.asarray(tree.feature == feature)
-    asks[list(tree.subsets)] = False
-    return asks

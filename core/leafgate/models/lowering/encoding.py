@@ -449,7 +449,7 @@ def column_encodings(
 
     Departure: an encoder that drops a value, or groups rare ones, counts as one that keeps each.
     """
-    declared = model.origins or (None,) * len(model.features)
+    declared = model.given_origins
     origins, unasked = dict(asked), 0
     for number, name in enumerate(model.features):
         if number not in origins and unasked < MAX_UNASKED:

@@ -13,7 +13,7 @@ from leafgate.errors import Problem, ReleaseError
 from leafgate.garbage_collection import paused_garbage_collection
 from leafgate.io.release_codec import Provenance, SealedRelease
 from leafgate.ir.features import Feature, Origin
-from leafgate.ir.model import LEAF, Flags, Ids, ModelIR, TreeIR, topological_order
+from leafgate.ir.model import FLAGS, LEAF, Flags, Ids, ModelIR, TreeIR, topological_order
 from leafgate.kernel.leaf import Leaf, LeafStatistics, Numbers, Statistic
 from leafgate.kernel.release import FileDisclosure, ModelFile, ModelReading, Publish, Release
 from leafgate.kernel.schema import Column, Schema
@@ -27,10 +27,10 @@ from leafgate.models.lowering.tests import (
     LOW,
     KnownTests,
     LoweredTest,
-    Split,
     ask_absence,
     is_plain,
     lower_test,
+    splits_in,
 )
 
 
@@ -39,14 +39,12 @@ def asked_features(model: ModelIR) -> dict[int, Feature]:
     least, most = np.full(len(model.features), np.inf), np.full(len(model.features), -np.inf)
     chosen: dict[int, set[str | float]] = {}
     for tree in model.trees:
-        by_threshold = tree.feature != LEAF
-        by_threshold[list(tree.subsets)] = False
-        np.minimum.at(least, tree.feature[by_threshold], tree.threshold[by_threshold])
-        np.maximum.at(most, tree.feature[by_threshold], tree.threshold[by_threshold])
+        np.minimum.at(least, tree.feature[tree.compares], tree.threshold[tree.compares])
+        np.maximum.at(most, tree.feature[tree.compares], tree.threshold[tree.compares])
         for node, values in tree.subsets.items():
             chosen.setdefault(int(tree.feature[node]), set()).update(values)
     asked = sorted({*chosen, *np.flatnonzero(most > -np.inf).tolist()})
-    origins = model.origins or (None,) * len(model.features)
+    origins = model.given_origins
     return {i: _feature(model.features[i], origins[i], chosen.get(i), float(least[i]), float(most[i])) for i in asked}
 
 
@@ -57,16 +55,21 @@ def _feature(name: str, origin: Origin | None, chosen: set[str | float] | None, 
     return Feature(name, origin, True, len(texts) == len(chosen) and most < least, texts, least, most)
 
 
-def with_resolved_origins(model: ModelIR, encodings: Mapping[str, Encoding], schema: Schema, place: str) -> ModelIR:
-    """The model with what each feature that a tree asks about is made of in the policy's columns; others stay as given.
+def resolved_origins(
+    model: ModelIR, encodings: Mapping[str, Encoding], schema: Schema, place: str
+) -> dict[int, Origin]:
+    """What each feature that a tree asks about is made of in the policy's columns, by its number.
 
-    Raises ReleaseError for a feature that no column expresses.
+    Raises ReleaseError for features that no column expresses, each by its name.
     """
     features = asked_features(model)
-    resolved = origins_of(list(features.values()), encodings, schema, place, model.features)
-    found = dict(zip(features, resolved, strict=True))
-    given = model.origins or (None,) * len(model.features)
-    return replace(model, origins=tuple(found.get(i, given[i]) for i in range(len(model.features))))
+    return dict(zip(features, origins_of([*features.values()], encodings, schema, place, model.features), strict=True))
+
+
+def with_resolved_origins(model: ModelIR, encodings: Mapping[str, Encoding], schema: Schema, place: str) -> ModelIR:
+    """The model with these origins of the features that a tree asks about; others stay as given."""
+    found = resolved_origins(model, encodings, schema, place)
+    return replace(model, origins=tuple(found.get(i, each) for i, each in enumerate(model.given_origins)))
 
 
 @paused_garbage_collection()
@@ -85,9 +88,7 @@ def lower_model(
     target = schema.target
     _check_numbers(model, target, place)
     values = class_values(model.classes, encodings.get(target.name), target, place) if model.classes else ()
-    features = asked_features(model)
-    resolved = origins_of(list(features.values()), encodings, schema, place, model.features)
-    origins = dict(zip(features, resolved, strict=True))
+    origins = resolved_origins(model, encodings, schema, place)
     unspecified = _unspecified_missing(model, origins)
     _check_missing(unspecified, model.unspecified_missing, schema, place)
     _check_spelling(model, origins, schema, place)
@@ -108,7 +109,7 @@ def lower_model(
     unseen, unseen_marks = values_not_seen(model, origins, schema)
     learner = model.learner
     if learner is not None and not learner.encoding:
-        categories = learner.categories | {feature.name for feature in features.values() if feature.sets}
+        categories = learner.categories | {each.name for each in asked_features(model).values() if each.sets}
         learner = replace(learner, encoding=column_encodings(model, origins, categories, schema))
     provenance = Provenance(
         node_numbers=numbers,
@@ -155,10 +156,8 @@ def _unspecified_missing(model: ModelIR, origins: Mapping[int, Origin]) -> froze
     """The columns that trees ask about and of which the file does not state where missing cells go."""
     if not model.unspecified_missing:
         return frozenset()
-    result = model.origins or (None,) * len(model.features)
-    own = [name if one is None else one.column for name, one in zip(model.features, result, strict=True)]
-    named = model.unspecified_missing_features
-    return frozenset(one.column for number, one in origins.items() if not named or own[number] in named)
+    named, columns = model.unspecified_missing_features, model.columns
+    return frozenset(one.column for number, one in origins.items() if not named or columns[number] in named)
 
 
 def _check_missing(unspecified: frozenset[str], reason: str, schema: Schema, place: str) -> None:
@@ -283,21 +282,17 @@ class _Lowering:
 
     def _tests(self, tree: TreeIR) -> dict[int, LoweredTest]:
         """Each test that is not on a number as it stands, from the leaves up."""
-        feature, strict = tree.feature, tree.flag("strict")
-        plain = self.plain[feature] & (self.may_be_missing[feature] | ~ask_absence(tree.threshold, strict))
-        plain[list(tree.subsets)] = False
-        plain[feature == LEAF] = True
+        feature = tree.feature
+        plain = self.plain[feature] & (self.may_be_missing[feature] | ~ask_absence(tree.threshold, tree.flag("strict")))
+        plain = (plain & tree.compares) | (feature == LEAF)
         lowered: dict[int, LoweredTest] = {}
         if plain.all():
             return lowered
-        float32, missing_low, quiet = tree.flag("float32"), tree.flag("missing_low"), self._silent(tree)
-        for node in topological_order(tree)[::-1].tolist():
-            if plain[node]:
-                continue
+        quiet, order = self._silent(tree), topological_order(tree)[::-1]
+        for node, asked in splits_in(tree, order[~plain[order]]):
             origin, high = self.origins[int(feature[node])], int(tree.high[node])
-            numbers = float(tree.threshold[node]), bool(strict[node]), bool(float32[node]), bool(missing_low[node])
             lowered[node] = lower_test(
-                Split(*numbers, tree.subsets.get(node)),
+                asked,
                 origin,
                 self.schema[origin.column],
                 self.known,
@@ -370,7 +365,6 @@ def _asking(node: int, low: Ids, high: Ids, lowered: Mapping[int, LoweredTest]) 
 
 
 SIDES: tuple[Literal["low", "high"], ...] = ("low", "high")
-FLAGS: tuple[Literal["strict", "float32", "missing_low"], ...] = ("strict", "float32", "missing_low")
 WAYS = ((LOW, HIGH), (HIGH, LOW), (LOW,), (HIGH,))
 """The ways of a test that the release's test may have, in its order."""
 BOTH, TURNED, ONLY_LOW, ONLY_HIGH = range(4)

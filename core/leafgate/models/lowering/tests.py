@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,7 +20,7 @@ from leafgate.ir.features import (
     missing_if_zero,
     rounded,
 )
-from leafgate.ir.model import Flags, Floats, ModelIR
+from leafgate.ir.model import FLAGS, LEAF, Flags, Floats, Ids, ModelIR, TreeIR
 from leafgate.kernel.schema import Column, Value
 from leafgate.kernel.tree import Fan
 
@@ -45,6 +45,15 @@ class Split:
         if self.chosen is not None:
             return seen in self.chosen
         return seen < self.at if self.strict else seen <= self.at
+
+
+def splits_in(tree: TreeIR, nodes: Ids | None = None) -> Iterator[tuple[int, Split]]:
+    """Some nodes of a tree, by default all that ask something, each with its test."""
+    nodes = np.flatnonzero(tree.feature != LEAF) if nodes is None else nodes
+    at = np.where(tree.compares[nodes], tree.threshold[nodes], 0.0).tolist()
+    flags = zip(*(tree.flag(name)[nodes].tolist() for name in FLAGS), strict=True)
+    for node, threshold, (strict, float32, missing_low) in zip(nodes.tolist(), at, flags, strict=True):
+        yield node, Split(threshold, strict, float32, missing_low, tree.subsets.get(node))
 
 
 @dataclass(frozen=True)
@@ -148,13 +157,18 @@ def sends_zero_apart(model: ModelIR, column: Column) -> bool:
     for feature, origin in enumerate(model.origins or ()):
         if not isinstance(origin, Numeric) or origin.column != column.name or not origin.zero_is_missing:
             continue
-        if not _may_be_zero(origin, column):
-            continue
-        for tree in model.trees:
-            nodes = np.flatnonzero(tree.feature == feature)
-            at, strict, missing_low = tree.threshold[nodes], tree.flag("strict")[nodes], tree.flag("missing_low")[nodes]
-            if ((np.where(strict, at > 0, at >= 0)) != missing_low).any():
-                return True
+        if _may_be_zero(origin, column) and parts_zero(model, feature):
+            return True
+    return False
+
+
+def parts_zero(model: ModelIR, feature: int) -> bool:
+    """Does some test of a feature send the number 0 elsewhere than a missing one?"""
+    for tree in model.trees:
+        nodes = np.flatnonzero(tree.feature == feature)
+        at, strict, missing_low = tree.threshold[nodes], tree.flag("strict")[nodes], tree.flag("missing_low")[nodes]
+        if ((np.where(strict, at > 0, at >= 0)) != missing_low).any():
+            return True
     return False
 
 
@@ -193,7 +207,7 @@ def apply_steps(numbers: Floats, steps: tuple[ArithmeticStep, ...]) -> Floats:
     """The numbers after the steps, each in double precision as NumPy does it."""
     act: Mapping[str, Callable[[Floats, float], Floats]] = {
         **{"plus": np.add, "minus": np.subtract, "times": np.multiply, "over": np.divide},
-        **{"at_least": np.maximum, "at_most": np.minimum, "single": _singles},
+        **{"at_least": np.maximum, "at_most": np.minimum, "single": lambda numbers, _: in_single_precision(numbers)},
     }
     with np.errstate(all="ignore"):
         for step in steps:
@@ -201,8 +215,10 @@ def apply_steps(numbers: Floats, steps: tuple[ArithmeticStep, ...]) -> Floats:
     return numbers
 
 
-def _singles(numbers: Floats, by: float) -> Floats:
-    return numbers.astype(np.float32).astype(np.float64)
+def in_single_precision(numbers: Floats) -> Floats:
+    """The numbers rounded to single precision; infinite where they are too large for it."""
+    with np.errstate(over="ignore"):
+        return np.asarray(numbers.astype(np.float32).astype(np.float64))
 
 
 def invert_threshold(asked: Split, steps: tuple[ArithmeticStep, ...]) -> float:

@@ -25,7 +25,8 @@ from leafgate.api import (
     make_table,
     report_progress,
 )
-from leafgate_plugins.dp_random_trees.distinguish.features import iterate_nodes, released_features
+from leafgate.kernel.tree import iterate_nodes
+from leafgate_plugins.dp_random_trees.distinguish.features import released_features
 from leafgate_plugins.dp_random_trees.distinguish.neighbours import NeighbouringTables, neighbouring_tables
 from leafgate_plugins.dp_random_trees.options import BUILDERS
 
@@ -177,7 +178,7 @@ def seconds_of_a_run(release: Release, people: int, records: int) -> float:
 
     Fitted to runs on Adult and on made-up surveys: docs/explanation/dp-random-trees.md.
     """
-    trees, nodes = len(release.trees), sum(1 for tree in release.trees for _ in iterate_nodes(tree))
+    trees, nodes = len(release.trees), sum(1 for _ in iterate_nodes(*release.trees))
     noisy = count_leaves(release) * len(release.classes) if release.count_semantics == "noisy" else 0
     parts = trees, nodes, noisy, trees * people, trees * records
     return sum(part * cost for part, cost in zip(parts, SECONDS_PER_UNIT, strict=True))

@@ -23,19 +23,12 @@ from leafgate.api import (
     children,
     leaves,
 )
+from leafgate.kernel.tree import iterate_nodes
 from leafgate_plugins.dp_random_trees.distinguish.neighbours import NeighbouringTables
 from leafgate_plugins.dp_random_trees.options import BUILDERS
 
 Cells = Mapping[str, Floats]
 """For each column the chance of its cells (rows) among the people of each class (columns)."""
-
-
-def iterate_nodes(tree: Node) -> Iterator[Node]:
-    """Every node once, a parent before its children."""
-    waiting = [tree]
-    while waiting:
-        yield (here := waiting.pop())
-        waiting.extend(children(here))
 
 
 @dataclass(frozen=True)
@@ -49,8 +42,9 @@ class Grid:
     def of(cls, trees: Sequence[Node], schema: Schema) -> Grid:
         """The coarsest cells that no test of these trees divides."""
         at: dict[str, set[float]] = {}
-        for node in (node for tree in trees for node in iterate_nodes(tree) if isinstance(node, NumericSplit)):
-            at.setdefault(node.column, set()).add(node.at)
+        for node in iterate_nodes(*trees):
+            if isinstance(node, NumericSplit):
+                at.setdefault(node.column, set()).add(node.at)
         return cls(schema, {name: np.array(sorted(places)) for name, places in at.items()})
 
     def size(self, name: str) -> int:
@@ -184,7 +178,7 @@ def _leaf_of_person(node: Node, person: Table, others: Table, rows: Ids) -> tupl
             rows = rows[goes_low(node, others.numbers(node.column)[rows]) == low]
             node = node.low if low else node.high
             continue
-        taken = branch_of_code(node, person)
+        taken = branch_of_code(node.fan, person)
         mine = int(taken[person.codes(node.column)[0]])
         if mine == NOWHERE:
             return Leaf(), rows[:0]
@@ -217,15 +211,12 @@ def _everybody(release: Release) -> float:
 def _structure(release: Release) -> dict[str, float]:
     """How many tests and leaves there are, and where the outermost cuts of each number are."""
     document: dict[str, float] = {"nodes": 0}
-    waiting = list(release.trees)
-    while waiting:
-        node = waiting.pop()
+    for node in iterate_nodes(*release.trees):
         document["nodes"] += 1
         if isinstance(node, NumericSplit):
             low, high = f"lowest cut of {node.column}", f"highest cut of {node.column}"
             document[low] = min(document.get(low, node.at), node.at)
             document[high] = max(document.get(high, node.at), node.at)
-        waiting += children(node)
     return document
 
 

@@ -13,14 +13,13 @@ from leafgate.api import (
     CategoricalSplit,
     Floats,
     Ids,
-    Node,
     NumericSplit,
     Release,
     Schema,
     Table,
-    children,
     columns_asked,
 )
+from leafgate.kernel.tree import iterate_nodes
 from leafgate_plugins.maxent.problem.split_constraints import (
     NodeCells,
     SplitConstraints,
@@ -181,12 +180,5 @@ def _unprovable(rules: CandidateRules, release: Release, schema: Schema) -> str:
 
 def _by_values(release: Release) -> bool:
     """Has every branch of every categorical test one value?"""
-    waiting: list[Node] = list(release.trees)
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, CategoricalSplit) and (
-            node.default is not None or any(len(b.values) > 1 for b in node.branches)
-        ):
-            return False
-        waiting.extend(children(node))
-    return True
+    tests = (node for node in iterate_nodes(*release.trees) if isinstance(node, CategoricalSplit))
+    return all(test.default is None and all(len(each.values) == 1 for each in test.branches) for test in tests)

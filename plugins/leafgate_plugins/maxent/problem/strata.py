@@ -23,9 +23,9 @@ from leafgate.api import (
     NumericSplit,
     Schema,
     Table,
-    children,
 )
 from leafgate.kernel.table import distinct_rows
+from leafgate.kernel.tree import iterate_nodes
 from leafgate_plugins.maxent.problem.tree_index import ReachableCase, cases_through
 
 Cells = Mapping[str, Sequence[Domain]]
@@ -35,12 +35,9 @@ Cells = Mapping[str, Sequence[Domain]]
 def cells_of(trees: Sequence[Node], schema: Schema) -> Cells:
     """For each unknown number that the trees test, the intervals between the thresholds."""
     edges: dict[str, set[float]] = {}
-    waiting: list[Node] = list(trees)
-    while waiting:
-        node = waiting.pop()
+    for node in iterate_nodes(*trees):
         if isinstance(node, NumericSplit):
             edges.setdefault(node.column, set()).add(largest_value_going_low(node))
-        waiting += children(node)
     return {name: _intervals(schema[name], sorted(at)) for name, at in edges.items() if not schema[name].public}
 
 

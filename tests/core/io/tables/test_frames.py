@@ -48,10 +48,19 @@ def test_a_written_table_is_read_with_the_same_cells(words: list[str | None], va
     content = written(in_memory)
     read = read_csv(content, CsvOptions(), ["word", "number"], "people.csv")
     records = in_memory.records(["word", "number"])
-    assert all(records.cells[name].tolist() == read[name].tolist() for name in read)
+    for name in ("word", "number"):
+        assert [records.texts[name][code] for code in records.loaded.codes(name)] == read[name].tolist()
     assert records.sha256 == hashlib.sha256(content).hexdigest()
     assert [None if text == missing else text for text in read["word"]] == words[:rows]
     assert [float(text) for text in read["number"]] == [float(value) for value in values[:rows]]
+
+
+def test_a_text_that_means_a_missing_cell_is_read_as_of_the_file() -> None:
+    table = FrameTable(
+        "X", table_columns(pd.DataFrame({"a": ["?", None, "x"], "b": [1, 2, 3]}), "X"), "?", CsvOptions()
+    )
+    records, read = table.records(["a", "b"]), read_csv(written(table), CsvOptions(), ["a", "b"], "people.csv")
+    assert [records.texts["a"][code] for code in records.loaded.codes("a")] == read["a"].tolist() == ["?", "?", "x"]
 
 
 @given(st.sampled_from([";", "\t", "|"]), st.sampled_from(["'", '"']), st.lists(texts, min_size=2, max_size=9))

@@ -21,7 +21,7 @@ from engine_files import COLUMNS, NEEDS_SPARK, SPARK, described, files, section
 from leafgate import LeafgateError, Table
 from leafgate.algorithms.induction import growth, histograms, large
 from leafgate.api import DataEngine, LargeTable, make_table
-from leafgate.io.tables import digest, reader, stored_records
+from leafgate.io.tables import digest, reader, records
 from leafgate.io.tables.digest import digest_records
 from leafgate.io.tables.reader import read_any_table, read_table
 from leafgate.kernel import large_table
@@ -42,7 +42,7 @@ UNWEIGHTED = {name: column for name, column in COLUMNS.items() if name != "times
 def _everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks, and pieces that are counted, of three records; parts of the tree, and of what is sorted, of five."""
     monkeypatch.setattr(reader, "MOST_IN_MEMORY", 0)
-    monkeypatch.setattr(stored_records, "BLOCK_RECORDS", 3)
+    monkeypatch.setattr(records, "BLOCK_RECORDS", 3)
     monkeypatch.setattr(large, "PART_RECORDS", 5)
     monkeypatch.setattr(digest, "PART_RECORDS", 5)
     for module in (growth, histograms):
@@ -128,6 +128,18 @@ def test_blocks_of_parquet_of_any_types_hold_the_same_people(engine: DataEngine,
     with tempfile.TemporaryDirectory() as folder:
         frame.to_parquet(path := Path(folder) / "people.parquet")
         assert outcome(data, path, in_blocks=True) == outcome(data, path, in_blocks=False)
+
+
+def test_blocks_have_the_open_domain_of_the_table_with_values_of_people_without_a_class(tmp_path: Path) -> None:
+    columns = {
+        "town": {"role": "quasi_identifier"},
+        "risk": {"role": "class", "values": ["good", "bad"], "no_answer": ["?"]},
+    }
+    (path := tmp_path / "people.csv").write_text("town,risk\nRome,good\nBonn,bad\nOslo,?\n")
+    data = section(DuckDb(), columns=columns, missing=[], on_missing=None)
+    found = read_any_table(data, data.meaning(), path)
+    assert (found.schema["town"].values, found.without_class) == (("Bonn", "Oslo", "Rome"), 1)
+    assert outcome(data, path, in_blocks=True) == outcome(data, path, in_blocks=False)
 
 
 @given(st.integers(1, 2**32), st.integers(2, 40), st.sampled_from([10, 100, 2**62]))

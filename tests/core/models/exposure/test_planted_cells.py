@@ -222,6 +222,8 @@ XGBOOST: Mapping[str, Place] = {
     "threshold": _in_xgboost(_threshold, number=True),
     "feature": _in_xgboost(lambda learner, cell: learner["feature_names"].__setitem__(0, cell)),
     "dummy": _in_xgboost(lambda learner, cell: learner["feature_names"].__setitem__(1, f"name_{cell}")),
+    "patsy": _in_xgboost(lambda learner, cell: learner["feature_names"].__setitem__(1, f"C(name)[T.{cell}]")),
+    "pivot": _in_xgboost(lambda learner, cell: learner["feature_names"].__setitem__(1, f"{cell}_score")),
     "objective": _in_xgboost(lambda learner, cell: learner["objective"].update(name=cell)),
     "booster": _in_xgboost(lambda learner, cell: learner["gradient_booster"].update(name=cell)),
     "attribute": _in_xgboost(lambda learner, cell: learner["attributes"].update({cell: "1"})),

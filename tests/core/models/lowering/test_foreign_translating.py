@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from feature_rows import predicted
 from leafgate import Release, ReleaseError
 from leafgate.algorithms.prediction import predict
 from leafgate.api import Branch, CategoricalSplit, Column, Leaf, NumericSplit
 from leafgate.app import serialize
-from leafgate.commands.convert.scrub import predicted
 from leafgate.ir.features import after_steps
 from leafgate.models.lowering.encoding import Encoding, class_values
 from leafgate.models.lowering.release import lower_model
