@@ -20,26 +20,21 @@ from leafgate.models.writer import object_as_file
 
 pytest.importorskip("imblearn", reason="imbalanced-learn is not installed")
 
-from imblearn.ensemble import (
-    BalancedBaggingClassifier,
-    BalancedRandomForestClassifier,
-    EasyEnsembleClassifier,
-    RUSBoostClassifier,
-)
-from imblearn.over_sampling import SMOTE, RandomOverSampler
+from imblearn import ensemble, over_sampling, under_sampling
 from imblearn.pipeline import make_pipeline
-from imblearn.under_sampling import RandomUnderSampler
 
 TREE = DecisionTreeClassifier(max_depth=4)
 MODELS = {
-    "forest": lambda: BalancedRandomForestClassifier(5, max_depth=4, random_state=0),
-    "bootstrap": lambda: BalancedRandomForestClassifier(5, bootstrap=True, replacement=False, random_state=0),
-    "boosting": lambda: RUSBoostClassifier(n_estimators=5, random_state=0),
-    "easy": lambda: EasyEnsembleClassifier(3, TREE, random_state=0),
-    "bagging": lambda: BalancedBaggingClassifier(TREE, n_estimators=3, max_features=0.7, random_state=0),
-    "made up": lambda: make_pipeline(StandardScaler(), SMOTE(random_state=0), RandomForestClassifier(3)),
-    "fewer": lambda: make_pipeline(RandomUnderSampler(random_state=0), TREE),
-    "more": lambda: make_pipeline(RandomOverSampler(random_state=0), HistGradientBoostingClassifier(max_iter=4)),
+    "forest": lambda: ensemble.BalancedRandomForestClassifier(5, max_depth=4, random_state=0),
+    "bootstrap": lambda: ensemble.BalancedRandomForestClassifier(5, bootstrap=True, replacement=False, random_state=0),
+    "boosting": lambda: ensemble.RUSBoostClassifier(n_estimators=5, random_state=0),
+    "easy": lambda: ensemble.EasyEnsembleClassifier(3, TREE, random_state=0),
+    "bagging": lambda: ensemble.BalancedBaggingClassifier(TREE, n_estimators=3, max_features=0.7, random_state=0),
+    "made up": lambda: make_pipeline(StandardScaler(), over_sampling.SMOTE(random_state=0), RandomForestClassifier(3)),
+    "fewer": lambda: make_pipeline(under_sampling.RandomUnderSampler(random_state=0), TREE),
+    "more": lambda: make_pipeline(
+        over_sampling.RandomOverSampler(random_state=0), HistGradientBoostingClassifier(max_iter=4)
+    ),
 }
 
 
@@ -85,6 +80,6 @@ def test_the_rows_that_a_sampler_keeps_are_found() -> None:
 
 
 def test_boosting_within_an_ensemble_is_refused_by_name() -> None:
-    model = EasyEnsembleClassifier(2, random_state=0).fit(*people(2))
+    model = ensemble.EasyEnsembleClassifier(2, random_state=0).fit(*people(2))
     with pytest.raises(ReleaseError, match="EasyEnsembleClassifier of other models than single trees"):
         read_foreign(skops.io.dumps(model), "model")
