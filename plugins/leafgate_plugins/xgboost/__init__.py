@@ -35,6 +35,13 @@ def sniff(head: bytes) -> bool:
     return as_json or (head[:1] == b"{" and head[1:2] in {b"L", b"l", b"i", b"U", b"I"} and first)
 
 
+def read_output(content: bytes, place: str, output: int) -> ModelIR:
+    """The model of one of several targets."""
+    from leafgate_plugins.xgboost import reader
+
+    return reader.read(content, place, output)
+
+
 def read(content: bytes, place: str) -> ModelIR:
     """The model in a JSON or UBJSON file of XGBoost."""
     from leafgate_plugins.xgboost import reader
@@ -96,6 +103,7 @@ XGBOOST = ModelReader(
     name="xgboost",
     sniff=sniff,
     read=read,
+    read_output=read_output,
     max_bytes=256 * 2**20,
     texts=texts,
     to_file=to_file,

@@ -35,6 +35,7 @@ from leafgate.readers import (
 from leafgate_plugins.xgboost.node_sizes import sizes
 from leafgate_plugins.xgboost.saved_state import disclosed as disclosed_by_settings
 from leafgate_plugins.xgboost.saved_state import parameters_of, parts_of
+from leafgate_plugins.xgboost.several_targets import EACH_BY_ITSELF, of_target
 from leafgate_plugins.xgboost.training import learner_of
 from leafgate_plugins.xgboost.ubjson import parse_ubjson
 from leafgate_plugins.xgboost.unread import SHAPE, unknown_keys, unread_content
@@ -65,13 +66,17 @@ MAX_DELTA_STEP = 0.7
 MAX_CLASSES = 1000
 
 
-def read(content: bytes, place: str) -> ModelIR:
-    """The model, not yet checked. Thresholds and what people have are compared in single precision, as XGBoost does."""
+def read(content: bytes, place: str, output: int | None = None) -> ModelIR:
+    """The model, not yet checked. Thresholds and what people have are compared in single precision, as XGBoost does.
+
+    Of several targets it is the model of the one with the number `output`.
+    """
     text = content[:64].lstrip()[1:].lstrip()[:1] == b'"'
     document = object_at(
         parse_bounded_json(content, place, with_nan=True) if text else parse_ubjson(content, place), place
     )
     document, settings = parts_of(document, place)
+    document = document if output is None else of_target(document, output, place)
     learner = _part(document, "learner", place)
     here = f"{place}.learner"
     shape = _part(learner, "learner_model_param", here)
@@ -87,7 +92,7 @@ def read(content: bytes, place: str) -> ModelIR:
     groups = integers_at(booster, "tree_info", at, len(trees))
     if scores == 1 and (groups.any() or ("num_target" in shape and _whole_number(shape, "num_target", here) > 1)):
         raise ReleaseError(
-            "has trees for several targets, which is not read", place=f"{at}.tree_info", remedy="train a model for each"
+            "has trees for several targets, which is not read", place=f"{at}.tree_info", remedy=EACH_BY_ITSELF
         )
     names = category_texts(booster, features, at)
     numbers = _number_categories(booster, features, at)
