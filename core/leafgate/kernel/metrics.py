@@ -239,8 +239,8 @@ class PersonMetric(Metric):
     secret unless it says otherwise. `scorable` lists the distributions that the metric can score: a metric that
     compares the posterior with the truth, or reads the belief otherwise than by `case.posterior`, can only score
     `derived`. A metric of `groups_only` reads no distribution, and scores `derived` alone, too. A metric that
-    `judges_numbers` reads `case.numbers`, the true numbers of a binned secret, so that means and
-    other numbers on leaves disclose no more than it judges.
+    `judges_numbers` reads `case.numbers`, true numbers of a binned secret, so that means and other numbers on leaves
+    disclose no more than it judges.
     """
 
     of: Annotated[str | None, ordered_by(each)] = Field(

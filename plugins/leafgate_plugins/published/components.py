@@ -20,7 +20,6 @@ from leafgate.api import (
     Strict,
     TreeBuilder,
 )
-from leafgate.ir.validate import best_iteration_key
 from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, scrub_command
 from leafgate.kernel.options import PolicyFile
 from leafgate.kernel.release import ADDED_UP, NOT_STATED, Severity
@@ -214,6 +213,8 @@ class Published(TreeBuilder):
 
 def _confirmed(reading: ModelReading | None, best: int, place: str) -> ModelReading:
     """The reading of a file that was stopped early, whose best round the policy confirms."""
+    from leafgate.ir.validate import best_iteration_key  # which loads NumPy
+
     key = best_iteration_key(best)
     if reading is None or key not in reading.unknown:
         raise ReleaseError(

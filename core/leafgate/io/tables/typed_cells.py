@@ -139,7 +139,7 @@ def _domain_that_occurs(column: Column, texts: Sequence[str], place: str) -> Col
         remedy = f"{DECIMAL_POINTS}; or declare `values`, if they are none"
         raise DataError("numbers with decimal commas would be categories", place=place, remedy=remedy)
     if "class" not in column.roles and not any(map(is_code, texts)):
-        if "sensitive" in column.roles:
+        if "sensitive" in column.roles and column.bins is None:
             remedy = "declare its `bins`, the edges of the intervals it is believed to lie in"
             raise DataError("a secret of numbers", place=place, remedy=remedy)
         numbers = [float(text) for text in texts]
