@@ -1,4 +1,4 @@
-"""Who may see a finding's numbers: decided here, right after scoring, and nowhere else.
+"""Who may see the numbers of a score: decided here, right after scoring. Checks of the core state it themselves.
 
 The release, the public columns, the options of the policy and the record of what a metric has read decide, and
 nobody's secrets: otherwise the absence of a number in a public report would itself disclose something.

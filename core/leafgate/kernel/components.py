@@ -252,15 +252,15 @@ class AttackModel(Component):
     `alternatives`, `records`. Where no attack of a policy takes a part into account the audit is inconclusive.
     `needs`: the optional knowledge that it takes into account: `distribution`, `people`, `facts`, `label_accuracies`,
     `population`, `mechanism`, `candidates`, `targets`, `releases`, `rows`. Whatever a policy grants, an attack gets
-    nothing that it does not declare. One that declares `candidates` or `targets` does not learn who is in the table: no
-    public records and no known people. An attack with targets may have an option `secret` with the name of a column: it
-    then gets targets of that column too where no tree tests it.
+    nothing that it does not declare. One that declares `candidates` or `targets` does not learn who is in the table: it
+    gets no public records, and may not declare `people`. An attack with targets may have an option `secret` with the
+    name of a column: it then gets targets of that column too where no tree tests it.
     `access_levels`: what it can use of the model: `labels` or `scores` that a PredictionOracle answers, or the `file`,
     which is the release. The policy chooses one of them by `access`.
 
-    `by_equivalence_class`: is the belief about a person the same if all people with the same class and secrets, in
-    the same leaf of each tree and able to reach the same leaves with other private cells, have the other cells of one
-    of them? It then attacks tables that do not fit into memory, too.
+    `by_equivalence_class`: does no belief change where one of several people stands for all of them, who have the same
+    class and secrets, reach the same leaf of each tree, and would reach the same leaves with other private cells? It
+    then attacks tables that do not fit into memory, too.
 
     The field `knows` belongs to the policy, and is None whenever the engine calls the attack. So does `time_limit`,
     unless a class has a field of that name itself, whose seconds it keeps by itself.

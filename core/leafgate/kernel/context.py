@@ -144,6 +144,7 @@ class ScoringContext:
     `observed` is the record of what was read. `scored`, and every property that reads the table's secrets, enter an
     `Observation` before they return. `leafgate.engine.audience` decides by this record whether the public sees a score,
     and a score by one distribution stands for that by the other only where both would be computed from the same reads.
+    What a metric of people reads of `table` itself is not recorded: such a metric sets `public = "verdict"`.
     A copy made with `dataclasses.replace` writes into the same record.
     """
 
@@ -177,7 +178,7 @@ class ScoringContext:
     def of_release_metric(self) -> ScoringContext:
         """The same context for a metric of the release, whose reads of people are recorded too, in this one's record.
 
-        Nothing masks the score of such a metric, unless it counts people or states a `sensitivity`.
+        The public sees only its verdict, unless it counts people or states a `sensitivity`.
         """
         return ReleaseScoringContext(**{each.name: vars(self)[each.name] for each in fields(self)})
 

@@ -15,7 +15,7 @@ class PeopleCount:
 
 @dataclass(frozen=True)
 class AuditorOnly:
-    """Something about particular people: a path, a value. Only auditors see it."""
+    """What only auditors see, such as something about particular people: a path, a value."""
 
     content: Any = field(repr=False)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class VisibleTo(StrEnum):
-    """Who may see a number. `leafgate.engine.audience` decides it once, right after scoring; reports only draw it.
+    """Who may see a number. `leafgate.engine.audience` decides it of scores, right after scoring; reports draw it.
 
     Attributes:
         EVERYBODY: it follows from the release alone, so that a claim of differential privacy covers it.

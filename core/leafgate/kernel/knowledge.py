@@ -428,10 +428,11 @@ class AdversaryKnowledge:
         targets: for attacks that infer an input of the model: for each column that is not public and that the model's
             trees test, and for those that an attack of the policy names in its option `secret`, the people of whom it
             is asked. Empty where there is no such column.
-        set_apart: the few people of the table who miss cells of the columns in `hardly_missing`.
+        set_apart: the few people of the table who miss cells of the columns in `hardly_missing`, with all columns,
+            secrets too, whatever the policy grants; only for attacks that declare `people`.
         hardly_missing: columns whose cells so few people of the table miss that proofs leave such cells out: by
             `complete_schema`, and with the people of `set_apart` taken out of all counts.
-        reader: reads a file about people that an option of the policy's components names; None outside an audit.
+        reader: reads a file about people that an option of any component of the policy names; None outside an audit.
         releases: other releases of these people, and who is who; None where the policy names none.
         rows: what the file of somebody else's model states of the rows of its trees; None for other releases.
     """

@@ -119,8 +119,8 @@ class Metric(Component):
     is published by its verdict alone. `measures` is what a score is about (`Measured`): a policy without a limit on
     `protection` never passes.
 
-    `by_equivalence_class`: is the score the same if all people with the same class and secrets, in the same leaf of
-    each tree and able to reach the same leaves with other private cells, have the other cells of one of them? The
+    `by_equivalence_class`: does no score change where one of several people stands for all of them, who have the same
+    class and secrets, reach the same leaf of each tree, and would reach the same leaves with other private cells? The
     metric then judges tables that do not fit into memory, too.
 
     `checks` names the guarantee of a release (`k`, `l_diversity`) that is broken exactly when the metric's limit is;

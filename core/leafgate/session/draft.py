@@ -20,7 +20,7 @@ from leafgate.io.json import parse_number
 from leafgate.io.tables.cells import is_code
 from leafgate.io.tables.frames import cell_text
 from leafgate.ir.features import CategoryCodes, Feature, MissingIndicator, Numeric, Origin, Unresolved, known_by
-from leafgate.kernel.schema import Column, Role
+from leafgate.kernel.schema import EXCLUSIVE_ROLES, Column, Role
 from leafgate.models.lowering.encoding import POSITIONAL, Encoding, class_values, spellings
 from leafgate.models.lowering.release import asked_features
 from leafgate.models.lowering.tests import sends_zero_apart
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
 
 BETWEEN = "_=-.: "
 """What stands between column and value in names of dummy features."""
-
-UNTYPED_ROLES = frozenset({"identifier", "ignored", "weight", "key", "person"})
-"""Roles of columns that need no domain."""
 
 MAX_CLASSES = 50
 """A class with more values than this is none."""
@@ -469,7 +466,7 @@ class TableDraft:
         declared, roles = self._declared(column.name), self._roles_of(column)
         spec: dict[str, Any] = {"role": roles[0] if len(roles) == 1 else roles}
         rest = {key: value for key, value in declared.items() if key != "role"}
-        if UNTYPED_ROLES & set(roles) or {"values", "bounds", "bins"} & set(rest):
+        if EXCLUSIVE_ROLES & set(roles) or {"values", "bounds", "bins"} & set(rest):
             return spec | self._with_unknown(column.name, roles, rest)
         if self.release is not None and column.name in self.release.schema:
             return spec | _domain_of(self.release.schema[column.name], self._texts_of(column)) | rest
