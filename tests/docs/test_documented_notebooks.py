@@ -69,7 +69,8 @@ def test_a_notebook_prints_what_its_text_is_about(name: str, site: Path) -> None
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert all(cell.execution_count for cell in code)
     outputs = [output for cell in code for output in cell.outputs]
-    printed = "\n".join(output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs)
+    texts = (output.get("text") or f"\n{output.get('data', {}).get('text/plain', '')}\n" for output in outputs)
+    printed = "".join(texts)  # what one `print` prints may come in several outputs
     assert not [output for output in outputs if output.get("name") == "stderr"]
     assert [words for words in SAYS[name] if not re.search(words, printed, re.MULTILINE)] == [], printed
 

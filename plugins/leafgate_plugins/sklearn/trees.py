@@ -300,7 +300,10 @@ def boosting_classifier(estimator: ObjectView) -> EstimatorIR:
 def boosting_regressor(estimator: ObjectView) -> EstimatorIR:
     init, base = estimator.get("init_"), 0.0
     if isinstance(init, ObjectView) and init.kind == "DummyRegressor":
-        base = float(init.array("constant_").ravel()[0])
+        constant = init.array("constant_").ravel()
+        if len(constant) != 1:
+            raise ReleaseError("its boosting starts from several numbers", place=estimator.place)
+        base = float(constant[0])
     elif init != "zero":
         raise ReleaseError("its boosting starts from another model's predictions", place=estimator.place)
     counted = _of_subsample(estimator)
