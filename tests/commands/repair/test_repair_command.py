@@ -318,6 +318,7 @@ WRONG: list[tuple[str, Callable[[Path], object], dict[str, str], str]] = [
     ("a list of waivers for candidates", with_a_waiver_file, {"candidates": "waivers.yaml"}, READ),
     ("a witness for candidates", with_a_witness, {"candidates": "witness.csv"}, READ),
     ("one file for both", lambda folder: None, {"candidates": "new.json"}, READ),
+    ("the picture for candidates", lambda folder: None, {"candidates": "tried.svg"}, READ),
     ("an ending that nobody writes", lambda folder: None, {"out": "new.txt"}, "no installed plugin writes"),
     ("no model", lambda folder: (folder / "model.skops").write_text("{}"), {}, "is no model"),
     ("no file", lambda folder: (folder / "model.skops").unlink(), {}, "cannot be read"),

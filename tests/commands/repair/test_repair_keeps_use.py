@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -178,6 +179,12 @@ def test_a_model_of_a_rare_class_keeps_its_use(leaves: str, tmp_path: Path) -> N
     assert best["reported"] > (0.75 if leaves == "counts" else 0.65)
     assert best["reported"] > before - 0.05
     assert "distillation" in set(tried["step"])
+    drawn = list(ElementTree.parse(tmp_path / "candidates.svg").getroot().iter())
+    dots = [element.get("fill") for element in drawn if element.tag.endswith("circle")]
+    shown = tried.dropna(subset=["headroom", "chosen_by"])
+    assert len(dots) == len(shown)
+    assert dots.count("#fff") == (shown["verdict"] != "pass").sum()
+    assert {"given", "distillation", "limit 1"} <= {element.text for element in drawn}
 
 
 def columns_and_people(seed: int) -> tuple[Schema, pd.DataFrame]:

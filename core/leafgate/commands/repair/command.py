@@ -41,7 +41,10 @@ def repair(
     ] = "used",
     candidates: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A CSV file of every model that was tried, in exact numbers, for its owner."),
+        typer.Option(
+            metavar="FILE",
+            help="A CSV file of all models that were tried, and an SVG, in exact numbers, for the owner.",
+        ),
     ] = None,
     script: WithScript = False,
 ) -> int:
@@ -51,7 +54,7 @@ def repair(
     """
     from leafgate.api.registry import Plugins
     from leafgate.commands.repair.plan import refuse_unsuitable_policy, repair_file, with_witness
-    from leafgate.commands.repair.wording import policy_line
+    from leafgate.commands.repair.wording import candidates_picture, policy_line
     from leafgate.console.output import print_document, say
     from leafgate.disclosure.document import document
     from leafgate.disclosure.summary import summary
@@ -69,8 +72,11 @@ def repair(
         named = {*files_read(policy), *files_named(read), *([] if witness is None else [witness])}
         audited = getattr(read.build, "path", None)  # which may name the new file already
         if candidates is not None:
-            refuse_same(out, candidates)
-            clear_file(candidates, {model, *named})
+            drawn = candidates.with_suffix(".svg")
+            refuse_same(candidates, drawn)
+            for file in (candidates, drawn):
+                refuse_same(out, file)
+                clear_file(file, {model, *named})
         clear_file(out, {model, *(named - {audited})})
 
     make_folder(out.parent)
@@ -85,6 +91,7 @@ def repair(
     )
     if candidates is not None and result.candidates is not None:
         write_file(candidates, result.candidates.to_csv(index=False, lineterminator="\n").encode(), OWNER_ONLY)
+        write_file(candidates.with_suffix(".svg"), candidates_picture(result.candidates), OWNER_ONLY)
     if result.content is None:
         return _nothing_written(model, result)
     write_file(out, result.content, EVERYONE)

@@ -24,6 +24,7 @@ from leafgate.ir.features import known_by
 from leafgate.kernel.findings import Report
 from leafgate.models.lowering.content import STAND_INS
 from leafgate.readers import CategoryCodes, ModelIR
+from leafgate.search.picture import Dot, picture
 from leafgate.session.run import Session
 
 WORDS: dict[Goal, str] = {
@@ -187,6 +188,20 @@ def candidates_table(outcome: Outcome, bench: Workbench) -> pd.DataFrame:
             reported = bench.use_of(trial.release, parts.reporting)
         rows.append(_row(trial.step, trial.words, trial.model, trial.report, trial.use, reported))
     return pd.DataFrame(rows, columns=CANDIDATE_COLUMNS)
+
+
+def candidates_picture(candidates: pd.DataFrame) -> bytes:
+    """The use of every candidate against its headroom, as SVG; the most useful one of each step that passes is named.
+
+    Args:
+        candidates: the table of candidates.
+    """
+    known = candidates.dropna(subset=["headroom", "chosen_by"])
+    passing = known[known["verdict"] == "pass"]
+    named = {*passing.groupby("step")["chosen_by"].idxmax(), *known.index[known["step"] == "given"]}
+    columns = known.index, known["headroom"].tolist(), known["chosen_by"].tolist(), known["verdict"], known["step"]
+    dots = [Dot(x, y, verdict, step if i in named else "") for i, x, y, verdict, step in zip(*columns, strict=True)]
+    return picture(dots, ("headroom of the tightest limit on people", "use"), (1.0, None))
 
 
 def _row(
