@@ -162,6 +162,7 @@ class Table(TableFacts):
 
     @cached_property
     def people(self) -> int:
+        """The sum of the weights: people, or rows where a column numbers the people (`people_among` counts these)."""
         return int(self.weight.sum())
 
     @property
