@@ -28,6 +28,7 @@ from leafgate.commands.convert.neutral import written
 from leafgate.commands.convert.sampling import random_cells
 from leafgate.commands.convert.scrub import minimise
 from leafgate.commands.convert.witness import answers_to
+from leafgate.ir.content import FileContent
 from leafgate.models.exposure.cells import cells_disclosed
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
@@ -604,3 +605,22 @@ def test_cells_put_into_written_files_are_refused_disclosed_or_change_answers() 
 @pytest.mark.thorough
 def test_500_cells_put_into_written_files_are_refused_disclosed_or_change_answers() -> None:
     assert mutations_that_are_missed(500) == []
+
+
+@pytest.mark.parametrize(
+    ("listed", "severity"),
+    [
+        ({"common", "rare", "nobody"}, "medium"),  # all that the policy declares: it discloses nobody's value
+        ({"common", "rare"}, "high"),
+        ({"common", "rare", "nobody", "undeclared"}, "medium"),
+    ],
+)
+def test_a_list_of_public_values_names_people_unless_it_is_whole(listed: set[str], severity: str) -> None:
+    place = column("place", values=("common", "rare", "nobody"), public_domain=True)
+    cells = ["common"] * 97 + ["rare"] * 3
+    frame = pd.DataFrame({"place": pd.Categorical(cells, categories=list(place.values or ()))})
+    made = make_table(Schema((place, SCHEMA["state"])), frame.assign(state=pd.Categorical(["ill", "well"] * 50)))
+    found = cells_disclosed(FileContent({"place": frozenset(listed)}), made, FEW)
+    assert {item.kind for item in found} == {"people_listed"}
+    assert severity in {item.severity for item in found}
+    assert ("high" in {item.severity for item in found}) == (severity == "high" or "undeclared" in listed)
