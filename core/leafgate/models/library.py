@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from leafgate.algorithms.witness import Answers, Witness
-from leafgate.errors import InconclusiveError, ReleaseError
+from leafgate.errors import InconclusiveError
 from leafgate.ir.model import Floats, ModelIR
 from leafgate.ir.model_readers import ModelReader
 from leafgate.kernel.release import ModelReading, Release
@@ -149,10 +149,12 @@ def opened_by_library(content: bytes, place: str, readers: Sequence[ModelReader]
     Raises:
         InconclusiveError: the library is not installed, does not open the file, or took longer than SECONDS.
     """
-    functions = [reader.opened_by[head] for reader in readers for head in reader.opened_by if content.startswith(head)]
-    return (
-        _run_in_process(functions[0], (content,), place, "let the library write a text file") if functions else content
-    )
+    for reader in readers:
+        for head, function in reader.opened_by.items():
+            if content.startswith(head):
+                remedy = "install the library; or let it write a file of another of its formats"
+                return _run_in_process(function, (content,), place, remedy)
+    return content
 
 
 def _run_in_process(function: str, arguments: tuple[Any, ...], place: str, remedy: str) -> bytes:
@@ -179,20 +181,6 @@ def _run_in_process(function: str, arguments: tuple[Any, ...], place: str, remed
             what = "its library is not installed here" if absent else "its library cannot answer for it"
             raise InconclusiveError(what, place=place, remedy=remedy)
         return answered.read_bytes()
-
-
-def rewritten(content: bytes, function: str, place: str) -> bytes:
-    """The file of the same model that a library writes, in a process of its own; see `ModelReader.rewrites`.
-
-    Raises:
-        ReleaseError: the library is not installed, or cannot open the file.
-    """
-    try:
-        said = in_process(function, content, np.zeros((0, 0)), pd.DataFrame(), place)
-    except InconclusiveError as error:
-        remedy = "do this where the model was trained, or save it by its library in the format that is read"
-        raise ReleaseError(error.problems[0].message, place=place, remedy=remedy) from None
-    return bytes(np.asarray(said["content"], dtype=np.uint8))
 
 
 def serve(folder: str, function: str) -> None:
