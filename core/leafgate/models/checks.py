@@ -78,11 +78,13 @@ def _of_release_file(policy: Policy, plugins: Plugins, found: Sequence[FileDiscl
     if not found:
         return
     limits = [metric for metric in policy.metrics if metric.use == "file_disclosure"]
-    text = "Round the numbers of this column, say so by its `step`, and build the release anew."
+    known = [item for item in found if item.kind != NOT_STATED.kind]
+    kept = all(metric.holds(float(len(known))) for metric in limits)
+    text = "Round the numbers of these columns, say so by their `step`, and build the release anew."
     yield Finding(
         "published_file",
         "published_file",
-        all(metric.holds(float(len(found))) for metric in limits),
+        None if kept and limits and known != list(found) else kept,
         evidence={"format": FORMAT, "discloses": [item.described() for item in found]},
         plugin=plugins.origin(policy.build),
         plain_failure="the release file discloses more than the policy publishes",
