@@ -149,7 +149,9 @@ def dominating_persons(
     return found
 
 
-def dominating_differences(numbers: Floats, persons: PersonRows, group: Ids, insiders: int = 0) -> Mask:
+def dominating_differences(
+    numbers: Floats, persons: PersonRows, group: Ids, insiders: int = 0, lowest: float = 0.0
+) -> Mask:
     """Which records the difference of two groups' totals discloses to within 10 %, by the p % rule.
 
     Persons who have as much in both groups cancel out: what is left is a total of the others, that of few where nearly
@@ -160,6 +162,7 @@ def dominating_differences(numbers: Floats, persons: PersonRows, group: Ids, ins
         persons: whose rows the records are.
         group: shape (n_records,), from 0 up; -1 in none.
         insiders: how many people pool their own numbers, from 0.
+        lowest: no number is below it; from 0.
 
     Returns:
         Shape (n_records,): those of the person with most of such a difference, in its two groups.
@@ -174,6 +177,7 @@ def dominating_differences(numbers: Floats, persons: PersonRows, group: Ids, ins
             "group": group[persons.record],
             "person": persons.person,
             "total": persons.rows * numbers[persons.record],
+            "beyond": persons.rows * (numbers[persons.record] - lowest),
         }
     )
     entries = entries[entries["group"] >= 0].groupby(["group", "person"]).sum().reset_index()
@@ -184,15 +188,16 @@ def dominating_differences(numbers: Floats, persons: PersonRows, group: Ids, ins
     equal = equal[equal["group_x"] < equal["group_y"]]
     pairs, cancelled = np.unique(equal[["group_x", "group_y"]].to_numpy(), axis=0, return_counts=True)
     size = entries["group"].value_counts()
-    of_group = {each: own.set_index("person")["total"] for each, own in entries.groupby("group")}
+    of_group = {each: own.set_index("person")[["total", "beyond"]] for each, own in entries.groupby("group")}
     found = np.zeros(len(numbers), dtype=bool)
     for pair, of_both in zip(pairs.tolist(), cancelled.tolist(), strict=True):
         one, other = pair
         if size[one] + size[other] - 2 * of_both > MAX_DIFFERENT:
             continue
         left = of_group[one].sub(of_group[other], fill_value=0.0).abs()
-        left = left[left > 0].sort_values(ascending=False)
-        if len(left) and left.iloc[1 + insiders :].sum() < DOMINANCE * left.iloc[0]:
+        left = left[left["total"] > 0].sort_values(["total", "beyond"], ascending=False)
+        rest = left.min(axis=1).iloc[1:].sort_values(ascending=False).iloc[insiders:]
+        if len(left) and rest.sum() < DOMINANCE * left["total"].iloc[0]:
             hers = persons.record[persons.person == left.index[0]]
             found[hers[np.isin(group[hers], pair)]] = True
     return found

@@ -241,7 +241,7 @@ class Exposure(ValueMetric, AtMost):
                 found = certainty.dominating(size, case.table.persons, group, self.insiders, lowest)
             else:
                 found = person_numbers.dominating_persons(size, persons, group, self.insiders, lowest)
-                found |= person_numbers.dominating_differences(size, persons, group, self.insiders)
+                found |= person_numbers.dominating_differences(size, persons, group, self.insiders, lowest)
             yield "people_whose_number_dominates_a_total", judged & found
         few = judged & certainty.cells_of_few(numbers, case.table.people_by, case.smallest_cell, case.secret.step)
         printed = certainty.published_numbers(case.release, case.table)

@@ -78,10 +78,12 @@ def test_persons_of_one_row_are_judged_as_rows(numbers: list[int], insiders: int
         st.tuples(st.integers(0, 2), st.integers(0, 4), st.sampled_from([0, 1, 30])), min_size=1, max_size=14
     ),
     insiders=st.integers(0, 2),
+    lowest=st.sampled_from([0, 5]),
 )
 def test_a_difference_of_totals_discloses_who_dominates_those_that_do_not_cancel_out(
-    rows: list[tuple[int, int, int]], insiders: int
+    rows: list[tuple[int, int, int]], insiders: int, lowest: int
 ) -> None:
+    rows = [(group, person, number + lowest) for group, person, number in rows]
     group, person, numbers = (np.array(column) for column in zip(*rows, strict=True))
     whose = person_rows(np.arange(len(rows)), person, np.ones(len(rows), dtype=np.int64))
     exposed = set()
@@ -93,11 +95,16 @@ def test_a_difference_of_totals_discloses_who_dominates_those_that_do_not_cancel
             ]
             cancelled = [each for each in parts[0].keys() & parts[1].keys() if parts[0][each] == parts[1][each]]
             left = {each: abs(parts[0].get(each, 0) - parts[1].get(each, 0)) for part in parts for each in part}
-            ranked = sorted(left.values(), reverse=True)
-            if cancelled and ranked[0] and sum(ranked[insiders + 1 :]) < DOMINANCE * ranked[0]:
-                largest = [each for each, total in left.items() if total == ranked[0]]
-                exposed |= {(g, each) for each in largest for g in (one, other)}
-    found = dominating_differences(numbers.astype(float), whose, group, insiders)
+            beyond = {}
+            for each in left:
+                hers = [(n - lowest) * ((g == one) - (g == other)) for g, p, n in rows if p == each]
+                beyond[each] = min(left[each], abs(sum(hers)))
+            most = max(left.values(), default=0)
+            for largest in (each for each, total in left.items() if cancelled and total == most > 0):
+                others = sorted((number for each, number in beyond.items() if each != largest), reverse=True)
+                if sum(others[insiders:]) < DOMINANCE * most:
+                    exposed |= {(one, largest), (other, largest)}
+    found = dominating_differences(numbers.astype(float), whose, group, insiders, lowest)
     flagged = {(int(g), int(p)) for g, p in zip(group[found], person[found], strict=True)}
     assert flagged <= exposed
     assert bool(flagged) == bool({(g, p) for g, p, _ in rows} & exposed)
