@@ -323,7 +323,7 @@ class LeftRelease:
         if table.weighted or (table.persons != 1).any():
             reason = reason or "a row of the table stands for several people, or has a weight"
         if reason or not len(table):
-            message = f"cannot be made: {reason or 'the table has no people'}"
+            message = f"cannot be made: {reason or 'the table has no rows that are kept in memory'}"
             raise InvalidError(message, place="--roll", remedy="leave out --roll, and keep the table")
         if not unsupported_reason(release) and contradicted_leaves(release, table):
             remedy = "name the table that the release was learned from: --data FILE"

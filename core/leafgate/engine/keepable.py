@@ -66,7 +66,11 @@ class UnkeepableLimit:
         """What to do."""
         if not self.secret:
             return "gather more people"
-        more = "choose a limit above that share" if self.metric.use == "confidence" else "choose a weaker limit"
+        more = (
+            "choose a limit above the share of these people"
+            if self.metric.use == "confidence"
+            else "choose a weaker limit"
+        )
         if not isinstance(self.metric, ValueMetric):
             return more
         if self.in_window:

@@ -121,7 +121,7 @@ class Table(TableFacts):
     Attributes:
         schema: the columns.
         frame: one row for each distinct record, sorted: categorical columns as pandas categoricals over the declared
-            domain, numbers (those of a class that is told in intervals among them) as floats, missing cells as NaN.
+            domain, numbers (those of a binned class among them) as floats, missing cells as NaN.
         weight: shape (n_records,), whole numbers from 1: the people who share each record, by the column with the role
             `weight` where there is one. All algorithms count by it. Where a column numbers the people: the rows.
         protected: for single columns which rows' cells are secret; for the owner alone, no attack reads it.
@@ -266,7 +266,7 @@ class Table(TableFacts):
         return self._codes[name]
 
     def numbers(self, name: str) -> NDArray[np.float64]:
-        """A column of numbers as floats, NaN where missing; of a class that is told in intervals its numbers."""
+        """A column of numbers as floats, NaN where missing; of a binned class its numbers."""
         if name not in self._numbers:
             self._numbers[name] = self.frame[name].to_numpy(dtype=np.float64)
         return self._numbers[name]
