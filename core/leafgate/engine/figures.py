@@ -431,7 +431,7 @@ def _guess(state: AuditState, result: AttackResult, belief: Belief) -> AttackAcc
     chances, truth = case.posterior.to_numpy(dtype=float), case.table.codes(case.secret.name)
     best = np.isclose(chances, chances.max(axis=1, keepdims=True), rtol=0, atol=1e-9)
     right = best[np.arange(len(truth)), truth] / best.sum(axis=1)
-    weight = counted_by(case.table, right, "at_least")[0]
+    weight = counted_by(case.table, right, "at_most")[0]
     people = int(weight.sum())
     commonest = int(case.table.people_by(truth, len(case.secret.domain)).max())
     audience = audience_of_guesses(case, result)

@@ -34,7 +34,8 @@ class VisibleTo(StrEnum):
 class AttackAccuracy:
     """People whose secret an attack's best guess gets right, of `people`, and those the commonest value gets right.
 
-    Ties of the attack count in part: of two equally likely values each is the guess half of the time.
+    Ties of the attack count in part: of two equally likely values each is the guess half of the time. For a person with
+    several rows a guess is right where it is for one of them.
     """
 
     attack: str

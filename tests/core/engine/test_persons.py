@@ -264,6 +264,15 @@ def test_a_mean_is_one_of_persons_and_of_rows(tmp_path: Path) -> None:
     assert finding(tmp_path, rows, {"use": "uniques", "at_most": 0, "allow": 0.3}).passed is False
 
 
+def test_a_guess_about_a_person_is_right_where_it_is_for_one_row_as_the_commonest_value_is(tmp_path: Path) -> None:
+    rows = [(f"a{i}", ward, ward == 0) for i in range(4) for ward in (0, 9)]
+    rows += [("b", 0, False), ("b", 9, False), ("c", 0, False), ("c", 9, False)]
+    rows += [("d", 0, True), ("d", 9, True), ("e", 0, False)]  # e alone is guessed wrong, and d lacks the value "no"
+    report = open_session(policy(tmp_path, rows, {"metrics": [{"use": "k_anonymity", "at_least": 2}]})).audit().report
+    [guess] = report.guesses
+    assert (guess.people, guess.correct, guess.majority_baseline) == (8, 7, 7)
+
+
 def test_persons_are_counted_alike_by_an_engine(tmp_path: Path) -> None:
     """DuckDB groups by the columns and the person, so that nothing is lost of who has which rows."""
     pytest.importorskip("duckdb")
